@@ -54,7 +54,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   token: ['base', 'resource', 'store', 'defaults'],
   api: ['base', 'resource', 'store', 'policy', 'gateway-api', 'document', 'zone-status', 'defaults', 'peering', 'token'],
   // What decides on sync is asked for its reasons.
-  inspect: ['base', 'resource', 'store', 'kds', 'policy', 'mesh-index', 'xds', 'api'],
+  inspect: ['base', 'resource', 'store', 'kds', 'policy', 'mesh-index', 'xds', 'zone-status', 'api'],
   // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
   dataplane: ['base', 'resource'],
   'control-plane': [...ENGINE],

@@ -51,6 +51,20 @@ const syncProblem = z.object({
   message: text,
 });
 
+/** The state of a zone that is so now. */
+const zoneSync = z.object({
+  state: z.enum(['online', 'lagging', 'refused', 'offline', 'disabled']).meta({
+    description:
+      'online: connected, and at most for a moment behind. lagging: connected, and changes wait for its answer. refused: not ' +
+      'connected, because its calls are refused. offline: not connected. disabled: a person has disabled it',
+  }),
+  connection: z.enum(['online', 'lagging', 'refused', 'offline']).meta({ description: 'the state, were the zone not disabled' }),
+  since: text.nullable().meta({ description: 'since when the connection is so' }),
+  pending: list(text).meta({ description: 'types with changes that the zone has not confirmed' }),
+  lagMs: count.meta({ description: 'milliseconds since the oldest of these changes' }),
+  reason: text,
+});
+
 const meta = z.object({ type: text, mesh: text, name: text, labels });
 const page = { total: count, next: text.exactOptional() };
 const origin = z.object({ kri: text, name: text, ruleIndex: z.int() });
@@ -138,6 +152,7 @@ export const answerSchemas = {
     ...overview,
     zone: object,
     zoneInsight: insight,
+    sync: zoneSync,
     syncProblems: list(syncProblem).exactOptional(),
     warnings: outcome.warnings,
   }),
@@ -222,7 +237,9 @@ export const answerSchemas = {
         port: count,
         from: text,
         to: text,
-        state: z.enum(['ok', 'degraded', 'broken']),
+        state: z
+          .enum(['ok', 'degraded', 'broken', 'unknown'])
+          .meta({ description: 'unknown: a zone on it is not connected, or behind' }),
         callers: count,
         parts: list(
           z.object({
@@ -245,14 +262,30 @@ export const answerSchemas = {
     kri: text.exactOptional(),
     role: z.object({ label: text, computed: text.nullable() }).exactOptional(),
     from: text,
+    withoutLabels: list(text).exactOptional().meta({ description: 'labels that are not sent' }),
     targets: list(
       z.object({
         to: text,
-        isSent: flag,
+        isSent: flag.meta({ description: 'whether the rules send it; `state` says what is so now' }),
         name: text.nullable(),
         reason: text,
         needs: text.exactOptional(),
         problem: z.object({ kind: text, message: text }).exactOptional(),
+        zone: zoneSync.exactOptional(),
+        state: z
+          .object({
+            kind: z.enum(['inSync', 'pending', 'refused', 'withheld', 'away', 'turnedAway', 'unknown']).meta({
+              description:
+                'inSync: it has this version. pending: it has not confirmed the last change. refused: it refuses the resource. ' +
+                'withheld: it could not read it. away: it is not connected. turnedAway: its calls are refused. unknown: another ' +
+                'replica knows',
+            }),
+            version: count.exactOptional().meta({ description: 'version of the row' }),
+            since: text.nullable(),
+            reason: text,
+          })
+          .exactOptional()
+          .meta({ description: 'of a resource that the rules send' }),
       }),
     ),
   }),

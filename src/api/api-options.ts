@@ -10,6 +10,7 @@ import type { Timeouts } from './http-server.ts';
 import type { TokenRoute } from '../token/token-routes.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { ProxyAdmin } from './proxy-admin-routes.ts';
+import type { LagOf } from '../zone-status/zone-sync.ts';
 import type { WriteRules } from './write-checks.ts';
 import type { ResourceService, ServiceOptions } from './resource-service.ts';
 
@@ -43,6 +44,8 @@ export type ApiOptions = {
   readonly corsAllowedDomains?: readonly string[] | undefined;
   /** `apiServer.allowedHosts`. */
   readonly allowedHosts?: readonly string[] | undefined;
+  /** What zones with a stream to this process have not confirmed. */
+  readonly lagOf?: LagOf | undefined;
   /** Identification and rights of callers. By default local callers are admin. */
   readonly access?: Access | undefined;
   /** Registers routes of other folders: inspect endpoints, tokens. */

@@ -1,6 +1,7 @@
 // Zones and Dataplanes together with their insights (rest-api 3). A missing insight is omitted.
 import type { FastifyInstance } from 'fastify';
 import { refusedStreamsWarning } from '../zone-status/refused-streams.ts';
+import { zoneSync } from '../zone-status/zone-sync.ts';
 import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { nameText, type JsonObject, type Resource } from '../resource/types.ts';
@@ -74,7 +75,7 @@ function addItem(app: FastifyInstance, url: string, overview: Overview, context:
 }
 
 async function describe(rows: readonly Resource[], overview: Overview, context: ApiContext): Promise<JsonObject[]> {
-  const { store, clock } = context;
+  const { store, clock, options } = context;
   const { info, type, insightType, key, insightKey } = overview;
   const found = await store.getMany(rows.map(({ mesh, name }) => ({ type: insightType, mesh, name })));
   const conflicts = info === zoneType ? await peerConflicts(rows, context) : new Map<string, string>();
@@ -82,14 +83,23 @@ async function describe(rows: readonly Resource[], overview: Overview, context: 
   return rows.map((row) => {
     const insight = insights.get(nameText(row));
     // The status of an insight lists problems. How the Dataplane of a proxy is held is for control planes alone.
-    const { hold: _hold, ...problems } = insight?.status ?? {};
-    const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...problems };
+    const { hold: _hold, lag: _lag, ...problems } = insight?.status ?? {};
     const now = clock.now();
+    const zone = { name: row.name, isEnabled: row.spec['enabled'] !== false };
+    const sync = info === zoneType ? { sync: syncJson(zone, insight ?? NO_INSIGHT, options.lagOf?.(row.name), now) } : {};
+    const seen = insight === undefined ? sync : { [insightKey]: insight.spec, ...problems, ...sync };
     const fromInsight =
       insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), refusedOf(insight, now)];
     const warnings = [conflicts.get(row.name), ...fromInsight].filter((one) => one !== undefined);
     return { ...metaOf(info, row, type), [key]: row.spec, ...seen, ...(warnings.length > 0 && { warnings }) };
   });
+}
+
+const NO_INSIGHT = { spec: {}, status: {} };
+
+function syncJson(...facts: Parameters<typeof zoneSync>): JsonObject {
+  const { pending, ...sync } = zoneSync(...facts);
+  return { ...sync, pending: [...pending] };
 }
 
 /** Two control planes that the store ids do not distinguish. */

@@ -14,6 +14,7 @@ import { createInfoMetric, createLeaderMetric, createRegistry } from '../base/pr
 import { productName, productVersion } from '../base/version.ts';
 import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
 import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
+import { OpenSenders } from '../kds/open-senders.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
@@ -57,6 +58,8 @@ export type Host = {
   readonly metrics: SyncMetrics;
   readonly expiries: ExpiryMetrics;
   readonly insights: ZoneInsightWriter;
+  /** The streams of this process that send resources. */
+  readonly senders: OpenSenders;
   readonly tokens: Tokens;
   /** What policies are computed from, one for each mesh that is asked for. */
   readonly indexes: MeshIndexes;
@@ -102,6 +105,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     signal.throwIfAborted();
     const component: Host['component'] = (name, task) => running.add(name, supervise(name, task, signal, { clock, log }));
     const onStop: Host['onStop'] = (name, close) => void closers.set(name, close);
+    const senders = new OpenSenders();
     const insights = new ZoneInsightWriter({
       store,
       keeper: { mode: side.mode, instanceId },
@@ -110,6 +114,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       clock,
       flushIntervalMs: config.multizone.global.kds.zoneInsightFlushInterval,
       subscriptionLimit: config.metrics.zone.subscriptionLimit,
+      lagOf: (zone) => senders.lagOf(zone),
     });
     running.add('insights of zones', insights.run(signal));
     const answering = answerInTime(store, clock);
@@ -122,7 +127,19 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const ready = async (): Promise<boolean> => isStarted && (await answers(store, clock)) && (await isFirstStartOver());
     const diagnosticsServer = await serveDiagnostics(config, { ready, metrics: registry });
     onStop('diagnostics', () => diagnosticsServer.close());
-    const options = apiOptions({ side, config, clock, store: answering, rules, tokens, indexes, registry, instanceId, log });
+    const options = apiOptions({
+      side,
+      config,
+      clock,
+      store: answering,
+      rules,
+      tokens,
+      indexes,
+      senders,
+      registry,
+      instanceId,
+      log,
+    });
     for (const warning of exposureWarnings(config)) log.warn(warning);
     const api = await serveApi({ ...options, proxyAdmin: proxyAdmin(answering) }, config);
     onStop('REST API', () => api.server.close());
@@ -146,6 +163,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       metrics,
       expiries,
       insights,
+      senders,
       tokens,
       indexes,
       log,
@@ -179,7 +197,10 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   }
 }
 
-type ApiParts = Pick<Host, 'config' | 'clock' | 'store' | 'rules' | 'tokens' | 'indexes' | 'registry' | 'instanceId' | 'log'> & {
+type ApiParts = Pick<
+  Host,
+  'config' | 'clock' | 'store' | 'rules' | 'tokens' | 'indexes' | 'senders' | 'registry' | 'instanceId' | 'log'
+> & {
   readonly side: Side;
 };
 
@@ -192,6 +213,7 @@ function apiOptions({
   rules,
   tokens,
   indexes,
+  senders,
   registry,
   instanceId,
   log,
@@ -217,7 +239,8 @@ function apiOptions({
     allowedHosts: apiServer.allowedHosts,
     disableOriginLabelValidation: config.multizone.zone.disableOriginLabelValidation,
     unsafeDelete: config.store.unsafeDelete,
-    addRoutes: addPolicyInspect(rules, indexes),
+    lagOf: (zone) => senders.lagOf(zone),
+    addRoutes: addPolicyInspect(rules, indexes, senders),
   };
 }
 

@@ -80,6 +80,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
       metrics.observe(event);
       insights.observe(event);
     },
+    senders: host.senders,
     clock,
     log: log.child({ component: 'kds' }),
   });

@@ -1,6 +1,7 @@
 // Registers the inspect routes for policies and sync (rest-api 4).
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
+import { noSyncStates, type SyncStates } from '../kds/open-senders.ts';
 import type { SendRules } from '../kds/rules.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { addConfigRoute } from './config-routes.ts';
@@ -12,11 +13,13 @@ import { addTlsRoutes } from './tls-routes.ts';
 /**
  * For the option `addRoutes` of the API.
  * @param rules those of the sender of this control plane
+ * @param syncs what peers of this process have confirmed
  * @param shared indexes that others use too; without them, the first request creates some, and they end with the API
  */
 export function addPolicyInspect(
   rules: SendRules,
   shared: MeshIndexes | null = null,
+  syncs: SyncStates = noSyncStates,
 ): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
     const { store, clock, closing, options, service, callers } = context;
@@ -24,8 +27,8 @@ export function addPolicyInspect(
     if (shared === null) app.addHook('onClose', async () => indexes.ended());
     addProxyRoutes(app, { service, store, indexes });
     addConfigRoute(app, { service, store, indexes, callers });
-    addReachRoutes(app, { service, store, indexes, zone: options.zone });
-    addSyncRoutes(app, context, rules);
+    addReachRoutes(app, { service, store, indexes, zone: options.zone, clock, lagOf: (zone) => syncs.lagOf(zone) });
+    addSyncRoutes(app, context, rules, syncs);
     addTlsRoutes(app, { service, store, indexes });
   };
 }

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { Changelog } from '../kds/changelog.ts';
+import type { Delivery } from '../kds/open-senders.ts';
 import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
 import { label } from '../resource/labels.ts';
 import type { Resource } from '../resource/types.ts';
@@ -65,4 +66,38 @@ it('explain-sync and the log of a zone give a resource the same name, with any s
       expect(namesTold(explainInZone(rules, resource, 'east'), 'global')).toEqual(await namesInLog(rules, resource));
     }),
   );
+});
+
+const connections = ['online', 'lagging', 'refused', 'offline'] as const;
+const deliveries: readonly (Delivery | undefined)[] = [
+  ...([
+    { kind: 'confirmed', since: new Date(5) },
+    { kind: 'waiting', since: new Date(5) },
+  ] as const),
+  ...([{ kind: 'refused', reason: 'bad' }, { kind: 'withheld', reason: 'large' }, { kind: 'unseen' }] as const),
+  undefined,
+];
+
+it('explain-sync says that a zone is in sync only while it is connected and has confirmed the version', () => {
+  const resource = makeRow('MeshTimeout', 'slow');
+  const told = connections.map((connection) =>
+    deliveries.map((delivery) => {
+      const sync = { state: connection, connection, since: null, pending: [], lagMs: 0, reason: 'why' };
+      const zone = { name: 'east', isEnabled: true, insight: {}, live: { sync, delivery, at: 'global-1' } };
+      return explainOnGlobal(globalSendRules(), resource, [zone]).targets[0]?.state?.kind;
+    }),
+  );
+  expect(told).toEqual([
+    ['inSync', 'pending', 'refused', 'withheld', 'withheld', 'unknown'],
+    ['inSync', 'pending', 'refused', 'withheld', 'withheld', 'unknown'],
+    Array(6).fill('turnedAway'),
+    Array(6).fill('away'),
+  ]);
+});
+
+it('explain-sync names the labels that are not sent', () => {
+  const rules = globalSendRules({ skipPrefixes: ['team'] });
+  const row = makeRow('MeshTimeout', 'slow', { labels: { team: 'a', app: 'b' } });
+  expect(explainOnGlobal(rules, row, []).withoutLabels).toEqual(['team']);
+  expect(explainOnGlobal(globalSendRules(), row, [])).not.toHaveProperty('withoutLabels');
 });

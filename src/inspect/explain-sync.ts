@@ -3,6 +3,7 @@
 import type { Answer } from '../api/answers.ts';
 import { messageOf } from '../base/errors.ts';
 import { feature } from '../kds/features.ts';
+import type { Delivery } from '../kds/open-senders.ts';
 import { visibilityOf, globalSendRules, type Decision, type SendRules } from '../kds/rules.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
@@ -11,11 +12,24 @@ import { label } from '../resource/labels.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
+import type { ZoneSync } from '../zone-status/zone-sync.ts';
 
 type Explanation = Answer<'SyncExplanation'>;
 
-/** A zone on global; `insight` is the status of its ZoneInsight, which lists the sync problems. */
-export type KnownZone = { readonly name: string; readonly isEnabled: boolean; readonly insight: JsonObject };
+/**
+ * What is so now with a peer.
+ * @property delivery what it has of the resource; undefined if its stream is not in this process
+ * @property at the replica with its stream, as far as known; `''` otherwise
+ */
+export type LivePeer = { readonly sync: ZoneSync; readonly delivery: Delivery | undefined; readonly at: string };
+
+/** A zone on global; `insight` is the status of its ZoneInsight, which lists the sync problems. Without `live` the rules alone answer. */
+export type KnownZone = {
+  readonly name: string;
+  readonly isEnabled: boolean;
+  readonly insight: JsonObject;
+  readonly live?: LivePeer;
+};
 
 /** On global: `{resource, storedName, kri, role?, from: 'global', targets[]}` with one target for each zone. */
 export function explainOnGlobal(rules: SendRules, resource: Resource, zones: readonly KnownZone[]): Explanation {
@@ -24,20 +38,28 @@ export function explainOnGlobal(rules: SendRules, resource: Resource, zones: rea
   const targets = zones.map((zone) => {
     const verdict = verdictFor(zone.name, decision, zones);
     const problem = verdict.isSent ? problemOf(zone, info, decision.name) : null;
-    return { ...targetOf(zone.name, verdict, decision), ...(problem !== null && { problem }) };
+    const target = { ...targetOf(zone.name, verdict, decision), ...(problem !== null && { problem }) };
+    const { live } = zone;
+    if (live === undefined) return target;
+    const state = verdict.isSent ? { state: stateOf(resource, live, problem) } : {};
+    return { ...target, zone: live.sync, ...state };
   });
-  return { ...headOf(resource, info), from: 'global', targets };
+  return { ...headOf(resource, info), from: 'global', ...withoutLabels(resource, info, rules, decision), targets };
 }
 
 /**
  * In a zone: the same with `from: <zone>` and two targets: global, and the other zones by the rules of global. The zone does not know
  * the `labels.skipPrefixes` of global, so the second target assumes none.
+ * @param live the connection to global; left out in a zone without one
  */
-export function explainInZone(rules: SendRules, resource: Resource, zone: string): Explanation {
+export function explainInZone(rules: SendRules, resource: Resource, zone: string, live?: LivePeer): Explanation {
   const info = typeOf(resource.type);
   const up = decisionOf(rules, info, resource);
-  const head = { ...headOf(resource, info), from: zone };
-  const toGlobal = targetOf('global', { isSent: up.name !== null, reason: up.because }, up);
+  const head = { ...headOf(resource, info), from: zone, ...withoutLabels(resource, info, rules, up) };
+  const toGlobal = {
+    ...targetOf('global', { isSent: up.name !== null, reason: up.because }, up),
+    ...(live !== undefined && up.name !== null && { state: stateOf(resource, live, null) }),
+  };
   if (up.name === null) return { ...head, targets: [toGlobal] };
   const owner = { type: 'Zone', mesh: '', name: zone };
   const received = { ...resource, ...rules.map(resource, info), status: resource.status, owner };
@@ -77,6 +99,65 @@ function verdictFor(zone: string, { visibility, because }: Named, zones: readonl
 function targetOf(to: string, { isSent, reason }: Verdict, { visibility, name }: Named): Explanation['targets'][number] {
   const needs = isSent && visibility.to !== 'none' ? visibility.feature : undefined;
   return { to, isSent, name: isSent ? name : null, reason, ...(needs !== undefined && { needs: needsOf(needs) }) };
+}
+
+type State = NonNullable<Explanation['targets'][number]['state']>;
+
+/** What is so now with a resource that the rules send. @param problem of the insight, which counts where no stream answers */
+function stateOf(
+  resource: Resource,
+  { sync, delivery, at }: LivePeer,
+  problem: Explanation['targets'][number]['problem'] | null,
+): State {
+  const isAway = !['online', 'lagging'].includes(sync.connection);
+  if (isAway) return { kind: sync.connection === 'refused' ? 'turnedAway' : 'away', since: sync.since, reason: sync.reason };
+  switch (delivery?.kind) {
+    case 'confirmed':
+      return { kind: 'inSync', version: resource.version, since: delivery.since?.toISOString() ?? null, reason: '' };
+    case 'waiting':
+      return {
+        kind: 'pending',
+        since: later(delivery.since, resource.modificationTime),
+        reason: 'the last change is not confirmed yet',
+      };
+    case 'refused':
+    case 'withheld':
+      return { kind: delivery.kind, since: null, reason: delivery.reason };
+    case 'unseen':
+      return { kind: 'withheld', since: null, reason: 'the peer lacks the capability that the resource needs' };
+    case undefined:
+      return elsewhere(resource.type, sync, at, problem ?? null);
+  }
+}
+
+/** The stream is in another replica, and so its insight alone tells. */
+function elsewhere(
+  type: string,
+  { pending, since }: ZoneSync,
+  at: string,
+  problem: Explanation['targets'][number]['problem'] | null,
+): State {
+  if (problem?.kind === 'withheld') return { kind: 'withheld', since: null, reason: problem.message };
+  if (problem !== null && problem !== undefined) return { kind: 'refused', since: null, reason: problem.message };
+  if (pending.includes(type)) return { kind: 'pending', since, reason: 'the last changes of the type are not confirmed yet' };
+  return { kind: 'unknown', since: null, reason: `its stream is not in this replica${at === '' ? '' : `: ask instance ${at}`}` };
+}
+
+function later(since: Date | null, changed: Date): string | null {
+  return since === null ? null : new Date(Math.max(since.getTime(), changed.getTime())).toISOString();
+}
+
+/** The labels that the rules leave out, such as those of `labels.skipPrefixes`. */
+function withoutLabels(
+  resource: Resource,
+  info: TypeInfo,
+  rules: SendRules,
+  { name }: Named,
+): Pick<Explanation, 'withoutLabels'> {
+  if (name === null) return {};
+  const sent = rules.map(resource, info).labels;
+  const left = Object.keys(resource.labels).filter((key) => sent[key] === undefined);
+  return left.length === 0 ? {} : { withoutLabels: left };
 }
 
 /** Every Meridian peer has these; older Kuma zones may lack some. */

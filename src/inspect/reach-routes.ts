@@ -1,6 +1,7 @@
 // From a policy or a service to proxies: `_resources/dataplanes`, `dataplanes`, `_reach`, `_dataplanes` (rest-api 4, policies 8).
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
+import type { Clock } from '../base/clock.ts';
 import { about, component, PAGE } from '../api/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
@@ -10,16 +11,18 @@ import { isOnline } from '../resource/online-status.ts';
 import { textOf } from '../resource/read-json.ts';
 import { isServiceType, resourceTypes } from '../resource/type-registry.ts';
 import { describeKey, nameText, type JsonObject } from '../resource/types.ts';
+import type { LagOf } from '../zone-status/zone-sync.ts';
 import { indexOf, required, type InspectContext } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
 import { proxyProblems } from './proxy-problems.ts';
 import { attachedView, reachHead, touchedView } from './reach-view.ts';
 import { proxiesOnWays, waysTo } from './service-ways.ts';
+import { zonesNow, type ZoneNow } from './zones-now.ts';
 
 /** Kuma uses this title for a service too. */
 const NO_POLICY = 'Could not retrieve policy';
 
-type ReachContext = InspectContext & { readonly zone: string | null };
+type ReachContext = InspectContext & { readonly zone: string | null; readonly clock: Clock; readonly lagOf: LagOf };
 type Named = { Params: { mesh: string; name: string } };
 
 /** @param context `zone`: the name of this zone; null on global */
@@ -79,17 +82,29 @@ function addService(app: FastifyInstance, context: ReachContext, type: string, i
     const { mesh, name } = request.params;
     const index = await indexOf(context, mesh);
     const service = required(index.get(type, name), describeKey({ type, mesh, name }), NO_POLICY);
-    const zones =
-      context.zone === null ? (await context.store.list({ type: 'Zone' })).map((zone) => zone.name).sort() : [context.zone];
+    const now = await zonesNow(context.store, context.lagOf, context.clock);
+    const zones = context.zone === null ? now.map((zone) => zone.name) : [context.zone];
     const rows = proxiesOnWays(index, service, zones).map(({ resource }) => ({
       type: 'DataplaneInsight',
       mesh,
       name: resource.name,
     }));
     const insights = new Map((await context.store.getMany(rows)).map((row) => [row.name, isOnline(row.spec)]));
-    const found = waysTo(index, service, { zones, asked: context.zone, isOnline: (proxy) => insights.get(proxy) });
+    const away = new Map(now.map((zone) => [zone.name, unheard(zone)]));
+    const found = waysTo(index, service, {
+      zones,
+      asked: context.zone,
+      isOnline: (proxy) => insights.get(proxy),
+      // A zone knows its own proxies, connected to global or not.
+      unheard: (zone) => (zone === context.zone ? '' : (away.get(zone) ?? '')),
+    });
     return { kri: index.kriOf(service), ...pageOf(request, found, ({ from }) => from) };
   });
+}
+
+/** Why what is known of a zone may be old; `''` if it is current. */
+function unheard({ sync }: ZoneNow): string {
+  return sync.connection === 'online' ? '' : sync.reason;
 }
 
 function nameOf(meta: JsonObject): string {

@@ -25,6 +25,8 @@ export type WayFacts = {
   readonly asked: string | null;
   /** By stored name of a Dataplane; undefined where nothing is known. */
   readonly isOnline: (name: string) => boolean | undefined;
+  /** Why what is known of a zone may be old, because it is not connected or behind; `''` if it is current. */
+  readonly unheard: (zone: string) => string;
 };
 
 /** Of callers, zone proxies and servers at most so many are shown each; those with a problem come first. */
@@ -71,7 +73,7 @@ function meshWay(index: MeshIndex, outbound: Outbound, { from, to }: { from: str
     ...(from === to ? [] : [ingressParts(index, outbound, { from, to, members }, facts)]),
     serverParts(index, members, outbound.port, to, facts),
   ];
-  return wayOf(outbound, { from, to }, all, stages);
+  return wayOf(outbound, { from, to }, all, stages, facts);
 }
 
 function externalWay(index: MeshIndex, outbound: Outbound, from: string, facts: WayFacts): Way {
@@ -81,7 +83,7 @@ function externalWay(index: MeshIndex, outbound: Outbound, from: string, facts: 
     return { part: 'server', zone: '', name: '', address: place, state: 'unknown', why: 'it is outside of the mesh' };
   });
   const stages = [callers, [egressPart(index, outbound, from, facts)], servers];
-  return wayOf(outbound, { from, to: '' }, all, stages);
+  return wayOf(outbound, { from, to: '' }, all, stages, facts);
 }
 
 function wayOf(
@@ -89,10 +91,20 @@ function wayOf(
   { from, to }: { from: string; to: string },
   callers: number,
   stages: readonly (readonly Part[])[],
+  facts: WayFacts,
 ): Way {
-  const isBroken = stages.some((parts) => parts.length > 0 && parts.every(({ state }) => state === 'broken'));
-  const state = isBroken ? 'broken' : stages.flat().some((part) => part.state === 'broken') ? 'degraded' : 'ok';
-  return { type: resource.type, service: displayNameOf(resource), port, from, to, state, callers, parts: stages.flatMap(shown) };
+  const unheard = (part: Part): Part => {
+    const why = facts.unheard(part.zone);
+    return part.state === 'ok' && why !== '' ? { ...part, state: 'unknown', why: `${why}: this was its last state` } : part;
+  };
+  const parts = stages.flat();
+  const isBroken = stages.some((stage) => stage.length > 0 && stage.every((part) => part.state === 'broken'));
+  const isOld = parts.some(({ zone }) => facts.unheard(zone) !== '');
+  const state = isBroken ? 'broken' : isOld ? 'unknown' : parts.some((part) => part.state === 'broken') ? 'degraded' : 'ok';
+  return {
+    ...{ type: resource.type, service: displayNameOf(resource), port, from, to, state, callers },
+    parts: stages.flatMap((stage) => shown(stage.map(unheard))),
+  };
 }
 
 type Caller = { readonly proxy: DataplaneProxy; readonly address: string };

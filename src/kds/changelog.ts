@@ -68,6 +68,12 @@ export class Changelog {
     return this.#logs.get(type);
   }
 
+  /** The slot of a row; undefined for a row that no peer may see. */
+  slotOf(row: ResourceKey): Slot | undefined {
+    const key = this.#slotOfRow.get(row.type)?.get(nameText(row));
+    return key === undefined ? undefined : this.#logs.get(row.type)?.find(key);
+  }
+
   /** True while there is a Mesh of this name. */
   hasMesh(name: string): boolean {
     return this.#slotOfRow.get('Mesh')?.has(nameText({ mesh: '', name })) === true;

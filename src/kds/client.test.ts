@@ -6,6 +6,7 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
 import { channelOptions, reconnectPauseMs, runKdsClient, type KdsClientOptions } from './client.ts';
+import type { SyncEvent } from './sync-events.ts';
 import { globalService } from './services.ts';
 
 it('a zone reconnects within 0.8 s after any number of failures, and zones do not all reconnect at once (engine 22)', () => {
@@ -39,9 +40,12 @@ describe('a zone that is not connected', () => {
 
   type Logged = readonly [level: 'error' | 'warn', reason: string];
 
-  /** Runs the client until its fourth pause. @returns its pauses in milliseconds, and its log lines */
-  async function pausesOf(options: Partial<KdsClientOptions>): Promise<{ pauses: number[]; logged: Logged[] }> {
+  /** Runs the client until its fourth pause. @returns its pauses in milliseconds, its log lines, and the refusals that it reports */
+  async function pausesOf(
+    options: Partial<KdsClientOptions>,
+  ): Promise<{ pauses: number[]; logged: Logged[]; refusals: string[] }> {
     const pauses: number[] = [];
+    const refusals: string[] = [];
     const logged: Logged[] = [];
     const stop = new AbortController();
     vi.spyOn(log, 'error').mockImplementation((_, text) => void logged.push(['error', String(text)]));
@@ -54,9 +58,10 @@ describe('a zone that is not connected', () => {
       },
     };
     const node = { version: '0', instanceId: 'zone-1', config: '{}' };
-    const all = { ...{ zone: 'east', storeId: 's', node, clock, log, tls: null, maxMessageBytes: 1_000 }, ...options };
+    const observe = (event: SyncEvent): void => void (event.kind === 'turnedAway' && refusals.push(event.reason));
+    const all = { ...{ zone: 'east', storeId: 's', node, clock, log, tls: null, maxMessageBytes: 1_000, observe }, ...options };
     await runKdsClient(all as KdsClientOptions, stop.signal);
-    return { pauses, logged };
+    return { pauses, logged, refusals };
   }
 
   /** The address of a global that answers each health check with this status. */
@@ -89,16 +94,17 @@ describe('a zone that is not connected', () => {
   it('waits 15 seconds after a failure that an operator must fix', async () => {
     const authorization = (): Promise<never> => Promise.reject(new MeridianError('forbidden', 'no'));
     expect(await pausesOf({ address: '127.0.0.1:1', authorization })).toEqual({
-      ...{ pauses: [15_000, 15_000, 15_000, 15_000], logged: [['error', 'no']] },
+      ...{ pauses: [15_000, 15_000, 15_000, 15_000], logged: [['error', 'no']], refusals: [] },
     });
   });
 
   it.each([status.UNAUTHENTICATED, status.FAILED_PRECONDITION])(
-    'waits three seconds after a refusal with status %i',
+    'waits three seconds after a refusal with status %i, and reports each',
     async (code) => {
-      const { pauses, logged } = await pausesOf({ address: await refusing(code, 'the token is not valid') });
+      const { pauses, logged, refusals } = await pausesOf({ address: await refusing(code, 'the token is not valid') });
       expect(pauses).toEqual([3_000, 3_000, 3_000, 3_000]);
       expect(logged).toEqual([['error', 'global refuses: the token is not valid']]);
+      expect(refusals).toEqual(Array(4).fill('global refuses: the token is not valid'));
     },
   );
 

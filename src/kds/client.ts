@@ -38,8 +38,9 @@ export type KdsClientOptions = ConnectionOptions & {
 export async function runKdsClient(options: KdsClientOptions, signal: AbortSignal): Promise<void> {
   let lastReason = '';
   while (!signal.aborted) {
-    const { reason, isForbidden, waitMs } = await connectOnce(options, signal);
+    const { reason, isForbidden, isRefused, waitMs } = await connectOnce(options, signal);
     if (signal.aborted) return;
+    if (isRefused) options.observe({ kind: 'turnedAway', peer: 'global', reason });
     if (reason !== lastReason) {
       if (isForbidden) options.log.error({ address: options.address }, reason);
       else options.log.warn({ address: options.address, reason }, 'not connected to global; trying again');
@@ -52,13 +53,19 @@ export async function runKdsClient(options: KdsClientOptions, signal: AbortSigna
 /** Global refuses the caller: its token is not valid, or its store is not the store of the zone. */
 const REFUSALS: readonly unknown[] = [status.UNAUTHENTICATED, status.FAILED_PRECONDITION];
 
-type Ending = { readonly reason: string; readonly isForbidden: boolean; readonly waitMs: number };
+/** @property isForbidden only a person can correct it @property isRefused global refuses the caller */
+type Ending = {
+  readonly reason: string;
+  readonly isForbidden: boolean;
+  readonly isRefused: boolean;
+  readonly waitMs: number;
+};
 
 function endingOf(error: unknown): Ending {
   const { code, details } = error as { code?: unknown; details?: unknown };
   const waitMs = code === 'config' ? FILE_MS : REFUSALS.includes(code) ? REFUSED_MS : code === 'forbidden' ? FORBIDDEN_MS : null;
   const reason = REFUSALS.includes(code) && typeof details === 'string' ? `global refuses: ${details}` : messageOf(error);
-  return { reason, isForbidden: waitMs !== null, waitMs: waitMs ?? reconnectPauseMs() };
+  return { reason, isForbidden: waitMs !== null, isRefused: REFUSALS.includes(code), waitMs: waitMs ?? reconnectPauseMs() };
 }
 
 /** The pause is random, so that not all zones reconnect to a restarted global at once. @param random in [0, 1) */

@@ -2,12 +2,14 @@
 // directions; the peer and the rules differ. type-stream.ts holds one type of the stream.
 import { hash } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
+import type { ResourceKey } from '../resource/types.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
 import type { Changelog } from './changelog.ts';
 import { formFor } from './entry.ts';
 import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
 import { readNodeMetadata } from './node.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
+import type { Delivery, Lag } from './open-senders.ts';
 import { isVisibleTo } from './rules.ts';
 import { Subscription, type PeerView } from './subscription.ts';
 import { Nonces, TypeStream, type StreamOptions } from './type-stream.ts';
@@ -53,7 +55,10 @@ export class Sender {
     this.#warnings = new RateLimitedLogger(options.log, () => options.clock.elapsed());
     this.#stop = options.changelog.onAppend((type) => {
       if (type === 'Mesh') this.#endWhenKnown();
-      if (this.#types.has(type)) this.#wake(type);
+      const stream = this.#types.get(type);
+      if (stream === undefined) return;
+      stream.changed();
+      this.#wake(type);
     });
   }
 
@@ -80,6 +85,36 @@ export class Sender {
   /** Types whose state on the peer is incomplete. */
   behind(): string[] {
     return [...this.#types].filter(([, { subscription }]) => subscription?.isBehind === true).map(([type]) => type);
+  }
+
+  /** The types with changes that the peer has not confirmed, and when the oldest of these came; null if it has confirmed all. */
+  lag(): Lag | null {
+    const waiting = [...this.#types].flatMap(([type, { behindSince }]) => (behindSince === null ? [] : [{ type, behindSince }]));
+    const [first] = waiting.sort((a, b) => a.behindSince.getTime() - b.behindSince.getTime());
+    return first === undefined ? null : { since: first.behindSince, types: waiting.map(({ type }) => type) };
+  }
+
+  /**
+   * What the peer has of a row, when every change that is committed now is in the log.
+   * @throws MeridianError `unavailable` when the store or its feed does not answer
+   */
+  async deliveryOf(row: ResourceKey): Promise<Delivery> {
+    const { changelog } = this.#options;
+    await changelog.caughtUp();
+    const stream = this.#types.get(row.type);
+    const slot = changelog.slotOf(row);
+    // A peer that has not subscribed to the type yet has nothing of it from this stream.
+    if (stream?.subscription === undefined || stream.subscription === null || slot === undefined)
+      return { kind: 'waiting', since: null };
+    const holding = stream.subscription.holding(slot);
+    switch (holding.kind) {
+      case 'confirmed':
+        return { kind: 'confirmed', since: stream.confirmedAt(slot.position) };
+      case 'waiting':
+        return { kind: 'waiting', since: stream.behindSince };
+      default:
+        return holding;
+    }
   }
 
   /** The stream takes messages again. */

@@ -23,6 +23,7 @@ import { FairWork } from './fair-work.ts';
 import { feature } from './features.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { OwnNode } from './node.ts';
+import { OpenSenders } from './open-senders.ts';
 import type { SyncObserver } from './sync-events.ts';
 import { DEFAULT_QUOTAS, type ZoneQuotas } from './quotas.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
@@ -63,6 +64,8 @@ export type KdsServerOptions = {
   readonly fences?: ReceiverOptions['fences'];
   readonly validate: ReceiverOptions['validate'];
   readonly observe: SyncObserver;
+  /** Gets the open streams that send. */
+  readonly senders?: OpenSenders;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -179,10 +182,12 @@ export class KdsServer {
       clock: this.#options.clock,
     });
     this.#senders.set(sender, zone);
+    const closed = this.#options.senders?.add(zone, sender);
     try {
       await serve(stream, sender, this.#work.of(zone));
     } finally {
       this.#senders.delete(sender);
+      closed?.();
     }
   }
 

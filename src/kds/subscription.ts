@@ -22,6 +22,13 @@ export type SubscriptionOptions = {
   readonly chunkBytes: () => number;
 };
 
+/** `waiting`: the peer has not confirmed the last change. `unseen`: the rules do not send it to this peer. */
+export type Holding =
+  | { readonly kind: 'confirmed' }
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'unseen' }
+  | { readonly kind: 'refused' | 'withheld'; readonly reason: string };
+
 /** A response that waits for its answer: the resources that it sent and removed. */
 type Pending = {
   readonly added: readonly Slot[];
@@ -70,6 +77,18 @@ export class Subscription {
   /** True while the peer's state is incomplete. */
   get isBehind(): boolean {
     return this.#acknowledged < this.log.position || this.#nacked.size > 0;
+  }
+
+  /** What the peer has of the resource of a slot. */
+  holding(slot: Slot): Holding {
+    const { entry } = slot;
+    if (entry === null || !this.#view.canSee(entry)) return { kind: 'unseen' };
+    const refused = this.#nacked.refused.get(slot) ?? this.#nacked.suspects.get(slot);
+    if (refused !== undefined) return { kind: 'refused', reason: refused };
+    const withheld = this.#withheld.get(slot);
+    if (withheld !== undefined) return { kind: 'withheld', reason: withheld };
+    const isConfirmed = slot.position <= this.#acknowledged && this.#held.has(slot.index);
+    return { kind: isConfirmed ? 'confirmed' : 'waiting' };
   }
 
   /** The resources that the peer refuses now. */

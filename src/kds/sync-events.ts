@@ -99,6 +99,8 @@ export type SyncEvent =
       readonly seconds: number;
     }
   | { readonly kind: 'healthCheck'; readonly peer: string }
+  /** A call of the zone was refused: its token is not valid, or its store may not speak for it. On a zone: global refused it. */
+  | { readonly kind: 'turnedAway'; readonly peer: string; readonly reason: string }
   /** An admitted zone exceeded a quota. */
   | { readonly kind: 'overQuota'; readonly peer: string; readonly quota: 'streams' | 'rows'; readonly reason: string };
 

@@ -190,3 +190,52 @@ describe('a refused resource', () => {
     expect(reasons).toEqual(['x'.repeat(1_000)]);
   });
 });
+
+describe('what the peer has not confirmed', () => {
+  it('counts from the oldest such change, and a confirmed change from its confirmation', async () => {
+    const log = new TypeLog('T');
+    put(log, 'a', '1');
+    const stream = streamOf({ log });
+    const since = (): number | undefined => stream.behindSince?.getTime();
+    const start = clock.now().getTime();
+    expect([since(), stream.confirmedAt(1)]).toEqual([start, null]);
+    stream.next();
+    await clock.advance(1_000);
+    put(log, 'b', '1');
+    stream.changed();
+    await clock.advance(1_000);
+    expect(since()).toBe(start);
+    stream.settle(answer('1'));
+    expect([since(), stream.confirmedAt(1)?.getTime()]).toEqual([start + 1_000, start + 2_000]);
+    stream.next();
+    await clock.advance(1_000);
+    stream.settle(answer('2'));
+    expect([since(), stream.confirmedAt(2)?.getTime()]).toEqual([undefined, start + 3_000]);
+    expect(stream.confirmedAt(1)?.getTime()).toBe(start + 2_000);
+  });
+
+  it('ends with a change that the peer does not see', () => {
+    const log = new TypeLog('T');
+    const stream = streamOf({ log });
+    stream.next();
+    stream.settle(answer('0'));
+    expect(stream.behindSince).toBeNull();
+    stream.changed();
+    expect(stream.behindSince).not.toBeNull();
+    expect(stream.next()).toBeNull();
+    expect(stream.behindSince).toBeNull();
+  });
+
+  it('costs the same after any number of answers', () => {
+    const log = new TypeLog('T');
+    const stream = streamOf({ log });
+    for (let version = 1; version <= 200; version += 1) {
+      put(log, 'a', String(version));
+      stream.changed();
+      stream.next();
+      stream.settle(answer(String(version)));
+    }
+    expect(stream.confirmedAt(1)).toEqual(stream.confirmedAt(137));
+    expect(stream.behindSince).toBeNull();
+  });
+});

@@ -20,6 +20,8 @@ const FIRST_RETRY_MS = 5_000;
 const MAX_RETRY_MS = 300_000;
 /** Characters of the message of a NACK that are kept. */
 const MAX_REASON = 1_000;
+/** Answers whose positions and times are kept. */
+const MAX_ANSWERS = 64;
 
 /** The stream that all types of a peer share. */
 export type StreamOptions = {
@@ -75,6 +77,10 @@ export class TypeStream {
   /** The nonce of the response that waits for its answer; empty without one. */
   #nonce = '';
   #sentAt = 0;
+  /** When the oldest change came that the peer has not confirmed, and the oldest of those that came after the pending response. */
+  #behindSince: Date | null;
+  #laterSince: Date | null = null;
+  readonly #answers: { readonly position: number; readonly at: Date }[] = [];
   #retryMs = FIRST_RETRY_MS;
   #stuck = (): void => undefined;
   /** Cancels the retry of all refused resources, which are retried together. */
@@ -86,12 +92,29 @@ export class TypeStream {
     this.#stream = stream;
     this.#type = type;
     this.#onRetry = onRetry;
+    this.#behindSince = subscription === null ? null : stream.clock.now();
     this.#reports = new ProblemReports({ ...stream, type, held, warnings });
   }
 
   /** True while a response waits for its answer. */
   get isWaiting(): boolean {
     return this.#nonce !== '';
+  }
+
+  /** The log of the type has a change. */
+  changed(): void {
+    if (this.#behindSince === null) this.#behindSince = this.#stream.clock.now();
+    else if (this.isWaiting) this.#laterSince ??= this.#stream.clock.now();
+  }
+
+  /** When the oldest change came that the peer has not confirmed; null if it has confirmed all. */
+  get behindSince(): Date | null {
+    return this.#behindSince;
+  }
+
+  /** When the peer confirmed a position. For a position before the kept answers this is the oldest of them: it is in sync since then at the latest. */
+  confirmedAt(position: number): Date | null {
+    return this.#answers.find((answer) => answer.position >= position)?.at ?? null;
   }
 
   /** The bytes of the next response, which then waits for its answer. Null when nothing is due, or nothing can be sent. */
@@ -103,7 +126,10 @@ export class TypeStream {
       this.#reports.refused(subscription);
       this.#reports.withheld(subscription);
     }
-    if (draft === null) return null;
+    if (draft === null) {
+      this.#confirmed();
+      return null;
+    }
     const { identifier, maxMessageBytes, encode = encodeDeltaResponse, clock } = this.#stream;
     const { entries, removed, isPartial } = draft;
     const nonce = this.nonces.next(draft.upTo);
@@ -146,7 +172,22 @@ export class TypeStream {
       observe({ kind: 'rejected', ...about, fault: nackFaultOf(named, message), message });
     }
     if (subscription.nacked.size > 0) this.#retryLater();
+    this.#confirmed();
     return true;
+  }
+
+  /** Notes the position that the peer has confirmed by now. */
+  #confirmed(): void {
+    const { subscription } = this;
+    if (subscription === null) return;
+    const { acknowledged, log, isSettled } = subscription;
+    if (acknowledged > (this.#answers.at(-1)?.position ?? -1)) {
+      this.#answers.push({ position: acknowledged, at: this.#stream.clock.now() });
+      if (this.#answers.length > MAX_ANSWERS) this.#answers.shift();
+    }
+    if (isSettled && acknowledged >= log.position) this.#behindSince = null;
+    else if (isSettled) this.#behindSince = this.#laterSince ?? this.#behindSince;
+    if (isSettled) this.#laterSince = null;
   }
 
   /** Releases all slots. */

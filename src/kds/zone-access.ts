@@ -36,6 +36,8 @@ export const anyStore: ZoneStores = { admit: async () => null, onAccepted: () =>
 export interface ZoneRegistry {
   /** Creates `Zone/<name>` if absent. Throws MeridianError `invalid` if the name is no RFC 1035 label (kds-wire 2.6). */
   ensure(zone: string): Promise<void>;
+  /** True while there is a Zone of this name. */
+  has(zone: string): boolean;
   /** False only for a known Zone that is disabled. */
   isEnabled(zone: string): boolean;
   /** Calls back when a zone was disabled, enabled, created or deleted. Returns the way to stop. */

@@ -13,6 +13,7 @@ import { feature, zoneHeaderFeatures } from './features.ts';
 import type { Validate } from './incoming.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { OwnNode } from './node.ts';
+import type { OpenSenders } from './open-senders.ts';
 import { STORE_ID_HEADER } from './peer-metadata.ts';
 import { Receiver, type Admission, type ReceiverOptions } from './receiver.ts';
 import { zoneReceiveRules } from './rules.ts';
@@ -48,6 +49,8 @@ export type ConnectionOptions = {
   readonly admission: () => Promise<Admission | null>;
   readonly validate: Validate;
   readonly observe: SyncObserver;
+  /** Gets the open stream that sends. */
+  readonly senders?: OpenSenders;
   /** Asks the proxies of the zone. */
   readonly answerAdmin: AnswerAdmin;
   readonly clock: Clock;
@@ -195,7 +198,8 @@ export class Connection {
         log,
         clock,
       });
-      await serve(call, sender);
+      const closed = this.#options.senders?.add(zone, sender);
+      await serve(call, sender).finally(() => closed?.());
     });
   }
 

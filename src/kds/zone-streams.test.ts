@@ -75,6 +75,7 @@ beforeEach(() => {
         steps.push(`ensure ${zone}`);
         if (zone === 'No') throw new MeridianError('invalid', 'no name of a zone');
       },
+      has: (zone) => zone === 'east',
       isEnabled: () => true,
       onChange: () => () => undefined,
       onGone: (listener) => {
@@ -173,7 +174,19 @@ describe('a stream', () => {
   ])('%s is refused, counted and logged once', async (_, prepare, headers, said) => {
     prepare();
     for (let time = 0; time < 2; time += 1) expect((await open(headers)).said).toEqual([said]);
-    expect([events, works, steps.filter((step) => step === 'refused').length, warn.mock.calls.length]).toEqual([[], [], 2, 1]);
+    expect([works, steps.filter((step) => step === 'refused').length, warn.mock.calls.length]).toEqual([[], 2, 1]);
+    expect(kinds().filter((kind) => kind !== 'turnedAway')).toEqual([]);
+  });
+
+  it('of a known zone is reported when it is turned away; a name that is no zone is not', async () => {
+    pass = { ok: false, reason: 'expired' };
+    await open({ 'client-id': 'east' });
+    await open({ 'client-id': 'stranger' });
+    expect(events).toEqual([{ kind: 'turnedAway', peer: 'east', reason: 'expired' }]);
+    pass = { ok: true, expiresAt: null, watch: () => () => undefined };
+    refusal = 'another store';
+    await open({ 'client-id': 'east' });
+    expect(events.at(-1)).toEqual({ kind: 'turnedAway', peer: 'east', reason: 'another store' });
   });
 
   it('over the quota of its zone and kind is refused after a second, before its token is looked at', async () => {

@@ -102,7 +102,7 @@ export class ZoneStreams {
           await this.#requireRoom(stream);
           await connections.requireTurn(peerAddress);
           const pass = await admit(authorization, peer);
-          if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
+          if (!pass.ok) throw this.#turnedAway(peer, pass.reason);
           unwatch = pass.watch((reason) => end(new MeridianError('forbidden', reason)));
           await this.#enter(caller).catch((error: unknown) => {
             throw noZone(error);
@@ -180,7 +180,7 @@ export class ZoneStreams {
   async check(metadata: Metadata): Promise<Caller> {
     const caller = callerOf(metadata);
     const pass = await this.#options.admit(caller.authorization, caller.zone);
-    if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
+    if (!pass.ok) throw this.#turnedAway(caller.zone, pass.reason);
     // An invalid zone name must take no memory.
     await this.#enter(caller);
     this.#stale.seen(caller.zone);
@@ -211,7 +211,16 @@ export class ZoneStreams {
   async #enter({ zone, storeId }: Caller): Promise<void> {
     await this.#options.zones.ensure(zone);
     const refusal = await this.#options.stores.admit(zone, storeId);
-    if (refusal !== null) throw foreignStore(refusal);
+    if (refusal === null) return;
+    this.#turnedAway(zone, refusal);
+    throw foreignStore(refusal);
+  }
+
+  /** Reports the refusal of a known zone: a caller without a valid token may send any name. */
+  #turnedAway(zone: string, reason: string): MeridianError {
+    const { zones, observe } = this.#options;
+    if (zones.has(zone)) observe({ kind: 'turnedAway', peer: zone, reason });
+    return new MeridianError('forbidden', reason);
   }
 }
 

@@ -52,6 +52,10 @@ export class KnownZones implements ZoneRegistry {
     }
   }
 
+  has(zone: string): boolean {
+    return this.#zones.has(zone);
+  }
+
   isEnabled(zone: string): boolean {
     return this.#zones.get(zone)?.isEnabled ?? true;
   }

@@ -27,6 +27,14 @@ export function renderRefused({ count, since, last, reason }: RefusedStreams): J
   return { count, since: since.toISOString(), last: last.toISOString(), reason };
 }
 
+/** The reason and the first time of the refusals of a zone; null if the last is older than ten minutes. @param status of the ZoneInsight row */
+export function refusedLately(status: JsonObject, now: Date): { readonly since: string; readonly reason: string } | null {
+  const { since, last, reason } = objectOf(status['refusedStreams']);
+  const lastAt = Date.parse(textOf(last));
+  if (Number.isNaN(lastAt) || now.getTime() - lastAt >= LATELY_MS) return null;
+  return { since: textOf(since), reason: textOf(reason) };
+}
+
 /**
  * A sentence for people about the streams of a zone that were refused lately.
  * @param status of the ZoneInsight row

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { ZoneInsightWriter } from './zone-insight-writer.ts';
+import { ZoneInsightWriter, type ZoneInsightWriterOptions } from './zone-insight-writer.ts';
 import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 
 const opened: SyncEvent = { kind: 'opened', peer: 'east', streamId: 's1', stream: 'globalToZone', authorized: false };
@@ -13,11 +13,11 @@ const sent: SyncEvent = {
   ...{ resources: 1, removed: 0, bytes: 100 },
 };
 
-function setUp() {
+function setUp(options: Partial<ZoneInsightWriterOptions> = {}) {
   const store = new TinyStore().withZones('east', 'west');
   const clock = new ManualClock();
   const keeper = { mode: 'global', instanceId: 'g', version: '2.14.0' } as const;
-  const writer = new ZoneInsightWriter({ store, clock, keeper, log: pino({ level: 'silent' }) });
+  const writer = new ZoneInsightWriter({ store, clock, keeper, log: pino({ level: 'silent' }), ...options });
   const row = () => store.get({ type: 'ZoneInsight', mesh: '', name: 'east' });
   const spec = async (): Promise<JsonObject> => (await row())?.spec ?? {};
   return { store, clock, writer, row, spec };
@@ -46,6 +46,30 @@ describe('ZoneInsightWriter', () => {
     expect((await row())?.version).toBe(1);
     stop.abort();
     await running;
+  });
+
+  it('stores that a zone leaves changes unconfirmed, which no event says, and that it has confirmed them', async () => {
+    let lag: { since: Date; types: string[] } | null = null;
+    const { writer, clock, row } = setUp({ lagOf: () => lag });
+    const stop = new AbortController();
+    const running = writer.run(stop.signal);
+    writer.observe(opened);
+    await writer.flush();
+    lag = { since: clock.now(), types: ['Mesh'] };
+    await clock.advance(10_000);
+    expect((await row())?.status).toEqual({ lag: { since: lag.since.toISOString(), types: ['Mesh'] } });
+    lag = null;
+    await clock.advance(10_000);
+    expect((await row())?.status).toEqual({});
+    stop.abort();
+    await running;
+  });
+
+  it('stores that a zone is turned away, also before it has a stream to this process', async () => {
+    const { writer, row } = setUp();
+    writer.observe({ kind: 'turnedAway', peer: 'east', reason: 'the token has expired' });
+    await writer.flush();
+    expect((await row())?.status).toMatchObject({ refusedStreams: { count: 1, reason: 'the token has expired' } });
   });
 
   it('raises the generation while connected', async () => {

@@ -16,6 +16,8 @@ import {
   type InsightState,
 } from './zone-insight.ts';
 import { rivalSpeakers } from './rival-speakers.ts';
+import { lagToStore, type LagOf } from './zone-sync.ts';
+import type { Lag } from '../kds/open-senders.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { renderStatus } from './zone-insight.ts';
 import type { ResourceStore, WriteOutcome } from '../store/resource-store.ts';
@@ -33,6 +35,8 @@ export type ZoneInsightWriterOptions = {
   readonly generationIntervalMs?: number;
   /** `metrics.zone.subscriptionLimit`. */
   readonly subscriptionLimit?: number;
+  /** What the zones with a stream to this process have not confirmed, for the other replicas. */
+  readonly lagOf?: LagOf;
 };
 
 /** The waits before each attempt, in milliseconds. A conflict is retried at once; a Zone row may not exist yet. */
@@ -44,8 +48,11 @@ const AT_ONCE: ReadonlySet<SyncEvent['kind']> = new Set(['opened', 'closed', 'no
 /** Why a state is not stored. `refused`: a retry with the same state would fail too. */
 type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
 
-/** @property stored the spec as it was last read or written, with the state of other processes */
-type Entry = { state: InsightState; dirty: boolean; flushing: Promise<void> | null; stored: JsonObject };
+/**
+ * @property stored the spec as it was last read or written, with the state of other processes
+ * @property isLagging whether the row says that changes wait for the zone
+ */
+type Entry = { state: InsightState; dirty: boolean; flushing: Promise<void> | null; stored: JsonObject; isLagging: boolean };
 
 export class ZoneInsightWriter {
   readonly #options: ZoneInsightWriterOptions;
@@ -74,7 +81,10 @@ export class ZoneInsightWriter {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, flushIntervalMs = 10_000, generationIntervalMs = 150_000 } = this.#options;
     await Promise.all([
-      every(clock, flushIntervalMs, signal, () => this.flush()),
+      every(clock, flushIntervalMs, signal, () => {
+        this.#noteLags();
+        return this.flush();
+      }),
       every(clock, generationIntervalMs, signal, () => this.#changeAll(raiseGeneration)),
     ]);
     this.#changeAll((state) => closeInsight(state, clock.now()));
@@ -105,6 +115,16 @@ export class ZoneInsightWriter {
     return this.#entries.size;
   }
 
+  /** No event says that a zone has become slow to answer. */
+  #noteLags(): void {
+    for (const [zone, entry] of this.#entries) if (entry.isLagging !== (this.#lagOf(zone) !== null)) entry.dirty = true;
+  }
+
+  #lagOf(zone: string): Lag | null {
+    const { lagOf, clock } = this.#options;
+    return lagToStore(lagOf?.(zone), clock.now());
+  }
+
   #changeAll(edit: (state: InsightState) => InsightState): void {
     for (const entry of this.#entries.values()) {
       const state = edit(entry.state);
@@ -117,7 +137,7 @@ export class ZoneInsightWriter {
   #entry(zone: string): Entry {
     const known = this.#entries.get(zone);
     if (known !== undefined) return known;
-    const entry: Entry = { state: emptyInsight, dirty: false, flushing: null, stored: {} };
+    const entry: Entry = { state: emptyInsight, dirty: false, flushing: null, stored: {}, isLagging: false };
     this.#entries.set(zone, entry);
     return entry;
   }
@@ -184,9 +204,10 @@ export class ZoneInsightWriter {
     const key = { type: 'ZoneInsight', mesh: '', name: zone };
     const row = await store.get(key);
     const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, clock.now());
-    const status = renderStatus(row?.status ?? {}, state);
+    const lag = this.#lagOf(zone);
+    const status = renderStatus(row?.status ?? {}, state, lag);
     const entry = this.#entries.get(zone);
-    if (entry !== undefined) entry.stored = spec;
+    if (entry !== undefined) Object.assign(entry, { stored: spec, isLagging: lag !== null });
     if (row === undefined)
       return store.write({ op: 'create', key, labels: {}, spec, status, owner: { type: 'Zone', mesh: '', name: zone } });
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;

@@ -1,5 +1,6 @@
 // The streams of a zone as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Pure: events are folded into the state of this
 // process, and that state is merged into the current row, which another process may have written.
+import type { Lag } from '../kds/open-senders.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import { countResponse, renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
 import { foldProblems, renderProblems, type SyncProblems } from './sync-problem.ts';
@@ -59,6 +60,8 @@ function countEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionK
     case 'overQuota':
       if (event.quota !== 'streams') return state;
       return { ...state, refusedStreams: countRefused(state.refusedStreams, event.reason, now) };
+    case 'turnedAway':
+      return { ...state, refusedStreams: countRefused(state.refusedStreams, event.reason, now) };
     default: {
       const { streamId, type, kind } = event;
       return change(state, streamId, (one) => countResponse(one, type, kind, now));
@@ -99,13 +102,23 @@ export function mergeInsight(stored: JsonObject, state: InsightState, limit: num
   };
 }
 
-/** The status to store: sync problems, the expiry of the token and refused streams. ZoneInsight has no fields for them. */
-export function renderStatus(stored: JsonObject, { problems, tokenExpiresAt, refusedStreams }: InsightState): JsonObject {
-  if (problems === null) return stored;
+/**
+ * The status to store: sync problems, the expiry of the token, refused streams and changes that the zone leaves unconfirmed. ZoneInsight
+ * has no fields for them.
+ * @param lag of a stream to this process
+ */
+export function renderStatus(
+  stored: JsonObject,
+  { problems, tokenExpiresAt, refusedStreams }: InsightState,
+  lag: Lag | null = null,
+): JsonObject {
+  const refused = refusedStreams === null ? {} : { refusedStreams: renderRefused(refusedStreams) };
+  if (problems === null) return { ...stored, ...refused };
   return {
     ...renderProblems(problems),
     ...(tokenExpiresAt !== null && { tokenExpiresAt: tokenExpiresAt.toISOString() }),
-    ...(refusedStreams !== null && { refusedStreams: renderRefused(refusedStreams) }),
+    ...refused,
+    ...(lag !== null && { lag: { since: lag.since.toISOString(), types: [...lag.types] } }),
   };
 }
 

@@ -118,6 +118,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
       };
       return await askEnvoy({ store, clock }, { mesh: resourceMesh, name: resourceName }, kind, options);
     },
+    senders: host.senders,
     clock,
     log: log.child({ component: 'kds' }),
   };

@@ -136,10 +136,35 @@ describe('on a terminal', () => {
 
   it('explain-sync names each zone, the name there and the rule', async () => {
     const shared = await meridian(global, 'explain-sync', 'mt', 'all', '--mesh', 'shop');
-    for (const zone of ['east', 'west']) expect(shared).toMatch(new RegExp(`${zone} +yes +${stored('all')}`));
+    for (const zone of ['east', 'west'])
+      expect(shared).toMatch(new RegExp(`${zone} +yes +in sync, v\\d+ +\\d+[sm] +${stored('all')}`));
     const local = await meridian(global, 'explain-sync', 'mt', 'local', '--mesh', 'shop');
-    expect(local).toMatch(/west +no +-/);
+    expect(local).toMatch(/west +no +- +- +-/);
     expect(local).toContain('west: only producer policies cross zones');
+    expect(await meridian(east, 'explain-sync', 'mt', 'local', '--mesh', 'shop')).toMatch(/global +yes +in sync, v\d+/);
+  });
+
+  it('a zone that does not answer is neither online nor in sync, and a disabled one is not healthy', async () => {
+    const stateOf = async (): Promise<string | undefined> => {
+      const answer = await ask(global, 'meshes/shop/meshtimeouts/all/_sync');
+      return (answer as { targets: { to: string; state?: { kind: string } }[] }).targets.find(({ to }) => to === 'west')?.state
+        ?.kind;
+    };
+    west.child?.kill('SIGSTOP');
+    try {
+      await put(global, 'meshes/shop/meshtimeouts/all', timeout('all', { kind: 'Mesh' }, '6s'));
+      expect(await stateOf()).toBe('pending');
+      await vi.waitFor(
+        async () => expect(await meridian(global, 'inspect', 'zones')).toMatch(/west +Lagging +\d+s +\d+s +MeshTimeout/),
+        WAIT,
+      );
+    } finally {
+      west.child?.kill('SIGCONT');
+    }
+    await until(stateOf, 'inSync');
+    await put(global, 'zones/west', { type: 'Zone', name: 'west', enabled: false });
+    expect(await meridian(global, 'inspect', 'zones')).toMatch(/west +Disabled/);
+    await put(global, 'zones/west', { type: 'Zone', name: 'west', enabled: true });
   });
 });
 

@@ -7,8 +7,8 @@ import type { Resource } from '../../src/resource/types.ts';
 import { make } from '../policy/make-resource.ts';
 import { cartOf, crossingRows, egress, payments, trustOf } from '../xds/crossing-mesh.ts';
 
-const inEast: WayFacts = { zones: ['east'], asked: 'east', isOnline: () => true };
-const onGlobal: WayFacts = { zones: ['east', 'west'], asked: null, isOnline: () => true };
+const inEast: WayFacts = { zones: ['east'], asked: 'east', isOnline: () => true, unheard: () => '' };
+const onGlobal: WayFacts = { zones: ['east', 'west'], asked: null, isOnline: () => true, unheard: () => '' };
 
 const ingress = make(
   'Dataplane',
@@ -83,6 +83,22 @@ describe('the ways to a service of another zone', () => {
     const [head = '', ...parts] = ways('MeshService', 'cart.west', change);
     expect(head).toContain(', broken: ');
     expect(parts.filter((line) => line.includes(' broken '))).toContainEqual(expect.stringContaining(says));
+  });
+
+  it('are not shown as whole while a zone on them is not connected', () => {
+    const unheard = (zone: string): string => (zone === 'west' ? 'zone west is not connected' : '');
+    const found = ways('MeshService', 'cart.west', { puts: ofWest, facts: { unheard } }, onGlobal);
+    expect(found[0]).toContain('east → west, unknown: ');
+    const parts = found.slice(2, 6).map((line) => line.trim().split(/ {2,}/));
+    expect(parts.map(([part, , , , state]) => [part, state])).toEqual([
+      ...[
+        ['caller', 'ok'],
+        ['caller', 'ok'],
+        ['ingress', 'unknown'],
+        ['server', 'unknown'],
+      ],
+    ]);
+    expect(found[5]).toContain('zone west is not connected: this was its last state');
   });
 
   it('leave the readiness of an identity to the zone on global', () => {

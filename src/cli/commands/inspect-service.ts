@@ -83,10 +83,11 @@ async function findServices(
   const multiZone = multiZones.filter(isMeant);
   if (own.length + external.length + multiZone.length === 0) return null;
   const { zone = null } = await client.index();
-  const zones = (await client.list(typeOf('Zone'), undefined)).map((item) => ({
-    name: item.name,
-    isEnabled: item['enabled'] !== false,
-  }));
+  const zones = (await client.pages('/zones/_overview')).map((item) => {
+    const { sync } = item as unknown as Partial<Answer<'ZoneOverview'>>;
+    const isEnabled = sync?.state !== 'disabled';
+    return { name: item.name, isEnabled, unheard: sync === undefined || sync.connection === 'online' ? '' : sync.reason };
+  });
   const facts = { zones, asked: zone, addresses: await listOf('MeshZoneAddress') };
   const all = new Set([...own, ...multiZone.flatMap((item) => servicesBehind(item, services))]);
   const lines = [

@@ -209,9 +209,9 @@ describe('sync', () => {
       "MeshTimeout mine (stored as mine.web.east), as global sees it
       role consumer by its label, workload-owner by its spec
 
-      TO     SENT   NAME THERE
-      east   no     -
-      west   no     -
+      TO     BY RULE   STATE   SINCE   NAME THERE
+      east   no        -       -       -
+      west   no        -       -       -
 
       east: only producer policies cross zones
       west: only producer policies cross zones"
@@ -220,9 +220,9 @@ describe('sync', () => {
     expect(describeSync(explainOnGlobal(globalSendRules(), mesh, zones))).toMatchInlineSnapshot(`
       "Mesh default, as global sees it
 
-      TO     SENT   NAME THERE
-      east   yes    default
-      west   yes    default
+      TO     BY RULE   STATE   SINCE   NAME THERE
+      east   yes       -       -       default
+      west   yes       -       -       default
 
       east: written on global
       west: written on global

@@ -18,9 +18,11 @@ type Subscription = NonNullable<Insight['subscriptions']>[number];
 export const ZONE_COLUMNS: readonly Column[] = [
   { head: 'NAME', of: ({ name }) => name },
   { head: 'STATUS', of: zoneStatus },
-  { head: 'CONNECTED', of: (item) => ageOf(lastOf(item).connectTime) },
-  { head: 'UPDATED', of: (item) => ageOf(lastOf(item).status?.lastUpdateTime) },
-  { head: 'UPDATES', of: (item) => sumOf(item, 'responsesSent') },
+  { head: 'SINCE', of: (item) => ageOf(syncOf(item).since) },
+  { head: 'LAG', of: (item) => lagText(syncOf(item).lagMs) },
+  { head: 'PENDING', of: (item) => pendingText(syncOf(item).pending) },
+  { head: 'UPDATED', wide: true, of: (item) => ageOf(lastOf(item).status?.lastUpdateTime) },
+  { head: 'UPDATES', wide: true, of: (item) => sumOf(item, 'responsesSent') },
   { head: 'ERRORS', of: (item) => sumOf(item, 'responsesRejected') },
   { head: 'VERSION', of: (item) => lastOf(item).version?.kumaCp?.version ?? '-' },
   { head: 'STORE', wide: true, of: (item) => storeOf(lastOf(item).config) },
@@ -55,9 +57,11 @@ export const MESH_COLUMNS: readonly Column[] = [
   { head: 'RESOURCES', wide: true, of: (item) => totalOf(item, Object.keys(objectOf(item['resources']))) },
 ];
 
-/** Sync problems and warnings of a zone. A peer's text stays on its line, or in the indented lines of its message. */
+/** What a zone has not confirmed, or why it is not connected; then sync problems and warnings of a zone. A peer's text stays on its line, or in the indented lines of its message. */
 export function problemLines(item: Item): string[] {
   const { syncProblems = [], warnings = [] } = item as unknown as Answer<'ZoneOverview'>;
+  const { reason } = syncOf(item);
+  const state = reason === '' ? [] : ['', visibleLine(reason)];
   const problems = syncProblems.flatMap(({ stream, type, kind, resources, count, message }) => {
     const names = resources.length === 0 ? 'all' : visibleLine(resources.join(', '));
     const more = count > resources.length ? ` and ${String(count - resources.length)} more` : '';
@@ -65,12 +69,35 @@ export function problemLines(item: Item): string[] {
     const what = kind === 'suspected' ? `refused: at least one of ${String(count)}` : kind;
     return ['', `${way}: ${visibleLine(type)} ${what}: ${names}${more}`, ...message.split('\n').map((line) => `  ${line}`)];
   });
-  return [...problems, ...warnings.flatMap((warning) => ['', visibleLine(warning)])];
+  return [...state, ...problems, ...warnings.flatMap((warning) => ['', visibleLine(warning)])];
 }
 
+const ZONE_STATUS = { online: 'Online', lagging: 'Lagging', refused: 'Refused', offline: 'Offline', disabled: 'Disabled' };
+
 function zoneStatus(item: Item): string {
-  if (objectOf(item['zone'])['enabled'] === false) return 'Disabled';
-  return isOnline(objectOf(item['zoneInsight'])) ? 'Online' : 'Offline';
+  return ZONE_STATUS[syncOf(item).state];
+}
+
+type ZoneSync = Answer<'ZoneOverview'>['sync'];
+
+/** The state from the control plane. An older one says only whether the zone is connected and enabled. */
+function syncOf(item: Item): ZoneSync {
+  const { sync } = item as unknown as Partial<Answer<'ZoneOverview'>>;
+  if (sync !== undefined) return sync;
+  const connection = isOnline(objectOf(item['zoneInsight'])) ? 'online' : 'offline';
+  const state = objectOf(item['zone'])['enabled'] === false ? 'disabled' : connection;
+  return { state, connection, since: lastOf(item).connectTime ?? null, pending: [], lagMs: 0, reason: '' };
+}
+
+/** `340ms`, `12s`, `5m`; `-` for a zone that is current. */
+function lagText(lagMs: number): string {
+  if (lagMs === 0) return '-';
+  return lagMs < 1_000 ? `${String(lagMs)}ms` : ageOf(new Date(0).toISOString(), lagMs);
+}
+
+function pendingText(types: readonly string[]): string {
+  const [first] = types;
+  return first === undefined ? '-' : types.length === 1 ? first : `${String(types.length)} types`;
 }
 
 const STATUS = { online: 'Online', offline: 'Offline', partiallyDegraded: 'Partially degraded' };

@@ -6,8 +6,8 @@ import { externalServiceReach, meshServiceReach, servicesBehind, type ReachFacts
 
 const zoneIngress = { address: '192.0.2.1', port: 30001, sni: 'a57288023ec4e82f1.cart.80.shop.ms' };
 const zones = [
-  { name: 'east', isEnabled: true },
-  { name: 'west', isEnabled: true },
+  { name: 'east', isEnabled: true, unheard: '' },
+  { name: 'west', isEnabled: true, unheard: '' },
 ];
 const facts: ReachFacts = { zones, asked: null, addresses: [] };
 
@@ -45,6 +45,16 @@ describe('a MeshService', () => {
     expect(linesOf(cart(), { ...facts, addresses })[1]).toBe(
       'west | through ingress | [2001:db8::1]:10001, 192.0.2.2:10001 | sni.msvc.shop.east.cart.80 | ',
     );
+  });
+
+  it('is not known where a zone on the way is not connected, except to that zone', () => {
+    const away = zones.map((zone) => (zone.name === 'west' ? { ...zone, unheard: 'zone west is not connected' } : zone));
+    const last = 'zone west is not connected: this was its last state';
+    expect(linesOf(cart({ zoneIngress }), { ...facts, zones: away })).toEqual([
+      'east | local |  |  | 1 of 2 proxies healthy',
+      `west | not known here | 192.0.2.1:30001 | a57288023ec4e82f1.cart.80.shop.ms | ${last}`,
+    ]);
+    expect(linesOf(cart({ zoneIngress }), { ...facts, zones: away, asked: 'west' })[1]).toContain('through ingress');
   });
 
   it.each<[what: string, service: Item, facts: ReachFacts, line: number, says: string]>([

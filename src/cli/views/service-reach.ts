@@ -7,7 +7,8 @@ import type { Json, JsonObject } from '../../resource/types.ts';
 import type { Item } from '../client/api-client.ts';
 import { placeText } from './mesh-service-columns.ts';
 
-export type ZoneFacts = { readonly name: string; readonly isEnabled: boolean };
+/** @property unheard why what is known of the zone may be old; `''` if it is current */
+export type ZoneFacts = { readonly name: string; readonly isEnabled: boolean; readonly unheard: string };
 
 export type ReachFacts = {
   /** The zones of the answer. A zone knows only itself. */
@@ -37,7 +38,7 @@ export function meshServiceReach(service: Item, facts: ReachFacts): ReachLine[] 
   const home = service.labels?.[label.zone] ?? facts.asked ?? '-';
   return facts.zones.flatMap(({ name: from }) => {
     const answers = from === home ? [locally(service)] : fromOutside(service, home, facts);
-    return answers.map((answer) => lineOf(service, home, from, answer));
+    return answers.map((answer) => lineOf(service, home, from, unlessOld(answer, [from, home], facts)));
   });
 }
 
@@ -52,6 +53,13 @@ export function externalServiceReach(service: Item, { zones, asked }: ReachFacts
 export function servicesBehind(service: Item, candidates: readonly Item[]): Item[] {
   const wanted = Object.entries((at(service['spec'], 'selector.meshService.matchLabels') ?? {}) as JsonObject);
   return candidates.filter(({ labels = {} }) => wanted.every(([key, value]) => labels[key] === value));
+}
+
+/** An answer from a zone that is not connected is its last state. The asked zone knows itself. */
+function unlessOld(answer: Answer, names: readonly string[], { zones, asked }: ReachFacts): Answer {
+  const why = zones.find(({ name, unheard }) => name !== asked && names.includes(name) && unheard !== '')?.unheard;
+  if (why === undefined || answer.how === 'not at all') return answer;
+  return { ...answer, how: 'not known here', why: `${why}: this was its last state` };
 }
 
 function locally({ spec, status }: Item): Answer {

@@ -1,0 +1,103 @@
+// The state of a zone that is so now, for people: connected and current, behind, refused, away or disabled. Pure.
+import type { Lag } from '../kds/open-senders.ts';
+import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { refusedLately } from './refused-streams.ts';
+
+/** An answer to a change takes milliseconds; a zone that has not answered for so many is behind. */
+const LAGGING_MS = 1_000;
+
+/**
+ * `online`: connected, and at most for a moment behind. `lagging`: connected, and changes wait for its answer. `refused`: not
+ * connected, because its calls are refused. `offline`: not connected. `disabled`: a person has disabled it.
+ */
+export type ZoneState = Connection | 'disabled';
+type Connection = 'online' | 'lagging' | 'refused' | 'offline';
+
+export type ZoneSync = {
+  readonly state: ZoneState;
+  /** The same without `disabled`: a disabled zone connects and gets resources. */
+  readonly connection: Connection;
+  /** Since when; null if the zone has never connected, or if nothing tells. ISO 8601. */
+  readonly since: string | null;
+  /** The types with changes that the zone has not confirmed. */
+  readonly pending: readonly string[];
+  /** Milliseconds since the oldest of these changes; 0 without one. */
+  readonly lagMs: number;
+  /** For people; `''` for a zone that is online. */
+  readonly reason: string;
+};
+
+/** The lag of a zone with a stream to this process: null if it has confirmed everything; undefined without a stream. */
+export type LagOf = (zone: string) => Lag | null | undefined;
+
+/** The lag to show to other replicas: null while it is that of a moment. */
+export function lagToStore(lag: Lag | null | undefined, now: Date): Lag | null {
+  return lag !== null && lag !== undefined && now.getTime() - lag.since.getTime() >= LAGGING_MS ? lag : null;
+}
+
+/**
+ * @param zone the Zone row: its name, and whether it is enabled
+ * @param insight spec and status of its ZoneInsight; empty without one
+ * @param live the lag by the stream in this process; undefined: that of the insight counts, which is up to 10 s old
+ */
+export function zoneSync(
+  { name, isEnabled }: { readonly name: string; readonly isEnabled: boolean },
+  { spec, status }: { readonly spec: JsonObject; readonly status: JsonObject },
+  live: Lag | null | undefined,
+  now: Date,
+): ZoneSync {
+  const connection = connectionOf(name, spec, status, live, now);
+  if (isEnabled) return connection;
+  const also = connection.reason === '' ? 'It is connected, and gets the resources of global' : connection.reason;
+  const reason = `zone ${name} is disabled: its services are taken out of the other zones. ${also}`;
+  return { ...connection, state: 'disabled', reason };
+}
+
+function connectionOf(name: string, spec: JsonObject, status: JsonObject, live: Lag | null | undefined, now: Date): ZoneSync {
+  const none = { pending: [], lagMs: 0 };
+  if (!isOnline(spec)) {
+    const refusal = refusedLately(status, now);
+    if (refusal !== null)
+      return { ...of('refused'), since: refusal.since, ...none, reason: `calls of zone ${name} are refused: ${refusal.reason}` };
+    const since = lastDisconnect(spec);
+    const reason = since === null ? `zone ${name} has never connected` : `zone ${name} is not connected since ${since}`;
+    return { ...of('offline'), since, ...none, reason };
+  }
+  const since = connectedSince(spec);
+  const lag = live === undefined ? storedLag(status) : live;
+  if (lag === null) return { ...of('online'), since, ...none, reason: '' };
+  const behind = { pending: lag.types, lagMs: Math.max(0, now.getTime() - lag.since.getTime()) };
+  if (behind.lagMs < LAGGING_MS) return { ...of('online'), since, ...behind, reason: '' };
+  const at = lag.since.toISOString();
+  return { ...of('lagging'), since: at, ...behind, reason: `zone ${name} has not confirmed ${lag.types.join(', ')} since ${at}` };
+}
+
+function of(connection: Connection): Pick<ZoneSync, 'state' | 'connection'> {
+  return { state: connection, connection };
+}
+
+function storedLag({ lag }: JsonObject): Lag | null {
+  const { since, types } = objectOf(lag);
+  const at = new Date(textOf(since));
+  if (Number.isNaN(at.getTime())) return null;
+  return { since: at, types: Array.isArray(types) ? types.map(textOf) : [] };
+}
+
+function connectedSince(insight: JsonObject): string | null {
+  return latest(subscriptionsOf(insight).map(({ connectTime }) => textOf(connectTime)));
+}
+
+function lastDisconnect(insight: JsonObject): string | null {
+  return latest(subscriptionsOf(insight).map(({ disconnectTime }) => textOf(disconnectTime)));
+}
+
+function latest(times: readonly string[]): string | null {
+  return (
+    times
+      .filter((time) => time !== '')
+      .toSorted()
+      .at(-1) ?? null
+  );
+}
