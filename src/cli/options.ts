@@ -4,9 +4,14 @@ import type { Format } from './output.ts';
 
 export type OutputOptions = { readonly output: Format };
 export type MeshOptions = { readonly mesh: string };
+export type NamespaceOptions = { readonly namespace?: string | undefined };
 
 export function addMeshOption(command: Command): Command {
   return command.addOption(new Option('-m, --mesh <mesh>', 'mesh of the resources').default('default').env('MERIDIAN_MESH'));
+}
+
+export function addNamespaceOption(command: Command): Command {
+  return command.option('-n, --namespace <namespace>', 'only those of this Kubernetes namespace');
 }
 
 export function addOutputOption(command: Command, formats: readonly Format[] = ['table', 'wide', 'json', 'yaml']): Command {

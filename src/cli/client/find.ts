@@ -36,6 +36,7 @@ export function typeNames(): string {
  * The one object of that stored name, else of that display name.
  * @param command the asking command, without the name: `inspect dataplane`
  * @param filter a list filter, to choose among several with one display name: `filter[labels.kuma.io/zone]`
+ * @param namespace only one of this Kubernetes namespace
  * @throws MeridianError `not_found`, or UsageError with a command for each if several have the display name
  */
 export async function findOne(
@@ -43,9 +44,14 @@ export async function findOne(
   info: TypeInfo,
   mesh: string,
   name: string,
-  { command, filter = {} }: { command: string; filter?: Record<string, string> },
+  {
+    command,
+    filter: given = {},
+    namespace,
+  }: { command: string; filter?: Record<string, string>; namespace?: string | undefined },
 ): Promise<Item> {
   const inMesh = info.scope === 'Mesh' ? mesh : '';
+  const filter = { ...given, ...(namespace !== undefined && { [`filter[labels.${label.namespace}]`]: namespace }) };
   const stored = Object.keys(filter).length === 0 ? await client.get(info, inMesh, name) : undefined;
   if (stored !== undefined) return stored;
   const byName = { ...filter, [`filter[labels.${label.displayName}]`]: name };

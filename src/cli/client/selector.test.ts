@@ -17,6 +17,13 @@ describe('a selector', () => {
     expect(selectionOf({ selector: [''] })).toEqual({ filter: {}, matches: null });
   });
 
+  it('has a zone and a namespace beside the labels', () => {
+    expect(selectionOf({ zone: 'east', namespace: 'shop' })).toEqual({
+      filter: { 'filter[labels.kuma.io/zone]': 'east', 'filter[labels.k8s.kuma.io/namespace]': 'shop' },
+      matches: null,
+    });
+  });
+
   it('lets the client apply the parts that the server has no filter for', () => {
     const { filter, matches } = selectionOf({ selector: ['team=a,tier!=db', 'team=b'] });
     expect(filter).toEqual({ 'filter[labels.team]': 'a' });

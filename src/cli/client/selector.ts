@@ -1,4 +1,4 @@
-// Converts `-l team=a,tier!=db` and `--zone east` to filters of the server (rest-api 2.2: exact labels, one value for each key) and a
+// Converts `-l team=a,tier!=db`, `--zone east` and `-n shop` to filters of the server (rest-api 2.2: exact labels, one value for each key) and a
 // filter for the rest. Pure. Invariant: both together are the whole selector.
 import { label } from '../../resource/labels.ts';
 import type { Labels } from '../../resource/types.ts';
@@ -8,6 +8,7 @@ type Chosen = {
   /** One text for each `-l`; all must hold. */
   readonly selector?: readonly string[] | undefined;
   readonly zone?: string | undefined;
+  readonly namespace?: string | undefined;
 };
 
 export type Selection = {
@@ -24,11 +25,13 @@ export function selectionOf(chosen: Chosen): Selection {
 }
 
 /** Divides the selector: the server filters by the first equality of each key. */
-function divide({ selector = [], zone }: Chosen): { filter: Record<string, string>; rest: LabelRequirement[] } {
-  const ofZone: LabelRequirement[] = zone === undefined ? [] : [{ key: label.zone, operator: 'in', values: [zone] }];
+function divide({ selector = [], zone, namespace }: Chosen): { filter: Record<string, string>; rest: LabelRequirement[] } {
+  const ofPlace = Object.entries({ [label.zone]: zone, [label.namespace]: namespace }).flatMap(
+    ([key, value]): LabelRequirement[] => (value === undefined ? [] : [{ key, operator: 'in', values: [value] }]),
+  );
   const filter: Record<string, string> = {};
   const rest: LabelRequirement[] = [];
-  for (const requirement of [...ofZone, ...selector.flatMap(parseRequirements)]) {
+  for (const requirement of [...ofPlace, ...selector.flatMap(parseRequirements)]) {
     const name = `filter[labels.${requirement.key}]`;
     const [value, ...others] = requirement.operator === 'in' ? requirement.values : [];
     if (value === undefined || others.length > 0) rest.push(requirement);

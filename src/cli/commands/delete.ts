@@ -5,12 +5,14 @@ import { addConnectOptions, connect, type ConnectOptions } from '../client/conne
 import { readDocuments } from '../documents/read-files.ts';
 import { UsageError } from '../exit-codes.ts';
 import { findOne, requireType } from '../client/find.ts';
-import { addFileOption, addMeshOption, type MeshOptions } from '../options.ts';
+import { addFileOption, addMeshOption, addNamespaceOption, type MeshOptions, type NamespaceOptions } from '../options.ts';
 import { note, print } from '../output.ts';
 import { describeDocument } from '../views/problem-text.ts';
 import { storedNameOf } from '../../document/read-document.ts';
 
-type Options = ConnectOptions & MeshOptions & { readonly file?: readonly string[]; readonly ignoreNotFound?: boolean };
+type Options = ConnectOptions &
+  MeshOptions &
+  NamespaceOptions & { readonly file?: readonly string[]; readonly ignoreNotFound?: boolean };
 
 const HELP = `
 A deleted Mesh takes its resources along; a Mesh with Dataplanes is refused.
@@ -27,7 +29,7 @@ export function addDeleteCommand(program: Command): void {
     .argument('[type]', 'type, plural or short name')
     .argument('[name]', 'display name or stored name');
   addConnectOptions(
-    addMeshOption(addFileOption(command, { required: false })).option(
+    addNamespaceOption(addMeshOption(addFileOption(command, { required: false }))).option(
       '--ignore-not-found',
       'succeed for a resource that does not exist',
     ),
@@ -40,11 +42,15 @@ export function addDeleteCommand(program: Command): void {
     });
 }
 
-async function deleteOne(type: string, name: string, { mesh, ignoreNotFound = false, ...connection }: Options): Promise<void> {
+async function deleteOne(
+  type: string,
+  name: string,
+  { mesh, namespace, ignoreNotFound = false, ...connection }: Options,
+): Promise<void> {
   const client = await connect(connection);
   const info = requireType(type);
   try {
-    const found = await findOne(client, info, mesh, name, { command: `delete ${info.name}` });
+    const found = await findOne(client, info, mesh, name, { command: `delete ${info.name}`, namespace });
     await client.delete(info, found.mesh ?? '', found.name);
     print(`deleted ${describeDocument({ info, mesh: found.mesh ?? '', name: found.name })}`);
   } catch (error) {

@@ -8,7 +8,7 @@ import { addConnectOptions, connect, type ConnectOptions } from '../client/conne
 import { parseDocuments, type ResourceDocument } from '../documents/read-files.ts';
 import { EditedFile, withComments, withoutComments } from '../documents/edit-text.ts';
 import { findOne, requireType } from '../client/find.ts';
-import { addMeshOption, type MeshOptions } from '../options.ts';
+import { addMeshOption, addNamespaceOption, type MeshOptions, type NamespaceOptions } from '../options.ts';
 import { note, print } from '../output.ts';
 import { describeDocument, problemText } from '../views/problem-text.ts';
 
@@ -26,16 +26,25 @@ export function addEditCommand(program: Command): void {
     .description('change a resource in your editor')
     .argument('<type>', 'type, plural or short name')
     .argument('<name>', 'display name or stored name');
-  addConnectOptions(addMeshOption(command))
+  addConnectOptions(addNamespaceOption(addMeshOption(command)))
     .addHelpText('after', HELP)
-    .action(async (type: string, name: string, { mesh, ...connection }: ConnectOptions & MeshOptions) =>
-      edit(await connect(connection), type, name, mesh),
+    .action(
+      async (type: string, name: string, { mesh, namespace, ...connection }: ConnectOptions & MeshOptions & NamespaceOptions) =>
+        edit(await connect(connection), type, name, { mesh, namespace }),
     );
 }
 
-async function edit(client: ApiClient, typeName: string, name: string, mesh: string): Promise<void> {
+async function edit(
+  client: ApiClient,
+  typeName: string,
+  name: string,
+  { mesh, namespace }: MeshOptions & NamespaceOptions,
+): Promise<void> {
   const info = requireType(typeName);
-  const { name: storedName, mesh: inMesh = '' } = await findOne(client, info, mesh, name, { command: `edit ${info.name}` });
+  const { name: storedName, mesh: inMesh = '' } = await findOne(client, info, mesh, name, {
+    command: `edit ${info.name}`,
+    namespace,
+  });
   const found = await client.getTagged(info, inMesh, storedName);
   if (found === undefined) throw new MeridianError('not_found', `${info.name} ${name} was deleted just now`);
   const about = describeDocument({ info, mesh: inMesh, name: storedName });

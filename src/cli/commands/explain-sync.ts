@@ -4,7 +4,14 @@ import type { Answer } from '../../api/answers.ts';
 import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';
-import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
+import {
+  addMeshOption,
+  addNamespaceOption,
+  addOutputOption,
+  type MeshOptions,
+  type NamespaceOptions,
+  type OutputOptions,
+} from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
 import { describeSync } from '../views/sync-text.ts';
 
@@ -16,7 +23,7 @@ Examples:
   meridian explain-sync meshtimeout slow --mesh shop
   meridian explain-sync mesh shop`;
 
-type Options = ConnectOptions & MeshOptions & OutputOptions;
+type Options = ConnectOptions & MeshOptions & NamespaceOptions & OutputOptions;
 
 export function addExplainSync(program: Command): void {
   const command = program
@@ -24,15 +31,15 @@ export function addExplainSync(program: Command): void {
     .description('the zones that get a resource, and the reason')
     .argument('<type>', 'type, plural or short name: MeshTimeout, meshtimeouts, mt')
     .argument('<name>', 'display name or stored name');
-  addConnectOptions(addOutputOption(addMeshOption(command)))
+  addConnectOptions(addOutputOption(addNamespaceOption(addMeshOption(command))))
     .addHelpText('after', HELP)
     .action(explainSync);
 }
 
-async function explainSync(typeName: string, name: string, { mesh, output, ...connection }: Options): Promise<void> {
+async function explainSync(typeName: string, name: string, { mesh, namespace, output, ...connection }: Options): Promise<void> {
   const info = requireType(typeName);
   const client = await connect(connection);
-  const found = await findOne(client, info, mesh, name, { command: `explain-sync ${info.name}` });
+  const found = await findOne(client, info, mesh, name, { command: `explain-sync ${info.name}`, namespace });
   const prefix = info.scope === 'Mesh' ? `/meshes/${pathPart(mesh)}` : '';
   const sync = (await client.read(`${prefix}/${info.path}/${pathPart(found.name)}/_sync`)) as Answer<'SyncExplanation'>;
   print(isForPrograms(output) ? serialize(sync, output) : describeSync(sync));

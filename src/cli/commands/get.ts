@@ -7,8 +7,8 @@ import { addConnectOptions, connect, type ConnectOptions } from '../client/conne
 import { UsageError } from '../exit-codes.ts';
 import { findOne, requireType, typeNames } from '../client/find.ts';
 import { SELECTOR_HELP } from '../client/label-requirements.ts';
-import { pagedTable, TableLayout } from '../views/table.ts';
-import { addMeshOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
+import { neededColumns, pagedTable, TableLayout } from '../views/table.ts';
+import { addMeshOption, addNamespaceOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, note, print, serialize, type Format } from '../output.ts';
 import { resourceForms } from '../documents/resource-forms.ts';
 import { lasting } from '../client/lasting-watch.ts';
@@ -22,6 +22,7 @@ type Options = ConnectOptions &
     readonly watch?: boolean;
     readonly selector?: readonly string[];
     readonly zone?: string;
+    readonly namespace?: string;
     readonly format: keyof typeof resourceForms;
   };
 
@@ -31,7 +32,7 @@ export function addGetCommand(program: Command): void {
     .description('show the resources of a type, or one of them')
     .argument('<type>', 'type, plural or short name: MeshTimeout, meshtimeouts, mt')
     .argument('[name]', 'display name or stored name');
-  addMeshOption(command)
+  addNamespaceOption(addMeshOption(command))
     .option('-A, --all-meshes', 'of all meshes')
     .option('-l, --selector <labels>', 'only with these labels: team=a,tier!=db,!old; see below', collect)
     .option('--zone <zone>', 'only those of this zone')
@@ -63,9 +64,9 @@ ${typeNames()}`;
 }
 
 async function get(typeName: string, name: string | undefined, options: Options): Promise<void> {
-  const { mesh, output, allMeshes = false, watch = false, selector, zone, format, ...connection } = options;
+  const { mesh, output, allMeshes = false, watch = false, selector, zone, namespace, format, ...connection } = options;
   const info = requireType(typeName);
-  const { filter, matches } = selectionOf({ selector, zone });
+  const { filter, matches } = selectionOf({ selector, zone, namespace });
   if (name !== undefined && (allMeshes || selector !== undefined))
     throw new UsageError('NAME excludes --all-meshes and --selector');
   if (format !== 'universal' && (!isForPrograms(output) || watch))
@@ -147,19 +148,27 @@ function printerForPrograms(output: 'json' | 'yaml'): (rows: readonly Row[]) => 
   };
 }
 
-/** Rows of later events keep the column widths of the first ones while their cells fit. */
+/** Rows of later events keep the columns of the first ones, and their widths while the cells fit. */
 function printerOfTable(info: TypeInfo, wide: boolean): (rows: readonly Row[]) => void {
-  const columns = [
-    { head: 'EVENT', of: ({ event }: Row) => event },
-    ...columnsOf(info, { wide }).map(({ head, of }) => ({ head, of: ({ item }: Row) => of(item) })),
-  ];
-  const layout = new TableLayout(columns.map(({ head }) => (head === 'EVENT' ? 'deleted' : head)));
-  let isFirst = true;
+  let columns: { head: string; of: (row: Row) => string }[] | null = null;
+  let layout = new TableLayout([]);
   return (rows) => {
-    const cells = rows.map((row) => columns.map(({ of }) => of(row)));
-    const lines = layout.lines(isFirst ? [columns.map(({ head }) => head), ...cells] : cells);
+    const isFirst = columns === null;
+    if (columns === null) {
+      const needed = neededColumns(
+        columnsOf(info, { wide }),
+        rows.map(({ item }) => item),
+      );
+      columns = [
+        { head: 'EVENT', of: ({ event }) => event },
+        ...needed.map(({ head, of }) => ({ head, of: ({ item }: Row) => of(item) })),
+      ];
+      layout = new TableLayout(columns.map(({ head }) => (head === 'EVENT' ? 'deleted' : head)));
+    }
+    const shown = columns;
+    const cells = rows.map((row) => shown.map(({ of }) => of(row)));
+    const lines = layout.lines(isFirst ? [shown.map(({ head }) => head), ...cells] : cells);
     if (isFirst && rows.length === 0) note(`no ${info.plural.toLowerCase()} yet; waiting for changes`);
     for (const line of lines) print(line);
-    isFirst = false;
   };
 }

@@ -7,7 +7,14 @@ import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { describeEffective } from '../views/effective-text.ts';
 import { findOne } from '../client/find.ts';
-import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
+import {
+  addMeshOption,
+  addNamespaceOption,
+  addOutputOption,
+  type MeshOptions,
+  type NamespaceOptions,
+  type OutputOptions,
+} from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
 
 const HELP = `
@@ -23,6 +30,7 @@ Examples:
 
 type Options = ConnectOptions &
   MeshOptions &
+  NamespaceOptions &
   OutputOptions & { outbound?: string; config?: boolean; shadow?: boolean; diff?: boolean };
 
 export function addInspectDataplane(inspect: Command): void {
@@ -34,16 +42,16 @@ export function addInspectDataplane(inspect: Command): void {
     .option('--config', 'the Envoy configuration instead')
     .option('--shadow', 'of --config: with the policies that have the label kuma.io/effect: shadow')
     .option('--diff', 'of --config: only what shadow policies change');
-  addConnectOptions(addOutputOption(addMeshOption(command)))
+  addConnectOptions(addOutputOption(addNamespaceOption(addMeshOption(command))))
     .addHelpText('after', HELP)
     .action(inspectDataplane);
 }
 
-async function inspectDataplane(name: string, { mesh, output, outbound = '', ...options }: Options): Promise<void> {
+async function inspectDataplane(name: string, { mesh, namespace, output, outbound = '', ...options }: Options): Promise<void> {
   const { config = false, shadow = false, diff = false, ...connection } = options;
   if (!config && (shadow || diff)) throw new MeridianError('invalid', '--shadow and --diff are about --config; give it too');
   const client = await connect(connection);
-  const found = await findOne(client, typeOf('Dataplane'), mesh, name, { command: 'inspect dataplane' });
+  const found = await findOne(client, typeOf('Dataplane'), mesh, name, { command: 'inspect dataplane', namespace });
   const dataplane = `/meshes/${pathPart(mesh)}/dataplanes/${pathPart(found.name)}`;
   if (config) {
     const query = `shadow=${String(shadow || diff)}${diff ? '&include=diff' : ''}`;

@@ -4,7 +4,7 @@ import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { SELECTOR_HELP } from '../client/label-requirements.ts';
 import { selectionOf } from '../client/selector.ts';
-import { addMeshOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
+import { addMeshOption, addNamespaceOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
 import { printList } from '../output.ts';
 import { DATAPLANE_COLUMNS } from '../views/overview-columns.ts';
 import { itemTable } from '../views/table.ts';
@@ -15,6 +15,7 @@ type Options = ConnectOptions &
     allMeshes?: boolean;
     selector?: readonly string[];
     zone?: string;
+    namespace?: string;
     gateway?: boolean;
     tag?: readonly string[];
   };
@@ -31,7 +32,9 @@ Examples:
 ${SELECTOR_HELP}`;
 
 export function addInspectDataplanes(inspect: Command): void {
-  const command = addMeshOption(inspect.command('dataplanes').description('the proxies of a mesh and their connections'))
+  const command = addNamespaceOption(
+    addMeshOption(inspect.command('dataplanes').description('the proxies of a mesh and their connections')),
+  )
     .option('-A, --all-meshes', 'of all meshes')
     .option('-l, --selector <labels>', 'only with these labels: team=a,tier!=db,!old; see below', collect)
     .option('--zone <zone>', 'only those of this zone')
@@ -40,9 +43,9 @@ export function addInspectDataplanes(inspect: Command): void {
 }
 
 async function inspectDataplanes(options: Options): Promise<void> {
-  const { mesh, allMeshes = false, output, selector, zone, gateway = false, ...connection } = options;
+  const { mesh, allMeshes = false, output, selector, zone, namespace, gateway = false, ...connection } = options;
   const prefix = allMeshes ? '' : `/meshes/${pathPart(mesh)}`;
-  const { filter, matches } = selectionOf({ selector, zone });
+  const { filter, matches } = selectionOf({ selector, zone, namespace });
   const client = await connect(connection);
   const query = { ...filter, ...(gateway && { gateway: 'true' }) };
   const items = await client.pages(`${prefix}/dataplanes/_overview`, query, ({ labels = {} }) => matches?.(labels) ?? true);

@@ -5,7 +5,14 @@ import { MeridianError } from '../../base/errors.ts';
 import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';
-import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
+import {
+  addMeshOption,
+  addNamespaceOption,
+  addOutputOption,
+  type MeshOptions,
+  type NamespaceOptions,
+  type OutputOptions,
+} from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
 import { describeReach } from '../views/policy-reach-text.ts';
 
@@ -14,7 +21,7 @@ Examples:
   meridian inspect policy meshtimeout slow --mesh shop
   meridian inspect policy mhttpr cart-route --mesh shop -o wide`;
 
-type Options = ConnectOptions & MeshOptions & OutputOptions;
+type Options = ConnectOptions & MeshOptions & NamespaceOptions & OutputOptions;
 
 export function addInspectPolicy(inspect: Command): void {
   const command = inspect
@@ -22,12 +29,12 @@ export function addInspectPolicy(inspect: Command): void {
     .description('the proxies that a policy configures, and the reasons for the others')
     .argument('<type>', 'type, plural or short name of a policy: MeshTimeout, meshtimeouts, mt')
     .argument('<name>', 'display name or stored name');
-  addConnectOptions(addOutputOption(addMeshOption(command)))
+  addConnectOptions(addOutputOption(addNamespaceOption(addMeshOption(command))))
     .addHelpText('after', HELP)
     .action(inspectPolicy);
 }
 
-async function inspectPolicy(typeName: string, name: string, { mesh, output, ...connection }: Options): Promise<void> {
+async function inspectPolicy(typeName: string, name: string, { mesh, namespace, output, ...connection }: Options): Promise<void> {
   const info = requireType(typeName);
   if (info.policy === null)
     throw new MeridianError(
@@ -35,7 +42,7 @@ async function inspectPolicy(typeName: string, name: string, { mesh, output, ...
       `${info.name} is not a policy, so it applies to no proxies; name a type such as MeshTimeout`,
     );
   const client = await connect(connection);
-  const found = await findOne(client, info, mesh, name, { command: `inspect policy ${info.name}` });
+  const found = await findOne(client, info, mesh, name, { command: `inspect policy ${info.name}`, namespace });
   const path = `/meshes/${pathPart(mesh)}/${info.path}/${pathPart(found.name)}/_reach`;
   const reach = (await client.readWhole(path, 'touched')) as unknown as Answer<'Reach'>;
   print(isForPrograms(output) ? serialize(reach, output) : describeReach(reach, mesh, { wide: output === 'wide' }));

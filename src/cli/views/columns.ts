@@ -10,6 +10,12 @@ import { ageOf } from '../output.ts';
 import { objectOf } from '../../resource/read-json.ts';
 
 const ZONE: Column = { head: 'ZONE', of: ({ labels }) => labels?.[label.zone] ?? '-' };
+/** Of a resource from Kubernetes. */
+export const NAMESPACE: Column = {
+  head: 'NAMESPACE',
+  ifAny: ({ labels }) => labels?.[label.namespace] !== undefined,
+  of: ({ labels }) => labels?.[label.namespace] ?? '-',
+};
 const ORIGIN: Column = { head: 'ORIGIN', of: ({ labels }) => labels?.[label.origin] ?? '-' };
 
 /** The columns between NAME and AGE, for types with more than ZONE and ORIGIN. */
@@ -26,11 +32,13 @@ export function columnsOf(info: TypeInfo, { wide }: { wide: boolean }): readonly
   const own = OF_TYPE[info.name];
   const all: Column[] = [
     ...(info.scope === 'Mesh' ? [{ head: 'MESH', of: ({ mesh = '' }: Item) => mesh }] : []),
+    NAMESPACE,
     { head: 'NAME', of: displayNameOf },
     ...(own ?? [ZONE]),
     { ...ORIGIN, wide: own !== undefined },
     { head: 'STORED NAME', wide: true, of: ({ name }) => name },
-    { head: 'AGE', of: ({ modificationTime }) => ageOf(modificationTime) },
+    { head: 'UPDATED', wide: own !== undefined && own.length > 1, of: ({ modificationTime }) => ageOf(modificationTime) },
+    { head: 'AGE', of: ({ creationTime }) => ageOf(creationTime) },
     { head: 'LABELS', wide: true, of: labelsOf },
   ];
   return all.filter((column) => wide || column.wide !== true);

@@ -10,6 +10,7 @@ import type { Answer } from '../../api/answers.ts';
 import type { Item } from '../client/api-client.ts';
 import { ageOf } from '../output.ts';
 import { tlsCell } from './mesh-tls-text.ts';
+import { NAMESPACE } from './columns.ts';
 import type { Column } from './table.ts';
 
 type Insight = NonNullable<Answer<'ZoneOverview'>['zoneInsight']>;
@@ -30,6 +31,7 @@ export const ZONE_COLUMNS: readonly Column[] = [
 
 export const DATAPLANE_COLUMNS: readonly Column[] = [
   { head: 'MESH', of: ({ mesh = '' }) => mesh },
+  NAMESPACE,
   { head: 'NAME', of: displayNameOf },
   { head: 'ZONE', of: ({ labels }) => labels?.[label.zone] ?? '-' },
   { head: 'STATUS', of: dataplaneStatus },

@@ -5,8 +5,18 @@ import type { Item } from '../client/api-client.ts';
 
 const GAP = '   ';
 
-/** @property wide shown only with `-o wide` */
-export type Column = { readonly head: string; readonly wide?: boolean; readonly of: (item: Item) => string };
+/** @property wide shown only with `-o wide` @property ifAny shown only if this holds for an item of the first page */
+export type Column = {
+  readonly head: string;
+  readonly wide?: boolean;
+  readonly ifAny?: (item: Item) => boolean;
+  readonly of: (item: Item) => string;
+};
+
+/** The columns that these items need. */
+export function neededColumns(columns: readonly Column[], items: readonly Item[]): readonly Column[] {
+  return columns.filter(({ ifAny }) => ifAny === undefined || items.some(ifAny));
+}
 
 /** Columns are as wide as the widest cell so far, so later pages keep the widths of the first while their cells fit. */
 export class TableLayout {
@@ -36,7 +46,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 /** A row for each item. */
 export function itemTable(columns: readonly Column[], items: readonly Item[], { wide }: { wide: boolean }): string {
-  const shown = columns.filter((column) => wide || column.wide !== true);
+  const shown = neededColumns(columns, items).filter((column) => wide || column.wide !== true);
   return table(
     shown.map(({ head }) => head),
     items.map((item) => shown.map((column) => column.of(item))),
@@ -51,16 +61,22 @@ export async function* pagedTable(
   columns: readonly Column[],
   pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,
 ): AsyncGenerator<string> {
-  const head = columns.map((column) => column.head);
-  const layout = new TableLayout(head);
+  let shown = columns;
+  let layout = new TableLayout([]);
   const drawn = new Set<string>();
   for await (const page of pages) {
-    const rows: string[][] = drawn.size === 0 ? [head] : [];
+    const rows: string[][] = [];
+    if (drawn.size === 0) {
+      shown = neededColumns(columns, page);
+      const head = shown.map((column) => column.head);
+      layout = new TableLayout(head);
+      rows.push(head);
+    }
     for (const item of page) {
       const id = JSON.stringify([item.mesh ?? '', item.name]);
       if (drawn.has(id)) continue;
       drawn.add(id);
-      rows.push(columns.map((column) => column.of(item)));
+      rows.push(shown.map((column) => column.of(item)));
     }
     if (drawn.size > 0 && rows.length > 0) yield layout.lines(rows).join('\n');
   }
