@@ -134,6 +134,53 @@ describe('a receiver', () => {
     expect(listMeta.mock.calls).toEqual([[{ types: [TYPE], ...scope }]]);
   });
 
+  it('takes a response with as many names as the quota of rows, and none with more', async () => {
+    const quotas = { rows: 2, resourceBytes: 10_000 };
+    const messageOf = (...names: string[]): Buffer =>
+      encodeDeltaResponse({ ...responseOf([]), entries: [], removed: names.map((name) => `${name}.default`) });
+    const { receiver, sent, events } = await receive({ quotas });
+    const before = sent.length;
+    await receiver.take(messageOf('a', 'b'));
+    expect([sent.length - before, events.map(({ kind }) => kind)]).toEqual([1, ['received']]);
+    events.length = 0;
+    const reason =
+      'the response names more resources than the 2 that a zone may have; raise multizone.global.kds.quotas.rows on global';
+    await expect(receiver.take(messageOf('a', 'b', 'c'))).rejects.toMatchObject({ details: reason });
+    expect([sent.length - before, events]).toEqual([1, [{ kind: 'overQuota', peer: 'global', quota: 'rows', reason }]]);
+  });
+
+  it('refuses and reports the rows over the quota, and stores the others', async () => {
+    const { receiver, events, store } = await receive({ quotas: { rows: 1, resourceBytes: 10_000 } });
+    await receiver.handle(responseOf([resource('a'), resource('b')]));
+    expect([...store.rows.values()].map(({ name }) => name)).toEqual(['a']);
+    const reason =
+      'the zone has 0 resources on global, which takes 1; delete some, or raise multizone.global.kds.quotas.rows on global';
+    expect(events).toMatchObject([
+      { kind: 'overQuota', peer: 'global', quota: 'rows', reason },
+      { kind: 'received', written: 1, refused: [{ mesh: 'default', name: 'b', reason }] },
+    ]);
+    await receiver.handle(responseOf([resource('a')]));
+    expect(events).toHaveLength(3);
+  });
+
+  it('watches its fence until it is closed, and ends the stream when another receiver has taken over', async () => {
+    const [watched, failures]: [unknown[], Error[]] = [[], []];
+    let lose = (): void => undefined;
+    const watch: NonNullable<ReceiverOptions['fences']>['watch'] = (fence, lost) => {
+      watched.push(fence);
+      lose = lost;
+      return () => void watched.push('closed');
+    };
+    const { receiver } = await receive({ fences: { watch }, fail: (error) => void failures.push(error) });
+    expect(watched).toEqual([{ peer: 'global', epoch: 1 }]);
+    lose();
+    expect(failures).toMatchObject([
+      { code: 'conflict', message: 'another stream of global has opened later and taken over; this one ends' },
+    ]);
+    receiver.close();
+    expect(watched).toHaveLength(2);
+  });
+
   it('refuses a response of a type that it did not ask for', async () => {
     const { receiver } = await receive();
     await expect(receiver.handle(responseOf([], 'Secret'))).rejects.toThrow('invalid resource type "Secret"');

@@ -11,6 +11,7 @@ import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { SyncEvent } from './sync-events.ts';
 import { globalSendRules } from './rules.ts';
 import { Sender } from './sender.ts';
+import { nodeMetadata } from './node.ts';
 import { SharedMessages } from './shared-messages.ts';
 
 const TYPE = 'MeshTimeout';
@@ -235,6 +236,30 @@ it('the sender looks once a turn at what it can send, for any number of requests
   expect(turns).toHaveBeenCalledOnce();
   turns.mockRestore();
   await vi.waitFor(() => expect(stream.sent).toHaveLength(2));
+  stream.sender.close();
+});
+
+it('a peer that does not resume gets everything, whatever versions it names', async () => {
+  const [stranger, resuming] = await streamsTo(['east', 'west'], { stored: [] });
+  if (stranger === undefined || resuming === undefined) throw new Error('no stream');
+  const initialResourceVersions = new Map([['lost.default', 'v']]);
+  stranger.sender.handle({ ...request, initialResourceVersions });
+  resuming.sender.handle({ ...request, initialResourceVersions, node: { id: 'west', metadata: nodeMetadata({ version: '0', instanceId: 'i', config: '' }, true) } }); // oxfmt-ignore
+  await vi.waitFor(() => expect([stranger.sent.length, resuming.sent.length]).toEqual([1, 1]));
+  const removed = [stranger, resuming].map(
+    ({ sent: [message = Buffer.alloc(0)] }) => decodeDeltaResponse(message).removedResources,
+  );
+  expect(removed).toEqual([[], ['lost.default']]);
+  for (const { sender } of [stranger, resuming]) sender.close();
+});
+
+it('the sender is ready when its changelog has every change that is committed', async () => {
+  const marked = Promise.withResolvers<void>();
+  const [stream] = await streamsTo(['east'], { source: { ...sourceOf(rows), mark: () => marked.promise } });
+  if (stream === undefined) throw new Error('no stream');
+  const ready = stream.sender.ready();
+  marked.reject(new Error('the store does not answer'));
+  await expect(ready).rejects.toThrow('the store does not answer');
   stream.sender.close();
 });
 

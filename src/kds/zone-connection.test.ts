@@ -1,10 +1,13 @@
 // The health check of a zone, answered by the test.
 import { EventEmitter } from 'node:events';
+import { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { Metadata, status, type Client } from '@grpc/grpc-js';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { createLogger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/global-service-messages.ts';
+import type { SyncEvent } from './sync-events.ts';
 import { Connection, type ConnectionOptions } from './zone-connection.ts';
 
 type Answer = { readonly code?: status; readonly intervalMs?: number; readonly features?: string };
@@ -17,6 +20,8 @@ let asked: Asked[];
 let answer: Answer;
 let stop: AbortController;
 let connection: Connection;
+let events: SyncEvent[];
+let options: Partial<ConnectionOptions>;
 
 class Call extends EventEmitter {
   cancel(): void {
@@ -25,6 +30,24 @@ class Call extends EventEmitter {
 }
 
 type Callback = (error: { code: status; details: string } | null, bytes?: Buffer) => void;
+
+/** The streams that were opened. */
+class Stream extends Duplex {
+  wasCancelled = false;
+  readonly path: string;
+  readonly metadata: Metadata;
+
+  constructor(path: string, metadata: Metadata) {
+    super({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+    this.path = path;
+    this.metadata = metadata;
+  }
+
+  cancel(): void {
+    this.wasCancelled = true;
+  }
+}
+let streams: Stream[];
 
 /** A client of which each unary call gets the answer of the moment, and each stream ends with its code. */
 const client = {
@@ -44,13 +67,22 @@ const client = {
     });
     return call;
   },
+  makeBidiStreamRequest(...[path, , , metadata]: [string, unknown, unknown, Metadata]): Stream {
+    const call = new Stream(path, metadata);
+    streams.push(call);
+    return call;
+  },
 } as unknown as Client;
 
 beforeEach(() => {
   clock = new ManualClock();
   stop = new AbortController();
-  [asked, answer] = [[], {}];
-  const options: Partial<ConnectionOptions> = {
+  [asked, answer, streams, events] = [[], {}, [], []];
+  options = {
+    admission: async () => null,
+    store: { acquireFencingToken: async () => Promise.reject(new Error('gone')) } as unknown as ConnectionOptions['store'],
+    observe: (event) => void events.push(event),
+    log: createLogger('silent'),
     zone: 'east',
     storeId: 'store-1',
     node: { version: '1.2', instanceId: 'i', config: '' },
@@ -99,6 +131,41 @@ describe('a health check', () => {
       await expect(connection.healthCheck()).rejects.toMatchObject({ code });
     },
   );
+});
+
+describe('a stream of a connection', () => {
+  it.each([
+    ['Bearer x', true],
+    [null, false],
+  ])('is reported from its start to its end, with its error, and is cancelled then: token %s', async (token, authorized) => {
+    const made = new Connection(options as ConnectionOptions, client, stop.signal, token);
+    await expect(made.receive(true)).rejects.toThrow('gone');
+    expect(events).toMatchObject([
+      { kind: 'opened', peer: 'global', stream: 'globalToZone', authorized },
+      { kind: 'closed', peer: 'global', stream: 'globalToZone', error: 'gone' },
+    ]);
+    expect(
+      streams.map(({ path, metadata, wasCancelled }) => [path.split('/').at(-1), metadata.get('authorization'), wasCancelled]),
+    ).toEqual([['GlobalToZoneSync', token === null ? [] : [token], true]]);
+  });
+
+  it.each([
+    [status.UNIMPLEMENTED, 'stays away until the connection ends'],
+    [status.INTERNAL, 'fails'],
+  ])('for questions about proxies opens after the admission; with code %i it %s', async (code, outcome) => {
+    let end: unknown = null;
+    const admin = connection.admin('stats', 'streamStats').catch((error: unknown) => (end = error));
+    await setImmediate();
+    expect(streams).toEqual([]);
+    await expect(connection.receive(true)).rejects.toThrow('gone');
+    await vi.waitFor(() => expect(streams[1]?.path).toMatch(/StreamStats$/));
+    streams[1]?.destroy(Object.assign(new Error('no'), { code }));
+    await vi.waitFor(() => expect(events.at(-1)).toMatchObject({ kind: 'closed', stream: 'stats', error: 'no' }));
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    expect(end === null).toBe(outcome !== 'fails');
+    stop.abort();
+    await admin;
+  });
 });
 
 describe('the checks of a connection', () => {

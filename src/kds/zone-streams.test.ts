@@ -154,6 +154,15 @@ describe('a stream', () => {
     expect(events[1]).toMatchObject({ kind: 'closed' });
   });
 
+  it('gets nothing more when its zone is deleted after its end', async () => {
+    const [ended, other] = [await open(), await open()];
+    works[0]?.resolve();
+    await settled();
+    const before = [...ended.said];
+    gone('east');
+    expect([ended.said, other.said.length]).toEqual([before, 2]);
+  });
+
   it('says nothing to a caller that has gone', async () => {
     const call = await open();
     call.cancelled = true;

@@ -93,6 +93,14 @@ it('a follower names everything in place of marks over its limit', async () => {
   expect(await follower.next(stop.signal)).toMatchObject({ all: true, marks: [] });
 });
 
+it('a follower ignores the marks of others, however many come', async () => {
+  const { follower, clock, stop } = new FeedBench();
+  for (let n = 0; n < 1_001; n += 1) follower.add({ kind: 'mark', id: `another ${String(n)}` });
+  const next = follower.next(stop.signal, 100);
+  await clock.advance(100);
+  expect(await next).toBeNull();
+});
+
 it('a follower reports after ten seconds that the feed does not answer', async () => {
   const clock = new ManualClock();
   const log = createLogger('silent');
