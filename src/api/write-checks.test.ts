@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import type { ApiError } from './error-body.ts';
 import { typeOf, resourceTypes } from '../resource/type-registry.ts';
+import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { draftOf, unreadWrite, type Draft } from './write-checks.ts';
@@ -61,6 +62,67 @@ describe('draftOf', () => {
         const resource = { name: 'a', mesh: 'default', labels: {}, spec: given as JsonObject };
         if (validateResource(info, resource).length > 0) expect(fieldsOf(info.name, resource.spec)).not.toEqual([]);
       }),
+    );
+  });
+});
+
+describe('the place of a resource', () => {
+  type Write = { type?: string; name?: string; mesh?: string; labels?: JsonObject; body?: JsonObject; writer?: Partial<ControlPlaneIdentity> }; // oxfmt-ignore
+  const to = [{ targetRef: { kind: 'Mesh' }, default: { connectionTimeout: '1s' } }];
+  const faults = ({ type = 'MeshTimeout', name = 'a', mesh = 'shop', labels = {}, body = {}, writer = {} }: Write): unknown[] => {
+    const document = { type, name, mesh, labels, spec: type === 'MeshTimeout' ? { to } : { ports: [{ port: 80 }] }, ...body };
+    try {
+      draftOf(typeOf(type), { mesh, name }, document, { ...rules, writer: { ...rules.writer, ...writer } }, { strict: true });
+      return [];
+    } catch (error) {
+      return (error as ApiError).violations.map(({ field, reason }) => [field, reason]);
+    }
+  };
+  const namespace = { 'k8s.kuma.io/namespace': 'ns' };
+  const subdomain =
+    'must be an RFC 1123 subdomain: lower-case letters, digits, «-» and «.», starting and ending with a letter or digit';
+  const meshReason = 'must be at most 253 of lower-case letters, digits, «-», «_» and «.»';
+  const keyReason = 'must be a qualified name: an optional DNS prefix and «/», then at most 63 letters, digits, «-», «_», «.»';
+  const valueReason =
+    'must be a label value: at most 63 letters, digits, «-», «_», «.», starting and ending with a letter or digit';
+  const long = (length: number): string => 'x'.repeat(length);
+
+  it.each<[string, Write, [field: string, reason: string][]]>([
+    ['equal to the URL', {}, []],
+    ['of another type', { body: { type: 'Mesh' } }, [['type', 'must be MeshTimeout, as in the URL']]],
+    ['of another name', { body: { name: 'b' } }, [['name', 'must be a, as in the URL']]],
+    ['of its stored name', { labels: namespace, body: { name: 'a.ns' } }, []],
+    ['of another mesh', { body: { mesh: 'pay' } }, [['mesh', 'must be shop, as in the URL']]],
+    ['with an empty mesh', { body: { mesh: '' } }, [['mesh', 'must be shop, as in the URL'], ['mesh', 'must be given']]], // oxfmt-ignore
+    ['of an invalid mesh', { mesh: 'Shop' }, [['mesh', meshReason]]],
+    ['of a mesh that is no text', { body: { mesh: 3 } }, [['mesh', 'must be shop, as in the URL'], ['mesh', meshReason]]], // oxfmt-ignore
+    ['with the longest name', { name: long(253), type: 'MeshTimeout' }, []],
+    ['with a longer name', { name: long(254) }, [['name', 'must have at most 253 characters']]],
+    ['with upper case', { name: 'A' }, [['name', subdomain]]],
+    ['with the longest name in a zone with a global', { name: long(247), writer: { federated: true }, labels: { 'kuma.io/origin': 'zone' } }, []], // oxfmt-ignore
+    ['with a longer name in a zone with a global', { name: long(248), writer: { federated: true }, labels: { 'kuma.io/origin': 'zone' } }, [['name', 'must have less than 253 characters together with the name of the zone and a dot']]], // oxfmt-ignore
+    ['with a dot where copies are cut', { name: `${long(235)}.x` }, [['name', 'must not have a dot as character 236: copies in other control planes have a name that is cut after it, which is no valid name']]], // oxfmt-ignore
+    ['with a dot before', { name: `${long(234)}.xx` }, []],
+    ['with a dot at the end of a name that is not cut', { name: `${long(234)}.x` }, []],
+    ['with a name that is stored under another', { name: 'a.b', labels: namespace }, [['name', 'must be "a.b.ns", the stored name of "a.b" in namespace "ns" (label k8s.kuma.io/namespace), as it contains a dot']]], // oxfmt-ignore
+    ['with good labels', { labels: { 'a.b/c': 'd', 'kuma.io/display-name': '-any-', 'kuma.io/mesh': 'shop' } }, []],
+    ['with a bad key', { labels: { '-a': 'd' } }, [['labels["-a"]', keyReason]]],
+    ['with a bad value', { labels: { a: '-d' } }, [['labels["a"]', valueReason]]],
+    ['with a long key', { labels: { [long(318)]: 'd' } }, [[`labels["${long(317)}…"]`, keyReason]]],
+    ['with the label of another mesh', { labels: { 'kuma.io/mesh': 'pay' } }, [['labels["kuma.io/mesh"]', 'must be shop, the mesh of the resource']]], // oxfmt-ignore
+    ['with the label of another mesh, of global', { labels: { 'kuma.io/mesh': 'pay', 'kuma.io/origin': 'global' } }, []],
+    ['with the label of another mesh, on global', { labels: { 'kuma.io/mesh': 'pay' }, writer: { mode: 'global', zone: null } }, []], // oxfmt-ignore
+    ['with another role', { labels: { ...namespace, 'kuma.io/policy-role': 'producer' } }, [['labels["kuma.io/policy-role"]', 'must be consumer']]], // oxfmt-ignore
+    ['with its role', { labels: { ...namespace, 'kuma.io/policy-role': 'consumer' } }, []],
+    ['with the role system', { labels: { ...namespace, 'kuma.io/policy-role': 'system' } }, []],
+    ['with a role and no policy', { type: 'MeshService', labels: { 'kuma.io/policy-role': 'producer' } }, []],
+  ])('%s is accepted, or refused with its reasons', (_, write, expected) => {
+    expect(faults(write)).toEqual(expected);
+  });
+
+  it('is no place of a document that is no object', () => {
+    expect(() => draftOf(typeOf('MeshTimeout'), { mesh: 'shop', name: 'a' }, [], rules, { strict: true })).toThrow(
+      'the body must be a JSON object',
     );
   });
 });

@@ -5,7 +5,9 @@ import type { Labels, ResourceKey } from './types.ts';
 import { hashNameOf } from './hash-name.ts';
 import { typeOf } from './type-registry.ts';
 import {
+  asStoredIn,
   belongsToZone,
+  fixedZoneOf,
   homeZoneOf,
   isFromGlobal,
   isInAllZones,
@@ -14,6 +16,7 @@ import {
   isOfZone,
   mayReplace,
   ownerLabelFaults,
+  sourceZoneOf,
   zoneOf,
 } from './ownership.ts';
 
@@ -90,6 +93,51 @@ it.each([
   [{ labels: {} }, false],
 ])('a row in a zone came from global: %j, %j', (row, expected) => {
   expect(isFromGlobal(row)).toBe(expected);
+});
+
+it.each<[string, Labels, Labels, string | null, boolean]>([
+  ['of the same place', { ...origin('zone'), ...zone('east') }, { ...origin('zone'), ...zone('east') }, null, true],
+  ['without a place', {}, { ...origin('zone'), ...zone('east') }, null, true],
+  ['of another origin', origin('global'), origin('zone'), null, false],
+  ['of another zone', zone('west'), zone('east'), null, false],
+  ['of a zone, by one of none', zone('west'), {}, null, false],
+  ['of the same namespace', { 'k8s.kuma.io/namespace': 'a' }, { 'k8s.kuma.io/namespace': 'a' }, null, true],
+  ['of another namespace', { 'k8s.kuma.io/namespace': 'a' }, { 'k8s.kuma.io/namespace': 'b' }, null, false],
+  ['of a namespace, by one of none', { 'k8s.kuma.io/namespace': 'a' }, {}, null, false],
+  ['of no namespace, by one of some', {}, { 'k8s.kuma.io/namespace': 'a' }, null, false],
+  ['that came by KDS', {}, {}, '', false],
+])('a write replaces a row or not: %s', (_, stored, written, syncVersion, expected) => {
+  expect(mayReplace({ labels: stored, syncVersion }, { labels: written })).toBe(expected);
+});
+
+it('the zone that wrote a row is on global its owner, label or prefix, and in a zone its label', () => {
+  const row = { name: 'west.a', labels: origin('zone') };
+  expect([sourceZoneOf(row, 'global'), sourceZoneOf(row, 'zone')]).toEqual(['west', undefined]);
+  const labelled = { ...row, labels: zone('north'), owner: east };
+  expect([sourceZoneOf(labelled, 'global'), sourceZoneOf(labelled, 'zone')]).toEqual(['east', 'north']);
+  expect(zoneOf({ name: 'west.a', labels: zone('north'), owner: mesh })).toBe('north');
+});
+
+it('an update keeps the zone label, except of a row that global wrote and changes itself', () => {
+  const rows = [{ ...origin('global'), ...zone('east') }, { ...origin('zone'), ...zone('east') }, zone('east'), {}];
+  expect(rows.map((labels) => [fixedZoneOf({ labels }, 'global'), fixedZoneOf({ labels }, 'zone')])).toEqual([
+    [undefined, 'east'],
+    ['east', 'east'],
+    ['east', 'east'],
+    [undefined, undefined],
+  ]);
+});
+
+it('a service has its own name in its zone, and a hashed name of origin global in another', () => {
+  const at = { type: 'MeshService', mesh: 'default', name: 'stored' };
+  const named = { 'kuma.io/display-name': 'cart', 'k8s.kuma.io/namespace': 'shop' };
+  const ofEast = { ...at, labels: { ...named, ...zone('east') } };
+  expect(asStoredIn(ofEast, 'east')).toEqual({ ...at, name: 'cart.shop', labels: { ...ofEast.labels, ...origin('zone') } });
+  const copy = { ...at, name: hashNameOf(ofEast), labels: { ...ofEast.labels, ...origin('global') } };
+  expect(asStoredIn(ofEast, 'west')).toEqual(copy);
+  const ofNone = { ...at, labels: { ...origin('zone') } };
+  expect(asStoredIn(ofNone, 'west')).toEqual({ ...ofNone, name: 'stored' });
+  expect(asStoredIn({ ...at, labels: {} }, 'west').labels).toEqual(origin('global'));
 });
 
 it('a write replaces no row of a Zone, even without labels', () => {
