@@ -1,0 +1,156 @@
+// What outbounds and destinations add to a configuration, beside what the recorded proxies show.
+import { describe, expect, it } from 'vitest';
+import { make } from '../../test/policy/make-resource.ts';
+import { buildRules } from '../policy/build-rules.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import { objectOf, objectsOf } from '../resource/read-json.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import { BackendResolver } from './backends.ts';
+import { Client } from './client.ts';
+import { addDestination, addOutbound, declareSame, declaredOutbounds, type OutboundContext } from './outbounds.ts';
+import { emptyConfig, type ProxyConfig } from './proxy-config.ts';
+import { WITHOUT_FEATURES } from './proxy-features.ts';
+
+const CART = 'kri_msvc_default_east__cart_80';
+const CART_REF = { kind: 'MeshService', name: 'cart', port: 80 };
+const NAMED = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } };
+
+function web(outbound: JsonObject[], more: { zone?: string; namespace?: string } = {}, networking: JsonObject = {}): Resource {
+  const inbound = [{ port: 8080, name: 'http', protocol: 'http' }];
+  const spec = { networking: { address: '10.0.0.9', inbound, outbound, ...networking } };
+  return make('Dataplane', 'web', spec, { zone: 'east', ...more });
+}
+
+function contextOf(dataplane: Resource, ...rows: Resource[]): OutboundContext {
+  const index = new MeshIndex('default', [dataplane, ...rows]);
+  const [proxy] = index.proxies();
+  if (proxy === undefined) throw new Error('the mesh has no Dataplane');
+  return {
+    ...{ index, rules: buildRules(index, proxy), resolver: new BackendResolver(index, 'east') },
+    ...{ client: new Client(proxy), features: WITHOUT_FEATURES, tls: null },
+  };
+}
+
+const serviceOf = (protocol: string): Resource =>
+  make('MeshService', 'cart', { ports: [{ port: 80, appProtocol: protocol }] }, { zone: 'east' });
+
+/** The outbound of a proxy that calls `cart`, and its destinations. */
+function called(protocol: string, ...rows: Resource[]): ProxyConfig {
+  const context = contextOf(web([{ port: 10_000, backendRef: CART_REF }]), serviceOf(protocol), ...rows);
+  const config = emptyConfig();
+  for (const declared of declaredOutbounds(context.rules.proxy, context.resolver).outbounds)
+    for (const destination of addOutbound(config, context, declared)) addDestination(config, context, destination);
+  return config;
+}
+
+/** The last filter of the listener. */
+function filterOf({ listeners }: ProxyConfig): JsonObject {
+  const [chain] = objectsOf(listeners.get(CART)?.['filterChains']);
+  return objectOf(objectsOf(chain?.['filters']).at(-1)?.['typedConfig']);
+}
+
+describe('the declared outbounds', () => {
+  it('have an address, that of the machine if none is given, and the problems of references that mean nothing', () => {
+    const given = [
+      { port: 1, backendRef: { ...CART_REF, name: 'none' } },
+      { port: 2, backendRef: CART_REF },
+      { port: 3, address: '10.9.9.9', backendRef: { ...CART_REF, port: 81 } },
+    ];
+    const ports = [{ port: 80 }, { port: 81 }];
+    const { rules, resolver } = contextOf(web(given), make('MeshService', 'cart', { ports }, { zone: 'east' }));
+    const { outbounds, problems } = declaredOutbounds(rules.proxy, resolver);
+    expect(outbounds.map(({ outbound, address, port }) => [outbound.kri, address, port])).toEqual([
+      [CART, '127.0.0.1', 2],
+      ['kri_msvc_default_east__cart_81', '10.9.9.9', 3],
+    ]);
+    const field = 'networking.outbound[0].backendRef';
+    expect(problems).toEqual([{ policy: null, field, reason: 'means no port of any service' }]);
+  });
+
+  it('are the same in two versions of a Dataplane with the same list, zone and namespace', () => {
+    const list = [{ port: 1, backendRef: CART_REF }];
+    const proxyOf = (...given: Parameters<typeof web>): OutboundContext['rules']['proxy'] => contextOf(web(...given)).rules.proxy;
+    const one = proxyOf(list);
+    expect(declareSame(one, proxyOf(structuredClone(list), {}, { address: '10.0.0.10' }))).toBe(true);
+    expect(declareSame(one, proxyOf([{ port: 2, backendRef: CART_REF }]))).toBe(false);
+    expect(declareSame(one, proxyOf(list, { zone: 'west' }))).toBe(false);
+    expect(declareSame(one, proxyOf(list, { namespace: 'shop' }))).toBe(false);
+  });
+});
+
+describe('an outbound of HTTP', () => {
+  it('has routes and a connection manager', () => {
+    const config = called('http');
+    expect([...config.listeners.keys(), ...config.routes.keys(), ...config.clusters.keys()]).toEqual([CART, CART, CART]);
+    expect(filterOf(config)['@type']).toContain('HttpConnectionManager');
+    expect(config.listeners.get(CART)).toMatchObject({
+      ...{ name: CART, statPrefix: CART, trafficDirection: 'OUTBOUND' },
+      address: { socketAddress: { address: '127.0.0.1', portValue: 10_000 } },
+    });
+  });
+
+  it('is one of TCP with a MeshTCPRoute, and stays one of HTTP beside a MeshHTTPRoute', () => {
+    const tcp = make('MeshTCPRoute', 't', { to: [{ targetRef: NAMED, rules: [{ default: { backendRefs: [CART_REF] } }] }] });
+    const matches = [{ path: { type: 'PathPrefix', value: '/a' } }];
+    const http = make('MeshHTTPRoute', 'h', { to: [{ targetRef: NAMED, rules: [{ matches, default: {} }] }] });
+    expect([...called('http', tcp).routes.keys()]).toEqual([]);
+    expect([...called('http', tcp, http).routes.keys()]).toEqual([CART]);
+  });
+
+  it('adds no resource of a MeshProxyPatch: the proxy has it once', () => {
+    const value = 'name: added\nconnectTimeout: 1s\n';
+    const added = make('MeshProxyPatch', 'p', { default: { appendModifications: [{ cluster: { operation: 'Add', value } }] } });
+    expect([...called('http', added).clusters.keys()]).toEqual([CART]);
+  });
+});
+
+describe('an outbound of TCP', () => {
+  it('leads to its cluster, with an idle timeout of an hour and no log', () => {
+    expect(filterOf(called('tcp'))).toEqual({
+      '@type': 'type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy',
+      ...{ statPrefix: CART, cluster: CART, idleTimeout: '3600s' },
+    });
+  });
+
+  it('has the attempts, the idle timeout and the log of its policies', () => {
+    const to = (type: string, conf: JsonObject): Resource =>
+      make(type, 'p', { to: [{ targetRef: { kind: 'Mesh' }, default: conf }] });
+    const config = called(
+      'tcp',
+      to('MeshRetry', { tcp: { maxConnectAttempt: 3 } }),
+      to('MeshTimeout', { idleTimeout: '7s' }),
+      to('MeshAccessLog', { backends: [{ type: 'File', file: { path: '/log' } }] }),
+    );
+    expect(filterOf(config)).toMatchObject({ maxConnectAttempts: 3, idleTimeout: '7s', accessLog: [{}] });
+  });
+
+  it('shares its connections among the backends of a route', () => {
+    const other = make('MeshService', 'other', { ports: [{ port: 80 }] }, { zone: 'east' });
+    const backendRefs = [
+      { ...CART_REF, weight: 1 },
+      { ...CART_REF, name: 'other', weight: 3 },
+    ];
+    const route = make('MeshTCPRoute', 'r', { to: [{ targetRef: NAMED, rules: [{ default: { backendRefs } }] }] });
+    const config = called('tcp', other, route);
+    expect(filterOf(config)).not.toHaveProperty('cluster');
+    expect(JSON.stringify(filterOf(config)['weightedClusters'])).toContain('"weight":3');
+    expect([...config.clusters.keys()]).toEqual([CART, 'kri_msvc_default_east__other_80']);
+  });
+});
+
+it('a cluster has the common settings of all its policies', () => {
+  const to = (type: string, conf: JsonObject): Resource =>
+    make(type, 'p', { to: [{ targetRef: { kind: 'Mesh' }, default: conf }] });
+  const affinityTags = [{ key: 'node', weight: 9 }];
+  const config = called(
+    'http',
+    to('MeshCircuitBreaker', {
+      outlierDetection: { healthyPanicThreshold: 70, detectors: { totalFailures: { consecutive: 3 } } },
+    }),
+    to('MeshLoadBalancingStrategy', { localityAwareness: { localZone: { affinityTags } } }),
+  );
+  expect(config.clusters.get(CART)?.['commonLbConfig']).toEqual({
+    healthyPanicThreshold: { value: 70 },
+    localityWeightedLbConfig: {},
+  });
+});
