@@ -137,6 +137,35 @@ describe('the certificates of proxies', () => {
     expect(Math.max(...waits)).toBeLessThan(2 ** 31);
   });
 
+  it.each<[what: string, changed: Partial<CertificateOrder>]>([
+    ['mesh', { mesh: 'other' }],
+    ['identity', { identity: 'other' }],
+    ['SPIFFE ID', { spiffeId: 'spiffe://shop/other' }],
+    ['lifetime', { lifetimeMs: 2 * HOUR_MS }],
+  ])('do not serve an order with another %s', async (_, changed) => {
+    await certificates.ready(cart, order);
+    expect(certificates.get(cart, { ...order, ...changed })).toBeNull();
+    await certificates.ready(cart, { ...order, ...changed });
+  });
+
+  it('of two identities come from the authority of each', async () => {
+    const other = { ...order, identity: 'other' };
+    await Promise.all([certificates.ready(cart, order), certificates.ready({ mesh: 'shop', name: 'b' }, other)]);
+    expect(reads).toBe(2);
+  });
+
+  it('are there until the moment in which they end', async () => {
+    await certificates.ready(cart, order);
+    const leaf = certificates.get(cart, order);
+    certificates.release(cart);
+    await clock.advance((leaf?.notAfter.getTime() ?? 0) - clock.now().getTime() - 1);
+    expect(certificates.get(cart, order)).toBe(leaf);
+    certificates.release(cart);
+    await clock.advance(1);
+    expect(certificates.get(cart, order)).toBeNull();
+    await certificates.ready(cart, order);
+  });
+
   it('are tried again when the authority is missing', async () => {
     const there = rows;
     rows = [];

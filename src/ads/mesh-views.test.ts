@@ -1,0 +1,229 @@
+// The views of a mesh beside what the property of test/xds/views.test.ts holds: certificates, ends, failures and the work of a change.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { make, makeDataplane, makeService } from '../../test/policy/make-resource.ts';
+import { crossingRows, identity, trustOf } from '../../test/xds/crossing-mesh.ts';
+import { runSteps } from '../base/steps.ts';
+import type { Leaf } from '../identity/leaf.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import type { ProxyConfig } from '../xds/proxy-config.ts';
+import { WITHOUT_FEATURES } from '../xds/proxy-features.ts';
+import { ResourceEncoder } from './encode-resources.ts';
+import { MeshViews } from './mesh-views.ts';
+import type { CertificateOrder } from './proxy-certificates.ts';
+import type { EncodedPart, ProxyView } from './proxy-view.ts';
+import type { XdsType } from './session.ts';
+
+const CALLER = 'caller.east';
+const IDENTITY = 'kri_mid_default_east__all_';
+
+class CountingEncoder extends ResourceEncoder {
+  made = 0;
+  /** Throws for a part with a resource of this name. */
+  broken = '';
+
+  override part(config: ProxyConfig): EncodedPart {
+    this.made += 1;
+    if (config.listeners.has(this.broken)) throw new Error('broken');
+    return super.part(config);
+  }
+}
+
+let index: MeshIndex;
+let encoder: CountingEncoder;
+let leaf: Leaf | null;
+let orders: CertificateOrder[];
+let released: string[];
+let views: MeshViews;
+
+function start(rows: readonly Resource[]): void {
+  index = new MeshIndex('default', rows);
+  encoder = new CountingEncoder();
+  [orders, released] = [[], []];
+  views = new MeshViews(index, encoder, 'east', {
+    get: (_, order) => {
+      orders.push(order);
+      return leaf;
+    },
+    release: ({ mesh, name }) => void released.push(`${mesh} ${name}`),
+  });
+}
+
+function leafOf(certPem: string): Leaf {
+  return { certPem, keyPem: '', spiffeId: '', authority: '', issuedAt: new Date(0), notAfter: new Date(1) };
+}
+
+/** The view of a proxy, and lines of what its listener hears. */
+function open(name: string): { view: ProxyView; heard: string[] } {
+  const view = views.open(name, WITHOUT_FEATURES);
+  if (view === undefined) throw new Error(`no Dataplane ${name}`);
+  const heard: string[] = [];
+  view.listen({
+    changed: (versions) => void heard.push([...versions.keys()].sort().join(' ')),
+    ended: () => void heard.push('ended'),
+    failed: (error) => void heard.push(`failed: ${(error as Error).message}`),
+  });
+  return { view, heard };
+}
+
+function change(puts: readonly Resource[], removes: readonly Resource[] = []): void {
+  const held = [...puts, ...removes].flatMap(({ type, name }) => index.get(type, name) ?? []);
+  views.before(held, puts);
+  for (const row of removes) index.remove(row);
+  for (const row of puts) index.put(row);
+  runSteps(views.after(puts));
+}
+
+const names = (view: ProxyView, type: XdsType): string[] => [...view.names(type)].sort();
+
+beforeEach(() => {
+  leaf = leafOf('first');
+  start(crossingRows);
+});
+
+describe('the certificate of a proxy', () => {
+  const provider = (given: JsonObject): Resource => ({ ...identity, spec: { ...identity.spec, provider: given } });
+
+  it('is ordered for its identity, from the authority that the MeshIdentity names', () => {
+    index.put({ ...identity, status: { ...identity.status, authority: 'authority-1' } });
+    expect(views.orderOf(CALLER)).toEqual({
+      ...{ mesh: 'default', identity: 'all.east', authority: 'authority-1', lifetimeMs: 24 * 3_600_000 },
+      spiffeId: 'spiffe://default.east.mesh.local/workload/caller',
+    });
+  });
+
+  it.each<[why: string, change: () => void, name?: string]>([
+    ['no Dataplane of the name', () => undefined, 'none.east'],
+    ['no MeshIdentity', () => void index.remove(identity)],
+    ['no trust in its domain', () => void index.remove(trustOf('east'))],
+    ['a provider that this control plane has not', () => void index.put(provider({ type: 'Spire', spire: {} }))],
+  ])('is not ordered where there is %s', (_, prepare, name = CALLER) => {
+    prepare();
+    expect(views.orderOf(name)).toBeNull();
+  });
+
+  it('is a secret of the view, which a new one replaces without making the outbounds again', () => {
+    const { view, heard } = open(CALLER);
+    expect(names(view, 'Secret')).toEqual([IDENTITY, 'system_trust_bundle']);
+    expect(view.certified).toMatchObject({ identity: IDENTITY, leaf });
+    encoder.made = 0;
+    leaf = leafOf('second');
+    views.renew(CALLER);
+    expect(heard).toEqual(['Secret']);
+    expect(view.certified?.leaf).toBe(leaf);
+    // The secret, and what the proxy has beside its outbounds.
+    expect(encoder.made).toBe(2);
+    views.renew('none.east');
+    expect(encoder.made).toBe(2);
+  });
+
+  it('makes the view again when it is the first: what was in plain text has TLS', () => {
+    leaf = null;
+    const { view, heard } = open(CALLER);
+    expect([view.certified, names(view, 'Secret')]).toEqual([null, []]);
+    leaf = leafOf('first');
+    views.renew(CALLER);
+    expect(view.certified?.identity).toBe(IDENTITY);
+    expect(heard).toEqual(['Cluster ClusterLoadAssignment Listener RouteConfiguration Secret']);
+  });
+
+  it('stays while the next one is issued, and goes with the identity', () => {
+    const { view } = open(CALLER);
+    const first = leaf;
+    leaf = null;
+    views.renew(CALLER);
+    expect([view.certified?.leaf, released]).toEqual([first, []]);
+    change([], [identity]);
+    expect([view.certified, released]).toEqual([null, [`default ${CALLER}`]]);
+    expect(names(view, 'Secret').filter((name) => name === IDENTITY)).toEqual([]);
+    change([make('MeshTimeout', 't', { to: [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout: '1s' } }] })]);
+    expect(released).toHaveLength(1);
+  });
+});
+
+describe('the views of a mesh', () => {
+  it('are none for a Dataplane that does not exist', () => {
+    expect(views.open('none.east', WITHOUT_FEATURES)).toBeUndefined();
+    expect(views.size).toBe(0);
+  });
+
+  it('keep the newest of a Dataplane when an older one is closed', () => {
+    const [older, newer] = [open(CALLER), open(CALLER)];
+    views.close(CALLER, older.view);
+    expect(views.size).toBe(1);
+    views.close('none.east', newer.view);
+    views.close(CALLER, newer.view);
+    expect(views.size).toBe(0);
+  });
+
+  it('all end with the mesh, and one with its Dataplane', () => {
+    const [caller, cart] = [open(CALLER), open('cart.east')];
+    const row = index.get('Dataplane', 'cart.east');
+    change([], row === undefined ? [] : [row]);
+    expect([cart.heard.at(-1), caller.heard.includes('ended')]).toEqual(['ended', false]);
+    views.end();
+    expect(caller.heard.at(-1)).toBe('ended');
+  });
+
+  it('fail alone', () => {
+    const [web, api] = [makeDataplane('web', { zone: 'east' }), makeDataplane('api', { zone: 'east' })];
+    start([web, api]);
+    const heard = [open('web.east').heard, open('api.east').heard];
+    encoder.broken = 'self_inbound_dp_broken';
+    const inbound = (name: string): JsonObject => ({ inbound: [{ port: 8080, name, protocol: 'http' }] });
+    change([makeDataplane('web', { zone: 'east' }, inbound('broken')), makeDataplane('api', { zone: 'east' }, inbound('good'))]);
+    expect(heard).toEqual([['failed: broken'], ['Cluster Listener RouteConfiguration']]);
+  });
+
+  it('send nothing and make nothing for a route that no proxy has', () => {
+    const { heard } = open(CALLER);
+    encoder.made = 0;
+    change([make('MeshHTTPRoute', 'unused', { to: [{ targetRef: { kind: 'MeshService', name: 'none' }, rules: [] }] })]);
+    expect([heard, encoder.made]).toEqual([[], 0]);
+  });
+
+  it('are all made again when everything may differ, and no listener of a disabled zone stays', () => {
+    const { view, heard } = open(CALLER);
+    const listeners = names(view, 'Listener');
+    runSteps(views.after([]));
+    encoder.made = 0;
+    views.beforeEverything();
+    index.disableZones(new Set(['north']));
+    runSteps(views.after([]));
+    expect(heard).toHaveLength(1);
+    expect(names(view, 'Listener')).toEqual(listeners.filter((name) => !name.includes('north')));
+    expect(encoder.made).toBeGreaterThan(5);
+  });
+
+  it('forget the names of services that are gone, and all when no proxy is connected', () => {
+    const cart = makeService('cart', { zone: 'east' });
+    const backendRef = { kind: 'MeshService', name: 'cart', port: 80 };
+    start([cart, makeDataplane('web', { zone: 'east' }, { outbound: [{ port: 10_000, backendRef }] })]);
+    const { view } = open('web.east');
+    expect(views.services).toBe(1);
+    change([], [cart]);
+    expect(views.services).toBe(0);
+    change([cart]);
+    expect([views.services, names(view, 'Cluster').length]).toEqual([1, 2]);
+    views.close('web.east', view);
+    change([cart]);
+    expect(views.services).toBe(0);
+  });
+
+  it('make the outbounds of Dataplanes with one list once, until the next change', () => {
+    const backendRef = { kind: 'MeshService', name: 'cart', port: 80 };
+    const outbound = [{ port: 10_000, backendRef }];
+    const spec = { networking: { address: '10.0.0.1', inbound: [{ port: 8080, name: 'http' }], outbound } };
+    const rows = ['a', 'b', 'c'].map((name) => make('Dataplane', name, spec, { zone: 'east' }));
+    start([makeService('cart', { zone: 'east' }), ...rows]);
+    const madeBy = (name: string): number => {
+      encoder.made = 0;
+      open(name);
+      return encoder.made;
+    };
+    const [first, second] = [madeBy('a.east'), madeBy('b.east')];
+    expect([first, second]).toEqual([3, 1]);
+    const { heard } = open('c.east');
+    expect(heard).toEqual([]);
+  });
+});
