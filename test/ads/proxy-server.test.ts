@@ -55,6 +55,8 @@ let port: OpenPort;
 let server: ProxyServer;
 let events: ProxyEvent[];
 let proxies: PlayedProxy[];
+/** Who holds Dataplanes that proxies brought: `name run stream`, and `name released stream`. */
+let holders: string[];
 /** Reads of Dataplanes so far; each ends after `mayRead`. */
 let asked: number;
 let mayRead: Promise<void>;
@@ -74,20 +76,25 @@ async function startServer(clock: Clock = systemClock, secrets: ProxyServerOptio
   server = new ProxyServer({
     ...{ indexes, zone: 'east', instanceId: 'one', store: secrets, clock, log },
     dataplanes: {
-      read: () => {
-        throw new Error('no proxy of these tests brings a Dataplane');
-      },
+      read: (text, { mesh, name }) => ({ ...(JSON.parse(text) as Pick<Resource, 'labels' | 'spec'>), mesh, name }),
       stored: async (mesh, name) => {
         asked += 1;
         await mayRead;
         return (await store.get({ type: 'Dataplane', mesh, name })) ?? null;
       },
-      register: () => Promise.resolve(),
-      release: () => undefined,
+      register: async (given, { run, streamId }) => {
+        holders.push(`${given.name} ${run} ${streamId}`);
+        await store.write({ op: 'put', key: { type: 'Dataplane', mesh: given.mesh, name: given.name }, ...specOf(given) });
+      },
+      release: ({ name, streamId }) => void holders.push(`${name} released ${streamId}`),
     },
     observe: (event) => void events.push(event),
   });
   port = await new OpenPort().start({ type: 'none', serve: server.serve });
+}
+
+function specOf({ labels, spec }: Pick<Resource, 'labels' | 'spec'>): Pick<Resource, 'labels' | 'spec'> {
+  return { labels, spec };
 }
 
 async function stopServer(): Promise<void> {
@@ -99,6 +106,7 @@ async function stopServer(): Promise<void> {
 beforeEach(async () => {
   events = [];
   proxies = [];
+  holders = [];
   [asked, mayRead] = [0, Promise.resolve()];
   store = new TinyStore();
   await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
@@ -253,6 +261,60 @@ describe('a proxy', () => {
     await expect.poll(() => held(proxy)).toEqual(await expectedOf('web'));
   });
 
+  it('holds the Dataplane that it brings until its stream ends, and none that is stored', async () => {
+    const brought = JSON.stringify(specOf(dataplane('guest', 'guest', ['cart'])));
+    const metadata = { 'dataplane.resource': brought, 'meridian.run': 'run-1' };
+    const guest = await connected('guest', { metadata });
+    expect(held(guest)).toEqual(await expectedOf('guest'));
+    const stream = (kind: string): string =>
+      events.find((event) => event.kind === kind && event.name === 'guest.east')?.streamId ?? '';
+    expect(holders).toEqual([`guest.east run-1 ${stream('opened')}`]);
+    guest.disconnect();
+    await expect.poll(() => holders[1]).toBe(`guest.east released ${stream('opened')}`);
+    expect(stream('closed')).toBe(stream('opened'));
+    const web = await connected('web');
+    web.disconnect();
+    await expect.poll(() => server.size).toBe(0);
+    await expect.poll(() => events.filter(({ kind }) => kind === 'closed')).toHaveLength(2);
+    expect(holders).toHaveLength(2);
+  });
+
+  it('ends when it has a newer stream at another control plane, and not for an older one', async () => {
+    const proxy = await connected('web');
+    const { streamId = '' } = events.find(({ kind }) => kind === 'opened') ?? {};
+    const web = { mesh: 'default', name: 'web.east' };
+    server.supersede(web, 'an older stream');
+    server.supersede({ mesh: 'default', name: 'cart-1.east' }, streamId);
+    expect(server.size).toBe(1);
+    await put(route('cart', '/still'));
+    await expect.poll(() => held(proxy)).toEqual(await expectedOf('web'));
+    server.supersede(web, streamId);
+    await expect
+      .poll(() => proxy.ended)
+      .toMatchObject({
+        code: status.CANCELLED,
+        details: 'a newer stream of the same Dataplane is open at another control plane',
+      });
+  });
+
+  it('of a mesh that does not exist is refused by the name of the mesh, and served once the mesh exists', async () => {
+    await put(dataplane('lost', 'lost', ['cart']));
+    const { labels, spec } = dataplane('lost', 'lost', []);
+    await store.write({ op: 'put', key: { type: 'Dataplane', mesh: 'later', name: 'lost.east' }, labels, spec });
+    const proxy = play('lost', { mesh: 'later' });
+    proxy.connect();
+    await expect
+      .poll(() => proxy.ended)
+      .toMatchObject({
+        code: status.NOT_FOUND,
+        details: 'mesh "later" does not exist',
+      });
+    await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'later' }, labels: {}, spec: {} });
+    proxy.disconnect();
+    proxy.connect();
+    await expect.poll(() => proxy.isWarm).toBe(true);
+  });
+
   it('that asks for an unknown type goes on with the others', async () => {
     const proxy = await connected('web');
     proxy.askFor('type.googleapis.com/envoy.service.runtime.v3.Runtime');
@@ -347,6 +409,19 @@ describe('a proxy with an identity', () => {
     await expect.poll(answers).toBeGreaterThan(before);
     expect(server.size).toBe(2);
     index.resolve();
+  });
+
+  it('is sent nothing before it has its certificate, and TLS with the first response', async () => {
+    const web = play('web');
+    web.connect();
+    await expect.poll(() => reads).toBe(1);
+    // Whatever was sent without a certificate is sent once both have followed.
+    for (let time = 0; time < 3; time += 1) await indexes.settled(() => undefined);
+    expect(events).toEqual([]);
+    gate.resolve();
+    await expect.poll(() => web.isWarm).toBe(true);
+    const [first] = events.filter(({ kind }) => kind === 'tls');
+    expect(first).toMatchObject({ tls: { identity: expect.stringContaining('identity') as string } });
   });
 
   it('that leaves before it has its certificate is not renewed', async () => {
