@@ -330,6 +330,23 @@ describe('a row that was stored without the defaults of its schema', () => {
   });
 });
 
+it('a row that cannot be sent is logged, and delays no other row of its type', async () => {
+  const error = vi.spyOn(log, 'error');
+  const store = new TinyStore();
+  for (const [name, data] of [
+    ['zone-token-signing-key-1', Buffer.from('no key').toString('base64')],
+    ['other', 'YQ=='],
+  ] as const)
+    await store.write({ op: 'put', key: { type: 'GlobalSecret', mesh: '', name }, labels: {}, spec: { data } });
+  const changelog = start(store);
+  await changelog.caughtUp();
+  const err = 'GlobalSecret zone-token-signing-key-1 holds no PEM «RSA PRIVATE KEY»; it is not sent to zones';
+  const row = { type: 'GlobalSecret', name: 'zone-token-signing-key-1', mesh: '' };
+  expect(error.mock.calls).toEqual([[{ ...row, err }, 'this resource cannot be sent; correct it']]);
+  expect(namesOf(changelog, 'GlobalSecret')).toEqual(['other.']);
+  error.mockRestore();
+});
+
 describe('a row that is deleted and created again', () => {
   it.each([
     ['MeshTimeout', 'default', 1],
