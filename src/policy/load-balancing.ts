@@ -34,12 +34,14 @@ export function withRouteLoadBalancers(
 ): ReadonlyMap<string, ResourceRule> {
   const completed = new Map(own);
   for (const [kri, rule] of own) {
-    const services = serviceRules(index, rule, all, zone).filter(({ conf }) => loadBalancerOf(conf[0]) !== undefined);
+    const services = serviceRules(index, rule, all, zone).flatMap(({ conf, contributions }) => {
+      const loadBalancer = loadBalancerOf(conf[0]);
+      return loadBalancer === undefined ? [] : [{ loadBalancer, contributions }];
+    });
     const [first] = services;
     if (first === undefined) continue;
-    const shown = loadBalancerOf(first.conf[0]);
-    if (shown === undefined || services.some(({ conf }) => JSON.stringify(loadBalancerOf(conf[0])) !== JSON.stringify(shown)))
-      continue;
+    const { loadBalancer: shown } = first;
+    if (services.some(({ loadBalancer }) => JSON.stringify(loadBalancer) !== JSON.stringify(shown))) continue;
     completed.set(kri, {
       kri,
       resource: rule.resource,
