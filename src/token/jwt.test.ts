@@ -32,6 +32,7 @@ describe('a token', () => {
     [{ jti: 5 }, 'has no jti, so that it could not be revoked'],
     [{ exp: 'soon' }, 'has a claim exp that cannot be read'],
     [{ iat: 'then' }, 'has a claim iat that cannot be read'],
+    [{ nbf: 'soon' }, 'has a claim nbf that cannot be read'],
     [{ exp: -1e300 }, 'expired on -271821-04-20T00:00:00.000Z'],
     [{ exp: 1e300 }, null],
   ])('with %o: %s', async (change, reason) => {

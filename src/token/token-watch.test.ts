@@ -14,6 +14,7 @@ let checks: number;
 let refusals: Map<string, string>;
 let away: boolean;
 let ended: string[];
+let followers: number;
 
 beforeEach(() => {
   clock = new ManualClock();
@@ -22,6 +23,7 @@ beforeEach(() => {
   refusals = new Map();
   away = false;
   ended = [];
+  followers = 0;
   watch = new TokenWatch({
     kind: 'zone',
     clock,
@@ -29,7 +31,11 @@ beforeEach(() => {
     secrets: {
       follow: (_kind, listener) => {
         changed = listener;
-        return () => (changed = () => undefined);
+        followers += 1;
+        return () => {
+          followers -= 1;
+          changed = () => undefined;
+        };
       },
     },
     check: async ({ text, expiresAt }) => {
@@ -166,5 +172,12 @@ describe('TokenWatch', () => {
     changed();
     await clock.advance(0);
     expect(ended).toHaveLength(2);
+  });
+
+  it('follows the secrets until its signal aborts', async () => {
+    expect(followers).toBe(1);
+    stop.abort();
+    await running;
+    expect(followers).toBe(0);
   });
 });
