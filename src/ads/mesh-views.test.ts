@@ -210,6 +210,32 @@ describe('the views of a mesh', () => {
     expect(views.services).toBe(0);
   });
 
+  it('follow a service whose requests all go to another one, and that one', () => {
+    const to = (name: string): JsonObject => ({ kind: 'MeshService', name, port: 80 });
+    const service = (name: string): Resource => {
+      const selector = { dataplaneLabels: { matchLabels: { app: name } } };
+      return make(
+        'MeshService',
+        name,
+        { selector, ports: [{ port: 80, targetPort: 8080, appProtocol: 'http' }] },
+        { zone: 'east' },
+      );
+    };
+    const route = (value: string): Resource => {
+      const rules = [{ matches: [{ path: { type: 'PathPrefix', value } }], default: { backendRefs: [to('other')] } }];
+      const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } };
+      return make('MeshHTTPRoute', 'r', { to: [{ targetRef, rules }] });
+    };
+    const web = makeDataplane('web', { zone: 'east' }, { outbound: [{ port: 10_000, backendRef: to('cart') }] });
+    start([service('cart'), service('other'), web, route('/')]);
+    const { view, heard } = open('web.east');
+    expect(names(view, 'Cluster')).toEqual(['kri_msvc_default_east__other_80', 'self_inbound_dp_http']);
+    change([makeDataplane('other-1', { zone: 'east', labels: { app: 'other' } })]);
+    change([{ ...service('cart'), labels: { ...service('cart').labels, more: 'x' } }]);
+    change([route('/a')]);
+    expect(heard).toEqual(['ClusterLoadAssignment', 'Cluster ClusterLoadAssignment RouteConfiguration']);
+  });
+
   it('make the outbounds of Dataplanes with one list once, until the next change', () => {
     const backendRef = { kind: 'MeshService', name: 'cart', port: 80 };
     const outbound = [{ port: 10_000, backendRef }];

@@ -253,6 +253,23 @@ describe('an xDS session', () => {
     );
   });
 
+  it('counts the names that are asked for, those to be sent or removed, those to be answered, and refusals', () => {
+    const { session, replace } = sessionOf({ Listener: { l: '1' } });
+    session.receive(request('Listener', { subscribe: ['l', 'missing'] }));
+    // Both are asked for and unanswered, and one is to be sent.
+    expect(session.size).toBe(5);
+    const [response] = session.take();
+    expect([response?.resources.map(({ name }) => name), response?.removed, session.size]).toEqual([['l'], ['missing'], 2]);
+    session.receive(request('Listener', { nonce: response?.nonce ?? '', error: 'l: bad' }));
+    expect(session.size).toBe(3);
+    replace({});
+    expect(session.size).toBe(4);
+    const [removal] = session.take();
+    expect([removal?.removed, session.size]).toEqual([['l'], 3]);
+    session.receive(request('Listener', { nonce: removal?.nonce ?? '' }));
+    expect(session.size).toBe(2);
+  });
+
   it('keeps nothing of names that the proxy does not ask for any more', () => {
     const { session } = sessionOf(FULL);
     new Proxy(session).settle();
