@@ -3,8 +3,10 @@
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { isRouteKind, type Policy } from '../policy/parse-policy.ts';
 import { isMemberOf, proxySelector } from '../policy/services.ts';
+import { hasIdentities } from '../policy/proxy-identity.ts';
 import { reachOf } from '../policy/policy-index.ts';
 import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
+import { identityNameOf } from '../resource/identity-in-force.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { zoneNamed } from '../resource/ownership.ts';
 import { isObject } from '../resource/read-json.ts';
@@ -104,7 +106,7 @@ export class ChangeScope {
   }
 
   #addRow(row: Resource): void {
-    if (TOUCHES_EVERYTHING.has(row.type)) this.isEverything = true;
+    if (TOUCHES_EVERYTHING.has(row.type) || identityNameOf(row) !== null) this.isEverything = true;
     else if (row.type === 'Dataplane') this.#addDataplane(row);
     else if (isServiceType(row.type)) this.#addService(row);
     else if (row.type === 'Secret') this.#addUsersOfSecret(row.name);
@@ -144,7 +146,7 @@ export class ChangeScope {
     if (row.type !== 'MeshService') return;
     for (const multiZone of this.#index.resources('MeshMultiZoneService'))
       if (isMemberOf(multiZone, row)) this.services.add(this.#index.kriOf(multiZone));
-    if (this.#index.count('MeshIdentity') === 0) return;
+    if (!hasIdentities(this.#index)) return;
     const selects = proxySelector(row);
     for (const proxy of this.#index.proxies()) if (selects(proxy)) this.servers.add(proxy.resource.name);
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { serviceSni } from '../../src/resource/sni.ts';
 import { make, type Made } from '../policy/make-resource.ts';
+import { inForceSpec, WITHDRAWAL_STEPS } from '../../src/resource/identity-in-force.ts';
 import { fc } from '../support/property.ts';
 
 const names = fc.constantFrom('a', 'b', 'c');
@@ -127,6 +128,14 @@ const identity: fc.Arbitrary<Resource> = fc
       { zone: 'east' },
     ),
     status: { conditions: [{ type: 'Ready', status, reason: 'Ready' }] },
+  }));
+
+/** A MeshIdentity that is in force, or that is being withdrawn. */
+const identityInForce: fc.Arbitrary<Resource> = fc
+  .record({ of: identity, step: fc.constantFrom(...WITHDRAWAL_STEPS) })
+  .map(({ of: { labels, spec, mesh, name }, step }) => ({
+    ...make('Secret', `${name}-in-force`, {}),
+    ...{ mesh, labels: {}, spec: inForceSpec({ identity: { labels, spec }, step, services: [], since: '', until: '' }) },
   }));
 
 const AUTHORITY = readFileSync(join(import.meta.dirname, 'authority.pem'), 'utf8');
@@ -308,6 +317,7 @@ export const row: fc.Arbitrary<Resource> = fc.oneof(
   { weight: 2, arbitrary: proxyWide },
   { weight: 2, arbitrary: identity },
   { weight: 2, arbitrary: trust },
+  identityInForce,
   { weight: 2, arbitrary: multiZone },
   { weight: 2, arbitrary: zoneAddress },
   external,
