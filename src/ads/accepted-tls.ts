@@ -11,6 +11,7 @@ export class AcceptedTls {
   /** The identity with which its inbounds accept TLS. */
   #server: string | null = null;
   #bundle = '';
+  #withdrawal = '';
   /** Clusters that it has with TLS. */
   readonly #clusters = new Set<string>();
 
@@ -25,15 +26,19 @@ export class AcceptedTls {
     if (certified === null) {
       this.#server = null;
       this.#bundle = '';
+      this.#withdrawal = '';
       this.#clusters.clear();
       return null;
     }
     const { identity, leaf } = certified;
     if (this.#server !== identity) this.#server = this.#acceptsAsServer(identity) ? identity : null;
     if (this.#session.holds('Secret', TRUST_BUNDLE)) this.#bundle = this.#view.trusted;
+    const { asked } = this.#view;
+    if (this.#withdrawal !== asked) this.#withdrawal = this.#acceptsPlaintext() ? asked : '';
+    const withdrawal = this.#withdrawal;
     const [isReady, bundle] = [this.#server !== null, this.#bundle];
     const plaintextTo = [...this.#plaintext()].sort();
-    return { identity, issuedAt: leaf.issuedAt, expiresAt: leaf.notAfter, isReady, bundle, plaintextTo };
+    return { identity, issuedAt: leaf.issuedAt, expiresAt: leaf.notAfter, isReady, bundle, plaintextTo, withdrawal };
   }
 
   #acceptsAsServer(identity: string): boolean {
@@ -46,6 +51,15 @@ export class AcceptedTls {
         view.ownNames(type).every((name) => session.holds(type, name)),
       )
     );
+  }
+
+  /** Its inbounds and the clusters in plain text are as in its view. */
+  #acceptsPlaintext(): boolean {
+    const session = this.#session;
+    if (!this.#view.ownNames('Listener').every((name) => session.holds('Listener', name))) return false;
+    for (const [name, { isTls, servers }] of this.#view.clusters())
+      if (!isTls && servers.length > 0 && !session.holds('Cluster', name)) return false;
+    return true;
   }
 
   /** KRIs of MeshServices. */

@@ -4,6 +4,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import { textOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
+import { askedOfProxies } from '../policy/proxy-identity.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
 import {
   addDestination,
@@ -71,6 +72,7 @@ export class MeshViews {
     if (proxy === undefined) return undefined;
     const connected = new ConnectedProxy(proxy, features, this.#shared);
     this.#build(connected);
+    this.#ask(connected, askedOfProxies(this.#index));
     // Nobody listens yet: what it has now is no change.
     connected.view.publish();
     this.#proxies.set(name, connected);
@@ -100,6 +102,7 @@ export class MeshViews {
     this.#certify(connected);
     if (connected.certified?.identity === before) this.#setOwn(connected, this.#parts.contextOf(connected));
     else this.#rebuild(connected);
+    this.#ask(connected, askedOfProxies(this.#index));
     connected.view.publish();
   }
 
@@ -146,9 +149,11 @@ export class MeshViews {
     scope.after(next);
     const change = new Change(scope);
     this.#forget(change);
+    const asked = askedOfProxies(this.#index);
     for (const connected of [...this.#proxies.values()]) {
       try {
         this.#update(connected, change);
+        this.#ask(connected, asked);
         connected.view.publish();
       } catch (error) {
         connected.view.fail(error);
@@ -158,6 +163,12 @@ export class MeshViews {
     const { isEvery, named } = change.shared.services;
     for (const service of change.scope.isEverything || isEvery ? [...this.#names.keys()] : named)
       if (!SERVICES.some((type) => this.#index.withKri(type, service) !== undefined)) this.#names.delete(service);
+  }
+
+  /** A proxy whose certificate is of an identity that goes is asked when it has the other one. @param asked of all proxies */
+  #ask({ proxy, certified, view }: ConnectedProxy, asked: string): void {
+    const isAsked = asked !== '' && certified !== null && certifiedIdentity(this.#index, proxy)?.kri === certified.identity;
+    view.asked = isAsked ? asked : '';
   }
 
   /** How many services are remembered. */

@@ -27,6 +27,8 @@ export type ProxyTlsFacts = {
   readonly bundle: string;
   /** KRIs of MeshServices that it calls in plain text, sorted. */
   readonly plaintextTo: readonly string[];
+  /** The withdrawal of an identity for which it has done what it was asked; `''` for none. */
+  readonly withdrawal: string;
 };
 
 export type ProxyEvent = ProxyConnectionFacts &

@@ -185,14 +185,14 @@ describe('what a proxy has accepted of TLS', () => {
 
   it('counts step by step, and stays while a later version is on its way', () => {
     const { held, tls } = accepted(view());
-    const nothing = { ...FACTS, isReady: false, bundle: '', plaintextTo: ['s1', 's2', 's3'] };
+    const nothing = { ...FACTS, isReady: false, bundle: '', plaintextTo: ['s1', 's2', 's3'], withdrawal: '' };
     expect(tls.facts()).toEqual(nothing);
     held.add('Secret id').add('Listener in');
     expect(tls.facts()).toEqual(nothing);
     held.add('Secret system_trust_bundle');
     expect(tls.facts()).toEqual({ ...nothing, isReady: true, bundle: 'bundle-1' });
     held.add('Cluster tls').add('Cluster plain');
-    const all = { ...FACTS, isReady: true, bundle: 'bundle-1', plaintextTo: ['s2', 's3'] };
+    const all = { ...nothing, isReady: true, bundle: 'bundle-1', plaintextTo: ['s2', 's3'] };
     expect(tls.facts()).toEqual(all);
     held.clear();
     expect(tls.facts()).toEqual(all);
@@ -202,6 +202,40 @@ describe('what a proxy has accepted of TLS', () => {
     const { held, tls } = accepted(view());
     for (const one of ['Secret id', 'Secret system_trust_bundle', 'Listener in']) if (one !== missing) held.add(one);
     expect(tls.facts()?.isReady).toBe(false);
+  });
+
+  it('says which withdrawal it has done: with its listeners and its clusters in plain text, until another is asked', () => {
+    const of = view();
+    const { held, tls } = accepted(of);
+    const done = (): string | undefined => tls.facts()?.withdrawal;
+    of.asked = 'first';
+    held.add('Listener in');
+    expect(done()).toBe('');
+    held.add('Cluster plain');
+    expect(done()).toBe('first');
+    held.clear();
+    expect(done()).toBe('first');
+    of.asked = 'second';
+    expect(done()).toBe('');
+    held.add('Cluster plain');
+    expect(done()).toBe('');
+    held.add('Listener in');
+    expect(done()).toBe('second');
+    of.asked = '';
+    expect(done()).toBe('');
+  });
+
+  it('tells its listener what is asked, also if nothing else changes', () => {
+    const of = view();
+    of.publish();
+    let told = 0;
+    of.listen({ changed: () => (told += 1), ended: () => undefined, failed: () => undefined });
+    of.publish();
+    of.asked = 'first';
+    of.publish();
+    of.asked = 'first';
+    of.publish();
+    expect(told).toBe(1);
   });
 
   it('is taken back with the certificate, the identity or the TLS of a cluster', () => {

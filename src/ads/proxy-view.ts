@@ -80,9 +80,22 @@ export class ProxyView implements XdsView {
   /** Id of the bundle in its configuration. */
   trusted = '';
 
+  #asked = '';
+  #isAskedNow = false;
+
   constructor(shared: SharedParts = { outbounds: new SharedMaps(), destinations: new SharedMaps() }) {
     this.#outbounds = new ViewParts(shared.outbounds);
     this.#destinations = new ViewParts(shared.destinations);
+  }
+
+  /** What the proxy is asked to accept of a withdrawal; `''`: nothing. Its configuration says it. */
+  get asked(): string {
+    return this.#asked;
+  }
+
+  set asked(asked: string) {
+    if (asked !== this.#asked) this.#isAskedNow = true;
+    this.#asked = asked;
   }
 
   get(type: XdsType, name: string): XdsResource | undefined {
@@ -199,8 +212,9 @@ export class ProxyView implements XdsView {
     this.#outbounds.settle();
     this.#destinations.settle();
     const changed = this.#changed;
-    if (changed.size === 0 && !this.#hasNewProblems) return;
+    if (changed.size === 0 && !this.#hasNewProblems && !this.#isAskedNow) return;
     this.#changed = new Map();
+    this.#isAskedNow = false;
     this.#listener?.changed(changed);
   }
 

@@ -150,7 +150,7 @@ export function mergeProxy(
     status: {
       ...(hold === null ? renderStay(stored.status, state) : { hold, ...(run !== '' && { run }) }),
       ...(state.troubles !== null && renderTroubles(state.troubles)),
-      ...(tls !== null && { tls: { isReady: tls.isReady, bundle: tls.bundle, plaintextTo: [...tls.plaintextTo] } }),
+      ...(tls !== null && { tls: renderTls(tls) }),
     },
   };
 }
@@ -162,6 +162,10 @@ function renderStay({ isLeaving, run: before }: JsonObject, { run, isLost }: Pro
     ...(isLeaving === true && run !== '' && run === before && { isLeaving }),
     ...(isLost && { isLost }),
   };
+}
+
+function renderTls({ isReady, bundle, plaintextTo, withdrawal }: ProxyTlsFacts): JsonObject {
+  return { isReady, bundle, plaintextTo: [...plaintextTo], ...(withdrawal !== '' && { withdrawal }) };
 }
 
 function renderCertificate({ identity, issuedAt, expiresAt }: ProxyTlsFacts): JsonObject {

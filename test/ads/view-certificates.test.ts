@@ -8,9 +8,11 @@ import type { ChangedVersions } from '../../src/ads/session.ts';
 import { runSteps } from '../../src/base/steps.ts';
 import type { Leaf } from '../../src/identity/leaf.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import { inForceSpec, type IdentityInForce } from '../../src/resource/identity-in-force.ts';
 import type { Resource } from '../../src/resource/types.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { makeDataplane } from '../policy/make-resource.ts';
+import { makeRow } from '../support/make-row.ts';
 import { callerRows } from '../xds/arbitrary-mesh.ts';
 
 const identities = callerRows.filter(({ type }) => type === 'MeshIdentity');
@@ -106,5 +108,53 @@ describe('the certificate in the view of a proxy', () => {
     expect(calls).toEqual(['release web.east']);
     change(identities, []);
     expect(view.certified).toMatchObject({ identity: IDENTITY });
+  });
+
+  describe('of an identity in force', () => {
+    const service = (status: Resource['status']): Resource => {
+      const spec = { selector: { dataplaneLabels: { matchLabels: { app: 'web' } } }, ports: [] };
+      return makeRow('MeshService', 'web', { labels: { 'kuma.io/display-name': 'web', 'kuma.io/zone': 'east' }, spec, status });
+    };
+    const { labels, spec, name } = identities[0] ?? makeRow('MeshIdentity', 'all');
+    const services = ['kri_msvc_default_east__web_'];
+    const inForce = (step: IdentityInForce['step']): Resource => {
+      const data = inForceSpec({ identity: { labels, spec }, step, services, since: '', until: '' });
+      return makeRow('Secret', `${name}-in-force`, { labels: {}, spec: data });
+    };
+
+    it('stays without its MeshIdentity, and is given back when the clients have changed', () => {
+      leaf = leafOf('one');
+      change([inForce('held')], []);
+      const view = open();
+      calls = [];
+      const before = view.get('Listener', 'self_inbound_dp_http')?.version;
+      change([], identities);
+      expect([view.certified?.identity, view.get('Listener', 'self_inbound_dp_http')?.version]).toEqual([IDENTITY, before]);
+      expect(views.orderOf('web.east')).toMatchObject({ identity: name, authority: '' });
+      expect(calls).not.toContain('release web.east');
+      change([inForce('trust')], [inForce('clients')]);
+      expect([view.certified, calls.at(-1)]).toEqual([null, 'release web.east']);
+    });
+
+    it('is asked of the proxy once the services say so, and not while it has the certificate of another identity', () => {
+      leaf = leafOf('one');
+      change([inForce('open'), service({ tls: { status: 'Ready', enforced: true } })], []);
+      const view = open();
+      expect(view.asked).toBe('');
+      change([service({ tls: { status: 'Ready' } })], []);
+      const open1 = view.asked;
+      expect([open1 === '', told.length > 0]).toEqual([false, true]);
+      change([inForce('clients')], [inForce('open')]);
+      expect(view.asked).toBe('');
+      change([service({ tls: { status: 'NotReady' } })], []);
+      expect([view.asked === '', view.asked === open1]).toEqual([false, false]);
+      leaf = null;
+      const other = identities.map((row) => ({ ...row, name: 'a', labels: { ...row.labels, 'kuma.io/display-name': 'a' } }));
+      change(other, identities);
+      expect([view.certified?.identity, view.asked]).toEqual([IDENTITY, '']);
+      leaf = leafOf('two');
+      views.renew('web.east');
+      expect(view.asked).not.toBe('');
+    });
   });
 });
