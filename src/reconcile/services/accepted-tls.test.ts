@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { fc } from '../../../test/support/property.ts';
 import { makeRow } from '../../../test/support/make-row.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';
+import { inForceSpec, type IdentityInForce } from '../../resource/identity-in-force.ts';
 import { AcceptedTls, type TlsFacts } from './accepted-tls.ts';
 import { planServices } from './plan-services.ts';
 import { ServicesView } from './services-view.ts';
@@ -115,6 +116,56 @@ describe('TLS of a MeshService', () => {
     insight('cart-3', null);
     expect(plan()).toEqual({ status: 'Ready', enforced: true });
     view.remove({ type: 'MeshIdentity', mesh: 'default', name: 'identity' });
+    expect(plan()).toEqual({ status: 'NotReady' });
+  });
+
+  it('is published to other zones when all servers accept it', () => {
+    const published = (): unknown => rows.get('MeshService cart')?.spec['identities'];
+    insight('cart-1', { isReady: true, plaintextTo: [] });
+    plan();
+    expect(published()).toBeUndefined();
+    insight('cart-2', { isReady: true, plaintextTo: [] });
+    plan();
+    expect(published()).toEqual([{ type: 'SpiffeID', value: 'spiffe://default.east.mesh.local/workload/cart' }]);
+  });
+
+  const HELD = { identity: { labels: {}, spec: { selector: { dataplane: { matchLabels: {} } } } }, since: '', until: '' };
+  const inForce = (step: IdentityInForce['step'], services: string[] = []): void =>
+    put(makeRow('Secret', 'identity-in-force', { labels: {}, spec: inForceSpec({ ...HELD, step, services }) }));
+
+  it('goes in steps while the identity is withdrawn: servers first, then clients, also those of other zones', () => {
+    for (const name of ['cart-1', 'cart-2', 'checkout']) insight(name, { isReady: true, plaintextTo: [] });
+    inForce('held');
+    plan();
+    view.remove({ type: 'MeshIdentity', mesh: 'default', name: 'identity' });
+    expect(plan()).toEqual({ status: 'Ready', enforced: true });
+    inForce('open', [CART]);
+    expect(plan()).toEqual({ status: 'Ready' });
+    expect(rows.get('MeshService cart')?.spec['identities']).toBeDefined();
+    inForce('clients', [CART]);
+    expect(plan()).toEqual({ status: 'NotReady' });
+    expect(rows.get('MeshService cart')?.spec['identities']).toBeUndefined();
+    // The servers have not said yet that they have no certificate.
+    inForce('trust');
+    expect(plan()).toEqual({ status: 'NotReady' });
+    identity();
+    expect(plan()).toEqual({ status: 'Ready', enforced: true });
+  });
+
+  it('does not begin with a server that has lost the identity, and has not said so yet', () => {
+    for (const name of ['cart-1', 'cart-2', 'checkout']) insight(name, { isReady: true, plaintextTo: [] });
+    put(
+      makeRow('MeshIdentity', 'identity', {
+        spec: { selector: { dataplane: { matchLabels: { one: 'server' } } } },
+        status: { conditions: [{ type: 'Ready', status: 'True' }] },
+      }),
+    );
+    put(
+      makeRow('Dataplane', 'cart-1', {
+        labels: { ...labels('cart'), one: 'server' },
+        spec: { networking: { address: '127.0.0.1', inbound: [{ port: 80 }] } },
+      }),
+    );
     expect(plan()).toEqual({ status: 'NotReady' });
   });
 });

@@ -1,6 +1,15 @@
-// The SPIFFE IDs that MeshIdentities give the proxies of a mesh. A MeshIdentity that is not ready gives none.
+// The SPIFFE IDs that MeshIdentities give the proxies of a mesh. A MeshIdentity that is not ready gives none, and one that is withdrawn
+// gives them until its proxies have done without it.
 // Invariant: the result depends only on the rows, not on the order of their arrival.
 import { isDeepStrictEqual } from 'node:util';
+import {
+  givesCertificates,
+  heldRow,
+  identityNameOf,
+  readInForce,
+  withdrawnServices,
+  type IdentityInForce,
+} from '../../resource/identity-in-force.ts';
 import { parseMeshIdentity, selectsProxy, spiffeIdOf, type MeshIdentity } from '../../resource/mesh-identity.ts';
 import type { Resource } from '../../resource/types.ts';
 import type { DataplaneFacts } from './dataplane-facts.ts';
@@ -9,6 +18,9 @@ export class MeshIdentities {
   readonly #mesh: string;
   readonly #zone: string;
   readonly #byName = new Map<string, MeshIdentity>();
+  /** By the name of the MeshIdentity. */
+  readonly #held = new Map<string, { readonly inForce: IdentityInForce; readonly identity: MeshIdentity | null }>();
+  #withdrawn: ReadonlyMap<string, 'open' | 'clients'> = new Map();
 
   constructor(mesh: string, zone: string) {
     this.#mesh = mesh;
@@ -28,15 +40,48 @@ export class MeshIdentities {
     return this.#byName.delete(name);
   }
 
+  /** @param row a Secret @returns whether SPIFFE IDs of proxies, or the TLS of services, change */
+  putInForce(row: Resource): boolean {
+    const name = identityNameOf(row);
+    const inForce = name === null ? null : readInForce(row);
+    if (name === null || inForce === null) return this.removeInForce(row);
+    if (isDeepStrictEqual(inForce, this.#held.get(name)?.inForce)) return false;
+    this.#held.set(name, { inForce, identity: givesCertificates(inForce) ? parseMeshIdentity(heldRow(row, inForce)) : null });
+    this.#readWithdrawn();
+    return true;
+  }
+
+  /** @returns whether it existed */
+  removeInForce(key: Pick<Resource, 'type' | 'name'>): boolean {
+    const existed = this.#held.delete(identityNameOf(key) ?? '');
+    if (existed) this.#readWithdrawn();
+    return existed;
+  }
+
   names(): Iterable<string> {
     return this.#byName.keys();
   }
 
+  /** Of the MeshIdentities that are in force. */
+  namesInForce(): Iterable<string> {
+    return this.#held.keys();
+  }
+
+  /** How far the TLS of a MeshService is withdrawn; null: it is not. @param kri of the MeshService */
+  withdrawalOf(kri: string): 'open' | 'clients' | null {
+    return this.#withdrawn.get(kri) ?? null;
+  }
+
   /** The SPIFFE IDs of a proxy, without identities whose template needs a value that the proxy lacks. */
   idsOf({ labels }: DataplaneFacts): string[] {
-    return [...this.#byName.values()].flatMap((identity) => {
+    const held = [...this.#held.values()].flatMap(({ identity }) => (identity === null ? [] : [identity]));
+    return [...this.#byName.values(), ...held].flatMap((identity) => {
       const id = selectsProxy(identity, labels) ? spiffeIdOf(identity, labels, this.#mesh, this.#zone) : null;
       return id === null ? [] : [id];
     });
+  }
+
+  #readWithdrawn(): void {
+    this.#withdrawn = withdrawnServices([...this.#held.values()].map(({ inForce }) => inForce));
   }
 }

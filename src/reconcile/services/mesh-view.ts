@@ -115,6 +115,15 @@ export class MeshView {
     if (this.identities.remove(name)) this.#identitiesChanged();
   }
 
+  /** @param row the Secret of an identity that is in force */
+  putInForce(row: Resource): void {
+    if (this.identities.putInForce(row)) this.#identitiesChanged();
+  }
+
+  removeInForce(key: Pick<Resource, 'type' | 'name'>): void {
+    if (this.identities.removeInForce(key)) this.#identitiesChanged();
+  }
+
   /** @param insight null: the Dataplane has none */
   setInsight(name: string, insight: Pick<Resource, 'spec' | 'status'> | null): void {
     const absence = insight === null ? null : absenceIn(insight);

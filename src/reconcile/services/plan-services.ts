@@ -96,20 +96,24 @@ function wantedRow(view: ServicesView, mesh: MeshView, entry: ServiceEntry): Res
     return multiZoneServiceRow(base, common, multiZoneStatus(mesh.matchedBy(entry), view.zone));
   if (!isLocal(base, 'zone')) return meshServiceRow(base, common, null);
   const selected = mesh.selectedBy(entry);
+  const kri = kriOf(base) ?? '';
   return meshServiceRow(base, common, {
     proxies: countProxies(base.spec, selected, (dataplane) => mesh.isOnline(dataplane)),
     serviceTags: selected.flatMap(serviceTagsOf),
     spiffeIds: selected.flatMap((facts) => mesh.identities.idsOf(facts)),
     ingress: mesh.settled.ingress.value,
     acceptTls: acceptTls(mesh, selected),
-    isCalledInPlaintext: mesh.isCalledInPlaintext(kriOf(base) ?? ''),
+    isCalledInPlaintext: mesh.isCalledInPlaintext(kri),
+    withdrawal: mesh.identities.withdrawalOf(kri),
   });
 }
 
-/** A proxy without a ready inbound is no endpoint. */
+/** A proxy without a ready inbound is no endpoint. One that has lost its identity may not have said so yet. */
 function acceptTls(mesh: MeshView, selected: readonly DataplaneFacts[]): boolean {
   const endpoints = selected.filter(({ inbounds }) => inbounds.some(({ state }) => state === 'Ready'));
-  return endpoints.length > 0 && endpoints.every(({ name }) => mesh.acceptsTls(name));
+  return (
+    endpoints.length > 0 && endpoints.every((facts) => mesh.acceptsTls(facts.name) && mesh.identities.idsOf(facts).length > 0)
+  );
 }
 
 function publish(view: ServicesView, mesh: MeshView, now: Date, writes: PlannedWrite[]): void {

@@ -54,6 +54,14 @@ function pairsOf(sort: string, labels: Labels): Pair[] {
 }
 
 /** Items by their pairs. The cost of a lookup is that of its rarest pair. */
+/** Whether a MeshService selects a Dataplane, without an index. */
+export function selects(spec: JsonObject, facts: DataplaneFacts): boolean {
+  const wanted = serviceSelector(spec);
+  if (wanted === null || !isSelected(facts, spec)) return false;
+  const pairs = dataplanePairs(facts);
+  return wanted.every(([key, value]) => pairs.some((pair) => pair[0] === key && pair[1] === value));
+}
+
 export class ItemIndex<T> {
   readonly #items = new PairIndex<T>();
   readonly #pairs = new Map<T, readonly Pair[]>();

@@ -117,7 +117,7 @@ describe('the computed part of a service', () => {
   const row = makeRow('MeshService', 'cart', { spec: { ports: [{ port: 80 }], kept: 1 }, status: stored });
   const local: LocalParts = {
     ...{ proxies: { total: 2, connected: 1, healthy: 0 }, serviceTags: ['b', 'a', 'b'], spiffeIds: ['spiffe://y', 'spiffe://x'] },
-    ...{ ingress: null, acceptTls: false, isCalledInPlaintext: true },
+    ...{ ingress: null, acceptTls: false, isCalledInPlaintext: true, withdrawal: null },
   };
 
   it('of a MeshService of another zone has its address and names alone', () => {
@@ -132,8 +132,6 @@ describe('the computed part of a service', () => {
         identities: [
           { type: 'ServiceTag', value: 'a' },
           { type: 'ServiceTag', value: 'b' },
-          { type: 'SpiffeID', value: 'spiffe://x' },
-          { type: 'SpiffeID', value: 'spiffe://y' },
         ],
       },
       status: {
@@ -141,6 +139,12 @@ describe('the computed part of a service', () => {
         dataplaneProxies: { total: 2, connected: 1 },
       },
     });
+    expect(meshServiceRow(row, parts, { ...local, acceptTls: true }).spec['identities']).toEqual([
+      { type: 'ServiceTag', value: 'a' },
+      { type: 'ServiceTag', value: 'b' },
+      { type: 'SpiffeID', value: 'spiffe://x' },
+      { type: 'SpiffeID', value: 'spiffe://y' },
+    ]);
     const served = meshServiceRow(row, nothing, {
       ...{ ...local, proxies: { total: 0, connected: 0, healthy: 1 }, serviceTags: [], spiffeIds: [] },
       ingress: { address: '10.0.0.8', port: 10_001 },
@@ -163,6 +167,9 @@ describe('the computed part of a service', () => {
     ['all accept it, and some client speaks plain text', { status: 'Ready' }, { acceptTls: true }, { status: 'Ready' }],
     ['no client speaks plain text', { status: 'Ready' }, { isCalledInPlaintext: false }, { status: 'Ready', enforced: true }],
     ['it was enforced', { status: 'Ready', enforced: true }, {}, { status: 'Ready', enforced: true }],
+    ['its servers lose their identity', { status: 'Ready', enforced: true }, { withdrawal: 'open' }, { status: 'Ready' }],
+    ['its servers lose it before all accept TLS', {}, { withdrawal: 'open', acceptTls: true }, { status: 'NotReady' }],
+    ['its clients change to plain text', { status: 'Ready' }, { withdrawal: 'clients', acceptTls: true }, { status: 'NotReady' }],
     ['its identity has gone', { status: 'Ready', enforced: true }, { spiffeIds: [] }, { status: 'NotReady' }],
   ])('says of TLS, when %s, with %j before', (_, tls, changes, expected) => {
     const before = { ...row, status: { tls } };

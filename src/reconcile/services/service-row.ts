@@ -86,6 +86,8 @@ export type LocalParts = {
   readonly acceptTls: boolean;
   /** A proxy with an identity calls the service in plain text, or may do so. */
   readonly isCalledInPlaintext: boolean;
+  /** Its servers lose their identity: `open`, they take plain text too; `clients`, nobody uses TLS; null, they do not. */
+  readonly withdrawal: 'open' | 'clients' | null;
 };
 
 /** @param local null for a service of another zone, which computes its spec, TLS and proxies */
@@ -93,22 +95,32 @@ export function meshServiceRow(base: Resource, { vip, hostnames }: CommonParts, 
   const status = { vips: vipsOf(vip), ...hostnameFields(base, hostnames) };
   if (local === null) return { ...base, status: merged(base.status, status) };
   const sni = firstPortSni(base);
+  const tls = tlsStatus(base.status, local);
   const spec = merged(base.spec, {
     state: local.proxies.healthy > 0 ? 'Available' : 'Unavailable',
-    identities: identitiesOf(local),
+    identities: identitiesOf(local, tls['status'] === 'Ready'),
     zoneIngress: local.ingress === null || sni === null ? undefined : { ...local.ingress, sni },
   });
   const dataplaneProxies = merged({}, nonZero(local.proxies));
-  return { ...base, spec, status: merged(base.status, { ...status, tls: tlsStatus(base.status, local), dataplaneProxies }) };
+  return { ...base, spec, status: merged(base.status, { ...status, tls, dataplaneProxies }) };
 }
 
 /**
  * Whether clients use TLS, and whether servers may demand it. Both stay once they hold: a new proxy of the service has its certificate
  * before it has its listeners. They go with the identity.
  */
-function tlsStatus({ tls }: JsonObject, { spiffeIds, acceptTls, isCalledInPlaintext }: LocalParts): JsonObject {
+function tlsStatus(
+  { tls }: JsonObject,
+  {
+    spiffeIds,
+    acceptTls,
+    isCalledInPlaintext,
+    withdrawal,
+  }: Pick<LocalParts, 'spiffeIds' | 'acceptTls' | 'isCalledInPlaintext' | 'withdrawal'>,
+): JsonObject {
   const before = objectOf(tls);
-  if (spiffeIds.length === 0) return { status: 'NotReady' };
+  if (spiffeIds.length === 0 || withdrawal === 'clients') return { status: 'NotReady' };
+  if (withdrawal === 'open') return { status: before['status'] === 'Ready' ? 'Ready' : 'NotReady' };
   if (before['status'] !== 'Ready') return { status: acceptTls ? 'Ready' : 'NotReady' };
   // A service that becomes ready is enforced later: its clients use plain text until they have accepted TLS.
   return { status: 'Ready', ...((before['enforced'] === true || !isCalledInPlaintext) && { enforced: true }) };
@@ -147,11 +159,14 @@ function hostnameFields({ status }: Resource, { addresses, hostnameGenerators }:
   return { addresses: some([...others, ...addresses]), hostnameGenerators: some(hostnameGenerators) };
 }
 
-/** ServiceTags first, then SPIFFE IDs, each sorted (policies 9.3). */
-function identitiesOf({ serviceTags, spiffeIds }: LocalParts): Json[] | undefined {
+/**
+ * ServiceTags first, then SPIFFE IDs, each sorted (policies 9.3). Clients of other zones use TLS as soon as there is a SPIFFE ID.
+ * @param areReady all servers accept TLS
+ */
+function identitiesOf({ serviceTags, spiffeIds }: LocalParts, areReady: boolean): Json[] | undefined {
   const listed = (type: string, values: readonly string[]): Json[] =>
     [...new Set(values)].sort().map((value) => ({ type, value }));
-  return some([...listed('ServiceTag', serviceTags), ...listed('SpiffeID', spiffeIds)]);
+  return some([...listed('ServiceTag', serviceTags), ...listed('SpiffeID', areReady ? spiffeIds : [])]);
 }
 
 function vipsOf(ip: string): JsonObject[] | undefined {

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
+import { inForceSpec } from '../../resource/identity-in-force.ts';
 import { planServices } from './plan-services.ts';
 import { ServicesView } from './services-view.ts';
 import { ZONE_ADDRESS } from './zone-proxies.ts';
@@ -35,6 +36,12 @@ const rows = {
     syncVersion: 'v1',
   }),
 };
+
+const HELD = { labels: {}, spec: { selector: { dataplane: { matchLabels: { app: 'other' } } } } };
+const inForce = makeRow('Secret', 'identity-in-force', {
+  labels: {},
+  spec: inForceSpec({ identity: HELD, step: 'held', services: [], since: '', until: '' }),
+});
 
 let view: ServicesView;
 let now: number;
@@ -87,6 +94,8 @@ describe('a view of services', () => {
       ['generated', 'group generated', 'other', 'selecting'],
     ],
     ['an identity', changed(rows.identity, { status: {} }), ['generated', 'other', 'selecting']],
+    ['what is in force of an identity', inForce, ['generated', 'other', 'selecting']],
+    ['another Secret', makeRow('Secret', 'another'), []],
     ['a label of a MeshService', changed(rows.other, { labels: { ...local, team: 'a' } }), ['global', 'group other', 'other']],
     ['the spec of an external service', changed(rows.external, { spec: { match: { port: 444 } } }), ['external']],
     ['a Dataplane that no service selects', makeRow('Dataplane', 'lonely'), []],
@@ -196,6 +205,12 @@ describe('a view of services', () => {
     expect(known('Dataplane')).toEqual(['backend-1']);
     expect(known('DataplaneInsight')).toEqual(['backend-1']);
     expect(known('MeshIdentity')).toEqual(['identity']);
+    expect(known('Secret')).toEqual([]);
+    view.put(makeRow('Secret', 'another'));
+    view.put(inForce);
+    expect(known('Secret')).toEqual(['identity-in-force']);
+    view.remove(inForce);
+    expect(known('Secret')).toEqual([]);
     expect(known('MeshService')).toEqual(['generated', 'other', 'selecting']);
     expect(known('MeshExternalService')).toEqual(['external']);
     expect(known('MeshMultiZoneService')).toEqual(['global']);

@@ -9,6 +9,7 @@ import type { ReconciledView } from '../reconcile.ts';
 import { storedVip } from './service-row.ts';
 import { defaultVipNetworks, VipPool, type VipNetworks } from './vip-pool.ts';
 import { isPublishedName } from './zone-proxies.ts';
+import { identityNameOf, inForceKey } from '../../resource/identity-in-force.ts';
 
 /** The types of the view's rows, in the order with the cheapest first read. */
 export const viewedTypes = [
@@ -18,6 +19,7 @@ export const viewedTypes = [
   'DataplaneInsight',
   'MeshZoneAddress',
   'MeshIdentity',
+  'Secret',
   'MeshService',
   'MeshExternalService',
   'MeshMultiZoneService',
@@ -53,6 +55,7 @@ export class ServicesView implements ReconciledView {
     else if (row.type === 'HostnameGenerator') this.#putGenerator(row);
     else if (row.type === 'Dataplane') this.#mesh(row.mesh).putDataplane(row);
     else if (row.type === 'MeshIdentity') this.#mesh(row.mesh).putIdentity(row);
+    else if (row.type === 'Secret') this.#putSecret(row);
     else if (row.type === 'DataplaneInsight') this.#putInsight(row);
     else if (isServiceType(row.type)) this.#putService(row);
     else if (isOwnAddress(row)) this.#mesh(row.mesh).zoneAddresses.set(row.name, row);
@@ -64,6 +67,7 @@ export class ServicesView implements ReconciledView {
     else if (key.type === 'HostnameGenerator') this.#removeGenerator(key.name);
     else if (key.type === 'Dataplane') mesh.removeDataplane(key.name);
     else if (key.type === 'MeshIdentity') mesh.removeIdentity(key.name);
+    else if (key.type === 'Secret') mesh.removeInForce(key);
     else if (key.type === 'DataplaneInsight') {
       mesh.setTls(key.name, null);
       mesh.setInsight(key.name, null);
@@ -127,6 +131,11 @@ export class ServicesView implements ReconciledView {
     let mesh = this.meshes.get(name);
     if (mesh === undefined) this.meshes.set(name, (mesh = new MeshView(name, this.zone, this.#generators, this.#reconnectMs)));
     return mesh;
+  }
+
+  /** Few Secrets matter to services. */
+  #putSecret(row: Resource): void {
+    if (identityNameOf(row) !== null) this.#mesh(row.mesh).putInForce(row);
   }
 
   #putInsight({ mesh: name, name: dataplane, spec, status }: Resource): void {
@@ -202,6 +211,7 @@ export class ServicesView implements ReconciledView {
       if (type === 'MeshZoneAddress') yield* mesh.zoneAddresses.values();
       if (type === 'MeshIdentity')
         for (const identity of [...mesh.identities.names()]) yield { type, mesh: name, name: identity };
+      if (type === 'Secret') for (const identity of [...mesh.identities.namesInForce()]) yield inForceKey(name, identity);
       if (type === 'Dataplane' || type === 'DataplaneInsight')
         for (const dataplane of mesh.dataplaneNames()) yield { type, mesh: name, name: dataplane };
       for (const { stored, base } of mesh.services.values()) if (base.type === type) yield stored ?? base;
