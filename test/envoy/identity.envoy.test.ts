@@ -3,7 +3,7 @@ import { connect, type ConnectionOptions } from 'node:tls';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, issueLeaf, readAuthority } from '../../src/identity/authority.ts';
-import { objectOf, textOf } from '../../src/resource/read-json.ts';
+import { objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Application } from './application.ts';
@@ -38,6 +38,21 @@ afterAll(() => mesh.close());
 
 async function permit(name: string, conf: object): Promise<void> {
   await mesh.put('MeshTrafficPermission', name, { spec: { rules: [{ default: { ...conf } }] } });
+}
+
+async function identify(matchLabels: Record<string, string>): Promise<void> {
+  await mesh.put('MeshIdentity', 'identity', {
+    spec: {
+      selector: { dataplane: { matchLabels } },
+      provider: {
+        type: 'Bundled',
+        bundled: {
+          autogenerate: { enabled: true }, // A busy machine has two seconds for a renewal.
+          certificateParameters: { expiry: '10s' },
+        },
+      },
+    },
+  });
 }
 
 /** Requests that go on while something is done. @returns how many had each status, with the words of a failure */
@@ -91,18 +106,7 @@ async function ask(given: ConnectionOptions): Promise<string> {
 describe('a MeshIdentity', () => {
   it('comes into force under traffic: no request fails, and the server knows the client', async () => {
     const statuses = await during(async () => {
-      await mesh.put('MeshIdentity', 'identity', {
-        spec: {
-          selector: { dataplane: { matchLabels: {} } },
-          provider: {
-            type: 'Bundled',
-            bundled: {
-              autogenerate: { enabled: true }, // A busy machine has two seconds for a renewal.
-              certificateParameters: { expiry: '10s' },
-            },
-          },
-        },
-      });
+      await identify({});
       await expect.poll(tls).toEqual({ status: 'Ready', enforced: true });
       await expect.poll(async () => (await mesh.get(inbound)).status).toBe(0);
       await expect.poll(lastClient).toContain(`URI=${CHECKOUT}`);
@@ -204,4 +208,50 @@ it('a MeshTrafficPermission denies a client by its SPIFFE ID', async () => {
   await expect.poll(() => ask(given)).toBe('HTTP/1.1 403');
   await mesh.delete('MeshTrafficPermission', 'some');
   await expect.poll(() => ask(given)).toBe('HTTP/1.1 200');
+});
+
+describe('an identity that goes', () => {
+  beforeAll(async () => {
+    // Connections of 100 ms: each step meets new ones.
+    const short = { http: { maxConnectionDuration: '100ms' } };
+    const to = [{ targetRef: { kind: 'MeshService', name: 'cart' }, default: short }];
+    await mesh.put('MeshTimeout', 'short', { spec: { to } });
+  });
+
+  /** Without those that drain. */
+  const activeListeners = async (): Promise<string> => {
+    const dump = objectOf(JSON.parse(await server.admin('/config_dump?resource=dynamic_listeners')));
+    const states = objectsOf(dump['configs']).map((listener) => objectOf(listener['active_state']));
+    expect(states.length).toBeGreaterThan(0);
+    return JSON.stringify(states);
+  };
+  const isPlain = async (): Promise<void> => {
+    await expect.poll(tls).toEqual({ status: 'NotReady' });
+    await expect.poll(lastClient).toBe('');
+    await expect.poll(activeListeners).not.toContain('DownstreamTlsContext');
+  };
+  const isStrict = async (): Promise<void> => {
+    await expect.poll(tls).toEqual({ status: 'Ready', enforced: true });
+    await expect.poll(async () => (await mesh.get(inbound)).status).toBe(0);
+    await expect.poll(lastClient).toContain(`URI=${CHECKOUT}`);
+  };
+
+  it('is taken from the server under traffic, and comes back: no request fails', async () => {
+    const statuses = await during(async () => {
+      await identify({ app: 'checkout' });
+      await isPlain();
+      await identify({});
+      await isStrict();
+    });
+    expect([...statuses.keys()]).toEqual(['200']);
+  });
+
+  it('is deleted under traffic: no request fails, and its MeshTrust goes last', async () => {
+    const statuses = await during(async () => {
+      await mesh.delete('MeshIdentity', 'identity');
+      await isPlain();
+      await expect.poll(async () => mesh.read('MeshTrust', 'identity').then(Object.keys, () => null)).toBeNull();
+    });
+    expect([...statuses.keys()]).toEqual(['200']);
+  });
 });

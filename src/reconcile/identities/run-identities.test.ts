@@ -45,12 +45,12 @@ const reasons = async (): Promise<unknown[]> =>
   ]);
 
 describe('a MeshIdentity', () => {
-  it('gets an authority, a MeshTrust of it, and then its conditions', async () => {
+  it('gets an authority, a MeshTrust of it, its conditions, and is in force', async () => {
     await put({ provider: BUNDLED });
     await reconcile();
     expect(writes.map(({ key: { name } }) => name)).toEqual([
       ...['identity-root-ca', 'identity-private-key'],
-      ...['identity', 'identity'],
+      ...['identity', 'identity', 'identity-in-force'],
     ]);
     const pem = pemIn(await row('Secret', 'identity-root-ca'));
     expect(new X509Certificate(pem).subjectAltName).toBe('URI:spiffe://shop.east.mesh.local');
@@ -74,7 +74,7 @@ describe('a MeshIdentity', () => {
     for (const { type, mesh, name, labels, spec } of authorityRows(at('MeshIdentity', 'identity'), made, new Date(0)))
       await store.write({ op: 'create', key: { type, mesh, name }, labels, spec });
     await reconcile();
-    expect(writes.map(({ key: { type } }) => type)).toEqual(['MeshTrust', 'MeshIdentity']);
+    expect(writes.map(({ key: { type } }) => type)).toEqual(['MeshTrust', 'MeshIdentity', 'Secret']);
     expect((await row('MeshTrust', 'identity')).spec['caBundles']).toEqual([{ type: 'Pem', pem: { value: made.certPem } }]);
   });
 

@@ -1,6 +1,6 @@
-// Makes the certificate authorities of a zone, one for each MeshIdentity, and a MeshTrust of each, and changes them on request. Only the
-// leader runs it. The rows are few and change rarely, so each change reads all of them. Insights change often: they count while an
-// authority is being changed.
+// Makes the certificate authorities of a zone, one for each MeshIdentity, and a MeshTrust of each, changes them on request, and withdraws
+// them in steps. Only the leader runs it. The rows are few and change rarely, so each change reads all of them. Those of proxies change
+// often: they count while something waits for proxies.
 import { messageOf } from '../../base/errors.ts';
 import { isMeshIdentityReady } from '../../resource/mesh-identity.ts';
 import { homeZoneOf } from '../../resource/ownership.ts';
@@ -9,6 +9,7 @@ import { FeedFollower, type Following, type Hints } from '../../store/follow-fee
 import type { ResourceStore, Write } from '../../store/resource-store.ts';
 import { authorityRows, identityKeys, pemIn, planIdentity, type IdentityRows } from './plan-identity.ts';
 import { stepRotation } from './rotate-authority.ts';
+import { withdrawIdentities } from './withdraw-identity.ts';
 
 export type IdentitiesOptions = Following & {
   readonly store: ResourceStore;
@@ -19,6 +20,8 @@ export type IdentitiesOptions = Following & {
 
 /** Passes over one MeshIdentity: authority, trust, conditions, and some for other writers. */
 const MAX_PASSES = 12;
+/** Types that change often. They count while something waits for proxies. */
+const PROXY_TYPES = ['Dataplane', 'DataplaneInsight', 'MeshService'];
 /** Milliseconds until a failed look at a rotation is repeated. */
 const RETRY_MS = 5_000;
 /** A timer of Node holds no more milliseconds. */
@@ -27,15 +30,15 @@ const MAX_TIMER_MS = 2_147_483_647;
 /** Follows the store until the signal aborts. */
 export async function runIdentities(options: IdentitiesOptions, signal: AbortSignal): Promise<void> {
   const { clock, log } = options;
-  const types = ['Mesh', 'MeshIdentity', 'MeshTrust', 'Secret', 'DataplaneInsight'];
+  const types = ['Mesh', 'MeshIdentity', 'MeshTrust', 'Secret', ...PROXY_TYPES];
   const follower = new FeedFollower({ ...options, types });
-  let rotations: Rotations = { count: 0, wakeAt: null };
+  let changes: Changes = { count: 0, wakeAt: null };
   let cancel = (): void => undefined;
   let turn: Promise<void> = Promise.resolve();
   const pass = async (): Promise<void> => {
     cancel();
-    rotations = await reconcileIdentities(options);
-    const { wakeAt } = rotations;
+    changes = await reconcileIdentities(options);
+    const { wakeAt } = changes;
     if (wakeAt === null || signal.aborted) return;
     const wait = Math.min(Math.max(wakeAt - clock.now().getTime(), 0), MAX_TIMER_MS);
     cancel = clock.after(wait, () => void inTurn().catch(retry));
@@ -46,21 +49,21 @@ export async function runIdentities(options: IdentitiesOptions, signal: AbortSig
     await next;
   };
   const retry = (error: unknown): void => {
-    log.warn({ reason: messageOf(error) }, 'a rotation could not go on; retry in 5 s');
+    log.warn({ reason: messageOf(error) }, 'a rotation or withdrawal could not go on; retry in 5 s');
     cancel = clock.after(RETRY_MS, () => void inTurn().catch(retry));
   };
   await follower
     .run(async (hints) => {
-      if (rotations.count > 0 || !isOnlyInsights(hints)) await inTurn();
+      if (changes.count > 0 || !isOfProxies(hints)) await inTurn();
     }, signal)
     .finally(() => cancel());
 }
 
-/** Rotations that are not over, and when the first needs another look, in milliseconds since 1970. */
-type Rotations = { readonly count: number; readonly wakeAt: number | null };
+/** Rotations and withdrawals that are not over, and when the first needs another look, in milliseconds since 1970. */
+type Changes = { readonly count: number; readonly wakeAt: number | null };
 
 /** Brings the rows of all MeshIdentities of the zone up to date. */
-export async function reconcileIdentities(options: IdentitiesOptions): Promise<Rotations> {
+export async function reconcileIdentities(options: IdentitiesOptions): Promise<Changes> {
   const { store, zone } = options;
   const identities = await store.list({ type: 'MeshIdentity' });
   let count = 0;
@@ -72,11 +75,13 @@ export async function reconcileIdentities(options: IdentitiesOptions): Promise<R
     count += 1;
     if (step.wakeAt !== null) wakes.push(step.wakeAt);
   }
-  return { count, wakeAt: wakes.length === 0 ? null : Math.min(...wakes) };
+  const withdrawals = await withdrawIdentities(options);
+  wakes.push(...withdrawals.wakeAts);
+  return { count: count + withdrawals.count, wakeAt: wakes.length === 0 ? null : Math.min(...wakes) };
 }
 
-function isOnlyInsights({ types, keys }: Hints): boolean {
-  return types.every((type) => type === 'DataplaneInsight') && keys.every(({ type }) => type === 'DataplaneInsight');
+function isOfProxies({ types, keys }: Hints): boolean {
+  return types.every((type) => PROXY_TYPES.includes(type)) && keys.every(({ type }) => PROXY_TYPES.includes(type));
 }
 
 /** @returns the rotation of its authority that waits; null for none */

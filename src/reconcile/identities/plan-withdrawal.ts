@@ -1,0 +1,158 @@
+// The steps in which proxies lose an identity: who has to do its part, and when a step may end (decision 60). Pure. Invariants: a proxy
+// keeps its certificate until its clients have accepted plain text, or the time of that step has ended; an authority stays trusted until
+// the last certificate of it has ended.
+import { isDeepStrictEqual } from 'node:util';
+import { compareText } from '../../base/compare-text.ts';
+import {
+  heldOf,
+  heldRow,
+  withdrawalId,
+  type IdentityInForce,
+  type WithdrawalProgress,
+} from '../../resource/identity-in-force.ts';
+import { MAX_NAMED } from '../../resource/identity-rotation.ts';
+import { kriOf } from '../../resource/kri.ts';
+import { displayNameOf } from '../../resource/labels.ts';
+import { parseMeshIdentity, selectsProxy, spiffeIdOf } from '../../resource/mesh-identity.ts';
+import { isOnline } from '../../resource/online-status.ts';
+import { homeZoneOf, isLocal } from '../../resource/ownership.ts';
+import { objectOf, textOf } from '../../resource/read-json.ts';
+import type { Labels, Resource } from '../../resource/types.ts';
+import { dataplaneFacts } from '../services/dataplane-facts.ts';
+import { selects } from '../services/selector-index.ts';
+import type { MeshFacts } from './plan-rotation.ts';
+
+/** The rows of a mesh on which the steps depend. */
+export type WithdrawalFacts = Omit<MeshFacts, 'trusts'> & {
+  readonly services: readonly Resource[];
+  /** By the stored name of the MeshIdentity. */
+  readonly inForce: ReadonlyMap<string, { readonly row: Resource; readonly is: IdentityInForce }>;
+};
+
+export type WithdrawalPlan =
+  /** Null: it stays as it is. */
+  | { readonly next: IdentityInForce | null; readonly progress: WithdrawalProgress; readonly wakeAt: number | null }
+  /** `trust`: what its authority signed has ended. */
+  | { readonly over: 'alone' | 'trust' };
+
+/** Milliseconds that connected proxies have for a step. One that refuses its configuration does not stop the others for ever. */
+export const STEP_LIMIT_MS = 600_000;
+
+const NOBODY: WithdrawalProgress = { waiting: 0, waitsFor: [] };
+
+export type WithdrawalOptions = {
+  readonly zone: string;
+  readonly now: Date;
+  /** Milliseconds that other zones have to change to plain text; 0 in a zone without others. */
+  readonly otherZonesMs: number;
+  /** When the last certificate of its authority ends. */
+  readonly lastEnd: (identity: Resource) => Date;
+};
+
+/** @param name stored name of a MeshIdentity that is in force */
+export function planWithdrawal(facts: WithdrawalFacts, name: string, options: WithdrawalOptions): WithdrawalPlan {
+  const { zone, now, otherZonesMs } = options;
+  const held = facts.inForce.get(name);
+  if (held === undefined) return { over: 'alone' };
+  const { row, is } = held;
+  const stored = facts.identities.find((one) => one.name === name);
+  const current = stored === undefined ? null : heldOf(stored);
+  const stays = (wakeAt: number | null, progress = NOBODY): WithdrawalPlan => ({ next: null, progress, wakeAt });
+  const to = (next: Pick<IdentityInForce, 'step'> & Partial<IdentityInForce>): WithdrawalPlan => ({
+    next: { identity: is.identity, services: [], until: '', since: now.toISOString(), ...next },
+    progress: NOBODY,
+    wakeAt: null,
+  });
+  const end = (): WithdrawalPlan => {
+    if (current !== null) return to({ step: 'held', identity: current });
+    if (stored !== undefined) return { over: 'alone' };
+    return to({ step: 'trust', until: options.lastEnd(heldRow(row, is)).toISOString() });
+  };
+  if (is.step === 'trust') {
+    if (stored !== undefined) return end();
+    return Date.parse(is.until) <= now.getTime() ? { over: 'trust' } : stays(Date.parse(is.until));
+  }
+  const { changing, without } = losing(facts, heldRow(row, is), zone);
+  if (changing.length === 0) {
+    const isSame = current !== null && isDeepStrictEqual(current, is.identity);
+    return is.step === 'held' && isSame ? stays(null) : end();
+  }
+  const services = servicesOf(facts.services, without);
+  if (is.step === 'held') return to({ step: 'open', services });
+  const all = [...new Set([...is.services, ...services])].sort(compareText);
+  if (all.length > is.services.length) return to({ step: 'open', services: all });
+  const progress = progressOf(facts, zone);
+  const notBefore = is.until === '' ? 0 : Date.parse(is.until);
+  const limit = Math.max(notBefore, Date.parse(is.since) + STEP_LIMIT_MS);
+  const endsAt = progress.waiting === 0 ? notBefore : limit;
+  if (endsAt > now.getTime()) return stays(endsAt, progress);
+  if (is.step === 'clients') return end();
+  return to({ step: 'clients', services: all, until: new Date(now.getTime() + otherZonesMs).toISOString() });
+}
+
+/** What is in force of a MeshIdentity that is ready, and was not in force before; null for another. */
+export function beginInForce(identity: Resource, now: Date): IdentityInForce | null {
+  const held = heldOf(identity);
+  return held === null ? null : { identity: held, step: 'held', services: [], since: now.toISOString(), until: '' };
+}
+
+type Losing = {
+  /** Dataplanes that lose this identity. */
+  readonly changing: readonly Resource[];
+  /** Those of them that have no other one. */
+  readonly without: readonly Resource[];
+};
+
+/** @param held the MeshIdentity as it is in force */
+function losing({ identities, dataplanes }: WithdrawalFacts, held: Resource, zone: string): Losing {
+  const ours = identities.filter((row) => homeZoneOf(row, zone) === zone);
+  const gives = givesTo(held, zone);
+  const [same, all] = [
+    ours.filter(({ name }) => name === held.name).map((row) => givesTo(row, zone)),
+    ours.map((row) => givesTo(row, zone)),
+  ];
+  const changing = dataplanes.filter(({ labels }) => gives(labels) && !same.some((given) => given(labels)));
+  return { changing, without: changing.filter(({ labels }) => !all.some((given) => given(labels))) };
+}
+
+/** Whether a MeshIdentity gives a Dataplane of these labels a SPIFFE ID. */
+function givesTo(row: Resource, zone: string): (labels: Labels) => boolean {
+  const identity = parseMeshIdentity(row);
+  return (labels) => selectsProxy(identity, labels) && spiffeIdOf(identity, labels, row.mesh, zone) !== null;
+}
+
+/** KRIs of the MeshServices of this zone that select one of these Dataplanes, sorted. */
+function servicesOf(services: readonly Resource[], dataplanes: readonly Resource[]): string[] {
+  const facts = dataplanes.map(dataplaneFacts);
+  return services
+    .filter((service) => isLocal(service, 'zone') && facts.some((one) => selects(service.spec, one)))
+    .flatMap((service) => kriOf(service) ?? [])
+    .sort(compareText);
+}
+
+/** How far connected proxies with an identity have done what they are asked. */
+function progressOf({ identities, inForce, dataplanes, insights }: WithdrawalFacts, zone: string): WithdrawalProgress {
+  const asked = withdrawalId(new Map([...inForce].map(([name, { is }]) => [name, is])));
+  const held = [...inForce.values()].flatMap(({ row, is }) => (is.step === 'trust' ? [] : [heldRow(row, is)]));
+  const gives = [...identities.filter((row) => homeZoneOf(row, zone) === zone), ...held].map((row) => givesTo(row, zone));
+  const running = new Map(insights.filter(isRunning).map((insight) => [insight.name, insight]));
+  const waits = dataplanes.filter(({ name, labels }) => {
+    const insight = running.get(name);
+    if (insight === undefined || !gives.some((given) => given(labels))) return false;
+    return textOf(objectOf(insight.status['tls'])['withdrawal']) !== asked;
+  });
+  const names = waits.map(displayNameOf).sort(compareText);
+  return { waiting: names.length, waitsFor: names.slice(0, MAX_NAMED) };
+}
+
+/** A proxy whose stream ended with its control plane goes on with what it has. */
+function isRunning({ spec, status }: Resource): boolean {
+  return isOnline(spec) || status['hold'] === 'held';
+}
+
+/** Whether the plan depends on the proxies and services of the mesh. @param stored the MeshIdentity, if there is one */
+export function dependsOnProxies({ step, identity }: IdentityInForce, stored: Resource | undefined): boolean {
+  if (step !== 'held') return step !== 'trust';
+  const current = stored === undefined ? null : heldOf(stored);
+  return current === null || !isDeepStrictEqual(current, identity);
+}
