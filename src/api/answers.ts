@@ -18,6 +18,16 @@ const outcome = {
   warnings: list(text).exactOptional(),
   diff: list(change).exactOptional(),
 };
+const withdrawal = z.object({
+  name: text,
+  storedName: text,
+  step: z.enum(['open', 'clients', 'trust']),
+  since: text,
+  until: text.meta({ description: 'the step does not end before this' }),
+  services: count.meta({ description: 'MeshServices of the proxies that lose it' }),
+  waiting: count.meta({ description: 'connected proxies that have not done their part of the step' }),
+  waitsFor: list(text).meta({ description: 'names of the first of them' }),
+});
 const missing = z.object({ type: text, mesh: text.exactOptional(), name: text });
 
 const overview = {
@@ -225,6 +235,7 @@ export const answerSchemas = {
         reason: text,
       }),
     ),
+    withdrawals: list(withdrawal).meta({ description: 'MeshIdentities that proxies of this zone are losing' }),
     ...page,
   }),
   /** How the proxies of each zone reach a service, part by part. */

@@ -2,9 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
 import { about, component, PAGE } from '../api/route-config.ts';
+import { IN_FORCE } from '../resource/identity-in-force.ts';
 import { indexOf, type InspectContext } from './inspect-context.ts';
 import { meshTlsView } from './mesh-tls-view.ts';
 import { pageOf } from './paging.ts';
+import { withdrawalsView } from './withdrawals-view.ts';
 
 export function addTlsRoutes(app: FastifyInstance, context: InspectContext): void {
   const summary = 'The services of a mesh that take plain text, and the reasons';
@@ -13,6 +15,7 @@ export function addTlsRoutes(app: FastifyInstance, context: InspectContext): voi
     const { mesh } = request.params;
     const index = await indexOf(context, mesh);
     const { items, ...head } = meshTlsView(index, await context.store.list({ type: 'DataplaneInsight', mesh }));
-    return { ...head, ...pageOf(request, items, ({ service }) => service.name) };
+    const withdrawals = withdrawalsView(await context.store.list({ type: 'Secret', mesh, nameContains: IN_FORCE }));
+    return { ...head, withdrawals, ...pageOf(request, items, ({ service }) => service.name) };
   });
 }

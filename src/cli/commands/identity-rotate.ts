@@ -1,6 +1,7 @@
 // `meridian identity rotate` and `meridian inspect identity`: changes the certificate authority of a MeshIdentity, and tells how far
 // that is.
 import type { Command } from 'commander';
+import { MeridianError } from '../../base/errors.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import type { Answer } from '../../api/answers.ts';
 import { pathPart, type ApiClient } from '../client/api-client.ts';
@@ -9,6 +10,7 @@ import { findOne } from '../client/find.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
 import { rotationText } from '../views/rotation-text.ts';
+import { withdrawalText } from '../views/withdrawal-text.ts';
 
 const ROTATE_HELP = `
 Each zone has an authority of its own: run it against the zone. The new one
@@ -21,6 +23,10 @@ Examples:
   meridian inspect identity identity --mesh shop --context east`;
 
 const INSPECT_HELP = `
+Proxies lose a MeshIdentity that is deleted or narrowed step by step: they take
+plain text too, then their clients change to plain text, then the certificates
+go. It is shown here until its authority is not trusted any more.
+
 Examples:
   meridian inspect identity identity --mesh shop --context east`;
 
@@ -46,13 +52,22 @@ export function addIdentityRotate(identity: Command): void {
 export function addInspectIdentity(inspect: Command): void {
   const command = inspect
     .command('identity')
-    .description('on a zone: the authority of a MeshIdentity, and how far its rotation is')
+    .description('on a zone: the authority of a MeshIdentity, and how far its rotation or its withdrawal is')
     .argument('<name>', 'display name or stored name of the MeshIdentity');
   addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
     .addHelpText('after', INSPECT_HELP)
     .action(async (name: string, { mesh, output, ...connection }: Options): Promise<void> => {
       const client = await connect(connection);
-      show((await client.read(`${await pathOf(client, mesh, name, 'inspect identity')}/_rotation`)) as Rotation, output);
+      const tls = (await client.read(`/meshes/${pathPart(mesh)}/_tls?size=1`)) as Answer<'MeshTls'>;
+      const going = tls.withdrawals.filter((one) => one.name === name || one.storedName === name);
+      const path = await pathOf(client, mesh, name, 'inspect identity').catch((error: unknown) => {
+        // A MeshIdentity that is deleted goes on while proxies lose it.
+        if (going.length > 0 && error instanceof MeridianError && error.code === 'not_found') return null;
+        throw error;
+      });
+      const rotation = path === null ? null : ((await client.read(`${path}/_rotation`)) as Rotation);
+      if (isForPrograms(output)) return print(serialize({ ...rotation, withdrawals: going }, output));
+      print([...(rotation === null ? [] : [rotationText(rotation)]), ...going.map(withdrawalText)].join('\n\n'));
     });
 }
 

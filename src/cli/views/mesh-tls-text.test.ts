@@ -11,6 +11,7 @@ function meshWith([strict, permissive, plaintext]: Counts, more: object = {}): I
     expectedBy: ['MeshIdentity', 'MeshTLS'],
     services,
     items: [],
+    withdrawals: [],
     total: permissive + plaintext,
     ...more,
   };
@@ -44,6 +45,19 @@ describe('TLS of a mesh, in words', () => {
       '  cart in east: permissive: called in plain text by web-1',
       '  ca\\nrt: plaintext: without a certificate of the mesh: cart-1',
       '  and 1 more: GET /meshes/shop/_tls',
+    ]);
+  });
+
+  it('names the identities that go', () => {
+    const withdrawals = [
+      { name: 'identity', storedName: 'x', step: 'clients', since: '', until: '', services: 2, waiting: 2, waitsFor: ['cart-1'] },
+      { name: 'other', storedName: 'y', step: 'trust', since: '', until: '', services: 0, waiting: 0, waitsFor: [] },
+    ];
+    expect(plaintextLines(meshWith([1, 0, 0], { withdrawals }))).toEqual([
+      '',
+      'shop:',
+      '  MeshIdentity identity is withdrawn: clients: their clients change to plain text; waits for cart-1 and 1 more',
+      '  MeshIdentity other is withdrawn: trust: no proxy has it; its authority is trusted until the last certificate has ended',
     ]);
   });
 

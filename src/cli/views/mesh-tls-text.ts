@@ -1,6 +1,7 @@
 // Whether the services of a mesh take plain text, in words: a cell of `inspect meshes`, and the lines below its table. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Answer } from '../../api/answers.ts';
+import { withdrawalLine } from './withdrawal-text.ts';
 import type { Item } from '../client/api-client.ts';
 
 type MeshTls = Answer<'MeshTls'>;
@@ -14,17 +15,27 @@ export function tlsCell(item: Item): string {
   return `${String(services.strict)}/${String(services.total)} strict`;
 }
 
-/** The services that take plain text in a mesh where someone expects more; no line where all is as expected. */
+/** The services that take plain text in a mesh where someone expects more, and identities that go; no line where all is as expected. */
 export function plaintextLines(item: Item): string[] {
   const tls = tlsOf(item);
-  if (tls === undefined || tls.expectedBy.length === 0 || tls.total === 0) return [];
+  const withdrawn =
+    tls === undefined || tls.withdrawals.length === 0
+      ? []
+      : ['', `${visibleLine(tls.mesh)}:`, ...tls.withdrawals.map(withdrawalLine)];
+  if (tls === undefined || tls.expectedBy.length === 0 || tls.total === 0) return withdrawn;
   const { services, expectedBy, items, total, mesh } = tls;
   const named = items.map(({ service, zone, tls, reason }) =>
     visibleLine(`  ${service.name}${zone === '' ? '' : ` in ${zone}`}: ${tls}: ${reason}`),
   );
   const more = total > items.length ? [`  and ${String(total - items.length)} more: GET /meshes/${visibleLine(mesh)}/_tls`] : [];
   const count = `${String(total)} of ${String(services.total)} services take plain text`;
-  return ['', `${visibleLine(mesh)}: ${count}, although the mesh has ${expectedBy.join(' and ')}`, ...named, ...more];
+  return [
+    '',
+    `${visibleLine(mesh)}: ${count}, although the mesh has ${expectedBy.join(' and ')}`,
+    ...named,
+    ...more,
+    ...withdrawn,
+  ];
 }
 
 function tlsOf(item: Item): MeshTls | undefined {
