@@ -14,10 +14,10 @@ import { MAX_NAMED } from '../../resource/identity-rotation.ts';
 import { kriOf } from '../../resource/kri.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import { parseMeshIdentity, selectsProxy, spiffeIdOf } from '../../resource/mesh-identity.ts';
-import { isOnline } from '../../resource/online-status.ts';
 import { homeZoneOf, isLocal } from '../../resource/ownership.ts';
 import { objectOf, textOf } from '../../resource/read-json.ts';
 import type { Labels, Resource } from '../../resource/types.ts';
+import { absenceIn } from '../services/absences.ts';
 import { dataplaneFacts } from '../services/dataplane-facts.ts';
 import { selects } from '../services/selector-index.ts';
 import type { MeshFacts } from './plan-rotation.ts';
@@ -146,8 +146,8 @@ function progressOf({ identities, inForce, dataplanes, insights }: WithdrawalFac
 }
 
 /** A proxy whose stream ended with its control plane goes on with what it has. */
-function isRunning({ spec, status }: Resource): boolean {
-  return isOnline(spec) || status['hold'] === 'held';
+function isRunning(insight: Resource): boolean {
+  return absenceIn(insight)?.isLost !== false;
 }
 
 /** Whether the plan depends on the proxies and services of the mesh. @param stored the MeshIdentity, if there is one */
