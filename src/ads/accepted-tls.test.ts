@@ -55,7 +55,7 @@ describe('what a proxy has accepted of TLS', () => {
     view.certified = certifiedAs('id');
     expect(accepted.facts()).toEqual({
       ...{ identity: 'id', issuedAt: ISSUED, expiresAt: EXPIRES },
-      ...{ isReady: false, bundle: '', plaintextTo: [] },
+      ...{ isReady: false, bundle: '', plaintextTo: [], withdrawal: '' },
     });
   });
 
