@@ -56,7 +56,10 @@ export class ResourceEncoder {
     if (known !== undefined) return known;
     const message = envoyJsonToBinary(XDS_MESSAGES[type], resource);
     const version = hash('sha256', message, 'base64url').slice(0, 22);
-    const bytes = encodeResourceEntry({ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], kumaResource: message });
+    const entry = encodeResourceEntry({ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], kumaResource: message });
+    // Small buffers are cut from one of 64 kB, which lives as long as one of them: what a proxy has for itself would keep it.
+    const bytes = Buffer.allocUnsafeSlow(entry.length);
+    entry.copy(bytes);
     const assignment = textOf(objectOf(resource['edsClusterConfig'])['serviceName']);
     const encoded: XdsResource = { name, version, bytes, ...(assignment !== '' && { assignment }) };
     this.#known.set(key, encoded);
