@@ -13,6 +13,7 @@ import type { ProxyStream, ServeProxy } from '../proxy-port/proxy-stream.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
+import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { FollowedViews } from './followed-views.ts';
 import type { MeshViews } from './mesh-views.ts';
 import { ProxyConnection, readRequest } from './proxy-connection.ts';
@@ -50,6 +51,16 @@ export type ProxyServerOptions = {
   readonly log: Logger;
 };
 
+type Messages = AsyncGenerator<Buffer, void, undefined>;
+
+/** A stream that is let in. @property isBrought it brings its Dataplane @property unhandled its first request, until it is handled */
+type Arrival = {
+  readonly facts: ProxyConnectionFacts;
+  readonly features: ProxyFeatures;
+  readonly isBrought: boolean;
+  unhandled: DeltaRequest | null;
+};
+
 export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #encoder = new ResourceEncoder();
@@ -73,18 +84,15 @@ export class ProxyServer {
 
   readonly serve: ServeProxy = async (stream) => {
     const messages = messagesOf(stream.call as unknown as Duplex);
-    const first = await messages.next();
-    if (first.done === true) return;
-    const request = readRequest(first.value);
-    const node = readProxyNode(request.node);
-    const { mesh, name, run, version, metadata } = node;
-    const facts = { streamId: stream.id, mesh, name, run, version, metadata };
-    const isBrought = await this.#letIn(stream, node, facts);
+    const arrival = await this.#arrivalOf(stream, messages);
+    if (arrival === null) return;
+    const { facts, isBrought } = arrival;
+    const { mesh, name } = facts;
     const key = JSON.stringify([mesh, name]);
     this.#streams.get(key)?.end(canceled('another stream of the same Dataplane takes the place of this one'));
     this.#streams.set(key, stream);
     try {
-      await this.#serveAdmitted(stream, node, facts, request, messages);
+      await this.#serveAdmitted(stream, arrival, messages);
     } finally {
       // A newer stream needs the certificate itself.
       if (this.#streams.get(key) === stream) {
@@ -106,6 +114,18 @@ export class ProxyServer {
     return this.#streams.size;
   }
 
+  /** Reads who opens a stream, and lets it in. @returns null where it ends without a message */
+  async #arrivalOf(stream: ProxyStream, messages: Messages): Promise<Arrival | null> {
+    const first = await messages.next();
+    if (first.done === true) return null;
+    const request = readRequest(first.value);
+    const node = readProxyNode(request.node);
+    const { mesh, name, run, version, metadata, features } = node;
+    const facts = { streamId: stream.id, mesh, name, run, version, metadata };
+    const isBrought = await this.#letIn(stream, node, facts);
+    return { facts, features, isBrought, unhandled: request };
+  }
+
   /** Checks the token against the Dataplane that the proxy brings and the stored one. @returns whether it brings one */
   async #letIn(stream: ProxyStream, { mesh, name, dataplane }: ProxyNode, facts: ProxyConnectionFacts): Promise<boolean> {
     const { dataplanes } = this.#options;
@@ -124,15 +144,10 @@ export class ProxyServer {
     return true;
   }
 
-  async #serveAdmitted(
-    stream: ProxyStream,
-    node: ProxyNode,
-    facts: ProxyConnectionFacts,
-    request: DeltaRequest,
-    messages: AsyncGenerator<Buffer, void, undefined>,
-  ): Promise<void> {
+  async #serveAdmitted(stream: ProxyStream, arrival: Arrival, messages: Messages): Promise<void> {
     const { indexes, observe } = this.#options;
-    const { mesh, name, features } = node;
+    const { facts, features } = arrival;
+    const { mesh, name } = facts;
     const views = await this.#viewsOf(mesh);
     // A proxy that comes again must not be sent plain text first: its clients may use TLS.
     const order = await indexes.settled(() => views.orderOf(name));
@@ -167,12 +182,20 @@ export class ProxyServer {
     // It waits for the store first: a turn that waits would hold up the answers of all proxies.
     const { view, connection } = await indexes.settled(() => this.#turns.run(begin));
     try {
-      await this.#turns.run(() => connection.handle(request));
-      for await (const bytes of messages) await this.#turns.run(() => connection.take(bytes));
+      await this.#turns.run(() => connection.handle(takeRequest(arrival)));
+      while (await this.#takeNext(connection, messages));
     } finally {
       views.close(name, view);
       observe({ ...facts, kind: 'closed' });
     }
+  }
+
+  /** A method of its own: what a loop has read stays in memory until it reads more. @returns false at the end of the stream */
+  async #takeNext(connection: ProxyConnection, messages: Messages): Promise<boolean> {
+    const next = await messages.next();
+    if (next.done === true) return false;
+    await this.#turns.run(() => connection.take(next.value));
+    return true;
   }
 
   async #renew(mesh: string, name: string): Promise<void> {
@@ -207,6 +230,14 @@ export class ProxyServer {
     if (followed === null) throw new StatusError(status.NOT_FOUND, `mesh ${JSON.stringify(mesh)} does not exist`);
     return followed.views;
   }
+}
+
+/** The first request, once: its node has up to a megabyte, and would stay for as long as the stream. */
+function takeRequest(arrival: Arrival): DeltaRequest {
+  const { unhandled } = arrival;
+  if (unhandled === null) throw new Error('the first request of a stream was handled before');
+  arrival.unhandled = null;
+  return unhandled;
 }
 
 /** Resolves when the proxy has ended its stream. */

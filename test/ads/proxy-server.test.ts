@@ -1,4 +1,7 @@
 // Proxies that speak as Envoy does, at a port of a zone: what each is sent, and what it is not sent again.
+import { Duplex } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { credentials, status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ProxyEvent } from '../../src/ads/proxy-events.ts';
@@ -14,7 +17,9 @@ import { proxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { make, makeDataplane } from '../policy/make-resource.ts';
 import { authorityRows } from '../../src/reconcile/identities/plan-identity.ts';
+import type { ProxyStream } from '../../src/proxy-port/proxy-stream.ts';
 import { encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
+import { encodeStruct } from '../../src/wire/struct.ts';
 import { ending, OpenPort } from '../proxy-port/open-port.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
@@ -26,6 +31,8 @@ const FIRST = {
   ...{ subscribe: [], unsubscribe: [], initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
 };
 const log = createLogger('error');
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 const CART = 'kri_msvc_default_east__cart_80';
 const CATALOG = 'kri_msvc_default_east__catalog_80';
 
@@ -164,6 +171,34 @@ async function expectedOf(name: string): Promise<JsonObject> {
 function arrivals(): { lines: string[]; onResponse: NonNullable<PlayedProxyOptions['onResponse']> } {
   const lines: string[] = [];
   return { lines, onResponse: (type, names) => void lines.push(...names.map((name) => `${type} ${name}`)) };
+}
+
+describe('the stream of a proxy', () => {
+  it('keeps nothing of its first request, whose node names every extension of an Envoy', async () => {
+    const duplex = new Duplex({ objectMode: true, read: () => undefined, write: (_message, _encoding, done) => done() });
+    const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];
+    const metadata = encodeStruct({ extensions: 'x'.repeat(50_000) });
+    const kept = pushed(duplex, encodeDeltaRequest({ ...FIRST, node: { id: 'default.web.east', metadata } }));
+    const letIn = (): Promise<void> => Promise.resolve();
+    const served = server.serve({ id: 'one', peer: 'here', call, log, identify: letIn, admit: letIn, end: () => undefined });
+    await expect.poll(() => events.map(({ kind }) => kind)).toContain('sent');
+    await expect
+      .poll(() => {
+        collectGarbage();
+        return kept.deref();
+      })
+      .toBeUndefined();
+    duplex.push(null);
+    await served;
+  });
+});
+
+/** Pushes a message. @returns its memory, for as long as something holds it */
+function pushed(duplex: Duplex, message: Buffer): WeakRef<ArrayBufferLike> {
+  const bytes = Buffer.allocUnsafeSlow(message.length);
+  message.copy(bytes);
+  duplex.push(bytes);
+  return new WeakRef(bytes.buffer);
 }
 
 describe('a proxy', () => {
