@@ -27,27 +27,9 @@ export class PartMaker {
     this.resolver = new BackendResolver(index, zone);
   }
 
-  /** What the parts of a proxy are made from. What takes work is made when the first part needs it: most parts are shared. */
-  contextOf({ proxy, features, certified }: ConnectedProxy): OutboundContext {
-    const index = this.#index;
-    const client = new Client(proxy);
-    let rules: ProxyRules | undefined;
-    let tls: OutboundContext['tls'] | undefined;
-    let clientFeatures: ProxyFeatures | undefined;
-    return {
-      index,
-      resolver: this.resolver,
-      client,
-      get features() {
-        return (clientFeatures ??= client.featuresOf(features));
-      },
-      get tls() {
-        return (tls ??= certified === null ? null : tlsWith(proxyTls(index, proxy), certified));
-      },
-      get rules() {
-        return (rules ??= buildRules(index, proxy));
-      },
-    };
+  /** What the parts of a proxy are made from. */
+  contextOf(connected: ConnectedProxy): OutboundContext {
+    return new ProxyContext(this.#index, this.resolver, connected);
   }
 
   /** A part, with the result of `add`, which fills its configuration. */
@@ -60,6 +42,38 @@ export class PartMaker {
 
   encode(config: ProxyConfig): EncodedPart {
     return this.#encoder.part(config);
+  }
+}
+
+/** What takes work is made when the first part needs it: most parts are shared, and a change asks for a context of every proxy. */
+class ProxyContext implements OutboundContext {
+  readonly index: MeshIndex;
+  readonly resolver: BackendResolver;
+  readonly client: Client;
+  readonly #connected: ConnectedProxy;
+  #rules: ProxyRules | undefined;
+  #tls: ProxyTls | null | undefined;
+  #features: ProxyFeatures | undefined;
+
+  constructor(index: MeshIndex, resolver: BackendResolver, connected: ConnectedProxy) {
+    this.index = index;
+    this.resolver = resolver;
+    this.client = new Client(connected.proxy);
+    this.#connected = connected;
+  }
+
+  get features(): ProxyFeatures {
+    return (this.#features ??= this.client.featuresOf(this.#connected.features));
+  }
+
+  get tls(): ProxyTls | null {
+    if (this.#tls !== undefined) return this.#tls;
+    const { proxy, certified } = this.#connected;
+    return (this.#tls = certified === null ? null : tlsWith(proxyTls(this.index, proxy), certified));
+  }
+
+  get rules(): ProxyRules {
+    return (this.#rules ??= buildRules(this.index, this.#connected.proxy));
   }
 }
 

@@ -34,7 +34,10 @@ import { confOf, destinationsOf, outboundRoutes, routeConfiguration } from './ro
 /** An outbound that a Dataplane declares, with the address on which its application calls it. */
 export type DeclaredOutbound = { readonly outbound: Outbound; readonly address: string; readonly port: number };
 
-/** What the outbounds of a proxy are made from. Proxies of one zone with the same policies share all but the client. */
+/**
+ * What the outbounds of a proxy are made from. Proxies of one zone with the same policies share all but the client. Do not copy it
+ * with a spread: getters may make what takes work.
+ */
 export type OutboundContext = {
   readonly index: MeshIndex;
   readonly rules: ProxyRules;

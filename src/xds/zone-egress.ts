@@ -33,16 +33,16 @@ export function egressChains(config: ProxyConfig, context: ZoneContext, listener
   const taken = new Set<string>();
   return zonePortsOfKind(context.index, context.rules.proxy, KIND).flatMap((port) => {
     const serverNames = untaken(port.snis, taken);
-    return serverNames.length === 0 ? [] : [chainOf(config, { ...context, tls }, listener, port, serverNames)];
+    return serverNames.length === 0 ? [] : [chainOf(config, context, listener, port, { serverNames, tls })];
   });
 }
 
 function chainOf(
   config: ProxyConfig,
-  context: ZoneContext & { readonly tls: ProxyTls },
+  context: ZoneContext,
   listener: ZoneListener,
   { outbound, snis }: ZonePort,
-  serverNames: string[],
+  { serverNames, tls }: { readonly serverNames: string[]; readonly tls: ProxyTls },
 ): JsonObject {
   const { rules } = listener;
   const { kri } = outbound;
@@ -58,7 +58,7 @@ function chainOf(
       ? [...limit, httpFilter(config, context, listener, chain, httpPermission(permissions))]
       : [networkPermission(permissions, listener.name), ...limit, chainTcpProxy(context, listener, chain)],
     // The bundle says which trust domains may come: their names here would change the listener with each new one.
-    transportSocket: serverSocket({ ...context.tls, trustDomains: [] }, params),
+    transportSocket: serverSocket({ ...tls, trustDomains: [] }, params),
   };
 }
 
