@@ -102,11 +102,12 @@ export class ProxyView implements XdsView {
     return this.#partOf(type, name) ?? resourceIn(this.#own, type, name);
   }
 
-  *names(type: XdsType): Generator<string> {
-    yield* namesIn(this.#own, type);
-    for (const [, part] of this.#outbounds.entries()) yield* namesIn(part, type);
-    for (const [, part] of this.#destinations.entries()) yield* namesIn(part, type);
-    for (const part of this.#zonePorts.parts()) yield* namesIn(part, type);
+  names(type: XdsType): string[] {
+    const names = namesIn(this.#own, type);
+    const shared = isOfListener(type) ? this.#outbounds : this.#destinations;
+    shared.forEach((part) => addNames(names, part, type));
+    for (const part of this.#zonePorts.parts()) addNames(names, part, type);
+    return names;
   }
 
   /** What could not be made, where that may have changed since the last call; else null. */
@@ -173,7 +174,7 @@ export class ProxyView implements XdsView {
 
   /** Names of a type that the proxy has beside its outbounds. */
   ownNames(type: XdsType): string[] {
-    return [...namesIn(this.#own, type)];
+    return namesIn(this.#own, type);
   }
 
   /** Destinations by the name of their cluster. */
@@ -227,8 +228,7 @@ export class ProxyView implements XdsView {
   }
 
   #partOf(type: XdsType, name: string): XdsResource | undefined {
-    const isOfListener = type === 'Listener' || type === 'RouteConfiguration';
-    const part = (isOfListener ? this.#outbounds.get(name) : this.#destinations.get(name)) ?? this.#zonePorts.with(name);
+    const part = (isOfListener(type) ? this.#outbounds.get(name) : this.#destinations.get(name)) ?? this.#zonePorts.with(name);
     return part === undefined ? undefined : resourceIn(part, type, name);
   }
 
@@ -255,6 +255,17 @@ function resourceIn({ resources }: EncodedPart, type: XdsType, name: string): Xd
   return resources.find((held) => held.type === type && held.resource.name === name)?.resource;
 }
 
-function* namesIn({ resources }: EncodedPart, type: XdsType): Generator<string> {
-  for (const held of resources) if (held.type === type) yield held.resource.name;
+function namesIn(part: EncodedPart, type: XdsType): string[] {
+  const names: string[] = [];
+  addNames(names, part, type);
+  return names;
+}
+
+function addNames(names: string[], { resources }: EncodedPart, type: XdsType): void {
+  for (const held of resources) if (held.type === type) names.push(held.resource.name);
+}
+
+/** Whether outbounds have resources of this type; their destinations have the others. */
+function isOfListener(type: XdsType): boolean {
+  return type === 'Listener' || type === 'RouteConfiguration';
 }

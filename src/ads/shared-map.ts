@@ -64,6 +64,10 @@ export class SharedMap<T extends Numbered> {
     return this.#values.entries();
   }
 
+  values(): IterableIterator<T> {
+    return this.#values.values();
+  }
+
   equals(other: SharedMap<T>): boolean {
     if (other.size !== this.size) return false;
     for (const [name, value] of this.#values) if (other.get(name) !== value) return false;

@@ -55,6 +55,13 @@ export class ViewParts<T extends KeptPart> {
     if (this.#own !== null) yield* this.#own.entries();
   }
 
+  /** Visits each part, without an entry for it. */
+  forEach(visit: (part: T) => void): void {
+    this.settle();
+    for (const part of this.#shared.values()) visit(part);
+    if (this.#own !== null) for (const part of this.#own.values()) visit(part);
+  }
+
   /** A change has ended: its edits make one map. */
   settle(): void {
     if (this.#edits === null) return;
