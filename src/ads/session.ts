@@ -66,6 +66,9 @@ const PRECONDITIONS: Readonly<Record<XdsType, readonly XdsType[]>> = {
   RouteConfiguration: ['Cluster', 'ClusterLoadAssignment'],
 };
 
+/** Types whose removals are sent on their own, in this order. */
+const REMOVED = ['Listener', 'Cluster'] as const;
+
 /** `*`, or a first request without names, subscribes to every resource of the type. */
 const WILDCARD = '*';
 /** Names that a proxy may subscribe to of one type. */
@@ -194,15 +197,13 @@ export class XdsSession {
     const responses: XdsResponse[] = [];
     if (!this.#hasWork()) return responses;
     for (const type of XDS_TYPES) {
-      const response = this.#additions(
-        type,
-        PRECONDITIONS[type].every((earlier) => this.#isSettled(earlier)),
-      );
+      const state = this.#states.get(type);
+      if (state?.hasWork !== true) continue;
+      const response = this.#additions(type, state, this.#areSettled(PRECONDITIONS[type]));
       if (response !== null) responses.push(response);
     }
     // Assignments, routes and secrets go with the cluster or listener that asked for them.
-    for (const type of ['Listener', 'Cluster'] as const)
-      if (XDS_TYPES.every((other) => this.#isSettled(other))) responses.push(...this.#removals(type));
+    for (const type of REMOVED) if (this.#areSettled(XDS_TYPES)) responses.push(...this.#removals(type));
     return responses;
   }
 
@@ -212,8 +213,10 @@ export class XdsSession {
     return false;
   }
 
-  #isSettled(type: XdsType): boolean {
-    return (this.#states.get(type)?.pending ?? null) === null;
+  /** Whether no response of these types waits for its answer. */
+  #areSettled(types: readonly XdsType[]): boolean {
+    for (const type of types) if ((this.#states.get(type)?.pending ?? null) !== null) return false;
+    return true;
   }
 
   #stateOf({ type, subscribe, initialVersions }: XdsRequest): TypeState {
@@ -263,9 +266,7 @@ export class XdsSession {
       this.#refusals.delete(JSON.stringify([type, name]));
   }
 
-  #additions(type: XdsType, isSettled: boolean): XdsResponse | null {
-    const state = this.#states.get(type);
-    if (state === undefined || state.pending !== null) return null;
+  #additions(type: XdsType, state: TypeState, isSettled: boolean): XdsResponse | null {
     const resources = isSettled && state.dirty.size > 0 ? this.#takeDirty(type, state) : [];
     const missing = state.unanswered.size > 0 ? this.#missing(type, state) : [];
     if (resources.length === 0 && missing.length === 0 && !(state.isFirst && isSettled)) return null;
