@@ -2,6 +2,7 @@
 // Invariant: after any puts and removes it answers like a new index of the same rows. The cost of a change is linear in the rows
 // that it affects.
 import { kriOf } from '../resource/kri.ts';
+import { SniSharers } from '../resource/sni-sharers.ts';
 import { findType } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { parseDataplane, type DataplaneProxy } from './dataplane-proxy.ts';
@@ -27,6 +28,8 @@ export class MeshIndex implements Lookup {
   readonly mesh: string;
   readonly #resources = new Map<string, Map<string, Resource>>();
   readonly #referents = new Referents();
+  /** Services with one server name. */
+  readonly snis = new SniSharers();
   readonly #policies = new Map<string, PolicyIndex>();
   readonly #proxies = new Map<string, DataplaneProxy>();
   readonly #changes = new Map<string, number>();
@@ -47,6 +50,7 @@ export class MeshIndex implements Lookup {
     named.set(resource.name, resource);
     if (resource.type === 'Dataplane') this.#proxies.set(resource.name, parseDataplane(resource));
     if (REFERENTS.has(resource.type)) this.#referents.add(resource);
+    this.snis.add(resource);
     if (isPolicyType(resource.type)) this.#policiesOf(resource.type).put(parsePolicy(resource, (this.#serial += 1)));
     this.#noteChange(resource.type);
   }
@@ -57,6 +61,7 @@ export class MeshIndex implements Lookup {
     this.#resources.get(key.type)?.delete(key.name);
     this.#proxies.delete(key.type === 'Dataplane' ? key.name : '');
     this.#referents.delete(resource);
+    this.snis.remove(resource);
     this.#policies.get(key.type)?.remove(key.name);
     this.#noteChange(key.type);
   }

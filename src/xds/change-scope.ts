@@ -141,14 +141,19 @@ export class ChangeScope {
   }
 
   #addService(row: Resource): void {
-    this.services.add(this.#index.kriOf(row));
+    this.#addServiceAndSharers(row);
     this.#addEndpointsOf(row);
     if (row.type !== 'MeshService') return;
     for (const multiZone of this.#index.resources('MeshMultiZoneService'))
-      if (isMemberOf(multiZone, row)) this.services.add(this.#index.kriOf(multiZone));
+      if (isMemberOf(multiZone, row)) this.#addServiceAndSharers(multiZone);
     if (!hasIdentities(this.#index)) return;
     const selects = proxySelector(row);
     for (const proxy of this.#index.proxies()) if (selects(proxy)) this.servers.add(proxy.resource.name);
+  }
+
+  /** With the services that may get its server names, or lose theirs. */
+  #addServiceAndSharers(service: Resource): void {
+    for (const one of [service, ...this.#index.snis.of(service)]) this.services.add(this.#index.kriOf(one));
   }
 
   #addEndpointsOf(service: Resource): void {

@@ -15,7 +15,7 @@ import { addPatched } from './proxy-patch.ts';
 import { addTelemetry } from './telemetry.ts';
 import { reportTo } from './usable-policies.ts';
 import { reportWithoutEffect } from './without-effect.ts';
-import { addZoneListeners } from './zone-listeners.ts';
+import { addZoneListeners, reportTaken } from './zone-listeners.ts';
 import { addEgressPort } from './zone-egress.ts';
 import { addIngressPort } from './zone-ingress.ts';
 import { zonePorts, type ZonePort } from './zone-ports.ts';
@@ -72,6 +72,8 @@ export function ownConfig(context: OutboundContext, problems: readonly ConfigPro
 
 /** Adds what a zone proxy has for one port that it opens. */
 export function addZonePort(config: ProxyConfig, context: OutboundContext, port: ZonePort): void {
+  reportTaken(context, port, reportTo(config.problems));
+  if (port.snis.length === 0) return;
   if (port.kind === 'ZoneIngress') addIngressPort(config, context, port);
   else addEgressPort(config, context, port);
 }

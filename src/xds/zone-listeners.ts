@@ -4,8 +4,9 @@ import { zoneListenerName } from './names.ts';
 import { extension, given, socketAddress } from './proto-json.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { inboundAddressProblem } from './socket-address.ts';
-import { reportTo } from './usable-policies.ts';
+import { reportTo, type Report } from './usable-policies.ts';
 import { zonePlaces, type ZoneContext } from './zone-chain.ts';
+import type { ZonePort } from './zone-ports.ts';
 import { egressChains } from './zone-egress.ts';
 import { ingressChains } from './zone-ingress.ts';
 import { ListenerRules } from './zone-rules.ts';
@@ -44,4 +45,21 @@ export function addZoneListeners(config: ProxyConfig, context: ZoneContext): voi
       }),
     );
   }
+}
+
+/** Says which server names of a port are those of an older service. */
+export function reportTaken(
+  { rules }: Pick<ZoneContext, 'rules'>,
+  { kind, outbound, snis, taken }: ZonePort,
+  report: Report,
+): void {
+  if (taken.length === 0) return;
+  const place = zonePlaces(rules.proxy).find(({ section }) => section.kind === kind);
+  const rest = snis.length > 0 ? `it is open as ${snis.join()}` : 'give one of them another name';
+  for (const { sni, by } of taken)
+    report({
+      policy: null,
+      field: place?.field ?? 'networking',
+      reason: `does not open ${outbound.kri} as ${sni}: the older ${by.kri} has this server name; ${rest}`,
+    });
 }

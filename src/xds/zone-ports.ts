@@ -12,8 +12,10 @@ import type { Resource } from '../resource/types.ts';
 export type ZonePort = {
   readonly kind: ZoneListenerKind;
   readonly outbound: Outbound;
-  /** The server names by which clients ask for it: the form of Kuma, then the hashed one. */
+  /** The server names by which clients ask for it: the form of Kuma, then the hashed one. An older service may have either. */
   readonly snis: readonly string[];
+  /** Those that older services have. */
+  readonly taken: readonly { readonly sni: string; readonly by: Outbound }[];
 };
 
 /** Whether a proxy opens ports of services. */
@@ -44,7 +46,21 @@ export function zonePortsOfKind(
     .filter((service) => (only === null || only.has(index.kriOf(service))) && isOpened(index, service, zone))
     .flatMap((service) => outboundsTo(index, service))
     .sort((a, b) => compareText(a.kri, b.kri))
-    .map((outbound) => ({ kind, outbound, snis: snisOf(outbound) }));
+    .map((outbound) => ({ kind, outbound, ...namesOf(index, outbound, zone) }));
+}
+
+/** The server names of a port: each goes to the oldest service that has it, so that two services never share one cluster. */
+function namesOf(index: MeshIndex, outbound: Outbound, zone: string): Pick<ZonePort, 'snis' | 'taken'> {
+  const older = index.snis.before(outbound.resource).filter((other) => isOpened(index, other, zone));
+  const holders = new Map(
+    older.flatMap((other) => outboundsTo(index, other)).flatMap((by) => snisOf(by).map((sni) => [sni, by] as const)),
+  );
+  const snis = snisOf(outbound);
+  const taken = snis.flatMap((sni) => {
+    const by = holders.get(sni);
+    return by === undefined ? [] : [{ sni, by }];
+  });
+  return { snis: snis.filter((sni) => !holders.has(sni)), taken };
 }
 
 function kindsOf({ sections }: DataplaneProxy): ZoneListenerKind[] {
@@ -53,7 +69,7 @@ function kindsOf({ sections }: DataplaneProxy): ZoneListenerKind[] {
 
 /** An ingress opens what its zone has: its MeshServices, and the MeshMultiZoneServices with one of them. */
 function isOpened(index: MeshIndex, service: Resource, zone: string): boolean {
-  if (service.type === 'MeshExternalService') return true;
+  if (service.type === 'MeshExternalService') return index.isVisible(service, zone);
   const members = service.type === 'MeshService' ? [service] : memberServices(index, service);
   return members.some(({ labels }) => zoneNamed(labels) === zone);
 }

@@ -307,6 +307,25 @@ describe('the views of a mesh', () => {
     expect(mesh.held()).toEqual(mesh.fresh());
   });
 
+  it('give a server name to the service that is the oldest now', () => {
+    const ports = { ports: [{ port: 80 }] };
+    const zoneIngress = { address: '10.0.0.1', port: 10_001, name: 'in' };
+    const older = make('MeshService', 'a', ports, { zone: 'east', namespace: 'b' });
+    const younger = { ...make('MeshService', 'a.b', ports, { zone: 'east' }), name: 'dotted', creationTime: new Date(1) };
+    const mesh = new FollowedMesh([make('Dataplane', 'ingress', { networking: { zoneIngress } }, { zone: 'east' }), younger]);
+    const steps: [Resource[], Resource[]][] = [
+      [[older], []],
+      [[{ ...older, spec: { ports: [{ port: 81 }] } }], []],
+      [[older], []],
+      [[], [older]],
+    ];
+    for (const [puts, removes] of steps) {
+      mesh.change(puts, removes);
+      expect(mesh.held()).toEqual(mesh.fresh());
+      expect(mesh.sent()).toEqual(mesh.fresh());
+    }
+  });
+
   it('send the endpoints alone when an ingress, an egress or the state of another zone changes', () => {
     const mesh = new FollowedMesh(crossingRows);
     const changed = (...puts: Resource[]): unknown => {

@@ -50,6 +50,53 @@ describe('an ingress', () => {
     expect(configOf(INGRESS, [west, here, everywhere]).clusters.size).toBe(2);
   });
 
+  describe('with two services of one server name', () => {
+    const ports = { ports: [{ port: 80 }] };
+    const older = make('MeshService', 'a', ports, { ...EAST, namespace: 'b' });
+    const younger = { ...make('MeshService', 'a.b', ports, EAST), name: 'dotted', creationTime: new Date(1) };
+    const [shared, other] = [serviceSni(older, 80) ?? '', 'sni.msvc.default.east.a.b.80'];
+    const endpointsOf = (config: ProxyConfig, sni: string): unknown =>
+      objectOf(config.clusters.get(`ingress:${sni}`)?.['edsClusterConfig'])['serviceName'];
+
+    it.each([
+      ['older', [older, younger]],
+      ['older, whichever comes first', [younger, older]],
+    ])('gives it to the %s, opens the other by its own, and says so', (_, rows) => {
+      expect(serviceSni(younger, 80)).toBe(shared);
+      const config = configOf(INGRESS, rows);
+      expect(endpointsOf(config, shared)).toBe('ingress:kri_msvc_default_east_b_a_80');
+      expect(endpointsOf(config, other)).toBe('ingress:kri_msvc_default_east__a.b_80');
+      expect(config.problems).toEqual([
+        {
+          ...{ policy: null, field: 'networking.zoneIngress' },
+          reason: `does not open kri_msvc_default_east__a.b_80 as ${shared}: the older kri_msvc_default_east_b_a_80 has this server name; it is open as ${other}`,
+        },
+      ]);
+    });
+
+    it('opens what is left when the older one goes, or has other ports', () => {
+      const alone = configOf(INGRESS, [younger]);
+      expect([endpointsOf(alone, shared), alone.problems]).toEqual(['ingress:kri_msvc_default_east__a.b_80', []]);
+      const apart = configOf(INGRESS, [{ ...older, spec: { ports: [{ port: 81 }] } }, younger]);
+      expect([endpointsOf(apart, shared), apart.problems]).toEqual(['ingress:kri_msvc_default_east__a.b_80', []]);
+    });
+
+    it('does not open one that has no server name of its own', () => {
+      const [first, second] = ['one', 'two'].map((name, age) => ({
+        ...make('MeshService', name, ports, { ...EAST, labels: { 'kuma.io/display-name': 'same' } }),
+        creationTime: new Date(age),
+      }));
+      if (first === undefined || second === undefined) throw new Error('two services');
+      const rules = [{ default: { local: { tcp: { connectionRate: { num: 1, interval: '1s' } } } } }];
+      const config = configOf(INGRESS, [second, first, policy('MeshRateLimit', rules)]);
+      expect(config.clusters.size).toBe(2);
+      expect(serverNames(config)).toHaveLength(1);
+      expect(config.problems.map(({ reason }) => reason)).toEqual(
+        Array.from({ length: 2 }, () => expect.stringContaining('give one of them another name') as unknown),
+      );
+    });
+  });
+
   it.each([HASHED, KUMA])('has a chain of both names for a port that a rule names by %s', (value) => {
     const rules = [{ matches: [{ sni: { type: 'Exact', value } }], default: { idleTimeout: '7s' } }];
     const config = configOf(INGRESS, [CART, policy('MeshTimeout', rules)]);

@@ -5,6 +5,7 @@ import { kriOf } from '../../resource/kri.ts';
 import { isLocal } from '../../resource/ownership.ts';
 import { objectOf } from '../../resource/read-json.ts';
 import { placeOf } from '../../resource/service-reach.ts';
+import { SniSharers } from '../../resource/sni-sharers.ts';
 import { keyText, type Resource } from '../../resource/types.ts';
 import { dataplaneFacts, type Address, type DataplaneFacts } from './dataplane-facts.ts';
 import { HostnameClaims, type HostnameGenerators } from './hostnames.ts';
@@ -42,6 +43,8 @@ export class MeshView {
   /** Name of a generated service → when to plan it again, in milliseconds since 1970. */
   readonly wakes = new Map<string, number>();
   readonly groups = new ServiceGroups();
+  /** Services with one server name. */
+  readonly snis = new SniSharers();
   readonly services = new Map<string, ServiceEntry>();
   readonly settled = {
     ingress: new DebouncedValue<Address | null>(null),
@@ -221,6 +224,7 @@ export class MeshView {
       this.#dataplaneSelectors.put(id, serviceSelector(base.spec));
     }
     if (base.type === 'MeshMultiZoneService') this.#serviceSelectors.put(id, multiZoneSelector(base.spec));
+    this.shareSnis(before, base);
     this.claimHostnames(entry);
   }
 
@@ -229,11 +233,20 @@ export class MeshView {
     if (entry === undefined) return;
     this.#touchMatching(entry.base);
     for (const other of this.claimsOf(entry.base.type).remove(id)) this.dirty.add(other);
+    this.shareSnis(entry.base, undefined);
     this.#meshServices.remove(id);
     this.#dataplaneSelectors.remove(id);
     this.#serviceSelectors.remove(id);
     this.services.delete(id);
     this.dirty.delete(id);
+  }
+
+  /** Replaces a service among those with one server name, and marks the others. */
+  shareSnis(before: Resource | undefined, after: Resource | undefined): void {
+    const others = [before, after].flatMap((one) => (one === undefined ? [] : this.snis.of(one)));
+    if (before !== undefined) this.snis.remove(before);
+    if (after !== undefined) this.snis.add(after);
+    for (const other of others) this.dirty.add(keyText(other));
   }
 
   claimHostnames({ id, base }: ServiceEntry): void {

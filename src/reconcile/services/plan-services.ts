@@ -91,7 +91,8 @@ function rebase(mesh: MeshView, entry: ServiceEntry | undefined, base: Resource)
 function wantedRow(view: ServicesView, mesh: MeshView, entry: ServiceEntry): Resource {
   const { id, base } = entry;
   const common = { vip: view.vipOf(entry), hostnames: mesh.claimsOf(base.type).statusOf(id) };
-  if (base.type === 'MeshExternalService') return externalServiceRow(base, common, mesh.settled.egress.value);
+  if (base.type === 'MeshExternalService')
+    return externalServiceRow(base, common, { egress: mesh.settled.egress.value, hasHashedSni: mesh.snis.hasHashed(base) });
   if (base.type === 'MeshMultiZoneService')
     return multiZoneServiceRow(base, common, multiZoneStatus(mesh.matchedBy(entry), view.zone));
   if (!isLocal(base, 'zone')) return meshServiceRow(base, common, null);
@@ -102,6 +103,7 @@ function wantedRow(view: ServicesView, mesh: MeshView, entry: ServiceEntry): Res
     serviceTags: selected.flatMap(serviceTagsOf),
     spiffeIds: selected.flatMap((facts) => mesh.identities.idsOf(facts)),
     ingress: mesh.settled.ingress.value,
+    hasHashedSni: mesh.snis.hasHashed(base),
     acceptTls: acceptTls(mesh, selected),
     isCalledInPlaintext: mesh.isCalledInPlaintext(kri),
     withdrawal: mesh.identities.withdrawalOf(kri),

@@ -94,13 +94,23 @@ describe('the computed part of a service', () => {
   it('of an external service has one address, and its egress where it is called by a port', () => {
     const row = makeRow('MeshExternalService', 'pay', { spec: { match: { port: 443 } }, status: stored });
     const egress = { address: '10.0.0.9', port: 10_002 };
-    expect(externalServiceRow(row, parts, null)).toEqual({ ...row, status: { ...computed, vip: { ip: '240.0.0.1' } } });
-    expect(externalServiceRow(row, parts, egress).status).toEqual({
-      ...{ ...computed, vip: { ip: '240.0.0.1' } },
-      zoneEgress: { ...egress, sni: expect.stringMatching(/pay/) as string },
+    expect(externalServiceRow(row, parts, { egress: null, hasHashedSni: true })).toEqual({
+      ...row,
+      status: { ...computed, vip: { ip: '240.0.0.1' } },
     });
+    const sniOf = (hasHashedSni: boolean): unknown => {
+      const { zoneEgress, ...status } = externalServiceRow(row, parts, { egress, hasHashedSni }).status;
+      expect(status).toEqual({ ...computed, vip: { ip: '240.0.0.1' } });
+      expect(zoneEgress).toMatchObject(egress);
+      return (zoneEgress as JsonObject)['sni'];
+    };
+    expect(sniOf(true)).toMatch(/^a[0-9a-f]{16}\.pay\.443\.default\.mes$/);
+    expect(sniOf(false)).toBe('sni.extsvc.default.pay.443');
     const before = { ...row, spec: {}, status: { ...stored, vip: { ip: 'x' }, zoneEgress: egress } };
-    expect(externalServiceRow(before, nothing, egress).status).toEqual({ addresses: [other], kept: true });
+    expect(externalServiceRow(before, nothing, { egress, hasHashedSni: true }).status).toEqual({
+      addresses: [other],
+      kept: true,
+    });
   });
 
   it('of a service of many zones has the services that it matches, or says that there are none', () => {
@@ -117,7 +127,7 @@ describe('the computed part of a service', () => {
   const row = makeRow('MeshService', 'cart', { spec: { ports: [{ port: 80 }], kept: 1 }, status: stored });
   const local: LocalParts = {
     ...{ proxies: { total: 2, connected: 1, healthy: 0 }, serviceTags: ['b', 'a', 'b'], spiffeIds: ['spiffe://y', 'spiffe://x'] },
-    ...{ ingress: null, acceptTls: false, isCalledInPlaintext: true, withdrawal: null },
+    ...{ ingress: null, hasHashedSni: true, acceptTls: false, isCalledInPlaintext: true, withdrawal: null },
   };
 
   it('of a MeshService of another zone has its address and names alone', () => {

@@ -8,7 +8,7 @@ import { compareText } from '../../base/compare-text.ts';
 import { displayNameOf, label } from '../../resource/labels.ts';
 import { homeZoneOf } from '../../resource/ownership.ts';
 import { firstPortSni } from '../../resource/service-reach.ts';
-import { serviceSni } from '../../resource/sni.ts';
+import { kumaSni, serviceSni } from '../../resource/sni.ts';
 import type { HostnameStatus } from './hostnames.ts';
 
 export type ProxyCounts = {
@@ -82,6 +82,8 @@ export type LocalParts = {
   readonly spiffeIds: readonly string[];
   /** The ingress of the mesh; null without a ready one. */
   readonly ingress: Address | null;
+  /** No older service of the zone has the same hashed SNI. */
+  readonly hasHashedSni: boolean;
   /** Every proxy with a ready inbound accepts TLS, and there is one. */
   readonly acceptTls: boolean;
   /** A proxy with an identity calls the service in plain text, or may do so. */
@@ -94,7 +96,8 @@ export type LocalParts = {
 export function meshServiceRow(base: Resource, { vip, hostnames }: CommonParts, local: LocalParts | null): Resource {
   const status = { vips: vipsOf(vip), ...hostnameFields(base, hostnames) };
   if (local === null) return { ...base, status: merged(base.status, status) };
-  const sni = firstPortSni(base);
+  // Without the field, other zones use the SNI in the form of Kuma.
+  const sni = local.hasHashedSni ? firstPortSni(base) : null;
   const tls = tlsStatus(base.status, local);
   const spec = merged(base.spec, {
     state: local.proxies.healthy > 0 ? 'Available' : 'Unavailable',
@@ -126,10 +129,14 @@ function tlsStatus(
   return { status: 'Ready', ...((before['enforced'] === true || !isCalledInPlaintext) && { enforced: true }) };
 }
 
-/** @param egress of the mesh in this zone; null without a ready one */
-export function externalServiceRow(base: Resource, { vip, hostnames }: CommonParts, egress: Address | null): Resource {
+/** @param egress of the mesh in this zone; null without a ready one. `hasHashedSni`: no older service has the same */
+export function externalServiceRow(
+  base: Resource,
+  { vip, hostnames }: CommonParts,
+  { egress, hasHashedSni }: { readonly egress: Address | null; readonly hasHashedSni: boolean },
+): Resource {
   const port = objectOf(base.spec['match'])['port'];
-  const sni = typeof port === 'number' ? serviceSni(base, port) : null;
+  const sni = typeof port !== 'number' ? null : hasHashedSni ? serviceSni(base, port) : kumaSni(base, String(port));
   const zoneEgress = egress === null || sni === null ? undefined : { ...egress, sni };
   return { ...base, status: merged(base.status, { vip: vipsOf(vip)?.[0], ...hostnameFields(base, hostnames), zoneEgress }) };
 }

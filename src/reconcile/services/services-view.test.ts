@@ -275,6 +275,27 @@ describe('a view of services', () => {
   });
 });
 
+it('of two services with one SNI the older publishes it, and the other when it is alone', () => {
+  const zoneIngress = { address: '0.0.0.0', port: 1, advertisedAddress: '10.0.0.9', advertisedPort: 1 };
+  view.put(makeRow('Dataplane', 'ingress', { spec: { networking: { zoneIngress } } }));
+  const placed: Resource = {
+    ...service('a-b', { 'kuma.io/display-name': 'a', 'k8s.kuma.io/namespace': 'b' }, backends),
+    creationTime: new Date(1),
+  };
+  const dotted: Resource = { ...service('a.b', {}, backends), creationTime: new Date(2) };
+  const publishes = (name: string): boolean => {
+    plan();
+    const found = [...(view.meshes.get('default')?.services.values() ?? [])].find(({ base }) => base.name === name);
+    return found?.stored?.spec['zoneIngress'] !== undefined;
+  };
+  view.put(dotted);
+  expect(publishes('a.b')).toBe(true);
+  view.put(placed);
+  expect([publishes('a-b'), publishes('a.b')]).toEqual([true, false]);
+  view.remove(placed);
+  expect(publishes('a.b')).toBe(true);
+});
+
 describe('a zone proxy', () => {
   const SECOND = 1_000;
   const place = { address: '10.0.0.9', port: 10_001 };

@@ -87,6 +87,7 @@ export class ServicesView implements ReconciledView {
     if (waitsForCallers(row)) mesh.dirty.add(entry.id);
     // The stored age may differ from the planned one, and hostnames depend on age.
     if (before !== undefined && !sameAge(before.base, row)) mesh.claimHostnames(entry);
+    mesh.shareSnis(before?.base, row);
   }
 
   touch(key: ResourceKey): void {
