@@ -62,7 +62,9 @@ function* outboundViolations({ path, section }: Section): Iterable<Violation> {
   yield* ipViolation(address, `${path}.address`);
   if (!isObject(backendRef)) return;
   yield* kindViolation(backendRef, `${path}.backendRef`);
-  if (!isPort(backendRef['port'])) yield { field: `${path}.backendRef.port`, reason: PORT };
+  // A MeshExternalService has one port.
+  const isOnePort = backendRef['kind'] === 'MeshExternalService' && backendRef['port'] === undefined;
+  if (!isOnePort && !isPort(backendRef['port'])) yield { field: `${path}.backendRef.port`, reason: PORT };
   if (!hasName(backendRef) && !hasLabels(backendRef)) yield { field: `${path}.backendRef`, reason: 'must have name or labels' };
 }
 
