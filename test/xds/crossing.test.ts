@@ -56,6 +56,7 @@ describe('a service of another zone', () => {
       zoneAddress('b', 'west', '10.1.0.8'),
       zoneAddress('a', 'west', '10.1.0.9'),
       zoneAddress('c', 'north', '10.1.0.7'),
+      zoneAddress('the-same', 'west', '10.1.0.9'),
     ];
     expect(endpoints(configOf({ puts }), WEST)).toEqual(['west 10.1.0.4 1', 'west 10.1.0.9 1', 'west 10.1.0.8 1']);
   });

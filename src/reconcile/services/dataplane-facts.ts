@@ -25,14 +25,16 @@ export type DataplaneFacts = {
   readonly inbounds: readonly Inbound[];
   /** Advertised address and port of `networking.zoneIngress`; null without a complete one. */
   readonly ingress: Address | null;
-  /** Address and port of `networking.zoneEgress`, else of the first egress in `listeners`; null without a complete one. */
+  /** Address and port of `networking.zoneEgress`, else of the first ready egress in `listeners`; null without a complete one. */
   readonly egress: Address | null;
 };
 
 export function dataplaneFacts(row: Resource): DataplaneFacts {
   const networking = objectOf(row.spec['networking']);
   const ingress = objectOf(networking['zoneIngress']);
-  const [listed = {}] = objectsOf(networking['listeners']).filter(({ type }) => type === 'ZoneEgress');
+  const [listed = {}] = objectsOf(networking['listeners']).filter(
+    (one) => one['type'] === 'ZoneEgress' && stateOf(one) === 'Ready',
+  );
   const egress = isObject(networking['zoneEgress']) ? networking['zoneEgress'] : listed;
   return {
     name: row.name,

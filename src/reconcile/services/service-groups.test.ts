@@ -51,6 +51,17 @@ describe('a Dataplane', () => {
     expect(facts([], {}, { advertisedAddress: '1.2.3.4', zoneIngress: { advertisedPort: 10 } }).ingress).toBeNull();
   });
 
+  it('has the address of the first of its listed egresses that is ready', () => {
+    const listener = (port: number, state?: string): JsonObject => ({
+      ...{ type: 'ZoneEgress', address: '1.2.3.5', port },
+      ...(state !== undefined && { state }),
+    });
+    const ingress = { ...listener(9), type: 'ZoneIngress' };
+    const listeners = [ingress, listener(10, 'NotReady'), listener(11), listener(12, 'Ready')];
+    expect(facts([], {}, { listeners })).toMatchObject({ ingress: null, egress: { address: '1.2.3.5', port: 11 } });
+    expect(facts([], {}, { listeners: [listener(10, 'NotReady')] }).egress).toBeNull();
+  });
+
   it.each<[JsonObject, string]>([
     [{}, 'Ready'],
     [{ state: 'Ready' }, 'Ready'],
