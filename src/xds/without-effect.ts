@@ -1,5 +1,5 @@
-// Policies that a proxy has and that change nothing on it: they need an identity, or transparent proxying (xds 3.3, 6). They are
-// reported, because a permission that is not enforced looks like one that is.
+// Policies that a proxy has and that change nothing on it: they need an identity, or transparent proxying, which is not configured here
+// (xds 3.3, 6). They are reported, because a permission that is not enforced looks like one that is.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
 import type { ProxyTls } from './proxy-tls.ts';
@@ -9,6 +9,9 @@ import type { Report } from './usable-policies.ts';
 export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: ProxyTls | null }, report: Report): void {
   const { proxy, types } = rules;
   const isTransparent = isObject(objectOf(proxy.resource.spec['networking'])['transparentProxying']);
+  const why = isTransparent
+    ? 'transparent proxying is not configured by this control plane'
+    : 'the proxy has no transparent proxying';
   for (const { type, inboundRules, proxyRule } of types) {
     // A policy for all proxies may be on an ingress too, where there is nothing to permit.
     const inbounds = inboundRules.filter(({ section }) => section.kind !== 'ZoneIngress');
@@ -32,8 +35,8 @@ export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: Pr
             field: `spec.${policy.rules.length > 0 ? 'rules' : 'from'}[${String(index)}].default.mode`,
             reason: 'is not enforced: the proxy has no identity, and takes plain text',
           });
-    if (type === 'MeshPassthrough' && !isTransparent)
+    if (type === 'MeshPassthrough')
       for (const { policy } of proxyRule?.contributions ?? [])
-        report({ policy: policy.kri, field: 'spec.default', reason: 'has no effect: the proxy has no transparent proxying' });
+        report({ policy: policy.kri, field: 'spec.default', reason: `has no effect: ${why}` });
   }
 }

@@ -184,6 +184,22 @@ describe('a part of a policy that cannot become configuration', () => {
     expect(passthrough.problems.map(({ field }) => field)).toEqual(['spec.default']);
   });
 
+  it('is a MeshPassthrough on a Dataplane with transparent proxying too', () => {
+    const index = new MeshIndex('default', [
+      makeDataplane(
+        'cart',
+        { zone: 'east' },
+        { transparentProxying: { redirectPortInbound: 15_006, redirectPortOutbound: 15_001 } },
+      ),
+      make('MeshPassthrough', 'none', { default: { passthroughMode: 'None' } }),
+    ]);
+    const [proxy] = index.proxies();
+    if (proxy === undefined) throw new Error('the mesh has no proxy');
+    expect(proxyConfig(index, proxy, FEATURES).problems).toMatchObject([
+      { field: 'spec.default', reason: 'has no effect: transparent proxying is not configured by this control plane' },
+    ]);
+  });
+
   it('is a backend that does not exist: its share is answered 500', () => {
     const config = configWith('MeshHTTPRoute', {
       to: [
