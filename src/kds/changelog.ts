@@ -5,11 +5,11 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
-import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';
+import { keyOfNameText, nameText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { EncodedEntry, WithheldEntry, type Entry } from './entry.ts';
-import { visibilityOf, type Visibility, type SendRules } from './rules.ts';
+import { NO_PEER, visibilityOf, type Visibility, type SendRules } from './rules.ts';
 import { TypeLog, type Slot, type SlotNames } from './type-log.ts';
 import { WaitingRows } from './waiting-rows.ts';
 
@@ -20,6 +20,21 @@ const MAX_LAG_MS = 60_000;
 export type Source = Pick<ResourceStore, 'list' | 'getMany' | 'changes' | 'mark' | 'deletedMeshes'>;
 
 export type ChangelogListener = (type: string) => void;
+
+/** A change of a row that reached the log of its type. */
+export type LoggedChange = ResourceKey & {
+  /** Its position in the log of the type, of this process. */
+  readonly position: number;
+  /** The version of the row; null when the row was removed. */
+  readonly version: number | null;
+  /** When the writer stored it; null when the row was removed. */
+  readonly committedAt: Date | null;
+  /** True when peers remove the resource: its row was removed, or is no longer sent. */
+  readonly isRemoval: boolean;
+  readonly wireName: string;
+  /** Who may see it; of a removal, who could see the resource before. */
+  readonly visibility: Visibility;
+};
 
 export class Changelog {
   readonly rules: SendRules;
@@ -33,6 +48,8 @@ export class Changelog {
   readonly #waiting = new WaitingRows();
   readonly #byZone = new Map<string, Map<Slot, TypeLog>>();
   readonly #listeners = new Set<ChangelogListener>();
+  readonly #changeListeners = new Set<(change: LoggedChange) => void>();
+  #isLoaded = false;
   readonly #ready = Promise.withResolvers<undefined>();
   readonly #follower: FeedFollower;
 
@@ -96,6 +113,12 @@ export class Changelog {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Calls back, synchronously, with each change after the first read of all types. Returns the way to stop. */
+  onChange(listener: (change: LoggedChange) => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
+  }
+
   /** Follows the source until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#follower.run((hints) => this.#apply(hints, signal), signal);
@@ -118,6 +141,7 @@ export class Changelog {
       if (signal.aborted) return;
     }
     await this.#reread(keys);
+    this.#isLoaded = true;
     this.#ready.resolve(undefined);
   }
 
@@ -132,7 +156,7 @@ export class Changelog {
       this.#put(row);
     }
     this.#waiting.prune(type, (key) => present.has(nameText(key)));
-    for (const key of gone) this.#remove(type, key);
+    for (const key of gone) this.#remove(type, key, null);
     await this.#admitWaiting();
   }
 
@@ -145,7 +169,7 @@ export class Changelog {
     }
     for (const key of gone.values()) {
       this.#waiting.leave(key);
-      this.#remove(key.type, nameText(key));
+      this.#remove(key.type, nameText(key), null);
     }
     await this.#admitWaiting();
   }
@@ -154,7 +178,7 @@ export class Changelog {
     const made = this.#encode(row, typeOf(row.type));
     const key = nameText(row);
     const wasAt = this.#slotOfRow.get(row.type)?.get(key);
-    if (wasAt !== undefined && wasAt !== made?.names.key) this.#remove(row.type, key);
+    if (wasAt !== undefined && wasAt !== made?.names.key) this.#remove(row.type, key, row);
     if (made === null) {
       this.#waiting.leave(row);
       return;
@@ -176,11 +200,14 @@ export class Changelog {
     this.#slotOfRow.get(row.type)?.set(key, names.key);
     this.#rowOfSlot.get(row.type)?.set(names.key, key);
     this.#unindex(log.find(names.key));
-    this.#index(log, log.append(names, entry));
+    const slot = log.append(names, entry);
+    this.#index(log, slot);
+    this.#announce(row.type, key, slot, { row, visibility: entry.visibility, isRemoval: false });
     this.#notify(log.type);
   }
 
-  #remove(type: string, key: string): void {
+  /** @param row null when it no longer exists */
+  #remove(type: string, key: string, row: Resource | null): void {
     const slotKey = this.#slotOfRow.get(type)?.get(key);
     if (slotKey === undefined) return;
     this.#slotOfRow.get(type)?.delete(key);
@@ -190,8 +217,22 @@ export class Changelog {
     const slot = log.find(slotKey);
     if (slot === undefined) return;
     this.#unindex(slot);
+    const visibility = slot.entry?.visibility ?? NO_PEER;
     log.tombstone(slot);
+    this.#announce(type, key, slot, { row, visibility, isRemoval: true });
     this.#notify(type);
+  }
+
+  #announce(
+    type: string,
+    key: string,
+    { position, wireName }: Slot,
+    { row, visibility, isRemoval }: { row: Resource | null; visibility: Visibility; isRemoval: boolean },
+  ): void {
+    if (!this.#isLoaded || this.#changeListeners.size === 0) return;
+    const { version, modificationTime } = row ?? { version: null, modificationTime: null };
+    const what = { ...keyOfNameText(type, key), position, wireName, visibility, isRemoval };
+    for (const listener of this.#changeListeners) listener({ ...what, version, committedAt: modificationTime });
   }
 
   /** Reads rows again whose wire name has become free. */

@@ -19,7 +19,7 @@ export type Visibility =
   | { readonly to: 'all'; readonly feature?: string }
   | { readonly to: 'others'; readonly zone: string; readonly feature?: string };
 
-const NO_PEER: Visibility = { to: 'none' };
+export const NO_PEER: Visibility = { to: 'none' };
 const ALL: Visibility = { to: 'all' };
 
 /** One rule of kds-wire 5.2 or 5.4. */

@@ -221,7 +221,8 @@ it('a response of a type that is not provided is not reported: a peer may invent
   sender.handle(request);
   await vi.waitFor(() => expect(sent).toHaveLength(2));
   expect(stream.events.at(-1)).toEqual({
-    ...{ kind: 'sent', peer: 'east', streamId: 'east', type: TYPE, resources: 2, removed: 0, bytes: sent[1]?.length },
+    ...{ kind: 'sent', peer: 'east', streamId: 'east', type: TYPE, position: 2 },
+    ...{ resources: 2, removed: 0, bytes: sent[1]?.length },
   });
   sender.close();
 });

@@ -248,7 +248,7 @@ export class Sender {
     // A peer may send any type name: unknown ones must not become metric labels.
     if (stream?.subscription === null) return;
     const { entries, removed } = draft;
-    const about = { peer, streamId, type };
+    const about = { peer, streamId, type, position: draft.upTo };
     observe({ kind: 'sent', ...about, resources: entries.length, removed: removed.length, bytes: message.length });
   }
 }

@@ -37,12 +37,13 @@ export type SyncEvent =
       readonly stream: StreamKind;
       readonly error: string | null;
     }
-  /** This side sent a response. */
+  /** This side sent a response. `position` is the end of what it covers in the log of the type, here and below. */
   | {
       readonly kind: 'sent';
       readonly peer: string;
       readonly streamId: string;
       readonly type: string;
+      readonly position: number;
       readonly resources: number;
       readonly removed: number;
       readonly bytes: number;
@@ -52,7 +53,16 @@ export type SyncEvent =
       readonly peer: string;
       readonly streamId: string;
       readonly type: string;
+      readonly position: number;
       readonly seconds: number;
+    }
+  /** Nothing new in the log up to the position is for this peer: nothing was sent. */
+  | {
+      readonly kind: 'passed';
+      readonly peer: string;
+      readonly streamId: string;
+      readonly type: string;
+      readonly position: number;
     }
   /**
    * Resources that the peer should have and cannot read, by wire name; empty when there are none left (D26). `all`: why no resource
@@ -84,6 +94,7 @@ export type SyncEvent =
       readonly peer: string;
       readonly streamId: string;
       readonly type: string;
+      readonly position: number;
       readonly fault: NackFault;
       /** For people. */
       readonly message: string;

@@ -6,9 +6,9 @@ import { createSyncMetrics } from './sync-metrics.ts';
 const stream = { peer: 'east', streamId: 's1' } as const;
 const opened: SyncEvent = { kind: 'opened', ...stream, stream: 'globalToZone', authorized: false };
 const closed: SyncEvent = { kind: 'closed', ...stream, stream: 'globalToZone', error: null };
-const sent: SyncEvent = { kind: 'sent', ...stream, type: 'MeshTimeout', resources: 2, removed: 0, bytes: 500 };
-const acknowledged: SyncEvent = { kind: 'acknowledged', ...stream, type: 'MeshTimeout', seconds: 0.02 };
-const rejected: SyncEvent = { kind: 'rejected', ...stream, type: 'MeshTimeout', fault: 'user', message: 'no' };
+const sent: SyncEvent = { kind: 'sent', position: 1, ...stream, type: 'MeshTimeout', resources: 2, removed: 0, bytes: 500 };
+const acknowledged: SyncEvent = { kind: 'acknowledged', position: 1, ...stream, type: 'MeshTimeout', seconds: 0.02 };
+const rejected: SyncEvent = { kind: 'rejected', position: 1, ...stream, type: 'MeshTimeout', fault: 'user', message: 'no' };
 const refused = (...names: string[]): SyncEvent => ({
   ...{ kind: 'refused', ...stream, type: 'MeshTimeout', suspects: new Map() },
   refused: new Map(names.map((name) => [name, 'no'])),

@@ -143,6 +143,7 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
         if (open.has(event.streamId)) withheld.set({ zone_name: zone, resource_type: event.type }, event.resources.size);
         break;
       case 'node':
+      case 'passed':
       case 'healthCheck':
         break;
     }

@@ -73,7 +73,7 @@ describe('a response', () => {
     stream.next();
     await clock.advance(2_500);
     stream.settle(answer('0'));
-    expect(events).toEqual([{ kind: 'acknowledged', peer: 'east', streamId: 's', type: 'T', seconds: 2.5 }]);
+    expect(events).toEqual([{ kind: 'acknowledged', peer: 'east', streamId: 's', type: 'T', position: 0, seconds: 2.5 }]);
   });
 
   it('of a type that is not provided is empty and is sent once', () => {

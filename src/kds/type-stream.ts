@@ -121,10 +121,12 @@ export class TypeStream {
   next(): { readonly message: Buffer; readonly draft: Draft } | null {
     if (this.isWaiting) return null;
     const { subscription } = this;
+    const before = subscription?.acknowledged;
     const draft = subscription === null ? this.#emptyDraft() : subscription.next();
     if (subscription !== null) {
       this.#reports.refused(subscription);
       this.#reports.withheld(subscription);
+      if (subscription.acknowledged !== before) this.#passed(subscription.acknowledged);
     }
     if (draft === null) {
       this.#confirmed();
@@ -162,14 +164,20 @@ export class TypeStream {
       subscription.acknowledge();
       if (subscription.nacked.size === 0) this.#retryMs = FIRST_RETRY_MS;
       this.#reports.refused(subscription);
-      observe({ kind: 'acknowledged', ...about, seconds: (clock.elapsed() - this.#sentAt) / 1000 });
+      observe({
+        kind: 'acknowledged',
+        ...about,
+        position: subscription.acknowledged,
+        seconds: (clock.elapsed() - this.#sentAt) / 1000,
+      });
     } else {
       const { message, details } = errorDetail;
       const named = readNackDetails(details);
       const reasons = new Map(named.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
       subscription.reject(reasons, message.slice(0, MAX_REASON));
       this.#reports.refused(subscription);
-      observe({ kind: 'rejected', ...about, fault: nackFaultOf(named, message), message });
+      const fault = nackFaultOf(named, message);
+      observe({ kind: 'rejected', ...about, position: subscription.acknowledged, fault, message });
     }
     if (subscription.nacked.size > 0) this.#retryLater();
     this.#confirmed();
@@ -195,6 +203,11 @@ export class TypeStream {
     this.#stuck();
     this.#retry?.();
     this.subscription?.close();
+  }
+
+  #passed(position: number): void {
+    const { peer, streamId, observe } = this.#stream;
+    observe({ kind: 'passed', peer, streamId, type: this.#type, position });
   }
 
   /** A type that this side does not provide gets one empty response (kds-wire 2.3). */

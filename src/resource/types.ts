@@ -46,6 +46,12 @@ export function nameText({ mesh, name }: Pick<ResourceKey, 'mesh' | 'name'>): st
   return JSON.stringify([mesh, name]);
 }
 
+/** The key of a row of a type, from its `nameText`. */
+export function keyOfNameText(type: string, text: string): ResourceKey {
+  const [mesh, name] = JSON.parse(text) as [string, string];
+  return { type, mesh, name };
+}
+
 /** Orders keys as Kuma lists them: by name, then mesh, then type. */
 export function compareKeys(a: ResourceKey, b: ResourceKey): number {
   return compareText(a.name, b.name) || compareText(a.mesh, b.mesh) || compareText(a.type, b.type);

@@ -9,7 +9,7 @@ import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 
 const opened: SyncEvent = { kind: 'opened', peer: 'east', streamId: 's1', stream: 'globalToZone', authorized: false };
 const sent: SyncEvent = {
-  ...{ kind: 'sent', peer: 'east', streamId: 's1', type: 'Mesh' },
+  ...{ kind: 'sent', position: 1, peer: 'east', streamId: 's1', type: 'Mesh' },
   ...{ resources: 1, removed: 0, bytes: 100 },
 };
 

@@ -41,7 +41,7 @@ const node: SyncEvent = {
 };
 const nodeOf = (version: string) => ({ version: { version }, config: '', instanceId: 'east-cp' });
 const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, streamId = 's1'): SyncEvent => {
-  const of = { peer: 'east', streamId, type };
+  const of = { peer: 'east', streamId, type, position: 1 };
   if (kind === 'sent') return { kind, ...of, resources: 1, removed: 0, bytes: 100 };
   if (kind === 'acknowledged') return { kind, ...of, seconds: 1 };
   return { kind, ...of, fault: 'other', message: '' };

@@ -56,6 +56,7 @@ function countEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionK
     case 'received':
     case 'refused':
     case 'withheld':
+    case 'passed':
       return state;
     case 'overQuota':
       if (event.quota !== 'streams') return state;
