@@ -23,6 +23,7 @@ const ENGINE = [
     'defaults',
     'peering',
     'reconcile',
+    'receipts',
   ],
   ...['token', 'api', 'inspect'],
 ];
@@ -55,6 +56,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   api: ['base', 'resource', 'store', 'policy', 'gateway-api', 'document', 'zone-status', 'defaults', 'peering', 'token'],
   // What decides on sync is asked for its reasons.
   inspect: ['base', 'resource', 'store', 'kds', 'policy', 'mesh-index', 'xds', 'zone-status', 'api'],
+  receipts: ['base', 'resource', 'store', 'kds', 'api'],
   // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
   dataplane: ['base', 'resource'],
   'control-plane': [...ENGINE],

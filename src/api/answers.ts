@@ -104,6 +104,48 @@ const proxyProblem = z.object({
   }),
   time: text.exactOptional(),
 });
+const PEER_STATES = ['acknowledged', 'refused', 'withheld', 'sent', 'pending', 'away', 'unknown', 'hidden'] as const;
+const rollout = {
+  version: count.nullable().meta({ description: 'of the row; null when it was removed' }),
+  isRemoval: flag.meta({ description: 'zones remove the resource' }),
+  committedAt: text,
+};
+const rolloutSummary = {
+  outcome: z.enum(['everywhere', 'refused', 'waiting', 'away']).meta({
+    description:
+      'refused: at least one peer refused it or cannot read it; waiting: at least one connected peer has not answered; away: all ' +
+      'connected peers have it',
+  }),
+  counts: z.object(
+    Object.fromEntries(PEER_STATES.map((state) => [state, count])) as Record<(typeof PEER_STATES)[number], typeof count>,
+  ),
+  medianMs: count.exactOptional().meta({ description: 'from the commit to the acknowledgement' }),
+  slowestMs: count.exactOptional(),
+};
+const rolloutAnswer = z.object({
+  type: text,
+  mesh: text.exactOptional(),
+  name: text,
+  change: count.exactOptional().meta({ description: 'its number in /_changes; left out where the change is no longer kept' }),
+  version: rollout.version.exactOptional(),
+  isRemoval: rollout.isRemoval.exactOptional(),
+  committedAt: rollout.committedAt.exactOptional(),
+  note: text.exactOptional().meta({ description: 'why the resource is sent to no peer' }),
+  ...rolloutSummary,
+  targets: list(
+    z.object({
+      to: text.meta({ description: 'a zone, or global' }),
+      state: z.enum(PEER_STATES).meta({
+        description:
+          'withheld: it cannot be sent in a form that the peer reads; hidden: no rule sends it there; away: not connected; unknown: ' +
+          'connected to a replica that did not answer',
+      }),
+      sentMs: count.exactOptional().meta({ description: 'after the commit' }),
+      acknowledgedMs: count.exactOptional().meta({ description: 'after the commit' }),
+      reason: text.exactOptional(),
+    }),
+  ),
+});
 const inboundRule = z.object({ match: object.exactOptional(), conf: object, origin });
 
 export const answerSchemas = {
@@ -140,7 +182,7 @@ export const answerSchemas = {
   }),
   WhoAmI: z.object({ name: text, groups: list(text) }),
   Change: change,
-  Written: z.object({ warnings: outcome.warnings }),
+  Written: z.object({ warnings: outcome.warnings, rollout: rolloutAnswer.exactOptional() }),
   DryRun: z.object({ dryRun: z.literal(true), resource: object, ...outcome }),
   Applied: z.object({
     dryRun: flag,
@@ -267,6 +309,8 @@ export const answerSchemas = {
     ),
     ...page,
   }),
+  Rollout: rolloutAnswer,
+  ChangeSummary: z.object({ id: count, type: text, mesh: text.exactOptional(), name: text, ...rollout, ...rolloutSummary }),
   SyncExplanation: z.object({
     resource: meta,
     storedName: text,

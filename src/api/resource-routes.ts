@@ -1,8 +1,10 @@
 // List, item, PUT and DELETE of every type that has a path (rest-api 2). Mesh insights are computed elsewhere; only their writes are
 // refused here.
-import type { FastifyInstance, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
+import { awaitZones, waitOf, whileConnected, type RolloutQuestion } from './await-zones.ts';
 import { badQuery } from './error-body.ts';
 import { setVersion } from './http-conventions.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
@@ -11,7 +13,7 @@ import { nextPage, parseFlag, parsePage, queryOf, routePathOf, wantsKubernetes }
 import { ListPages } from './list-pages.ts';
 import { isShown, listRows, rowFilterOf } from './list-rows.ts';
 import { toUniversal } from '../document/universal-form.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { JsonObject, ResourceKey } from '../resource/types.ts';
 import type { WriteCall } from './resource-service.ts';
 import { about, component, PAGE, pageOf, type RouteConfig } from './route-config.ts';
 import { meshType } from './route-types.ts';
@@ -86,7 +88,8 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
   });
 }
 
-function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service, callers, audit }: ApiContext): void {
+function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: ApiContext): void {
+  const { service, callers, audit } = context;
   const url = `${info.scope === 'Mesh' ? '/meshes/:mesh' : ''}/${path}/:name`;
   // Check before reading the body: a read-only type has no valid body.
   const onRequest = async (): Promise<void> => service.requireWritable(info);
@@ -95,7 +98,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
     authorize: (written, at) => callers.requireMayWrite(written, at, request),
   });
   const put = about(info.plural, `Create or replace a ${info.singular}`, {
-    query: ['dryRun', 'ifMatch'],
+    query: ['dryRun', 'wait', 'timeout', 'ifMatch'],
     body: component(info.name),
     answer: { anyOf: [component('Written'), component('DryRun')] },
     created: component('Written'),
@@ -104,6 +107,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
   app.put<ItemRoute>(url, { onRequest, ...put }, async (request, reply) => {
     const { mesh = '', name } = request.params;
     const text = typeof request.body === 'string' ? request.body : '';
+    const waitMs = waitOf(queryOf(request));
     if (parseFlag(queryOf(request), 'dryRun')) {
       const { key: _key, ...answer } = await service.dryRun(info, { mesh, name }, text, callOf(request));
       return { dryRun: true, ...answer };
@@ -111,15 +115,32 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
     const { key, result, version, warnings } = await service.put(info, { mesh, name }, text, callOf(request));
     if (result !== 'unchanged') audit.write(request, { key, result, version });
     setVersion(reply.code(result === 'created' ? 201 : 200), version);
-    return warnings.length > 0 ? { warnings } : {};
+    const awaited = waitMs === 0 ? {} : await rolloutOf(context, { key, version, waitMs }, reply);
+    const said = [...warnings, ...(awaited.warnings ?? [])];
+    return { ...awaited, ...(said.length > 0 && { warnings: said }) };
   });
-  const remove = about(info.plural, `Delete a ${info.singular}`, { query: ['ifMatch'] });
-  app.delete<ItemRoute>(url, { ...remove, bodyLimit: SMALL_BODY_BYTES }, async (request) => {
+  const remove = about(info.plural, `Delete a ${info.singular}`, {
+    query: ['wait', 'timeout', 'ifMatch'],
+    answer: component('Written'),
+  });
+  app.delete<ItemRoute>(url, { ...remove, bodyLimit: SMALL_BODY_BYTES }, async (request, reply) => {
     const { mesh = '', name } = request.params;
+    const waitMs = waitOf(queryOf(request));
     const { key, version } = await service.delete(info, mesh, name, callOf(request));
     audit.write(request, { key, result: 'deleted', version });
-    return {};
+    return waitMs === 0 ? {} : await rolloutOf(context, { key, version: null, waitMs }, reply);
   });
+}
+
+/** The rollout of a stored write. */
+async function rolloutOf(
+  { options, closing }: ApiContext,
+  { key, ...question }: RolloutQuestion & { readonly key: ResourceKey },
+  reply: FastifyReply,
+): Promise<Pick<Answer<'Written'>, 'rollout' | 'warnings'>> {
+  const { followRollout } = options;
+  if (followRollout === undefined) return {};
+  return await awaitZones(() => followRollout(key, question, whileConnected(reply, closing)));
 }
 
 /** `If-Match` (D33); weak and strong tags mean the same. @throws ApiError 400 if the header is not a list of versions */

@@ -27,6 +27,7 @@ import { addInspectRoutes } from './commands/inspect-routes.ts';
 import { addInspectService } from './commands/inspect-service.ts';
 import { addInspectZones } from './commands/inspect-zones.ts';
 import { addMigrate } from './commands/migrate.ts';
+import { addRolloutList, addRolloutStatus } from './commands/rollout-status.ts';
 import { addVersionCommand } from './commands/version.ts';
 import { EXIT_HELP } from './exit-codes.ts';
 import { addExplainSync } from './commands/explain-sync.ts';
@@ -71,6 +72,9 @@ export function createProgram(): Command {
   addInspectService(inspect);
   addInspectIdentity(inspect);
   addExplainSync(program);
+  const rollout = program.command('rollout').description('which zones have a change, since when, and why others have not');
+  addRolloutStatus(rollout);
+  addRolloutList(rollout);
   program.commandsGroup('Control planes:');
   addDemoCommand(program);
   addGlobalRun(program.command('global').description('the global control plane'));

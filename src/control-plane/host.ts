@@ -17,6 +17,8 @@ import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts'
 import { OpenSenders } from '../kds/open-senders.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
+import { addReceiptRoutes, rolloutFollower } from '../receipts/receipt-routes.ts';
+import { Receipts } from '../receipts/receipts.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { CLUSTER_ID_CONFIG } from '../defaults/default-resources.ts';
 import { textOf } from '../resource/read-json.ts';
@@ -60,6 +62,8 @@ export type Host = {
   readonly insights: ZoneInsightWriter;
   /** The streams of this process that send resources. */
   readonly senders: OpenSenders;
+  /** What became of the changes that this process sends. */
+  readonly receipts: Receipts;
   readonly tokens: Tokens;
   /** What policies are computed from, one for each mesh that is asked for. */
   readonly indexes: MeshIndexes;
@@ -118,6 +122,14 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     });
     running.add('insights of zones', insights.run(signal));
     const answering = answerInTime(store, clock);
+    const receipts = new Receipts({
+      mode: side.mode,
+      store: answering,
+      instanceId,
+      clock,
+      log: log.child({ component: 'receipts' }),
+    });
+    component('receipts', (receiptsSignal) => receipts.run(receiptsSignal));
     const tokens = await createTokens(answering, config, writerOf(side).federated, clock);
     component('token secrets', (secretsSignal) => tokens.secrets.run({ clock, log }, secretsSignal));
 
@@ -136,6 +148,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       tokens,
       indexes,
       senders,
+      receipts,
       registry,
       instanceId,
       log,
@@ -164,6 +177,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       expiries,
       insights,
       senders,
+      receipts,
       tokens,
       indexes,
       log,
@@ -199,7 +213,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
 
 type ApiParts = Pick<
   Host,
-  'config' | 'clock' | 'store' | 'rules' | 'tokens' | 'indexes' | 'senders' | 'registry' | 'instanceId' | 'log'
+  'config' | 'clock' | 'store' | 'rules' | 'tokens' | 'indexes' | 'senders' | 'receipts' | 'registry' | 'instanceId' | 'log'
 > & {
   readonly side: Side;
 };
@@ -214,11 +228,14 @@ function apiOptions({
   tokens,
   indexes,
   senders,
+  receipts,
   registry,
   instanceId,
   log,
 }: ApiParts): Omit<ApiOptions, 'proxyAdmin'> {
   const { apiServer } = config;
+  const followRollout = rolloutFollower(receipts, rules, store);
+  const addInspect = addPolicyInspect(rules, indexes, senders);
   return {
     store,
     ...writerOf(side),
@@ -240,7 +257,11 @@ function apiOptions({
     disableOriginLabelValidation: config.multizone.zone.disableOriginLabelValidation,
     unsafeDelete: config.store.unsafeDelete,
     lagOf: (zone) => senders.lagOf(zone),
-    addRoutes: addPolicyInspect(rules, indexes, senders),
+    followRollout,
+    addRoutes: (app, context) => {
+      addInspect(app, context);
+      addReceiptRoutes(app, context, receipts, followRollout);
+    },
   };
 }
 

@@ -33,12 +33,15 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
   const { config, store, clock, log, component, onLeader } = host;
   const zones = new KnownZones(store, { clock, log });
   const changelog = new Changelog(store, host.rules, log, clock);
+  const stopReceipts = host.receipts.serve(changelog, { names: () => zones.names(), isEnabled: (zone) => zones.isEnabled(zone) });
   zones.onChange((zone) => {
     changelog.touchZone(zone);
     if (zones.names().includes(zone)) return;
     host.metrics.forget(zone);
     host.insights.forget(zone);
+    host.receipts.changes.forget(zone);
   });
+  host.onStop('receipts', async () => stopReceipts());
   component('zone registry', (signal) => zones.run(signal));
   component('changelog', (signal) => changelog.run(signal));
   onLeader(async (signal) => {
@@ -51,7 +54,7 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
 }
 
 async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, admin: AdminStreams): Promise<void> {
-  const { config, store, clock, log, metrics, insights, instanceId } = host;
+  const { config, store, clock, log, metrics, insights, receipts, instanceId } = host;
   const stores = new StoreAdmission({ store, instanceId, clock, log });
   const fences = new FenceWatch(store, { clock, log });
   host.component('fences', (fencesSignal) => fences.run(fencesSignal));
@@ -79,6 +82,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     observe: (event) => {
       metrics.observe(event);
       insights.observe(event);
+      receipts.observe(event);
     },
     senders: host.senders,
     clock,

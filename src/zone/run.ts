@@ -19,6 +19,7 @@ import { backendRefsReconciler } from '../reconcile/backend-refs/plan-conditions
 import { OTHER_ZONES_MS } from '../reconcile/identities/plan-rotation.ts';
 import { runIdentities } from '../reconcile/identities/run-identities.ts';
 import { reconcile, type Reconciler } from '../reconcile/reconcile.ts';
+import { GLOBAL } from '../receipts/receipts.ts';
 import { servicesReconciler, type ServicesOptions } from '../reconcile/services/services-reconciler.ts';
 import { workloadsReconciler } from '../reconcile/workloads/plan-workloads.ts';
 import { askEnvoy } from '../proxy-status/envoy-dumps.ts';
@@ -81,7 +82,7 @@ function servicesOptions({ meshService, ipam, multizone, xdsServer }: Config): O
 
 /** Only the leader connects to global (kds-wire 2.1). */
 async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
-  const { config, store, clock, log, metrics, insights } = host;
+  const { config, store, clock, log, metrics, insights, receipts } = host;
   const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
   const changelog = new Changelog(store, host.rules, log, clock);
   const fences = new FenceWatch(store, { clock, log });
@@ -109,6 +110,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     observe: (event) => {
       metrics.observe(event);
       insights.observe(event);
+      receipts.observe(event);
     },
     answerAdmin: async (kind, { resourceMesh, resourceName, option, usedOnly }) => {
       const options = {
@@ -122,12 +124,17 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     clock,
     log: log.child({ component: 'kds' }),
   };
-  await together(
-    signal,
-    (either) => changelog.run(either),
-    (either) => fences.run(either),
-    (either) => runKdsClient(options, either),
-  );
+  const stopReceipts = receipts.serve(changelog, { names: () => [GLOBAL], isEnabled: () => true });
+  try {
+    await together(
+      signal,
+      (either) => changelog.run(either),
+      (either) => fences.run(either),
+      (either) => runKdsClient(options, either),
+    );
+  } finally {
+    stopReceipts();
+  }
 }
 
 /** The files of a connection to global. Each must exist at the start; the zone waits for a file that disappears later. */

@@ -24,6 +24,8 @@ const PAGE = 1000;
 const STEP_BACK = 100;
 /** The time limit of an apply: a transaction of 32 MiB on a busy machine. */
 const APPLY_MS = 600_000;
+/** The time limit of a rollout beside the wait that is asked for. */
+const ROLLOUT_MS = 30_000;
 
 export class ApiClient {
   readonly #endpoint: Endpoint;
@@ -162,6 +164,14 @@ export class ApiClient {
 
   async delete(info: TypeInfo, mesh: string, name: string): Promise<void> {
     await this.#call('DELETE', itemPath(info, mesh, name));
+  }
+
+  /** Where the newest change of a row is, also of one that was deleted. @param waitMs how long to wait for the zones; 0: as it is now */
+  async rollout(info: TypeInfo, mesh: string, name: string, waitMs: number): Promise<Answer<'Rollout'>> {
+    const query = waitMs > 0 ? `?wait=zones&timeout=${String(waitMs)}ms` : '';
+    const limitMs = waitMs + ROLLOUT_MS;
+    const { body } = await this.#call('GET', `${itemPath(info, mesh, name)}/_rollout${query}`, { limitMs });
+    return body as Answer<'Rollout'>;
   }
 
   /** All documents in one transaction, or none. @param documents the body, a JSON list of resources */

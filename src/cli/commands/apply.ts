@@ -6,32 +6,40 @@ import { planApply, sendPlan, type Applied, type ApplyPlan } from '../documents/
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
 import { addFileOption, addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
+import { exitCodeOfRollouts } from '../exit-codes.ts';
 import { isForPrograms, note, print, printPainted, serialize } from '../output.ts';
+import { rolloutsText } from '../views/rollout-text.ts';
 import { describeDocument } from '../views/problem-text.ts';
+import type { Answer } from '../../api/answers.ts';
+import { storedNameOf } from '../../document/read-document.ts';
+import { addWaitOptions, rolloutsOf, waitOf, WAIT_HELP, type WaitOptions, type Written } from '../client/follow-rollouts.ts';
 import { differenceOf } from '../documents/show-difference.ts';
 
-type Options = ConnectOptions & MeshOptions & OutputOptions & { file: readonly string[]; dryRun?: boolean };
+type Options = ConnectOptions & MeshOptions & OutputOptions & WaitOptions & { file: readonly string[]; dryRun?: boolean };
 
 const HELP = `
 All documents are checked first, also for unknown keys. An error names the file,
 line and column, and then nothing is changed. Valid documents are stored in one
 transaction: all or nothing. More than 32 MiB need several transactions, and a
 message says so.
+${WAIT_HELP}
 
 Examples:
   meridian apply -f examples/shop/global
   meridian apply -f timeout.yaml --dry-run     show what would change
+  meridian apply -f timeout.yaml --wait        until the zones have it
   cat timeout.yaml | meridian apply -f -`;
 
 export function addApplyCommand(program: Command): void {
   const command = program.command('apply').description('create or change resources from files');
   addFileOption(command, { required: true }).option('--dry-run', 'show the changes without making them');
-  addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
+  addConnectOptions(addWaitOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml'])))
     .addHelpText('after', HELP)
     .action(apply);
 }
 
 async function apply({ file, mesh, output, dryRun = false, ...connection }: Options): Promise<void> {
+  const waitMs = dryRun ? 0 : waitOf(connection);
   const documents = await readDocuments(file, mesh);
   const { checkDocuments, unansweredWarnings } = await import('../documents/check-documents.ts');
   const warnings = checkDocuments(documents);
@@ -50,16 +58,29 @@ async function apply({ file, mesh, output, dryRun = false, ...connection }: Opti
     throw all.length === 0 || dryRun ? error : partly(error, all.length, documents.length);
   }
   for (const { document, text } of unansweredWarnings(warnings, all)) note(`warning: ${describeDocument(document)}: ${text}`);
-  if (isForPrograms(output))
-    print(
-      serialize(
-        all.map((one) => forPrograms(one)),
-        output,
-      ),
-    );
-  else if (all.length > 1) print(summary(all, plan, dryRun));
+  if (!isForPrograms(output) && all.length > 1) print(summary(all, plan, dryRun));
+  const rollouts = await rolloutsOf(client, writtenOf(all), waitMs);
+  if (isForPrograms(output)) print(serialize(answerFor(all, rollouts), output));
+  else if (rollouts !== null) print(rolloutsText(rollouts));
+  process.exitCode = exitCodeOfRollouts(rollouts ?? []);
   const failed = all.filter(({ result }) => result === 'failed').length;
   if (failed > 0) throw new MeridianError('invalid', `${String(failed)} of ${String(all.length)} resources could not be applied`);
+}
+
+/** The stored resources; a failed one has no rollout. */
+function writtenOf(all: readonly Applied[]): Written[] {
+  return all.flatMap(({ document, result }) =>
+    result === 'failed' ? [] : [{ info: document.info, mesh: document.mesh, name: storedNameOf(document) }],
+  );
+}
+
+/** For programs. */
+function answerFor(all: readonly Applied[], rollouts: readonly Answer<'Rollout'>[] | null): readonly object[] {
+  const queue = [...(rollouts ?? [])];
+  return all.map((one) => {
+    const rollout = one.result === 'failed' ? undefined : queue.shift();
+    return { ...forPrograms(one), ...(rollout !== undefined && { rollout }) };
+  });
 }
 
 async function show(client: ApiClient, applied: Applied, dryRun: boolean): Promise<void> {

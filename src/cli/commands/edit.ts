@@ -7,14 +7,20 @@ import { editable } from '../../document/universal-form.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { parseDocuments, type ResourceDocument } from '../documents/read-files.ts';
 import { EditedFile, withComments, withoutComments } from '../documents/edit-text.ts';
+import { addWaitOptions, rolloutsOf, WAIT_HELP, waitOf, type WaitOptions, type Written } from '../client/follow-rollouts.ts';
 import { findOne, requireType } from '../client/find.ts';
 import { addMeshOption, addNamespaceOption, type MeshOptions, type NamespaceOptions } from '../options.ts';
+import { exitCodeOfRollouts } from '../exit-codes.ts';
 import { note, print } from '../output.ts';
+import { rolloutsText } from '../views/rollout-text.ts';
 import { describeDocument, problemText } from '../views/problem-text.ts';
+
+type Options = ConnectOptions & MeshOptions & NamespaceOptions & WaitOptions;
 
 const HELP = `
 The editor is that of VISUAL or EDITOR, else vi. If another writer changes the
 resource before you save, nothing is stored, and a file keeps your text.
+${WAIT_HELP}
 
 Examples:
   meridian edit meshtimeout slow --mesh shop
@@ -26,20 +32,25 @@ export function addEditCommand(program: Command): void {
     .description('change a resource in your editor')
     .argument('<type>', 'type, plural or short name')
     .argument('<name>', 'display name or stored name');
-  addConnectOptions(addNamespaceOption(addMeshOption(command)))
+  addConnectOptions(addWaitOptions(addNamespaceOption(addMeshOption(command))))
     .addHelpText('after', HELP)
-    .action(
-      async (type: string, name: string, { mesh, namespace, ...connection }: ConnectOptions & MeshOptions & NamespaceOptions) =>
-        edit(await connect(connection), type, name, { mesh, namespace }),
-    );
+    .action(async (type: string, name: string, { mesh, namespace, ...connection }: Options) => {
+      const waitMs = waitOf(connection);
+      const client = await connect(connection);
+      const written = await edit(client, type, name, { mesh, namespace });
+      const rollouts = await rolloutsOf(client, written, waitMs);
+      if (rollouts !== null) print(rolloutsText(rollouts));
+      process.exitCode = exitCodeOfRollouts(rollouts ?? []);
+    });
 }
 
+/** @returns the resource, if it was changed */
 async function edit(
   client: ApiClient,
   typeName: string,
   name: string,
   { mesh, namespace }: MeshOptions & NamespaceOptions,
-): Promise<void> {
+): Promise<Written[]> {
   const info = requireType(typeName);
   const { name: storedName, mesh: inMesh = '' } = await findOne(client, info, mesh, name, {
     command: `edit ${info.name}`,
@@ -62,7 +73,7 @@ async function edit(
     if (edited === original || edited.trim() === '') {
       await file.remove();
       print(`${about} unchanged`);
-      return;
+      return [];
     }
     // Closing the editor without a change after an error ends the command.
     if (problems.length > 0 && edited === text) throw kept(file, new MeridianError('invalid', 'the errors were not corrected'));
@@ -73,7 +84,7 @@ async function edit(
       await file.remove();
       print(`${about} updated`);
       for (const warning of warnings) note(`warning: ${warning}`);
-      return;
+      return [{ info, mesh: inMesh, name: storedName }];
     } catch (error) {
       if (!(error instanceof MeridianError) || error.code !== 'invalid') throw kept(file, error);
       problems = error.message.split('\n');

@@ -1,0 +1,86 @@
+// Where changes are, as text: a line for each resource, and a table of the zones that need a look. Pure.
+import { visibleLine } from '../../base/visible-text.ts';
+import type { Answer } from '../../api/answers.ts';
+import { table } from './table.ts';
+
+type Rollout = Answer<'Rollout'>;
+type Target = Rollout['targets'][number];
+
+/** The zones that are named among those that have the change: the slowest. */
+const MAX_SLOWEST = 3;
+/** The zones that are named among those that lack it. */
+const MAX_NAMED = 20;
+
+const STATES: Record<Target['state'], string> = {
+  acknowledged: 'has it',
+  refused: 'refused it',
+  withheld: 'cannot read it',
+  sent: 'has not answered',
+  pending: 'is not sent it yet',
+  away: 'is not connected',
+  unknown: 'is connected to a replica that did not answer',
+  hidden: 'is not meant to have it',
+};
+
+/** Several rollouts, each in one line, with the zones that lack a change. */
+export function rolloutsText(rollouts: readonly Rollout[]): string {
+  return rollouts.map((rollout) => [headline(rollout), ...lacking(rollout)].join('\n')).join('\n');
+}
+
+/** One rollout with a table of zones. @param isAll also those that have it */
+export function rolloutText(rollout: Rollout, isAll: boolean): string {
+  const shown = rollout.targets.filter(({ state }) => isAll || state !== 'hidden');
+  const rows = shown.map(({ to, state, sentMs, acknowledgedMs, reason = '' }) => [
+    ...[to, STATES[state], msText(sentMs), msText(acknowledgedMs)],
+    visibleLine(reason),
+  ]);
+  const head = headline(rollout);
+  return rows.length === 0 ? head : `${head}\n\n${table(['ZONE', 'STATE', 'SENT AFTER', 'HAD IT AFTER', 'REASON'], rows)}`;
+}
+
+/** The last changes in a table. @param age of a time, such as `5m` */
+export function changesText(changes: readonly Answer<'ChangeSummary'>[], age: (time: string) => string): string {
+  const rows = changes.map(({ id, type, mesh, name, isRemoval, committedAt, outcome, counts, medianMs, slowestMs }) => {
+    const meant = Object.values(counts).reduce((sum, count) => sum + count, 0) - counts.hidden;
+    return [
+      ...[
+        String(id),
+        age(committedAt),
+        isRemoval ? 'removed' : 'put',
+        type,
+        visibleLine(mesh === undefined ? name : `${mesh}/${name}`),
+      ],
+      ...[`${String(counts.acknowledged)}/${String(meant)}`, msText(medianMs), msText(slowestMs), outcome],
+    ];
+  });
+  return table(['CHANGE', 'AGE', 'WHAT', 'TYPE', 'NAME', 'ZONES', 'MEDIAN', 'SLOWEST', 'OUTCOME'], rows);
+}
+
+function headline({ type, mesh, name, isRemoval = false, counts, medianMs, slowestMs, targets, note }: Rollout): string {
+  const what = `${type} ${mesh === undefined ? '' : `${mesh}/`}${name}${isRemoval ? ' (removed)' : ''}`;
+  if (note !== undefined) return visibleLine(`${what}: goes to no zone: ${note}`);
+  const meant = targets.length - counts.hidden;
+  if (meant === 0) return visibleLine(`${what}: no zone is meant to have it`);
+  const slowest = targets
+    .filter(({ acknowledgedMs }) => acknowledgedMs !== undefined)
+    .toSorted((a, b) => (b.acknowledgedMs ?? 0) - (a.acknowledgedMs ?? 0))
+    .slice(0, MAX_SLOWEST)
+    .map(({ to, acknowledgedMs }) => `${to} ${msText(acknowledgedMs)}`);
+  const times = medianMs === undefined ? '' : `, half of them after ${msText(medianMs)}, all after ${msText(slowestMs)}`;
+  const who = slowest.length > 1 ? ` (slowest: ${slowest.join(', ')})` : '';
+  return visibleLine(`${what}: ${String(counts.acknowledged)} of ${String(meant)} have it${times}${who}`);
+}
+
+function lacking({ targets }: Rollout): string[] {
+  const without = targets.filter(({ state }) => state !== 'acknowledged' && state !== 'hidden');
+  const lines = without
+    .slice(0, MAX_NAMED)
+    .map(({ to, state, reason }) => visibleLine(`  ${to} ${STATES[state]}${reason === undefined ? '' : `: ${reason}`}`));
+  return without.length > MAX_NAMED ? [...lines, `  and ${String(without.length - MAX_NAMED)} more`] : lines;
+}
+
+/** `7 ms`, `1.2 s`, `-` without a time. */
+function msText(ms: number | undefined): string {
+  if (ms === undefined) return '-';
+  return ms < 1_000 ? `${String(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}

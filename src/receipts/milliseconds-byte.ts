@@ -1,0 +1,20 @@
+// Milliseconds in a byte, so that 10,000 zones and hundreds of changes fit into some megabytes. A step is 5.5 %.
+
+/** No time. */
+export const NONE = 0;
+const LARGEST = 250;
+/** The largest time: 10 minutes. */
+const MAX_MS = 600_000;
+const STEP = Math.log(MAX_MS) / (LARGEST - 1);
+
+/** @returns 1 to 250, also for a negative time and for one over the largest */
+export function byteOf(ms: number): number {
+  if (!(ms > 1)) return 1;
+  return Math.min(LARGEST, 1 + Math.round(Math.log(ms) / STEP));
+}
+
+/** Null for a byte without a time. */
+export function millisecondsOf(byte: number): number | null {
+  if (byte < 1 || byte > LARGEST) return null;
+  return Math.round(Math.exp((byte - 1) * STEP));
+}

@@ -1,0 +1,130 @@
+// `GET …/{name}/_rollout`: where the newest change of a resource is. `GET /_changes`: the last changes, and where each of them is.
+import type { FastifyInstance } from 'fastify';
+import type { Answer } from '../api/answers.ts';
+import type { ApiContext } from '../api/api-options.ts';
+import { waitOf, whileConnected, type FollowRollout } from '../api/await-zones.ts';
+import { ApiError, badQuery } from '../api/error-body.ts';
+import { parsePage, queryOf } from '../api/list-query.ts';
+import { about, component } from '../api/route-config.ts';
+import { visibilityOf, type SendRules } from '../kds/rules.ts';
+import { resourceTypes, typeOf } from '../resource/type-registry.ts';
+import { describeKey, type ResourceKey } from '../resource/types.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { MAX_CHANGES } from './recent-changes.ts';
+import type { Receipts } from './receipts.ts';
+import { changeSummary, rolloutOf } from './rollout.ts';
+
+const item = about('Inspect', 'The zones that have the newest change of the resource, and why others have not', {
+  query: ['version', 'wait', 'timeout'],
+  answer: component('Rollout'),
+});
+const list = about('Inspect', 'The last changes that were sent to zones, the newest first, as this replica knows them', {
+  query: ['size', 'before'],
+  answer: {
+    type: 'object',
+    required: ['items', 'next'],
+    properties: { items: { type: 'array', items: component('ChangeSummary') } },
+  },
+});
+const one = about('Inspect', 'One of the last changes, with each zone', { answer: component('Rollout') });
+
+/** For the option `followRollout` of the API. */
+export function rolloutFollower(receipts: Receipts, rules: SendRules, store: Pick<ResourceStore, 'get'>): FollowRollout {
+  return async (key, question, signal) => {
+    const followed = await receipts.follow(key, question, signal);
+    return rolloutOf(key, followed, followed.isLogged ? null : await notSent(key, rules, store));
+  };
+}
+
+/** Why nothing of the resource is in the log. @throws ApiError 404 */
+async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceStore, 'get'>): Promise<string> {
+  const row = await store.get(key);
+  if (row === undefined) {
+    const kept = `the last ${String(MAX_CHANGES)} changes since the start of this process are kept`;
+    throw new ApiError('not_found', 'Could not retrieve a resource', `Not found: ${describeKey(key)}, nor its removal: ${kept}`);
+  }
+  if (!rules.types.includes(typeOf(key.type))) return `the type ${key.type} is not synced`;
+  const { visibility, because } = visibilityOf(rules, row);
+  return visibility.to === 'none' ? because : 'it cannot be sent as it is; the log of this control plane says why';
+}
+
+export function addReceiptRoutes(
+  app: FastifyInstance,
+  { callers, closing }: ApiContext,
+  receipts: Receipts,
+  follow: FollowRollout,
+): void {
+  for (const info of resourceTypes) {
+    const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
+    for (const path of [info.path, ...info.aliases]) {
+      if (path === '') continue;
+      app.get<{ Params: { mesh?: string; name: string } }>(`${prefix}/${path}/:name/_rollout`, item, async (request, reply) => {
+        const { mesh = '', name } = request.params;
+        callers.requireMay(info, request);
+        const query = queryOf(request);
+        const question = { version: wholeNumber(query, 'version'), waitMs: waitOf(query) };
+        return await follow({ type: info.name, mesh, name }, question, whileConnected(reply, closing));
+      });
+    }
+  }
+  app.get('/_changes', list, async (request) => {
+    const query = queryOf(request);
+    const { size } = parsePage(query);
+    const before = wholeNumber(query, 'before') ?? Infinity;
+    requireServing(receipts);
+    const mayRead = readable((type) => callers.requireMay(typeOf(type), request));
+    const found = receipts.changes.newest().filter(({ id, type }) => id < before && mayRead(type));
+    const items = found.slice(0, size).map((change) => changeSummary(change, receipts.targetsOf(change)));
+    return { items, next: found.length > size ? (items.at(-1)?.id ?? null) : null };
+  });
+  app.get<{ Params: { id: string } }>('/_changes/:id', one, async (request): Promise<Answer<'Rollout'>> => {
+    requireServing(receipts);
+    const change = receipts.changes.find(Number(request.params.id));
+    if (change === undefined) {
+      const [oldest, newest] = [receipts.changes.newest().at(-1)?.id, receipts.changes.newest()[0]?.id];
+      const kept =
+        oldest === undefined ? 'none is kept yet' : `kept are ${String(oldest)} to ${String(newest)}; GET /_changes lists them`;
+      throw new ApiError('not_found', 'Could not retrieve a change', `Not found: change ${request.params.id}: ${kept}`);
+    }
+    callers.requireMay(typeOf(change.type), request);
+    const { type, mesh, name } = change;
+    return rolloutOf({ type, mesh, name }, { change, isLogged: true, targets: receipts.targetsOf(change) });
+  });
+}
+
+/** In a zone only the leader sends changes. @throws ApiError 503 */
+function requireServing({ isServing }: Receipts): void {
+  if (isServing) return;
+  throw new ApiError(
+    'unavailable',
+    'Service unavailable',
+    'this replica sends no changes; ask the leader of the zone, which is connected to global',
+  );
+}
+
+/** Remembers the answer for each type. */
+function readable(requireMay: (type: string) => void): (type: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (type) => {
+    const answer = known.get(type) ?? isAllowed(() => requireMay(type));
+    known.set(type, answer);
+    return answer;
+  };
+}
+
+function isAllowed(check: () => void): boolean {
+  try {
+    check();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Null if it is not given. @throws ApiError 400 */
+function wholeNumber(query: URLSearchParams, field: string): number | null {
+  const given = query.get(field) ?? '';
+  if (given === '') return null;
+  if (!/^\d{1,10}$/.test(given)) throw badQuery(field, 'must be a whole number from 0');
+  return Number(given);
+}

@@ -1,0 +1,233 @@
+// What became of the changes that this control plane sends: at which zone each is, since when, and why not at the others. On global the
+// peers are its zones; in a zone the only peer is global. Each replica knows its own streams, and asks the others for theirs.
+// Invariants: nothing is computed for an acknowledgement but its time; a wait has a limit; a zone that nobody knows anything of is named.
+import type { Clock } from '../base/clock.ts';
+import { MeridianError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Changelog } from '../kds/changelog.ts';
+import type { SyncEvent } from '../kds/sync-events.ts';
+import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
+import { textOf } from '../resource/read-json.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { RecentChanges, type Change, type Delivery, type Logged } from './recent-changes.ts';
+import { ReplicaQuestions, type Deliveries } from './replica-questions.ts';
+
+/** Requests that wait for acknowledgements at the same time. */
+const MAX_WAITING = 256;
+/** The peer of a zone. */
+export const GLOBAL = 'global';
+
+/** The peers that should have the changes. */
+export type Peers = { readonly names: () => readonly string[]; readonly isEnabled: (zone: string) => boolean };
+
+/** What this replica knows of a peer. */
+type Here = Delivery & { readonly to: string };
+
+/** `unknown`: the zone is connected to another replica, which did not answer. */
+export type Target = Omit<Delivery, 'state'> & { readonly to: string; readonly state: Delivery['state'] | 'unknown' };
+
+/** @property change null where the change is no longer kept, or the resource is not in the log */
+export type Followed<T = Target> = { readonly change: Change | null; readonly isLogged: boolean; readonly targets: readonly T[] };
+
+export type Asked = {
+  /** The change with at least this version of the row; null for the newest. */
+  readonly version: number | null;
+  /** How long to wait for the acknowledgements of connected peers, in milliseconds. */
+  readonly waitMs: number;
+};
+
+export type ReceiptsOptions = {
+  readonly mode: 'global' | 'zone';
+  readonly store: Pick<ResourceStore, 'changes' | 'mark' | 'getMany'>;
+  /** The id of this process in the subscriptions of ZoneInsights. */
+  readonly instanceId: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+type Serving = { readonly changelog: Changelog; readonly peers: Peers };
+
+export class Receipts {
+  readonly changes: RecentChanges;
+  readonly #options: ReceiptsOptions;
+  readonly #questions: ReplicaQuestions;
+  readonly #waiting = new Set<() => void>();
+  #serving: Serving | null = null;
+  #wakes = false;
+
+  constructor(options: ReceiptsOptions) {
+    this.#options = options;
+    const { mode, store, instanceId, clock, log } = options;
+    this.changes = new RecentChanges(mode === 'global' ? 'globalToZone' : 'zoneToGlobal');
+    this.#questions = new ReplicaQuestions(store, instanceId, { clock, log }, async (question, signal) => {
+      const deliveries = new Map<string, Delivery>();
+      if (this.#serving === null) return deliveries;
+      const { targets } = await this.#followHere(this.#serving, question, question, signal);
+      for (const { to, ...delivery } of targets) deliveries.set(to, delivery);
+      return deliveries;
+    });
+  }
+
+  /** Records an event of a stream; never throws, never waits. */
+  observe(event: SyncEvent): void {
+    const { mode, clock } = this.#options;
+    // At both ends of a stream the peer has the name of the zone.
+    const seen = mode === 'zone' && event.peer !== GLOBAL ? { ...event, peer: GLOBAL } : event;
+    if (this.changes.observe(seen, clock.now().getTime())) this.#wake();
+  }
+
+  /** Answers other replicas until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#questions.run(signal);
+  }
+
+  /** Follows the log whose changes these peers get. Returns the way to stop. */
+  serve(changelog: Changelog, peers: Peers): () => void {
+    const serving = { changelog, peers };
+    this.#serving = serving;
+    const { clock } = this.#options;
+    const stop = changelog.onChange((change) => void this.changes.append(change, clock.now().getTime()));
+    return () => {
+      stop();
+      if (this.#serving === serving) this.#serving = null;
+    };
+  }
+
+  /** True when this process sends changes; in a zone only the leader does. */
+  get isServing(): boolean {
+    return this.#serving !== null;
+  }
+
+  /**
+   * What became of the newest change of a row at each peer, also when it was removed. It includes every write that was committed before
+   * the call.
+   * @throws MeridianError `unavailable` when the store does not answer, too many requests wait, or no replica has a stream
+   */
+  async follow(key: ResourceKey, asked: Asked, signal: AbortSignal): Promise<Followed> {
+    const serving = this.#serving;
+    if (serving === null) return await this.#followElsewhere(key, asked, signal);
+    const ended = new AbortController();
+    const either = AbortSignal.any([signal, ended.signal]);
+    const elsewhere = this.#askOthers(serving, key, asked, either);
+    try {
+      const here = await this.#followHere(serving, key, asked, signal);
+      const others = await elsewhere;
+      return { ...here, targets: here.targets.map((target) => merged(target, others)) };
+    } finally {
+      ended.abort();
+      await elsewhere.catch(() => undefined);
+    }
+  }
+
+  /** What became of a kept change now, as far as this replica knows. */
+  targetsOf(change: Change): readonly Target[] {
+    return this.#serving === null ? [] : this.#targets(this.#serving, change);
+  }
+
+  async #followHere(
+    serving: Serving,
+    key: ResourceKey,
+    { version, waitMs }: Asked,
+    signal: AbortSignal,
+  ): Promise<Followed<Here>> {
+    const { changelog } = serving;
+    await changelog.caughtUp();
+    const change = this.changes.ofRow(key, version) ?? null;
+    const what = change ?? loggedOf(key, changelog);
+    if (what === null) return { change, isLogged: false, targets: [] };
+    let open = this.#targets(serving, what).filter(isOpenTarget);
+    const isDone = (): boolean => {
+      open = open.filter(({ to }) => isOpenTarget(this.#target(serving, what, to)));
+      return open.length === 0;
+    };
+    await this.#until(isDone, waitMs, signal);
+    return { change, isLogged: true, targets: this.#targets(serving, what) };
+  }
+
+  #targets(serving: Serving, what: Change | Logged): Here[] {
+    return serving.peers
+      .names()
+      .toSorted()
+      .map((to) => this.#target(serving, what, to));
+  }
+
+  #target({ peers }: Serving, what: Change | Logged, to: string): Here {
+    return { to, ...this.changes.delivery(what, to, (zone) => peers.isEnabled(zone)) };
+  }
+
+  /** The answers of other replicas for the zones that are connected there. */
+  async #askOthers(
+    { peers }: Serving,
+    key: ResourceKey,
+    asked: Asked,
+    signal: AbortSignal,
+  ): Promise<Deliveries | Map<string, null>> {
+    const strangers = peers.names().filter((name) => (this.changes.peers.get(name)?.streams.size ?? 0) === 0);
+    if (strangers.length === 0) return new Map();
+    const { store, instanceId } = this.#options;
+    const insights = await store.getMany(strangers.map((name) => ({ type: 'ZoneInsight', mesh: '', name })));
+    const elsewhere = insights.filter(({ spec }) =>
+      subscriptionsOf(spec).some((one) => isOpen(one) && textOf(one['globalInstanceId']) !== instanceId),
+    );
+    if (elsewhere.length === 0) return new Map();
+    const zones = new Set(elsewhere.map(({ name }) => name));
+    const { type, mesh, name } = key;
+    const answered = await this.#questions.ask({ type, mesh, name, ...asked }, zones, signal);
+    return new Map([...zones].map((zone) => [zone, answered.get(zone) ?? null])) as Deliveries | Map<string, null>;
+  }
+
+  /** In a zone the leader has the stream to global. */
+  async #followElsewhere({ type, mesh, name }: ResourceKey, asked: Asked, signal: AbortSignal): Promise<Followed> {
+    const answered = await this.#questions.ask({ type, mesh, name, ...asked }, new Set([GLOBAL]), signal);
+    if (answered.size === 0) throw new MeridianError('unavailable', 'no control plane of this zone is connected to global now');
+    return { change: null, isLogged: true, targets: [...answered].map(([to, delivery]) => ({ to, ...delivery })) };
+  }
+
+  /** Resolves when the condition is true, the time is over, or the signal aborts. */
+  async #until(isDone: () => boolean, ms: number, signal: AbortSignal): Promise<void> {
+    if (ms <= 0 || isDone()) return;
+    if (this.#waiting.size >= MAX_WAITING)
+      throw new MeridianError(
+        'unavailable',
+        `${String(MAX_WAITING)} requests wait for zones already; ask again later, or without a wait`,
+      );
+    const done = new AbortController();
+    const check = (): void => {
+      if (isDone()) done.abort();
+    };
+    this.#waiting.add(check);
+    try {
+      await this.#options.clock.sleep(ms, AbortSignal.any([signal, done.signal]), { ref: false });
+    } finally {
+      this.#waiting.delete(check);
+    }
+  }
+
+  /** Lets the waiting requests look again, once a turn of the event loop. */
+  #wake(): void {
+    if (this.#wakes || this.#waiting.size === 0) return;
+    this.#wakes = true;
+    setImmediate(() => {
+      this.#wakes = false;
+      for (const check of [...this.#waiting]) check();
+    });
+  }
+}
+
+function isOpenTarget({ state }: Here): boolean {
+  return state === 'pending' || state === 'sent';
+}
+
+function loggedOf(key: ResourceKey, changelog: Changelog): Logged | null {
+  const slot = changelog.slotOf(key);
+  if (slot?.entry == null) return null;
+  const { wireName, position, entry } = slot;
+  return { type: key.type, wireName, position, visibility: entry.visibility };
+}
+
+function merged(target: Here, others: Deliveries | Map<string, null>): Target {
+  const other = target.state === 'away' ? others.get(target.to) : undefined;
+  if (other === undefined) return target;
+  return other === null ? { ...target, state: 'unknown' } : { to: target.to, ...other };
+}

@@ -1,0 +1,224 @@
+import { fc } from '../../test/support/property.ts';
+import { describe, expect, it } from 'vitest';
+import type { LoggedChange } from '../kds/changelog.ts';
+import type { SyncEvent } from '../kds/sync-events.ts';
+import { byteOf, millisecondsOf } from './milliseconds-byte.ts';
+import { MAX_CHANGES, RecentChanges, type Change } from './recent-changes.ts';
+
+const START = Date.UTC(2026, 0, 1);
+const TYPE = 'MeshTimeout';
+const yes = (): boolean => true;
+
+function logged(position: number, more: Partial<LoggedChange> = {}): LoggedChange {
+  const name = more.name ?? `timeout-${String(position)}`;
+  return {
+    ...{ type: TYPE, mesh: 'default', name, position, version: 0, committedAt: new Date(START), isRemoval: false },
+    ...{ wireName: `${name}.default`, visibility: { to: 'all' }, ...more },
+  };
+}
+
+/** Events of the stream of one zone. */
+function streamOf(peer: string, streamId = `${peer}-1`) {
+  const about = { peer, streamId, type: TYPE };
+  return {
+    opened: { kind: 'opened', peer, streamId, stream: 'globalToZone', authorized: true } as SyncEvent,
+    closed: { kind: 'closed', peer, streamId, stream: 'globalToZone', error: null } as SyncEvent,
+    sent: (position: number): SyncEvent => ({ kind: 'sent', ...about, position, resources: 1, removed: 0, bytes: 1 }),
+    acknowledged: (position: number): SyncEvent => ({ kind: 'acknowledged', ...about, position, seconds: 0 }),
+    passed: (position: number): SyncEvent => ({ kind: 'passed', ...about, position }),
+    rejected: (position: number): SyncEvent => ({ kind: 'rejected', ...about, position, fault: 'user', message: 'no' }),
+    refused: (names: Record<string, string>): SyncEvent => ({
+      ...{ kind: 'refused', ...about },
+      ...{ refused: new Map(Object.entries(names)), suspects: new Map() },
+    }),
+    withheld: (names: Record<string, string>, all: string | null = null): SyncEvent => ({
+      ...{ kind: 'withheld', ...about },
+      ...{ resources: new Map(Object.entries(names)), all },
+    }),
+  };
+}
+
+function setUp(...zones: string[]) {
+  const changes = new RecentChanges('globalToZone');
+  const tell = (event: SyncEvent, ms: number): boolean => changes.observe(event, START + ms);
+  for (const zone of zones) tell(streamOf(zone).opened, 0);
+  const stateOf = (change: Change, zone: string): string => changes.delivery(change, zone, yes).state;
+  return { changes, tell, stateOf };
+}
+
+describe('milliseconds in a byte', () => {
+  it.each([0, -5, 0.4, 1])('%d is one millisecond', (ms) => expect(millisecondsOf(byteOf(ms))).toBe(1));
+  it.each([599_000, 600_000, 9e9])('%d is about the largest time', (ms) =>
+    expect(millisecondsOf(byteOf(ms))).toBeGreaterThan(580_000),
+  );
+  it.each([0, 251, 255])('the byte %d has no time', (byte) => expect(millisecondsOf(byte)).toBeNull());
+  it('a time differs by at most three percent and half a millisecond', () =>
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 600_000 }), (ms) => {
+        const read = millisecondsOf(byteOf(ms)) ?? NaN;
+        expect(Math.abs(read - ms)).toBeLessThanOrEqual(ms * 0.03 + 0.5);
+      }),
+    ));
+});
+
+describe('the recent changes', () => {
+  it('say how many milliseconds after the commit each zone was sent a change and acknowledged it', () => {
+    const { changes, tell } = setUp('east', 'west');
+    const change = changes.append(logged(1), START + 2);
+    tell(streamOf('east').sent(1), 4);
+    tell(streamOf('east').acknowledged(1), 10);
+    tell(streamOf('west').sent(1), 4);
+    expect(changes.delivery(change, 'east', yes)).toEqual({ state: 'acknowledged', sentMs: 4, acknowledgedMs: 10, reason: null });
+    expect(changes.delivery(change, 'west', yes)).toEqual({ state: 'sent', sentMs: 4, acknowledgedMs: null, reason: null });
+    expect(changes.delivery(change, 'north', yes).state).toBe('away');
+  });
+
+  it('one acknowledgement covers all changes up to its position, and none after it', () => {
+    const { changes, tell, stateOf } = setUp('east');
+    const [first, second, third] = [1, 2, 3].map((position) => changes.append(logged(position), START)) as [
+      Change,
+      Change,
+      Change,
+    ];
+    tell(streamOf('east').acknowledged(2), 5);
+    expect([first, second, third].map((change) => stateOf(change, 'east'))).toEqual(['acknowledged', 'acknowledged', 'pending']);
+  });
+
+  it('a change that was replaced before it was sent is acknowledged with the change that replaced it', () => {
+    const { changes, tell, stateOf } = setUp('east');
+    const first = changes.append(logged(1, { name: 'a', wireName: 'a.default' }), START);
+    const other = changes.append(logged(2), START);
+    const second = changes.append(logged(3, { name: 'a', wireName: 'a.default', version: 1 }), START);
+    tell(streamOf('east').acknowledged(2), 5);
+    expect([first, other, second].map((change) => stateOf(change, 'east'))).toEqual(['pending', 'acknowledged', 'pending']);
+    tell(streamOf('east').acknowledged(3), 9);
+    expect(changes.delivery(first, 'east', yes).acknowledgedMs).toBe(9);
+    expect(changes.delivery(other, 'east', yes).acknowledgedMs).toBe(5);
+  });
+
+  it('a first acknowledgement keeps its time when a later stream repeats it', () => {
+    const { changes, tell } = setUp('east');
+    const change = changes.append(logged(1), START);
+    tell(streamOf('east').acknowledged(1), 5);
+    tell(streamOf('east').closed, 6);
+    expect(changes.delivery(change, 'east', yes).state).toBe('acknowledged');
+    tell(streamOf('east', 'east-2').opened, 100);
+    tell(streamOf('east', 'east-2').acknowledged(1), 200);
+    expect(changes.delivery(change, 'east', yes).acknowledgedMs).toBe(5);
+  });
+
+  it('a zone without a stream is away, and has the change when it comes back', () => {
+    const { changes, tell, stateOf } = setUp('east');
+    tell(streamOf('east').acknowledged(7), 1);
+    tell(streamOf('east').closed, 2);
+    const change = changes.append(logged(8), START);
+    expect(stateOf(change, 'east')).toBe('away');
+    tell(streamOf('east', 'east-2').opened, 3);
+    expect(stateOf(change, 'east')).toBe('pending');
+    tell(streamOf('east', 'east-2').acknowledged(8), 4);
+    expect(stateOf(change, 'east')).toBe('acknowledged');
+  });
+
+  it('a stream of another kind is no stream for changes', () => {
+    const { changes, tell, stateOf } = setUp('east');
+    const change = changes.append(logged(1), START);
+    tell(streamOf('east').closed, 1);
+    expect(tell({ kind: 'opened', peer: 'east', streamId: 's', stream: 'zoneToGlobal', authorized: true }, 2)).toBe(false);
+    expect(stateOf(change, 'east')).toBe('away');
+  });
+
+  it('a refused resource has the reason of the zone, until a retry is accepted', () => {
+    const { changes, tell, stateOf } = setUp('east');
+    const [good, bad] = [changes.append(logged(1), START), changes.append(logged(2), START)];
+    const east = streamOf('east');
+    tell(east.refused({ [bad.wireName]: 'unknown field' }), 5);
+    tell(east.rejected(2), 5);
+    expect(stateOf(good, 'east')).toBe('acknowledged');
+    expect(changes.delivery(bad, 'east', yes)).toMatchObject({ state: 'refused', reason: 'unknown field' });
+    tell(east.refused({}), 50);
+    tell(east.acknowledged(2), 50);
+    expect(changes.delivery(bad, 'east', yes)).toMatchObject({
+      state: 'acknowledged',
+      acknowledgedMs: millisecondsOf(byteOf(50)),
+    });
+  });
+
+  it.each([
+    ['by name', { names: true, all: null }],
+    ['with its type', { names: false, all: 'too large' }],
+  ])('a resource that is withheld %s is not acknowledged with the others', (_, { names, all }) => {
+    const { changes, tell, stateOf } = setUp('east');
+    const [one, other] = [changes.append(logged(1), START), changes.append(logged(2), START)];
+    tell(streamOf('east').withheld(names ? { [one.wireName]: 'too large' } : {}, all), 1);
+    tell(streamOf('east').passed(2), 2);
+    expect(changes.delivery(one, 'east', yes)).toMatchObject({ state: 'withheld', reason: 'too large' });
+    expect(stateOf(other, 'east')).toBe(names ? 'acknowledged' : 'withheld');
+  });
+
+  it('a change that no rule sends to a zone is hidden from it', () => {
+    const { changes, stateOf } = setUp('east', 'west');
+    const change = changes.append(logged(1, { visibility: { to: 'others', zone: 'east' } }), START);
+    expect(['east', 'west'].map((zone) => stateOf(change, zone))).toEqual(['hidden', 'pending']);
+    expect(changes.delivery(change, 'west', () => false).state).toBe('hidden');
+    const needs = changes.append(logged(2, { visibility: { to: 'all', feature: 'f' } }), START);
+    expect(stateOf(needs, 'west')).toBe('hidden');
+  });
+
+  it('a row is found by its version: the oldest change that has it', () => {
+    const { changes } = setUp('east');
+    const at = { name: 'a', wireName: 'a.default' };
+    const made = [2, 4, 5].map((version, index) => changes.append(logged(index + 1, { ...at, version }), START));
+    const key = { type: TYPE, mesh: 'default', name: 'a' };
+    expect([null, 0, 2, 3, 5].map((version) => changes.ofRow(key, version)?.id)).toEqual(
+      [2, 0, 0, 1, 2].map((index) => made[index]?.id),
+    );
+    expect(changes.ofRow(key, 6)).toBeUndefined();
+    const removal = changes.append(logged(4, { ...at, version: null, isRemoval: true }), START);
+    expect(changes.ofRow(key, 6)).toBe(removal);
+    expect(changes.ofRow({ ...key, mesh: 'other' })).toBeUndefined();
+  });
+
+  it('only the last changes are kept', () => {
+    const { changes, tell, stateOf } = setUp('east');
+    const first = changes.append(logged(1), START);
+    for (let position = 2; position <= MAX_CHANGES + 1; position += 1) changes.append(logged(position), START);
+    expect(changes.newest()).toHaveLength(MAX_CHANGES);
+    expect(changes.find(first.id)).toBeUndefined();
+    tell(streamOf('east').acknowledged(MAX_CHANGES + 1), 1);
+    expect(changes.newest().every((change) => stateOf(change, 'east') === 'acknowledged')).toBe(true);
+  });
+
+  it('in a large fleet the oldest changes keep their state and lose their times', () => {
+    const zones = Array.from({ length: 10_000 }, (_, index) => `zone-${String(index)}`);
+    const { changes, tell } = setUp(...zones);
+    for (let position = 1; position <= 400; position += 1) changes.append(logged(position), START);
+    for (const zone of zones.slice(0, 2)) tell(streamOf(zone).acknowledged(400), 7);
+    const bytes = changes.newest().reduce((sum, { times }) => sum + (times === null ? 0 : times.sent.length * 2), 0);
+    expect(bytes).toBeLessThanOrEqual(5_000_000);
+    const [oldest, newest] = [changes.newest().at(-1), changes.newest()[0]] as [Change, Change];
+    expect(changes.delivery(oldest, 'zone-1', yes)).toMatchObject({ state: 'acknowledged', acknowledgedMs: null });
+    expect(changes.delivery(newest, 'zone-1', yes)).toMatchObject({ state: 'acknowledged', acknowledgedMs: 7 });
+    expect(changes.delivery(oldest, 'zone-2', yes).state).toBe('pending');
+  });
+
+  it('a deleted zone leaves its place to the next', () => {
+    const { changes, tell, stateOf } = setUp('east');
+    const change = changes.append(logged(1), START);
+    tell(streamOf('east').acknowledged(1), 1);
+    changes.forget('east');
+    expect(stateOf(change, 'east')).toBe('acknowledged');
+    tell(streamOf('east').closed, 2);
+    changes.forget('east');
+    tell(streamOf('west').opened, 3);
+    expect(stateOf(change, 'west')).toBe('pending');
+  });
+
+  it('times count from the commit, and from here where the clock of the writer is ahead', () => {
+    const { changes, tell } = setUp('east');
+    const ahead = changes.append(logged(1, { committedAt: new Date(START + 60_000) }), START);
+    const removal = changes.append(logged(2, { committedAt: null, version: null, isRemoval: true }), START + 10);
+    tell(streamOf('east').acknowledged(2), 20);
+    expect(changes.delivery(ahead, 'east', yes).acknowledgedMs).toBe(20);
+    expect(changes.delivery(removal, 'east', yes).acknowledgedMs).toBe(10);
+  });
+});

@@ -1,0 +1,338 @@
+// The last changes that this process sends to its peers, and when each peer was sent and acknowledged each of them. A peer acknowledges
+// positions of a log; this turns them into times of changes. Pure: the caller passes the time.
+// Invariants: at most MAX_CHANGES changes and MAX_BYTES of times are kept; an acknowledgement costs what it acknowledges; a change that a
+// later one of the same resource replaced before it was sent counts as acknowledged with the later one.
+import type { LoggedChange } from '../kds/changelog.ts';
+import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
+import { isVisibleTo } from '../kds/rules.ts';
+import { byteOf, millisecondsOf, NONE } from './milliseconds-byte.ts';
+
+export const MAX_CHANGES = 1_000;
+/** 250 changes of 10,000 zones, or all changes of 2,500 zones. */
+const MAX_BYTES = 5_000_000;
+/** Peers for which each change has room at first. */
+const FEW_PEERS = 16;
+/** In the place of a time of acknowledgement. */
+const REFUSED = 255;
+
+export type Peer = {
+  /** Its place in the times of each change. */
+  readonly index: number;
+  /** The open streams that carry changes. */
+  readonly streams: Set<string>;
+  readonly features: Set<string>;
+  /** Type → the last position that this peer was sent, and has acknowledged, on its newest stream. */
+  readonly reached: Map<string, { sent: number; acknowledged: number }>;
+  /** Type → wire name → why the peer refuses the resource. */
+  readonly refused: Map<string, ReadonlyMap<string, string>>;
+  /** Type → the resources that this side withholds; `all` says why each of the type is. */
+  readonly withheld: Map<string, { readonly names: ReadonlyMap<string, string>; readonly all: string | null }>;
+};
+
+/** The changes of one resource that are kept, the oldest first. */
+type History = { readonly changes: Change[] };
+
+/** A resource as it is now in the log. */
+export type Logged = Pick<LoggedChange, 'type' | 'wireName' | 'position' | 'visibility'>;
+
+export type Change = LoggedChange & {
+  /** Grows by one with each change of this process. */
+  readonly id: number;
+  /** Milliseconds since 1970, by the clock of this process, from which the times of peers count. */
+  readonly at: number;
+  readonly history: History;
+  /** By index of the peer: time in a byte. Null for an old change in a large fleet. */
+  times: { readonly sent: Uint8Array; readonly acknowledged: Uint8Array } | null;
+};
+
+/**
+ * `acknowledged`, `refused`: the answer of the peer. `withheld`: this side cannot send it in a form that the peer reads. `sent`: the
+ * answer is awaited. `pending`: not sent yet. `hidden`: no rule sends it to this peer. `away`: the peer has no stream to this process.
+ */
+export type PeerState = 'acknowledged' | 'refused' | 'withheld' | 'sent' | 'pending' | 'hidden' | 'away';
+
+export type Delivery = {
+  readonly state: PeerState;
+  /** Milliseconds after the commit; null if it was not sent, or not acknowledged, or the time is no longer kept. */
+  readonly sentMs: number | null;
+  readonly acknowledgedMs: number | null;
+  /** Of a refused or withheld resource. */
+  readonly reason: string | null;
+};
+
+type IsEnabled = (zone: string) => boolean;
+
+export class RecentChanges {
+  /** The streams on which this side sends. */
+  readonly #stream: StreamKind;
+  readonly #peers = new Map<string, Peer>();
+  readonly #freeIndexes: number[] = [];
+  readonly #changes: Change[] = [];
+  readonly #byType = new Map<string, Change[]>();
+  /** Type and wire name → its changes. */
+  readonly #histories = new Map<string, History>();
+  #lastId = 0;
+  #room = FEW_PEERS;
+  /** How many of the oldest changes have no times. */
+  #withoutTimes = 0;
+
+  constructor(stream: StreamKind) {
+    this.#stream = stream;
+  }
+
+  /** The kept changes, the newest first. */
+  newest(): Change[] {
+    return this.#changes.toReversed();
+  }
+
+  find(id: number): Change | undefined {
+    return this.#changes.find((change) => change.id === id);
+  }
+
+  /** The newest change of a row, or the oldest with at least this version. Undefined if none is kept. */
+  ofRow({ type, mesh, name }: Pick<LoggedChange, 'type' | 'mesh' | 'name'>, version: number | null = null): Change | undefined {
+    const own = (this.#byType.get(type) ?? []).filter((change) => change.name === name && change.mesh === mesh);
+    if (version === null) return own.at(-1);
+    return (
+      own.find((change) => change.version !== null && change.version >= version) ?? own.findLast(({ isRemoval }) => isRemoval)
+    );
+  }
+
+  get peers(): ReadonlyMap<string, Peer> {
+    return this.#peers;
+  }
+
+  /** @param now milliseconds since 1970 */
+  append(logged: LoggedChange, now: number): Change {
+    const committed = logged.committedAt?.getTime() ?? now;
+    const key = historyKey(logged.type, logged.wireName);
+    const history = this.#histories.get(key) ?? { changes: [] };
+    this.#histories.set(key, history);
+    // The clock of the writer may be another one: a change cannot be sent before its commit.
+    const change: Change = { ...logged, id: ++this.#lastId, at: Math.min(committed, now), history, times: this.#newTimes() };
+    history.changes.push(change);
+    this.#changes.push(change);
+    const ofType = this.#byType.get(logged.type) ?? [];
+    ofType.push(change);
+    this.#byType.set(logged.type, ofType);
+    if (this.#changes.length > MAX_CHANGES) this.#dropOldest();
+    this.#forgetTimes();
+    return change;
+  }
+
+  /** @param now milliseconds since 1970. @returns false if the event concerns no change */
+  observe(event: SyncEvent, now: number): boolean {
+    switch (event.kind) {
+      case 'opened':
+        if (event.stream !== this.#stream) return false;
+        this.#open(event.peer).streams.add(event.streamId);
+        return true;
+      case 'closed':
+        return this.#peers.get(event.peer)?.streams.delete(event.streamId) === true;
+      case 'node':
+        return this.#meet(event.peer, event.node.features);
+      case 'sent':
+        return this.#sent(event.peer, event.type, event.position, now);
+      case 'acknowledged':
+      case 'passed':
+      case 'rejected':
+        return this.#acknowledged(event.peer, event.type, event.position, now);
+      case 'refused':
+        return this.#refused(event.peer, event.type, new Map([...event.suspects, ...event.refused]), now);
+      case 'withheld':
+        this.#peers.get(event.peer)?.withheld.set(event.type, { names: event.resources, all: event.all });
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** Drops a peer that was deleted. One with an open stream stays. */
+  forget(name: string): void {
+    const peer = this.#peers.get(name);
+    if (peer === undefined || peer.streams.size > 0) return;
+    this.#peers.delete(name);
+    this.#freeIndexes.push(peer.index);
+    for (const { times } of this.#changes)
+      for (const bytes of [times?.sent, times?.acknowledged]) bytes?.fill(NONE, peer.index, peer.index + 1);
+  }
+
+  /** What became of a change at a peer; of a resource of the log without a kept change, what is so now. */
+  delivery(change: Change | Logged, name: string, isEnabled: IsEnabled): Delivery {
+    const peer = this.#peers.get(name);
+    const { type, wireName, visibility } = change;
+    // Of a peer that was never seen only the origin is known.
+    const isHidden =
+      peer === undefined
+        ? visibility.to === 'others' && visibility.zone === name
+        : !isVisibleTo(visibility, { zone: name, features: peer.features, isEnabled });
+    if (isHidden) return delivery('hidden');
+    if (peer === undefined) return delivery('away');
+    const times = 'times' in change ? change.times : null;
+    const sentMs = millisecondsOf(times?.sent[peer.index] ?? NONE);
+    const byte = times?.acknowledged[peer.index] ?? NONE;
+    const acknowledgedMs = millisecondsOf(byte);
+    if (acknowledgedMs !== null) return { ...delivery('acknowledged'), sentMs, acknowledgedMs };
+    const refused = peer.refused.get(type)?.get(wireName);
+    if (byte === REFUSED || (refused !== undefined && times === null)) return { ...delivery('refused', refused ?? null), sentMs };
+    const withheld = peer.withheld.get(type);
+    const reason = withheld?.names.get(wireName) ?? withheld?.all ?? null;
+    if (reason !== null) return delivery('withheld', reason);
+    if (peer.streams.size === 0) return delivery('away');
+    const position = 'history' in change ? newestOf(change.history).position : change.position;
+    if (times === null && (peer.reached.get(type)?.acknowledged ?? 0) >= position) return delivery('acknowledged');
+    return { ...delivery(sentMs === null ? 'pending' : 'sent'), sentMs };
+  }
+
+  #open(name: string): Peer {
+    const known = this.#peers.get(name);
+    // The first response on a stream repeats what an earlier one may have confirmed.
+    known?.reached.clear();
+    if (known !== undefined) return known;
+    const index = this.#freeIndexes.pop() ?? this.#peers.size;
+    const maps = { reached: new Map(), refused: new Map(), withheld: new Map() };
+    const peer: Peer = { index, streams: new Set(), features: new Set(), ...maps };
+    this.#peers.set(name, peer);
+    if (index >= this.#room) this.#makeRoom(index);
+    return peer;
+  }
+
+  #meet(name: string, features: readonly string[]): boolean {
+    const peer = this.#peers.get(name);
+    peer?.features.clear();
+    for (const feature of features) peer?.features.add(feature);
+    return true;
+  }
+
+  #sent(name: string, type: string, position: number, now: number): boolean {
+    const peer = this.#peers.get(name);
+    if (peer === undefined) return false;
+    const reached = reachedOf(peer, type);
+    const { index } = peer;
+    for (const history of this.#between(type, reached.sent, position))
+      markBackward(
+        history,
+        (times) => times.sent,
+        index,
+        (change) => byteOf(now - change.at),
+      );
+    reached.sent = Math.max(reached.sent, position);
+    return true;
+  }
+
+  #acknowledged(name: string, type: string, position: number, now: number): boolean {
+    const peer = this.#peers.get(name);
+    if (peer === undefined) return false;
+    const reached = reachedOf(peer, type);
+    const refused = peer.refused.get(type);
+    const withheld = peer.withheld.get(type);
+    for (const history of this.#between(type, reached.acknowledged, position)) {
+      const { wireName } = newestOf(history);
+      if (withheld !== undefined && (withheld.all !== null || withheld.names.has(wireName))) continue;
+      const isRefused = refused?.has(wireName) === true;
+      const { index } = peer;
+      markBackward(
+        history,
+        (times) => times.acknowledged,
+        index,
+        (change) => (isRefused ? REFUSED : byteOf(now - change.at)),
+      );
+    }
+    reached.acknowledged = Math.max(reached.acknowledged, position);
+    return true;
+  }
+
+  /** A resource that was refused and no longer is: a retry was accepted. */
+  #refused(name: string, type: string, names: ReadonlyMap<string, string>, now: number): boolean {
+    const peer = this.#peers.get(name);
+    if (peer === undefined) return false;
+    for (const wireName of peer.refused.get(type)?.keys() ?? []) {
+      if (names.has(wireName)) continue;
+      for (const { times, at } of this.#histories.get(historyKey(type, wireName))?.changes ?? [])
+        if (times?.acknowledged[peer.index] === REFUSED) times.acknowledged[peer.index] = byteOf(now - at);
+    }
+    peer.refused.set(type, names);
+    return true;
+  }
+
+  /** The resources whose newest change is after `from` and not after `to`. */
+  *#between(type: string, from: number, to: number): Generator<History> {
+    const changes = this.#byType.get(type) ?? [];
+    for (let at = changes.length - 1; at >= 0; at -= 1) {
+      const change = changes[at];
+      if (change === undefined || change.position <= from) return;
+      if (change.position <= to && change.history.changes.at(-1) === change) yield change.history;
+    }
+  }
+
+  #newTimes(): Change['times'] {
+    return { sent: new Uint8Array(this.#room), acknowledged: new Uint8Array(this.#room) };
+  }
+
+  #makeRoom(index: number): void {
+    this.#room = Math.max(this.#room * 2, index + 1);
+    for (const change of this.#changes) {
+      if (change.times === null) continue;
+      const { sent, acknowledged } = change.times;
+      const times = { sent: new Uint8Array(this.#room), acknowledged: new Uint8Array(this.#room) };
+      times.sent.set(sent);
+      times.acknowledged.set(acknowledged);
+      change.times = times;
+    }
+    this.#forgetTimes();
+  }
+
+  /** The oldest changes lose their times when all of them have too many bytes. */
+  #forgetTimes(): void {
+    const most = Math.max(1, Math.floor(MAX_BYTES / (2 * this.#room)));
+    for (; this.#changes.length - this.#withoutTimes > most; this.#withoutTimes += 1) {
+      const change = this.#changes[this.#withoutTimes];
+      if (change !== undefined) change.times = null;
+    }
+  }
+
+  #dropOldest(): void {
+    const oldest = this.#changes.shift();
+    if (oldest === undefined) return;
+    this.#withoutTimes = Math.max(0, this.#withoutTimes - 1);
+    this.#byType.get(oldest.type)?.shift();
+    oldest.history.changes.shift();
+    if (oldest.history.changes.length === 0) this.#histories.delete(historyKey(oldest.type, oldest.wireName));
+  }
+}
+
+/** Marks the changes of a resource without a mark, from the newest back to the first that has one. */
+function markBackward(
+  { changes }: History,
+  pick: (times: NonNullable<Change['times']>) => Uint8Array,
+  index: number,
+  byte: (change: Change) => number,
+): void {
+  for (let at = changes.length - 1; at >= 0; at -= 1) {
+    const change = changes[at];
+    if (change?.times == null) return;
+    const bytes = pick(change.times);
+    if (bytes[index] !== NONE) return;
+    bytes[index] = byte(change);
+  }
+}
+
+function reachedOf(peer: Peer, type: string): { sent: number; acknowledged: number } {
+  const known = peer.reached.get(type) ?? { sent: 0, acknowledged: 0 };
+  peer.reached.set(type, known);
+  return known;
+}
+
+function newestOf({ changes }: History): Change {
+  const newest = changes.at(-1);
+  if (newest === undefined) throw new Error('a history has a change');
+  return newest;
+}
+
+function delivery(state: PeerState, reason: string | null = null): Delivery {
+  return { state, sentMs: null, acknowledgedMs: null, reason };
+}
+
+function historyKey(type: string, wireName: string): string {
+  return `${type}/${wireName}`;
+}

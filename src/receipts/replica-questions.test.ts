@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '../base/log.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import type { Delivery } from './recent-changes.ts';
+import { ReplicaQuestions, type Answerer } from './replica-questions.ts';
+
+const log = createLogger('silent');
+const key = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
+const question = { ...key, version: 3, waitMs: 500 };
+let stop = new AbortController();
+beforeEach(() => (stop = new AbortController()));
+afterEach(() => stop.abort());
+
+const has = (acknowledgedMs: number): Delivery => ({ state: 'acknowledged', sentMs: 1, acknowledgedMs, reason: null });
+const away: Delivery = { state: 'away', sentMs: null, acknowledgedMs: null, reason: null };
+const zones = (count: number): string[] => Array.from({ length: count }, (_, index) => `zone-${String(index)}`);
+
+function replicas(...answerers: Answerer[]) {
+  const [store, clock] = [new TinyStore(), new ManualClock()];
+  const marks: string[] = [];
+  const mark = store.mark.bind(store);
+  store.mark = async (id) => {
+    marks.push(id);
+    await mark(id);
+  };
+  const all = answerers.map((answer, index) => new ReplicaQuestions(store, `replica-${String(index)}`, { clock, log }, answer));
+  for (const one of all) void one.run(stop.signal);
+  return { clock, marks, asker: all[0] as ReplicaQuestions };
+}
+
+describe('a question to other replicas', () => {
+  it('is answered for the zones that are connected there, with times and reasons', async () => {
+    const asked: unknown[] = [];
+    const refused: Delivery = { state: 'refused', sentMs: 2, acknowledgedMs: null, reason: 'no' };
+    const { asker } = replicas(
+      async () => new Map([['east', has(99)]]),
+      async (given) => {
+        asked.push(given);
+        return new Map([
+          ['east', has(7)],
+          ['north', away],
+        ]);
+      },
+      async () => new Map([['west', refused]]),
+    );
+    const answer = await asker.ask(question, new Set(['east', 'west']), stop.signal);
+    expect(Object.fromEntries(answer)).toEqual({ east: has(7), west: refused });
+    expect(asked).toEqual([expect.objectContaining(question)]);
+  });
+
+  it('has an answer in parts that fit a notification', async () => {
+    const names = zones(2_000);
+    const { asker, marks } = replicas(
+      async () => new Map(),
+      async () => new Map(names.map((name, index) => [name, { ...has(index), reason: 'ä'.repeat(300) }])),
+    );
+    const answer = await asker.ask(question, new Set(names), stop.signal);
+    expect([...answer.keys()].toSorted()).toEqual(names.toSorted());
+    expect(answer.get('zone-5')).toEqual({ ...has(5), reason: 'ä'.repeat(200) });
+    for (const mark of marks) expect(Buffer.byteLength(JSON.stringify({ mark }))).toBeLessThan(8_000);
+  });
+
+  it('ends after its time without an answer', async () => {
+    const { asker, clock } = replicas(
+      async () => new Map(),
+      async () => new Map([['east', has(7)]]),
+    );
+    const asking = asker.ask(question, new Set(['east', 'west']), stop.signal);
+    await clock.advance(2_499);
+    let isDone = false;
+    void asking.then(() => (isDone = true));
+    await clock.advance(0);
+    expect(isDone).toBe(false);
+    await clock.advance(1);
+    expect([...(await asking).keys()]).toEqual(['east']);
+  });
+
+  it('survives a replica that cannot answer', async () => {
+    const { asker } = replicas(
+      async () => new Map(),
+      () => Promise.reject(new Error('the store is away')),
+      async () => new Map([['east', has(1)]]),
+    );
+    expect((await asker.ask(question, new Set(['east']), stop.signal)).get('east')).toEqual(has(1));
+  });
+});
