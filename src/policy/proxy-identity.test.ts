@@ -24,6 +24,22 @@ it('the identity of a proxy has its MeshIdentity, its SPIFFE ID and its trust do
   });
 });
 
+it('a MeshIdentity that was made on this global is in force in the zones that made a MeshTrust of it', () => {
+  const made = identity('one', {}, { labels: { 'kuma.io/origin': 'global' }, status: {} });
+  const trust = (zone: string, kri: string): Resource =>
+    makeRow('MeshTrust', `${zone}-${kri}`, {
+      ...{ mesh: 'shop', spec: {}, status: { origin: { kri } } },
+      labels: { 'kuma.io/origin': 'zone', 'kuma.io/zone': zone },
+    });
+  const idIn = (rows: readonly Resource[], zone: string): string | undefined =>
+    proxyIdentity(new MeshIndex('shop', rows), { labels: LABELS, zone })?.spiffeId;
+  const rows = [made, trust('east', 'kri_mid_shop___one_'), trust('west', 'kri_mid_shop___other_')];
+  expect(idIn(rows, 'east')).toBe('spiffe://shop.east.mesh.local/workload/cart');
+  expect(idIn(rows, 'west')).toBeUndefined();
+  // A zone knows the status of its copy.
+  expect(idIn(rows.with(0, { ...made, syncVersion: 'v1' }), 'east')).toBeUndefined();
+});
+
 it.each<[string, Resource[], string | undefined]>([
   ['the one with the most labels', [identity('a', {}), identity('c', { app: 'cart', tier: 'web' }), identity('b', { app: 'cart' })], 'c'], // oxfmt-ignore
   ['the first by name of two with as many', [identity('b', { tier: 'web' }), identity('a', { app: 'cart' })], 'a'],

@@ -10,8 +10,16 @@ import {
   withdrawnServices,
   type IdentityInForce,
 } from '../resource/identity-in-force.ts';
-import { parseMeshIdentity, selectsProxy, spiffeIdOf, trustDomainOf, type MeshIdentity } from '../resource/mesh-identity.ts';
-import { homeZoneOf } from '../resource/ownership.ts';
+import {
+  asReady,
+  isMeshIdentityReady,
+  parseMeshIdentity,
+  selectsProxy,
+  spiffeIdOf,
+  trustDomainOf,
+  type MeshIdentity,
+} from '../resource/mesh-identity.ts';
+import { homeZoneOf, isLocal, originOf, zoneOf } from '../resource/ownership.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
@@ -60,7 +68,12 @@ export function askedOfProxies(index: MeshIndex): string {
   return id;
 }
 
-type Candidate = { readonly resource: Resource; readonly identity: MeshIdentity };
+type Candidate = {
+  readonly resource: Resource;
+  readonly identity: MeshIdentity;
+  /** The zones in which it is in force; null: all in which proxies may have it. */
+  readonly zones: ReadonlySet<string> | null;
+};
 type Identities = {
   readonly stored: readonly Candidate[];
   readonly held: readonly Candidate[];
@@ -69,9 +82,9 @@ type Identities = {
 
 const remembered = new WeakMap<MeshIndex, Identities & { readonly revision: string }>();
 
-/** Read once for each change of a MeshIdentity or a Secret. */
+/** Read once for each change of a MeshIdentity, a MeshTrust or a Secret. */
 function identitiesOf(index: MeshIndex): Identities {
-  const revision = `${index.revisionOf('MeshIdentity')} ${index.revisionOf('Secret')}`;
+  const revision = ['MeshIdentity', 'MeshTrust', 'Secret'].map((type) => index.revisionOf(type)).join(' ');
   const known = remembered.get(index);
   if (known?.revision === revision) return known;
   const inForce = new Map<string, IdentityInForce>();
@@ -83,14 +96,29 @@ function identitiesOf(index: MeshIndex): Identities {
     inForce.set(name, one);
     if (givesCertificates(one)) held.push(candidate(heldRow(row, one)));
   }
-  const stored = [...index.resources('MeshIdentity')].map(candidate);
+  const stored = [...index.resources('MeshIdentity')].map((row) =>
+    isMadeHere(row) ? globalCandidate(index, row) : candidate(row),
+  );
   const read = { revision, stored, held, inForce };
   remembered.set(index, read);
   return read;
 }
 
 function candidate(resource: Resource): Candidate {
-  return { resource, identity: parseMeshIdentity(resource) };
+  return { resource, identity: parseMeshIdentity(resource), zones: null };
+}
+
+/** Whether this is a global, and made the row: a zone has a copy of it, with a status. */
+function isMadeHere(row: Resource): boolean {
+  return originOf(row.labels) === 'global' && isLocal(row, 'global') && !isMeshIdentityReady(row);
+}
+
+/** Its status is in the zones. A global sees it by the MeshTrusts that zones made of it. */
+function globalCandidate(index: MeshIndex, resource: Resource): Candidate {
+  const kri = index.kriOf(resource);
+  const trusts = [...index.resources('MeshTrust')].filter(({ status }) => objectOf(status['origin'])['kri'] === kri);
+  const zones = new Set(trusts.map(zoneOf));
+  return { resource, identity: parseMeshIdentity(asReady(resource)), zones };
 }
 
 function choose(
@@ -99,6 +127,7 @@ function choose(
 ): Candidate | undefined {
   const size = ({ identity }: Candidate): number => Object.keys(identity.matchLabels ?? {}).length;
   return candidates
+    .filter(({ zones }) => zones === null || zones.has(zone))
     .filter(({ resource, identity }) => homeZoneOf(resource, zone) === zone && selectsProxy(identity, labels))
     .toSorted((a, b) => size(b) - size(a) || compareText(a.resource.name, b.resource.name))[0];
 }

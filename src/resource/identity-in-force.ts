@@ -3,7 +3,7 @@
 // in the status.
 import { createHash } from 'node:crypto';
 import { compareText } from '../base/compare-text.ts';
-import { isMeshIdentityReady } from './mesh-identity.ts';
+import { asReady, isMeshIdentityReady } from './mesh-identity.ts';
 import { isLocal } from './ownership.ts';
 import { isObject, numberOf, objectOf, textMapOf, textOf } from './read-json.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from './types.ts';
@@ -79,8 +79,7 @@ export function heldOf(row: Resource): HeldIdentity | null {
 
 /** The MeshIdentity that an identity in force stands for, as a ready row. @param row the Secret */
 export function heldRow(row: Resource, { identity: { labels, spec } }: IdentityInForce): Resource {
-  const status = { conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }] };
-  return { ...row, type: 'MeshIdentity', name: identityNameOf(row) ?? row.name, labels, spec, status };
+  return asReady({ ...row, type: 'MeshIdentity', name: identityNameOf(row) ?? row.name, labels, spec });
 }
 
 /** Whether proxies have it still, by its rows alone. */

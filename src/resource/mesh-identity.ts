@@ -19,6 +19,11 @@ export function isMeshIdentityReady({ status }: Pick<Resource, 'status'>): boole
   );
 }
 
+/** The MeshIdentity as it is where it is ready. */
+export function asReady(row: Resource): Resource {
+  return { ...row, status: { conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }] } };
+}
+
 /** A MeshIdentity that is not ready selects no proxy. */
 export function parseMeshIdentity(row: Pick<Resource, 'spec' | 'status'>): MeshIdentity {
   const dataplane = objectOf(objectOf(row.spec['selector'])['dataplane']);
