@@ -1,6 +1,7 @@
 // `npm run bench:proxies`: what a zone spends on its proxies, and how soon a request feels a change.
 import { certificates } from './certificates.ts';
 import { crossing } from './crossing.ts';
+import { health } from './health.ts';
 import { runProgram } from './program.ts';
 import { fleet } from './proxy-fleet.ts';
 import { requests } from './proxy-requests.ts';
@@ -10,6 +11,6 @@ await runProgram({
   command: 'npm run bench:proxies',
   about: 'Measure how a zone configures proxies, against a real PostgreSQL.',
   sizes,
-  sections: [requests, crossing, certificates, fleet],
+  sections: [requests, crossing, certificates, health, fleet],
   examples: { '--only fleet --proxies 100 --services 50': 'a smaller fleet; it is not judged' },
 });

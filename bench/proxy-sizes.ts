@@ -29,4 +29,6 @@ export const proxyBudgets = {
   closed: { most: 0 },
   certificateCpuMs: { most: 5 },
   renewalCpuPercent: { most: 2 },
+  sameReportCpuUs: { most: 30 },
+  changingReportCpuUs: { most: 150 },
 } as const;
