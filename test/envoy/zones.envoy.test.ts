@@ -64,14 +64,15 @@ beforeAll(async () => {
   const inbound = [{ name: 'main', port: await freePort(), servicePort: catalog.port, protocol: 'http' }];
   await west.proxy('catalog', { labels: workload('catalog'), inbound });
   first = await west.proxy('ingress-1', { labels: workload('ingress'), listeners: ingress(ports.one), isBrought: true });
-  second = await west.proxy('ingress-2', { labels: workload('ingress'), listeners: ingress(ports.two), isBrought: true });
-  await east.proxy('egress', { labels: workload('egress'), listeners: { zoneEgress: listener(ports.egress) }, isBrought: true });
+  second = await west.proxy('ingress-2', { labels: workload('ingress'), listeners: ingress(ports.two) });
+  await east.proxy('egress', { labels: workload('egress'), listeners: { zoneEgress: listener(ports.egress) } });
   const outbounds = [
     {
       port: ports.catalog,
       backendRef: { kind: 'MeshService', labels: { 'kuma.io/display-name': 'catalog', 'kuma.io/zone': 'west' }, port: 80 },
     },
-    { port: ports.outside, backendRef: { kind: 'MeshExternalService', labels: { 'kuma.io/display-name': 'outside' }, port: 80 } },
+    // It has one port.
+    { port: ports.outside, backendRef: { kind: 'MeshExternalService', labels: { 'kuma.io/display-name': 'outside' } } },
   ];
   cart = await east.proxy('cart', { labels: workload('cart'), outbounds });
 });
