@@ -85,6 +85,7 @@ const effectivePolicy = z.object({
   conf: list(json),
   values: list(z.object({ path: text, value: json, origins: list(origin) })),
   hashPolicies: list(json).nullable().exactOptional(),
+  note: text.exactOptional().meta({ description: 'why a part of the conf does nothing' }),
 });
 const effectiveRoute = z.object({
   kind: text,

@@ -67,6 +67,7 @@ function policyView({
   conf,
   values,
   hashPolicies,
+  note,
 }: EffectivePolicy): Effective['outbounds'][number]['policies'][number] {
   return {
     kind: type,
@@ -75,6 +76,7 @@ function policyView({
     conf: [...conf],
     values: values.map(({ path, value, from }) => ({ path, value, origins: from.map((one) => originView(one)) })),
     ...(type === 'MeshLoadBalancingStrategy' && { hashPolicies: hashPolicies === null ? null : [...hashPolicies] }),
+    ...(note !== null && { note }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { Json } from '../resource/types.ts';
 import type { ProxyRules, TypeRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
 import { confSources, type ConfValue } from './conf-sources.ts';
-import { hashPoliciesOf } from './load-balancing.ts';
+import { hashPoliciesOf, whyNoHashing } from './load-balancing.ts';
 import { catchAllConf, type SectionRules } from './inbound-rules.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { outboundRoutes, type RouteRule } from './outbound-routes.ts';
@@ -15,6 +15,8 @@ export type EffectivePolicy = ConfInForce & {
   readonly values: readonly ConfValue[];
   /** Of MeshLoadBalancingStrategy: the list in force (MADR 075), null when there is no hashing. */
   readonly hashPolicies: readonly Json[] | null;
+  /** Why a part of the conf does nothing, or null. */
+  readonly note: string | null;
 };
 export type EffectiveRoute = RouteRule & {
   readonly kind: 'MeshHTTPRoute' | 'MeshTCPRoute';
@@ -61,8 +63,12 @@ export function policiesInForce({ types }: ProxyRules, destination: Destination)
   return types.flatMap((rules: TypeRules) => {
     const found = isRouteKind(rules.type) ? null : confInForce(rules, destination);
     if (found === null) return [];
-    const hashes = rules.type === 'MeshLoadBalancingStrategy' ? hashPoliciesOf(found.conf[0] ?? {}) : null;
-    return [{ ...found, values: confSources(found.contributions), hashPolicies: hashes }];
+    const conf = found.conf[0] ?? {};
+    const isBalancing = rules.type === 'MeshLoadBalancingStrategy';
+    const hashes = isBalancing ? hashPoliciesOf(conf) : null;
+    // A route without a balancer of its own may send to services with different ones.
+    const note = isBalancing && (found.source !== 'route' || 'loadBalancer' in conf) ? whyNoHashing(conf) : null;
+    return [{ ...found, values: confSources(found.contributions), hashPolicies: hashes, note }];
   });
 }
 

@@ -2,7 +2,7 @@
 // lists, whatever the priority of their policies (D16). A route's key also shows the loadBalancer of the route's service, for the
 // reader. Invariant: that value is never used; the cluster is configured from the service's key (D12).
 import type { Json, JsonObject } from '../resource/types.ts';
-import { objectOf } from '../resource/read-json.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import type { Contribution, ResourceRule, ResourceRules } from './resource-rules.ts';
@@ -19,6 +19,13 @@ export function hashPoliciesOf(conf: JsonObject): Json[] | null {
   const loadBalancer = objectOf(conf['loadBalancer']);
   const nested = objectOf(loadBalancer[NESTED.get(loadBalancer['type']) ?? ''])['hashPolicies'];
   return Array.isArray(nested) ? nested : null;
+}
+
+/** Why the hash policies of a conf do nothing; null if they work, or if there are none. */
+export function whyNoHashing(conf: JsonObject): string | null {
+  if ((hashPoliciesOf(conf) ?? []).length === 0) return null;
+  const { type = 'RoundRobin' } = objectOf(conf['loadBalancer']);
+  return NESTED.has(type) ? null : `hash policies do nothing under ${textOf(type)}: the loadBalancer must be RingHash or Maglev`;
 }
 
 /**

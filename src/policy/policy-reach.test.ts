@@ -130,3 +130,17 @@ it('the reach of a policy sorts proxies of one name by their KRI', () => {
     ...['kri_dp_default_east_shop_web_', 'kri_dp_default_west_shop_web_'],
   ]);
 });
+
+it('the reach of a policy of the old form ends where a policy of the new form names the route', () => {
+  const route = makeRoute('r', { name: 'backend' }, '/');
+  const old = makeTo('MeshTimeout', 'old', { kind: 'Mesh' }, conf, {}, { kind: 'MeshHTTPRoute', name: 'r' });
+  expect(reach(old, route).touched).toHaveLength(3);
+  const others = { kind: 'Dataplane', labels: { 'kuma.io/display-name': 'web' } };
+  const overriding = makeTo('MeshTimeout', 'new', { kind: 'MeshHTTPRoute', name: 'r' }, conf, {}, others);
+  const { touched, untouched } = reach(old, route, overriding);
+  expect(touched.map(({ proxy }) => proxy.displayName)).not.toContain('web');
+  expect(untouched).toContainEqual({
+    reason: 'is overridden: another MeshTimeout names MeshHTTPRoute r in its to[]',
+    proxies: 1,
+  });
+});

@@ -1,12 +1,14 @@
 // The proxies that a policy affects, the reasons why it does not affect the others, and warnings about references that do not
 // resolve (`inspect policy`). The matching is the one that builds rules.
 import { compareText } from '../base/compare-text.ts';
+import { buildRules } from './build-rules.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
 import { isGuest, whyForeign } from './guest-policy.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
 import { matchDataplane } from './match-dataplane.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
+import { hasRouteFields } from './route-fields.ts';
 import { describeRef, targetRefOf } from './target-ref.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -78,11 +80,22 @@ function touch(
   const match = matchDataplane(policy, proxy, index);
   if (!match.isMatched) return match.reason;
   const { sections } = match;
-  const here = reachable.filter(({ route }) => route === null || matchDataplane(route, proxy, index).isMatched);
+  const had = reachable.filter(({ route }) => route === null || matchDataplane(route, proxy, index).isMatched);
+  const isOverridden = overriding(index, policy, proxy);
+  const here = had.filter(({ kri }) => !isOverridden(kri));
+  if (had.length > 0 && here.length === 0)
+    return `is overridden: another ${policy.type} names ${had.map(({ label }) => label).join(', ')} in its to[]`;
   const isHost = !isGuest(policy, proxy.zone);
   const hasRules = isHost && policy.rules.length + policy.from.length > 0 && sections.length > 0;
   if (here.length === 0 && !hasRules && (policy.conf === null || !isHost)) return whyNothing(policy, reachable, reasons);
   return { proxy, sections, destinations: here.map(({ kri }) => kri) };
+}
+
+/** The routes on which a policy of the old form, with the route at its top, gives way to a policy that names the route in `to[]`. */
+function overriding(index: MeshIndex, policy: Policy, proxy: DataplaneProxy): (route: string) => boolean {
+  if (!isRouteKind(policy.targetRef.kind) || !hasRouteFields(policy.type)) return () => false;
+  const rules = buildRules(index, proxy).types.find(({ type }) => type === policy.type);
+  return (route) => rules?.toRules.has(route) === true;
 }
 
 function whyNothing({ to, rules, from }: Policy, reachable: readonly Reachable[], reasons: readonly string[]): string {

@@ -1,5 +1,6 @@
 // The effective conf as text, within 80 columns where names allow. Equal conf of many outbounds is printed once.
 import { visibleLine } from '../../base/visible-text.ts';
+import { objectOf, objectsOf, textOf } from '../../resource/read-json.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
 import { longName, shortName } from './kri-text.ts';
@@ -16,7 +17,7 @@ type Origin = Value['origins'][number];
 
 type Style = { readonly wide: boolean };
 
-/** The width limit of a value, and of a list of outbounds, without wide. */
+/** The width at which a value continues on the next line, and the length of a list of outbounds, without wide. */
 const VALUE_WIDTH = 28;
 const MAX_NAMES = 3;
 
@@ -29,7 +30,7 @@ export function describeEffective(
   for (const warning of warnings) lines.push('', ...wrap(visibleLine(`warning: ${warning}`), 80));
   for (const problem of problems) lines.push('', ...proxyProblemLines(problem, mesh));
   if (policies.length > 0) {
-    const rows = policies.map(({ kind, conf, origins }) => [kind, short(conf, style), names(origins, mesh)]);
+    const rows = policies.flatMap(({ kind, conf, origins }) => rowsOf(kind, conf, names(origins, mesh), style));
     lines.push('', 'WHOLE PROXY', ...indent(1, table(['POLICY', 'CONF', 'FROM'], rows)));
   }
   for (const inbound of inbounds) lines.push('', ...inboundLines(inbound, mesh, style));
@@ -52,7 +53,9 @@ function inboundLines({ kri, type, port, protocol, policies }: Inbound, mesh: st
             : leaves(match)
                 .map(([, value]) => plain(value))
                 .join(' ');
-        const rows = leaves(conf).map(([path, value]) => [path, short(value, style)]);
+        const rows = leaves(conf).flatMap(([path, value]) =>
+          cellLines(value, style).map((line, at) => [at === 0 ? path : '', line]),
+        );
         return [
           ...indent(1, `${kind}, for ${visibleLine(clients)}, from ${names([origin], mesh)}`),
           ...indent(2, table(['FIELD', 'VALUE'], rows)),
@@ -103,11 +106,12 @@ function outboundLines(group: readonly Outbound[], mesh: string, style: Style): 
 }
 
 /** A route shows only its own conf. The outbound's conf applies to the rest (the first key with conf is used alone). */
-function routeLines({ kri, matches, note, policies }: Route, mesh: string, style: Style): string[] {
+function routeLines({ kri, matches, note, policies, conf }: Route, mesh: string, style: Style): string[] {
   const lines = [
     `  ROUTE ${longName(kri, mesh)}: ${matches === null ? 'tcp' : matches.map(describeMatch).join(' or ') || 'all'}`,
   ];
   if (note !== undefined) return [...lines, ...wrap(visibleLine(`no effect: ${note}`), 76).map((line) => `    ${line}`)];
+  for (const line of backendTexts(conf, mesh)) lines.push(...wrap(line, 76).map((part) => `    ${part}`));
   const own = policies.filter(({ level }) => level === 'route' || level === 'old route');
   for (const policy of own) lines.push(...policyLines(policy, 2, mesh, style));
   const others = policies.filter((policy) => !own.includes(policy)).map(({ kind }) => kind);
@@ -115,10 +119,78 @@ function routeLines({ kri, matches, note, policies }: Route, mesh: string, style
   return lines;
 }
 
-function policyLines({ kind, level, values }: Policy, depth: number, mesh: string, style: Style): string[] {
-  const rows = values.map(({ path, value, origins }) => [path, short(value, style), names(origins, mesh)]);
+/** `to cart-v1 90 %, cart-v2 10 %`; a route without backends sends to its own service. */
+function backendTexts(conf: Json, mesh: string): string[] {
+  const { backendRefs, filters } = objectOf(conf);
+  const backends = objectsOf(backendRefs);
+  const weightOf = ({ weight }: JsonObject): number => (typeof weight === 'number' ? weight : 1);
+  const total = backends.reduce((sum, backend) => sum + weightOf(backend), 0);
+  const shares = backends.map((backend) => {
+    const share = total === 0 ? 0 : (100 * weightOf(backend)) / total;
+    return `${backendName(backend, mesh)}${backends.length === 1 ? '' : ` ${String(Math.round(share * 10) / 10)} %`}`;
+  });
+  const mirrors = objectsOf(filters).flatMap(({ requestMirror }) => {
+    const { backendRef, percentage } = objectOf(requestMirror);
+    if (backendRef === undefined) return [];
+    return [`${backendName(objectOf(backendRef), mesh)}${percentage === undefined ? '' : ` ${plain(percentage)} %`}`];
+  });
+  return [
+    ...(shares.length > 0 ? [visibleLine(`to ${shares.join(', ')}`)] : []),
+    ...(mirrors.length > 0 ? [visibleLine(`mirrored to ${mirrors.join(', ')}`)] : []),
+  ];
+}
+
+function backendName({ kind, name, labels, namespace, port, sectionName, tags, mesh: other }: JsonObject, mesh: string): string {
+  const pairs = [...Object.entries(objectOf(labels)), ...Object.entries(objectOf(tags))].map(
+    ([key, value]) => `${key}=${plain(value)}`,
+  );
+  const called = textOf(name) === '' ? '' : `${textOf(name)}${textOf(namespace) === '' ? '' : `.${textOf(namespace)}`}`;
+  const selected = pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+  const section = port === undefined ? textOf(sectionName) : plain(port);
+  const where = textOf(other) === '' || other === mesh ? '' : ` of mesh ${textOf(other)}`;
+  const of = kind === 'MeshService' || kind === undefined ? '' : `${textOf(kind)} `;
+  return `${of}${called}${selected}${section === '' ? '' : `:${section}`}${where}`;
+}
+
+function policyLines({ kind, level, values, note }: Policy, depth: number, mesh: string, style: Style): string[] {
+  const unused = unusedHashLists(values);
+  const rows = values.flatMap(({ path, value, origins }) =>
+    rowsOf(unused.has(path) ? `${path} (not used)` : path, value, names(origins, mesh), style),
+  );
   const drawn = table(['FIELD', 'VALUE', 'FROM'], rows);
-  return [...indent(depth, `${kind}, key of the ${level}`), ...indent(depth + 1, drawn)];
+  const noted =
+    note === undefined ? [] : wrap(visibleLine(`note: ${note}`), 76 - 2 * depth).flatMap((line) => indent(depth + 1, line));
+  return [...indent(depth, `${kind}, key of the ${level}`), ...indent(depth + 1, drawn), ...noted];
+}
+
+/** The lists of hash policies that another one replaces: the list at the root wins, and then that of the type of the balancer (policies 5). */
+function unusedHashLists(values: readonly Value[]): ReadonlySet<string> {
+  const lists = values.filter(({ path }) => path === 'hashPolicies' || path.endsWith('.hashPolicies')).map(({ path }) => path);
+  const type = values.find(({ path }) => path === 'loadBalancer.type')?.value;
+  const ofType = type === 'RingHash' ? 'ringHash' : type === 'Maglev' ? 'maglev' : null;
+  const used = lists.includes('hashPolicies') ? 'hashPolicies' : `loadBalancer.${ofType ?? ''}.hashPolicies`;
+  return new Set(lists.filter((path) => path !== used));
+}
+
+/** A row for each item of a list, and a continuation for a long one, so that no two values look alike. */
+function rowsOf(field: string, value: Json, from: string, style: Style): string[][] {
+  const lines = cellLines(value, style);
+  return lines.map((line, at) => (at === 0 ? [field, line, from] : ['', line, '']));
+}
+
+function cellLines(value: Json, { wide }: Style): string[] {
+  if (wide || typeof value !== 'object' || value === null) return [plain(value)];
+  const items = Array.isArray(value) ? value : [value];
+  const lines = items.flatMap((item) => wrap(brief(item), VALUE_WIDTH));
+  return lines.length === 0 ? [plain(value)] : lines;
+}
+
+/** `Header header.name=x-user`: the type of an object, and its other values with their paths. */
+function brief(value: Json): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return plain(value);
+  const { type, ...rest } = value;
+  const others = leaves(rest).map(([path, leaf]) => `${path}=${plain(leaf)}`);
+  return [...(typeof type === 'string' ? [type] : []), ...others].join(' ') || plain(value);
 }
 
 /** `PathPrefix /slow GET x-test=1`. */
@@ -139,11 +211,6 @@ function describeMatch({ path, method, headers, queryParams }: JsonObject): stri
 
 function names(origins: readonly Origin[], mesh: string): string {
   return origins.map(({ kri, ruleIndex }) => shortName(kri, mesh) + (ruleIndex > 0 ? ` #${String(ruleIndex)}` : '')).join(', ');
-}
-
-function short(value: Json, { wide }: Style): string {
-  const text = plain(value);
-  return wide || text.length <= VALUE_WIDTH ? text : `${text.slice(0, VALUE_WIDTH - 1)}…`;
 }
 
 function plain(value: Json): string {

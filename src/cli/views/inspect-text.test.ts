@@ -9,6 +9,7 @@ import { buildRules } from '../../policy/build-rules.ts';
 import { MeshIndex } from '../../policy/mesh-index.ts';
 import { outboundsOf } from '../../policy/outbounds.ts';
 import { policyReach } from '../../policy/policy-reach.ts';
+import type { JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
 import { describeEffective } from './effective-text.ts';
 import { describeSync } from './sync-text.ts';
@@ -33,11 +34,11 @@ const index = new MeshIndex('default', [
   make('MeshTrace', 'base', { default: { sampling: { overall: 80 } } }),
 ]);
 
-function effective(): Answer<'Effective'> {
-  const proxy = [...index.proxies()][0];
+function effective(of: MeshIndex = index): Answer<'Effective'> {
+  const proxy = [...of.proxies()][0];
   if (proxy === undefined) throw new Error('no proxy');
-  const rules = buildRules(index, proxy);
-  const outbounds = outboundsOf(index, proxy).map((outbound) => effectiveOutboundView(index, rules, outbound));
+  const rules = buildRules(of, proxy);
+  const outbounds = outboundsOf(of, proxy).map((outbound) => effectiveOutboundView(of, rules, outbound));
   return { ...effectiveHead(rules), outbounds, total: outbounds.length };
 }
 
@@ -87,8 +88,8 @@ describe('a proxy', () => {
       warning: MeshTimeout lost: spec.to[0].targetRef: MeshService gone does not exist
 
       WHOLE PROXY
-        POLICY      CONF                          FROM
-        MeshTrace   {"sampling":{"overall":80}}   base
+        POLICY      CONF                  FROM
+        MeshTrace   sampling.overall=80   base
 
       INBOUND http: port 8080, http
         MeshTimeout, for Prefix spiffe://default, from in
@@ -100,14 +101,16 @@ describe('a proxy', () => {
 
       OUTBOUND MeshService cart.shop (east) 80: port 80, http
         MeshLoadBalancingStrategy, key of the mesh
-          FIELD               VALUE                          FROM
-          hashPolicies        [{"type":"Header","header":…   hash
-          loadBalancer.type   RingHash                       hash
+          FIELD               VALUE                                               FROM
+          hashPolicies        Header                                              hash
+                              header.name=x-a-rather-long-header-name-of-a-shop
+          loadBalancer.type   RingHash                                            hash
         MeshTimeout, key of the mesh
           FIELD                 VALUE   FROM
           connectionTimeout     5s      all
           http.requestTimeout   15s     all
         ROUTE MeshHTTPRoute slow: PathPrefix /slow
+          to slow
           MeshTimeout, key of the route
             FIELD                 VALUE   FROM
             http.requestTimeout   30s     slow
@@ -115,9 +118,10 @@ describe('a proxy', () => {
 
       OUTBOUND MeshService cart.shop (east) admin: port 90, tcp
         MeshLoadBalancingStrategy, key of the mesh
-          FIELD               VALUE                          FROM
-          hashPolicies        [{"type":"Header","header":…   hash
-          loadBalancer.type   RingHash                       hash
+          FIELD               VALUE                                               FROM
+          hashPolicies        Header                                              hash
+                              header.name=x-a-rather-long-header-name-of-a-shop
+          loadBalancer.type   RingHash                                            hash
         MeshTimeout, key of the mesh
           FIELD                 VALUE   FROM
           connectionTimeout     5s      all
@@ -130,9 +134,10 @@ describe('a proxy', () => {
                MeshService stock.shop (east) 80: port 80, http
                and 1 more with the same conf (-o wide names them)
         MeshLoadBalancingStrategy, key of the mesh
-          FIELD               VALUE                          FROM
-          hashPolicies        [{"type":"Header","header":…   hash
-          loadBalancer.type   RingHash                       hash
+          FIELD               VALUE                                               FROM
+          hashPolicies        Header                                              hash
+                              header.name=x-a-rather-long-header-name-of-a-shop
+          loadBalancer.type   RingHash                                            hash
         MeshTimeout, key of the mesh
           FIELD                 VALUE   FROM
           connectionTimeout     5s      all
@@ -143,15 +148,70 @@ describe('a proxy', () => {
                MeshService stock.shop (east) admin: port 90, tcp
                and 1 more with the same conf (-o wide names them)
         MeshLoadBalancingStrategy, key of the mesh
-          FIELD               VALUE                          FROM
-          hashPolicies        [{"type":"Header","header":…   hash
-          loadBalancer.type   RingHash                       hash
+          FIELD               VALUE                                               FROM
+          hashPolicies        Header                                              hash
+                              header.name=x-a-rather-long-header-name-of-a-shop
+          loadBalancer.type   RingHash                                            hash
         MeshTimeout, key of the mesh
           FIELD                 VALUE   FROM
           connectionTimeout     5s      all
           http.requestTimeout   15s     all"
     `);
     expect(widest(text)).toBeLessThanOrEqual(80);
+  });
+
+  it('shows the backends of a route with their shares, and its mirrors', () => {
+    const shop = new MeshIndex('default', [
+      makeDataplane('web-1', { zone: 'east' }),
+      makeService('cart', { zone: 'east' }),
+      make('MeshHTTPRoute', 'canary', {
+        to: [
+          {
+            targetRef: { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } },
+            rules: [
+              {
+                matches: [{ path: { type: 'PathPrefix', value: '/' } }],
+                default: {
+                  filters: [
+                    {
+                      type: 'RequestMirror',
+                      requestMirror: { backendRef: { kind: 'MeshService', name: 'audit', port: 80 }, percentage: 5 },
+                    },
+                  ],
+                  backendRefs: [
+                    { kind: 'MeshService', name: 'cart-v1', port: 80, weight: 90 },
+                    { kind: 'MeshService', labels: { version: 'v2' }, port: 80, weight: 10 },
+                  ],
+                },
+              },
+            ],
+          },
+        ],
+      }),
+    ]);
+    const text = describeEffective(effective(shop), 'default', { wide: false });
+    expect(text).toContain('\n    to cart-v1:80 90 %, {version=v2}:80 10 %\n    mirrored to audit:80 5 %');
+  });
+
+  it('marks the hash policies that are not used, and those that do nothing', () => {
+    const header = (name: string): JsonObject => ({ type: 'Header', header: { name } });
+    const both = {
+      loadBalancer: { type: 'RingHash', ringHash: { hashPolicies: [header('x-old')] } },
+      hashPolicies: [header('x-user'), header('x-tenant')],
+    };
+    const textOf = (conf: JsonObject): string => {
+      const rows = [makeDataplane('web-1', { zone: 'east' }), makeService('cart', { zone: 'east' })];
+      const strategy = makeTo('MeshLoadBalancingStrategy', 'hash', { kind: 'Mesh' }, conf);
+      return describeEffective(effective(new MeshIndex('default', [...rows, strategy])), 'default', { wide: false });
+    };
+    const found = textOf(both);
+    expect(found).toMatch(/ringHash\.hashPolicies \(not used\) +Header header\.name=x-old +hash/);
+    expect(found).toMatch(/ hashPolicies +Header header\.name=x-user +hash\n +Header header\.name=x-tenant\n/);
+    expect(found).not.toContain('note:');
+    expect(textOf({ ...both, loadBalancer: { type: 'RoundRobin' } })).toContain(
+      'note: hash policies do nothing under RoundRobin',
+    );
+    expect(textOf({ hashPolicies: [header('x')] })).toContain('note: hash policies do nothing under RoundRobin');
   });
 
   it('is printed with all columns when wide', () => {
