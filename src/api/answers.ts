@@ -185,6 +185,10 @@ export const answerSchemas = {
   Change: change,
   Written: z.object({ warnings: outcome.warnings, rollout: rolloutAnswer.exactOptional() }),
   DryRun: z.object({ dryRun: z.literal(true), resource: object, ...outcome }),
+  DeleteDryRun: z.object({
+    dryRun: z.literal(true),
+    takes: list(z.object({ type: text, total: count })).meta({ description: 'what a deleted Mesh takes along, by type' }),
+  }),
   Applied: z.object({
     dryRun: flag,
     total: count,

@@ -120,11 +120,13 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
     return { ...awaited, ...(said.length > 0 && { warnings: said }) };
   });
   const remove = about(info.plural, `Delete a ${info.singular}`, {
-    query: ['wait', 'timeout', 'ifMatch'],
-    answer: component('Written'),
+    query: ['dryRun', 'wait', 'timeout', 'ifMatch'],
+    answer: { anyOf: [component('Written'), component('DeleteDryRun')] },
   });
   app.delete<ItemRoute>(url, { ...remove, bodyLimit: SMALL_BODY_BYTES }, async (request, reply) => {
     const { mesh = '', name } = request.params;
+    if (parseFlag(queryOf(request), 'dryRun'))
+      return { dryRun: true, takes: await service.planDelete(info, mesh, name, callOf(request)) };
     const waitMs = waitOf(queryOf(request));
     const { key, version } = await service.delete(info, mesh, name, callOf(request));
     audit.write(request, { key, result: 'deleted', version });

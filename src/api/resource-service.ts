@@ -1,5 +1,6 @@
 // The writes of the REST API: the checks in Kuma's order, then one write to the store (rest-api 2.4).
 // Invariant: nothing is stored unless every check has passed; without If-Match the last writer wins (D33).
+import { compareText } from '../base/compare-text.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
@@ -101,6 +102,25 @@ export class ResourceService {
     const stored = await this.#find(draft, (key) => this.#options.store.get(key));
     requireMatch(draft.key, stored, call.precondition);
     return describeWrite(draft, planWrite(draft, stored, this.#options.rules), stored);
+  }
+
+  /**
+   * The rows that go with a deletion, by type; nothing is deleted. Only a Mesh takes others along.
+   * @throws ApiError as `delete`
+   */
+  async planDelete(info: TypeInfo, mesh: string, name: string, call: WriteCall): Promise<{ type: string; total: number }[]> {
+    const key = { type: info.name, mesh, name };
+    if (!(await this.#isDeletable(info, key))) this.requireWritable(info);
+    await this.requireMesh(info, mesh, '');
+    const stored = await this.get(info, mesh, name, NO_DELETE);
+    requireOwn(info, stored, 'delete', this.#options.rules);
+    call.authorize(info, key);
+    requireMatch(key, stored, call.precondition);
+    await this.#requireUnused(info, name);
+    if (info.name !== 'Mesh') return [];
+    const counts = await this.#options.store.countAll();
+    const taken = counts.filter((one) => one.mesh === name && one.total > 0).map(({ type, total }) => ({ type, total }));
+    return taken.sort((a, b) => compareText(a.type, b.type));
   }
 
   /** @throws ApiError: 403, 404, 405, 409, 400 if another resource still needs it */

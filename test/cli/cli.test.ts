@@ -251,6 +251,24 @@ describe('delete', () => {
     expect((await run('delete', '-f', 'gone.yaml')).code).toBe(3);
     expect((await run('delete', 'mt')).code).toBe(2);
   });
+
+  it('counts what a Mesh takes along, and deletes it in a script with --yes alone', async () => {
+    await line.write(
+      'full.yaml',
+      `type: Mesh\nname: full\nskipCreatingInitialPolicies: ['*']\n---\n${timeout('one', '1s').replace('mesh: shop', 'mesh: full')}`,
+    );
+    await run('apply', '-f', 'full.yaml');
+    const planned = await run('delete', 'mesh', 'full', '--dry-run');
+    expect(planned).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^would delete Mesh full with \d resources? \(.*1 MeshTimeout/) as string,
+    });
+    const refused = await run('delete', 'mesh', 'full');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/1 MeshTimeout.* along; give --yes/)]);
+    expect((await run('get', 'mt', 'one', '--mesh', 'full')).code).toBe(0);
+    expect(await run('delete', 'mesh', 'full', '--yes')).toMatchObject({ code: 0, stdout: 'deleted Mesh full\n' });
+    expect((await run('get', 'mesh', 'full')).code).toBe(3);
+  });
 });
 
 describe('inspect', () => {

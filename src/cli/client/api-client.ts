@@ -174,6 +174,14 @@ export class ApiClient {
     return body as Answer<'Rollout'>;
   }
 
+  /** What a deletion takes along, by type; nothing is deleted. Empty for a control plane that has no dry run. */
+  async planDelete(info: TypeInfo, mesh: string, name: string): Promise<Answer<'DeleteDryRun'>['takes']> {
+    // Another control plane would ignore the query and delete.
+    if ((await this.index()).product !== 'Meridian') return [];
+    const { body } = await this.#call('DELETE', `${itemPath(info, mesh, name)}?dryRun=true`);
+    return (body as Answer<'DeleteDryRun'>).takes;
+  }
+
   /** All documents in one transaction, or none. @param documents the body, a JSON list of resources */
   async applyAll(documents: string, { dryRun }: { dryRun: boolean }): Promise<Answer<'Applied'>['items']> {
     const path = dryRun ? '/_apply?dryRun=true' : '/_apply';

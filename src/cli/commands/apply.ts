@@ -13,6 +13,8 @@ import { describeDocument } from '../views/problem-text.ts';
 import type { Answer } from '../../api/answers.ts';
 import { storedNameOf } from '../../document/read-document.ts';
 import { addWaitOptions, rolloutsOf, waitOf, WAIT_HELP, type WaitOptions, type Written } from '../client/follow-rollouts.ts';
+import { problemsOf } from '../views/gateway-route.ts';
+import { checkedRoute } from '../client/route-conditions.ts';
 import { differenceOf } from '../documents/show-difference.ts';
 
 type Options = ConnectOptions & MeshOptions & OutputOptions & WaitOptions & { file: readonly string[]; dryRun?: boolean };
@@ -88,7 +90,23 @@ async function show(client: ApiClient, applied: Applied, dryRun: boolean): Promi
   const would = dryRun && result !== 'unchanged' ? `would be ${result}` : result;
   print(`${describeDocument(document)} ${would}`);
   for (const message of messages) print(`  ${message}`);
+  if (!dryRun && GATEWAY_ROUTES.has(document.info.name) && result !== 'failed') await showConditions(client, applied);
   if (dryRun) for (const line of await differenceOf(client, applied)) printPainted(`  ${line}`);
+}
+
+const GATEWAY_ROUTES: ReadonlySet<string> = new Set(['HTTPRoute', 'TCPRoute']);
+/** The leader checks a route within milliseconds. The conditions of a changed route may stay as they are. */
+const NEW_MS = 2_000;
+const CHANGED_MS = 500;
+
+/** Prints what is wrong with a route, once the leader has checked it. */
+async function showConditions(client: ApiClient, { document, result }: Applied): Promise<void> {
+  const isNew = result === 'created';
+  const { info, mesh } = document;
+  const key = { info, mesh, name: storedNameOf(document) };
+  const found = await checkedRoute(client, key, { isNew, limitMs: isNew ? NEW_MS : CHANGED_MS });
+  if (found === null) print('  not checked yet: `meridian inspect routes` shows the conditions');
+  else for (const problem of problemsOf(found)) print(`  warning: ${problem}`);
 }
 
 function forPrograms({ document, result, messages, diff }: Applied): object {

@@ -1,6 +1,8 @@
 // `meridian delete`: one resource by name, or all resources in files.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
+import type { Answer } from '../../api/answers.ts';
+import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
@@ -16,15 +18,23 @@ import { storedNameOf } from '../../document/read-document.ts';
 type Options = ConnectOptions &
   MeshOptions &
   NamespaceOptions &
-  WaitOptions & { readonly file?: readonly string[]; readonly ignoreNotFound?: boolean };
+  WaitOptions & {
+    readonly file?: readonly string[];
+    readonly ignoreNotFound?: boolean;
+    readonly dryRun?: boolean;
+    readonly yes?: boolean;
+  };
 
 const HELP = `
-A deleted Mesh takes its resources along; a Mesh with Dataplanes is refused.
+A deleted Mesh takes its resources along: the command counts them, and asks for
+the name of the mesh at a terminal. A script gives --yes. A Mesh with Dataplanes
+is refused.
 With -f the documents are deleted in reverse order, Meshes last.
 ${WAIT_HELP}
 
 Examples:
   meridian delete meshtimeout slow --mesh shop
+  meridian delete mesh shop --dry-run      show what it takes along
   meridian delete -f examples/shop/global --ignore-not-found`;
 
 export function addDeleteCommand(program: Command): void {
@@ -33,8 +43,11 @@ export function addDeleteCommand(program: Command): void {
     .description('delete a resource, or the resources of files')
     .argument('[type]', 'type, plural or short name')
     .argument('[name]', 'display name or stored name');
-  const withFiles = addNamespaceOption(addMeshOption(addFileOption(command, { required: false })));
-  addConnectOptions(addWaitOptions(withFiles.option('--ignore-not-found', 'succeed for a resource that does not exist')))
+  const withFiles = addNamespaceOption(addMeshOption(addFileOption(command, { required: false })))
+    .option('--ignore-not-found', 'succeed for a resource that does not exist')
+    .option('--dry-run', 'show what would be deleted, and delete nothing')
+    .option('-y, --yes', 'delete a Mesh with its resources without a question');
+  addConnectOptions(addWaitOptions(withFiles))
     .addHelpText('after', HELP)
     .action(async (type: string | undefined, name: string | undefined, options: Options) => {
       if (options.file !== undefined && type === undefined) await deleteFiles(options.file, options);
@@ -43,26 +56,53 @@ export function addDeleteCommand(program: Command): void {
     });
 }
 
-async function deleteOne(
-  type: string,
-  name: string,
-  { mesh, namespace, ignoreNotFound = false, ...connection }: Options,
-): Promise<void> {
+async function deleteOne(type: string, name: string, options: Options): Promise<void> {
+  const { mesh, namespace, ignoreNotFound = false, dryRun = false, yes = false, file: _file, ...connection } = options;
   const waitMs = waitOf(connection);
   const client = await connect(connection);
   const info = requireType(type);
   try {
     const found = await findOne(client, info, mesh, name, { command: `delete ${info.name}`, namespace });
-    await client.delete(info, found.mesh ?? '', found.name);
-    print(`deleted ${describeDocument({ info, mesh: found.mesh ?? '', name: found.name })}`);
-    await follow(client, [{ info, mesh: found.mesh ?? '', name: found.name }], waitMs);
+    const target = { info, mesh: found.mesh ?? '', name: found.name };
+    if (dryRun) return await showPlan(client, target);
+    if (info.name === 'Mesh' && !yes) await confirm(client, target);
+    await client.delete(info, target.mesh, target.name);
+    print(`deleted ${describeDocument(target)}`);
+    await follow(client, [target], waitMs);
   } catch (error) {
     if (!ignoreNotFound || !isNotFound(error)) throw error;
     print(`${info.name} ${name} does not exist`);
   }
 }
 
-async function deleteFiles(files: readonly string[], { mesh, ignoreNotFound = false, ...connection }: Options): Promise<void> {
+type Target = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
+
+async function showPlan(client: ApiClient, target: Target): Promise<void> {
+  const takes = await client.planDelete(target.info, target.mesh, target.name);
+  print(`would delete ${describeDocument(target)}${takes.length === 0 ? '' : ` with ${takesText(takes)}`}`);
+}
+
+/** Asks for the name of the mesh at a terminal. @throws UsageError elsewhere, MeridianError for another answer */
+async function confirm(client: ApiClient, { info, mesh, name }: Target): Promise<void> {
+  const takes = await client.planDelete(info, mesh, name);
+  if (takes.length === 0) return;
+  const what = `Mesh ${name} takes ${takesText(takes)} along`;
+  if (!process.stdin.isTTY) throw new UsageError(`${what}; give --yes to delete all of it, or --dry-run to see more`);
+  note(what);
+  const { createInterface } = await import('node:readline/promises');
+  const line = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await line.question('Type the name of the mesh to delete it: ').finally(() => line.close());
+  if (answer.trim() !== name) throw new MeridianError('invalid', 'nothing was deleted: the answer is not the name of the mesh');
+}
+
+/** `7 resources (3 MeshTimeout, 4 MeshService)`. */
+function takesText(takes: Answer<'DeleteDryRun'>['takes']): string {
+  const total = takes.reduce((sum, one) => sum + one.total, 0);
+  return `${total === 1 ? '1 resource' : `${String(total)} resources`} (${takes.map((one) => `${String(one.total)} ${one.type}`).join(', ')})`;
+}
+
+async function deleteFiles(files: readonly string[], options: Options): Promise<void> {
+  const { mesh, ignoreNotFound = false, dryRun = false, yes = false, file: _file, ...connection } = options;
   const waitMs = waitOf(connection);
   const deleted: Written[] = [];
   const documents = (await readDocuments(files, mesh)).toReversed();
@@ -70,9 +110,16 @@ async function deleteFiles(files: readonly string[], { mesh, ignoreNotFound = fa
   const failures: unknown[] = [];
   for (const document of documents) {
     try {
-      await client.delete(document.info, document.mesh, storedNameOf(document));
+      const target = { info: document.info, mesh: document.mesh, name: storedNameOf(document) };
+      if (dryRun) {
+        await showPlan(client, target);
+        continue;
+      }
+      // A script has named everything in its files.
+      if (document.info.name === 'Mesh' && !yes && process.stdin.isTTY) await confirm(client, target);
+      await client.delete(target.info, target.mesh, target.name);
       print(`deleted ${describeDocument(document)}`);
-      deleted.push({ info: document.info, mesh: document.mesh, name: storedNameOf(document) });
+      deleted.push(target);
     } catch (error) {
       if (!(error instanceof MeridianError) || error.code === 'unavailable') throw error;
       if (ignoreNotFound && isNotFound(error)) print(`${describeDocument(document)} does not exist`);
@@ -83,7 +130,7 @@ async function deleteFiles(files: readonly string[], { mesh, ignoreNotFound = fa
       }
     }
   }
-  await follow(client, deleted, waitMs);
+  if (!dryRun) await follow(client, deleted, waitMs);
   if (failures.length === 0) return;
   const message = `${String(failures.length)} of ${String(documents.length)} resources could not be deleted`;
   throw new MeridianError(failures.every(isNotFound) ? 'not_found' : 'invalid', message);

@@ -38,7 +38,9 @@ export async function demo({ once, envoy }: DemoOptions): Promise<number> {
   const proxies = new ShopProxies();
   try {
     const result = await work({ freePorts: once, envoy, proxies, signal: stop.signal }, (started) => (fleet = started));
-    show(result, fleet, proxies);
+    show(result, fleet);
+    // The control planes of --once are gone when a person reads this.
+    if (!once) showCommands(fleet, proxies);
     if (!once && fleet !== undefined) {
       print('\nCtrl-C stops everything.');
       await Promise.race([
@@ -170,11 +172,7 @@ async function applyShop(
     }
 }
 
-function show(
-  { verified, hops, envoy, traffic, crossings, failover }: Result,
-  fleet: Fleet | undefined,
-  proxies: ShopProxies,
-): void {
+function show({ verified, hops, envoy, traffic, crossings, failover }: Result, fleet: Fleet | undefined): void {
   const rows = verified.flatMap(({ resource, holdings }) =>
     holdings.map(({ place, storedName, item }, index) => [
       index === 0 ? describeDocument(resource) : '',
@@ -203,6 +201,9 @@ function show(
       (fleet?.members ?? []).map(({ name, api }) => [name, api]),
     )}`,
   );
+}
+
+function showCommands(fleet: Fleet | undefined, proxies: ShopProxies): void {
   const west = fleet?.members.find(({ name }) => name === 'west')?.api ?? '';
   const [shop] = proxies.zones;
   const ask =

@@ -28,6 +28,13 @@ describe('unknown keys', () => {
     });
   });
 
+  it('are the only violation where a key is missing because it is misspelt', () => {
+    const misspelt = findIn('MeshTimeout', 'to: [{ targetRef: { kind: Mesh }, defalt: { idleTimeout: 1s } }]', { strict: true });
+    expect(misspelt.violations).toEqual(['spec.to[0].defalt: is not a known key; did you mean "default"?']);
+    const missing = findIn('MeshTimeout', 'to: [{ targetRef: { kind: Mesh }, zzzzzzzz: 1 }]', { strict: true });
+    expect(missing.violations).toContainEqual(expect.stringContaining('spec.to[0].default: must be given'));
+  });
+
   it('are warnings for PUT', () => {
     const { violations, warnings } = findIn('MeshTimeout', SPEC, { strict: false });
     expect(violations).toEqual([]);

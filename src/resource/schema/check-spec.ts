@@ -39,7 +39,10 @@ export function checkSpec(info: TypeInfo, resource: CheckedResource, options: { 
   const definition = specDefinitions.get(info.name);
   if (definition === undefined) return NOTHING;
   const { schema, counts, reported } = definition;
-  const unknownKeys: [path: string, hint: () => string][] = [];
+  const unknownKeys: { path: string; hint: () => string }[] = [];
+  // A key that is there under a misspelt name is not missing.
+  const misspelt = new Set<string>();
+  const isConsequence = ({ field }: Violation): boolean => misspelt.has(field);
   const ofUnknownKeys = new Findings();
   let warnings: string[] = [];
   const violations = collectViolations((refuse) => {
@@ -51,21 +54,25 @@ export function checkSpec(info: TypeInfo, resource: CheckedResource, options: { 
     });
     spec = cleanSpec(spec, findings);
     addSchemaViolations(schema, spec, findings);
-    applyRules(schema, spec, findings, (path, hint) => {
+    applyRules(schema, spec, findings, (path, hint, meant) => {
       if (!options.strict) ofUnknownKeys.warning(path, () => `is not a known key and has no effect; ${hint()}`);
-      else if (unknownKeys.length <= MAX_VIOLATIONS) unknownKeys.push([path, hint]);
+      else if (unknownKeys.length <= MAX_VIOLATIONS) {
+        unknownKeys.push({ path, hint });
+        const known = meant();
+        if (known !== null) misspelt.add(known);
+      }
     });
     // Parts without effect must still be readable for peers.
     const broken = counts === undefined ? null : undecodable(info.name, spec);
     if (broken !== null && counts?.(broken.field, spec) === false) refuse(broken.field, broken.reason);
     const role = policyRole({ spec, labels: resource.labels });
     definition.check?.(spec, { type: info.name, role }, findings);
-    for (const [path, hint] of unknownKeys) refuse(path, `is not a known key; ${hint()}`);
+    for (const { path, hint } of unknownKeys) refuse(path, `is not a known key; ${hint()}`);
     warnings = findings.warnings;
   });
   const isCut = ofUnknownKeys.warnings.length > 0;
   return {
-    violations,
+    violations: violations.filter((violation) => !isConsequence(violation)),
     warnings: [...warnings, ...ofUnknownKeys.warnings],
     ...(isCut && { spec: knownPart(schema, resource.spec) }),
   };

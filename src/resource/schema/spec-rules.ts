@@ -12,8 +12,8 @@ import { textOf } from '../read-json.ts';
 /** A pure check of one object at `path`. It must bear members of any type: their shape is the schema's business. */
 export type Rule = (value: JsonObject, path: string, findings: Findings) => void;
 
-/** Called for each key that a schema does not have. `hint()` names the probable key. */
-export type OnUnknownKey = (path: string, hint: () => string) => void;
+/** Called for each key that a schema does not have. `hint()` names the probable key; `meant()` is its path if it is missing, else null. */
+export type OnUnknownKey = (path: string, hint: () => string, meant: () => string | null) => void;
 
 /** By the definition of the schema: that is the same for a described copy. */
 const rulesOf = new WeakMap<object, readonly Rule[]>();
@@ -78,7 +78,14 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
       for (const key of Object.keys(given)) {
         const known = shape.fields.get(key);
         if (known !== undefined) walkMember(known.shape, given[key] ?? null, key);
-        else if (!shape.isOpen) onUnknownKey(child(here(), key), () => hint(key, [...shape.fields.keys()]));
+        else if (!shape.isOpen) {
+          const known = [...shape.fields.keys()];
+          const meant = (): string | null => {
+            const nearest = nearestKey(key, known);
+            return nearest === null || nearest in given ? null : child(here(), nearest);
+          };
+          onUnknownKey(child(here(), key), () => hint(key, known), meant);
+        }
       }
       for (const rule of rulesOf.get(shape.schema.def) ?? []) {
         rule(given, '', trial);
