@@ -168,3 +168,25 @@ describe('a resource in Kubernetes form', () => {
     expect(fromKubernetes(document)).toMatchObject({ violation: { field } });
   });
 });
+
+describe('a MeshService in Kubernetes form', () => {
+  const annotated = (protocol: string): JsonObject => ({
+    ...{ apiVersion: 'kuma.io/v1alpha1', kind: 'MeshService' },
+    metadata: { name: 'cart', namespace: 'shop', annotations: { 'gateway.networking.k8s.io/app-protocol': protocol } },
+    spec: { ports: [{ port: 80 }, { port: 81, appProtocol: 'tcp' }] },
+  });
+
+  it('has the protocol of its annotation on the ports without one', () => {
+    const { spec: own } = read(annotated('kubernetes.io/h2c'));
+    expect(own['ports']).toEqual([
+      { port: 80, appProtocol: 'http2' },
+      { port: 81, appProtocol: 'tcp' },
+    ]);
+  });
+
+  it('is refused with an annotation that names another protocol', () => {
+    expect(fromKubernetes(annotated('smtp'))).toMatchObject({
+      violation: { field: 'metadata.annotations["gateway.networking.k8s.io/app-protocol"]' },
+    });
+  });
+});

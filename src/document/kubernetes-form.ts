@@ -1,6 +1,7 @@
 // A resource as a Kubernetes object and back. Kinds are those of Kuma's resources; secrets are `v1` Secrets with special types.
 // Invariant: the result of `toKubernetes` is applied as the same resource, with the same key, labels and spec.
 import type { Violation } from '../base/violations.ts';
+import { isKnownProtocol, PROTOCOL_ANNOTATION, withAnnotatedProtocol } from '../gateway-api/app-protocol.ts';
 import { isGatewayDocument } from '../gateway-api/parse-route.ts';
 import { documentOf, GATEWAY_TYPES, universalOf } from '../gateway-api/stored-document.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
@@ -60,6 +61,12 @@ export function fromKubernetes(document: JsonObject): UniversalDocument {
   const info = findType(secretName ?? (typeof kind === 'string' ? kind : ''));
   const own = { ...labels };
   if (info === undefined || info.scope === 'Mesh') Reflect.deleteProperty(own, label.mesh);
+  const protocol = info?.name === 'MeshService' ? objectOf(metadata['annotations'])[PROTOCOL_ANNOTATION] : undefined;
+  if (protocol !== undefined && (typeof protocol !== 'string' || !isKnownProtocol(protocol)))
+    return fault(
+      `metadata.annotations["${PROTOCOL_ANNOTATION}"]`,
+      'must be tcp, http, http2, grpc, kubernetes.io/h2c or kubernetes.io/ws',
+    );
   if (!isSecret && typeof namespace === 'string' && (info === undefined || !isClusterWide(info))) {
     const named = own[label.namespace] ?? '';
     if (named !== '' && named !== namespace)
@@ -74,7 +81,12 @@ export function fromKubernetes(document: JsonObject): UniversalDocument {
       name: name ?? null,
       ...(info?.scope === 'Mesh' && { mesh: labels[label.mesh] ?? meshField ?? 'default' }),
       labels: own,
-      ...(info?.codec.kind === 'proto' ? flat : { spec: spec ?? {} }),
+      ...(info?.codec.kind === 'proto'
+        ? flat
+        : {
+            spec:
+              protocol === undefined ? (spec ?? {}) : withAnnotatedProtocol({ [PROTOCOL_ANNOTATION]: protocol }, objectOf(spec)),
+          }),
     }),
   };
 }

@@ -18,6 +18,11 @@ const KNOWN: ReadonlyMap<string, AppProtocol> = new Map([
   ['kubernetes.io/ws', 'http'],
 ]);
 
+/** Whether a proxy of the mesh speaks the protocol of this name. */
+export function isKnownProtocol(text: string): boolean {
+  return KNOWN.has(text.toLowerCase());
+}
+
 /** The protocol of a port; null if it is unset; an unsupported protocol as text. */
 export function appProtocolOf(referent: Referent, port: ServicePort): AppProtocol | null | { readonly unsupported: string } {
   const { annotations = {} } = referent;

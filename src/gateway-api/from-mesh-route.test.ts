@@ -19,7 +19,7 @@ describe('fromMeshRoute', () => {
         kind: 'HTTPRoute',
         metadata: { name: 'r', namespace: 'shop', labels: { 'kuma.io/mesh': 'm' } },
         spec: {
-          parentRefs: [{ kind: 'Service', name: 'cart', port: 80 }],
+          parentRefs: [{ group: '', kind: 'Service', name: 'cart', port: 80 }],
           rules: [{ matches: [{}], ...conf, backendRefs: [{ kind: 'Service', name: 'cart', port: 80 }] }],
         },
       },
@@ -29,7 +29,9 @@ describe('fromMeshRoute', () => {
   it('accepts labels that name one object', () => {
     const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart', 'k8s.kuma.io/namespace': 'billing' } };
     const inverse = fromMeshRoute(route({ targetRef, rules: [{ matches: [{}], default: BACKENDS }] }));
-    expect(inverse).toHaveProperty('document.spec.parentRefs', [{ kind: 'Service', name: 'cart', namespace: 'billing' }]);
+    expect(inverse).toHaveProperty('document.spec.parentRefs', [
+      { group: '', kind: 'Service', name: 'cart', namespace: 'billing' },
+    ]);
   });
 
   it('adds a rule to the target to a MeshTCPRoute without rules', () => {

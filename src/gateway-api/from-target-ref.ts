@@ -16,8 +16,10 @@ export type InverseContext = {
 
 /** `to[].targetRef` → an entry of parentRefs. */
 export function toParentRef(ref: Field, context: InverseContext): JsonObject | undefined {
-  const object = toObjectRef(ref, context, ['sectionName']);
-  if (object === undefined) return undefined;
+  const found = toObjectRef(ref, context, ['sectionName']);
+  if (found === undefined) return undefined;
+  // Without a group, Kubernetes reads a parent as one of the group of Gateway API.
+  const object = { group: '', ...found };
   const section = ref.at('sectionName').text();
   if (section === undefined || section === '') return object;
   return { ...object, ...(isPort(section) ? { port: Number(section) } : { sectionName: section }) };

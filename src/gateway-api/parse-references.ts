@@ -32,14 +32,14 @@ export function parseObjectRef(field: Field, routeNamespace: string | undefined,
 }
 
 /** The mesh's own kinds that a route can be attached to, in group `kuma.io`. */
-const INSTEAD = 'write kind: Service (group left out) with the name of the service whose clients take the route';
+const INSTEAD = 'write group: "" and kind: Service with the name of the service whose clients take the route';
 
 /** All parents: at least one, without duplicates. */
 export function parseParents(spec: Field, namespace: string | undefined): ParentRef[] {
   const field = spec.at('parentRefs');
   const items = field.items();
   if (!field.isGiven || field.isEmptyList)
-    field.refuse('must name at least one service: write parentRefs: [{kind: Service, name: …}]');
+    field.refuse('must name at least one service: write parentRefs: [{group: "", kind: Service, name: …}]');
   const seen = new Map<string, string>();
   return items.flatMap((item) => {
     const parent = parseParent(item, namespace);

@@ -19,8 +19,8 @@ const METADATA = [
 const SPEC_ELSEWHERE = {
   hostnames:
     'is not supported in a mesh, where a request is matched by the service it goes to: leave it out and name that service in parentRefs',
-  gateways: 'is not supported in a mesh: write parentRefs: [{kind: Service, name: …}]',
-  useDefaultGateways: 'is not supported in a mesh: write parentRefs: [{kind: Service, name: …}]',
+  gateways: 'is not supported in a mesh: write parentRefs: [{group: "", kind: Service, name: …}]',
+  useDefaultGateways: 'is not supported in a mesh: write parentRefs: [{group: "", kind: Service, name: …}]',
   tls: 'is not supported in a mesh, which encrypts all traffic: leave it out',
 };
 

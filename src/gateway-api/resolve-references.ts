@@ -107,8 +107,11 @@ function warnOfProtocol(
   effect: string,
   warnings: string[],
 ): void {
-  if (route.kind !== 'HTTPRoute' || appProtocolOf(found, port) !== 'tcp') return;
-  warnings.push(`${shown}: port ${String(port.port)} speaks tcp, so ${effect}: set its appProtocol to http, http2 or grpc`);
+  const protocol = appProtocolOf(found, port);
+  if (route.kind !== 'HTTPRoute' || (protocol !== 'tcp' && protocol !== null)) return;
+  // A proxy takes a port without a protocol for tcp.
+  const why = protocol === null ? 'has no appProtocol and counts as tcp' : 'speaks tcp';
+  warnings.push(`${shown}: port ${String(port.port)} ${why}, so ${effect}: set its appProtocol to http, http2 or grpc`);
 }
 
 /** By name and namespace, so that a reference into the route's own namespace makes a producer route (D9). */

@@ -98,7 +98,7 @@ describe('get', () => {
     for (const type of ['MeshTimeout', 'meshtimeouts', 'mt']) {
       const { code, stdout } = await run('get', type, '-A');
       expect(code).toBe(0);
-      expect(stdout).toMatch(/^shop +slow +- +global +\d+\w$/m);
+      expect(stdout).toMatch(/^shop +slow +- +global +\d+\w +\d+\w$/m);
       for (const row of stdout.split('\n')) expect(row.length).toBeLessThanOrEqual(80);
     }
   });

@@ -67,7 +67,7 @@ describe('a bad document', () => {
     [
       'a Gateway',
       parents('[{group: gateway.networking.k8s.io, kind: Gateway, name: g}]'),
-      'spec.parentRefs[0].kind: Gateway is not supported in a mesh: write kind: Service',
+      'spec.parentRefs[0].kind: Gateway is not supported in a mesh: write group: "" and kind: Service',
     ],
     ['no kind', parents('[{name: g}]'), 'spec.parentRefs[0].kind: must be given, since it would mean Gateway'],
     [

@@ -56,7 +56,7 @@ describe('get --format gateway-api', () => {
         kind: 'HTTPRoute',
         metadata: { name: 'cart', namespace: 'shop', labels: { 'kuma.io/mesh': 'default' } },
         spec: {
-          parentRefs: [{ kind: 'Service', name: 'cart' }],
+          parentRefs: [{ group: '', kind: 'Service', name: 'cart' }],
           rules: [
             {
               matches: [{ path: { type: 'PathPrefix', value: '/' } }],
