@@ -80,7 +80,7 @@ it('a reconciler reads all rows first, then those that the feed names', async ()
   expect([[...rows.keys()], passes.at(-1)?.isFull, list.mock.calls]).toEqual([['new'], false, []]);
 });
 
-it('a reconciler reads and plans all rows again every minute', async () => {
+it('a reconciler compares and plans all rows again every minute', async () => {
   events.length = 0;
   await clock.advance(MINUTE - 1_000);
   expect(events).toEqual([]);
@@ -89,6 +89,25 @@ it('a reconciler reads and plans all rows again every minute', async () => {
   expect(events).toEqual(['touched all', 'removed stored']);
   await clock.advance(MINUTE);
   expect(events.filter((event) => event === 'touched all')).toHaveLength(2);
+});
+
+it('a reconciler reads every minute those rows alone that changed without a hint', async () => {
+  await put('again');
+  await passed(2);
+  const [list, getMany] = [vi.spyOn(store, 'list'), vi.spyOn(store, 'getMany')];
+  const change = (name: string, more: Partial<Resource>): void => {
+    const row = rows.get(name) as Resource;
+    store.rows.set([...store.rows].find(([, held]) => held.name === name)?.[0] ?? '', { ...row, ...more });
+  };
+  change('stored', { version: 1, spec: { changed: true } });
+  // It was deleted and made again: its version is the same.
+  change('again', { modificationTime: new Date(1), spec: { changed: true } });
+  await clock.advance(MINUTE);
+  expect([...rows.values()].map(({ spec }) => spec)).toEqual([{ changed: true }, { changed: true }]);
+  const read = (): string[] => getMany.mock.calls.flatMap(([keys]) => keys.map(({ name }) => name));
+  expect([list.mock.calls, read()]).toEqual([[], ['stored', 'again']]);
+  await clock.advance(MINUTE);
+  expect([list.mock.calls, read()]).toEqual([[], ['stored', 'again']]);
 });
 
 it('a reconciler plans again at the time that a plan names', async () => {

@@ -6,12 +6,14 @@ import type { Logger } from '../base/log.ts';
 import { together } from '../base/supervise.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Hints } from '../store/follow-feed.ts';
-import type { ResourceStore, Write } from '../store/resource-store.ts';
+import type { ResourceMeta, ResourceStore, Write } from '../store/resource-store.ts';
 
 /** Hints that arrive within this time are handled in one pass, in milliseconds. */
 const GATHER_MS = 5;
-/** The interval of the safety pass in milliseconds. It reads and plans all rows, for changes without a hint. */
+/** The interval of the safety pass in milliseconds. It plans all rows and reads those that changed without a hint. */
 const SAFETY_MS = 60_000;
+/** Rows of one statement. */
+const BATCH = 500;
 
 /** `row` is the wanted row. `before` is the stored row, undefined for a row to create. */
 export type PlannedWrite =
@@ -34,6 +36,8 @@ export type ReconciledView = {
   touchAll(): void;
 };
 
+type RowsOfView = Pick<ReconciledView, 'put' | 'remove' | 'keysOf'>;
+
 export type Reconciler = {
   /** The types of the view's rows, in the order with the cheapest first read. */
   readonly types: readonly string[];
@@ -46,7 +50,7 @@ export type ReconcileOptions = {
   readonly store: ResourceStore;
   readonly log: Logger;
   readonly clock: Clock;
-  /** The interval at which everything is read and planned again, in milliseconds; a minute if left out. */
+  /** The interval at which everything is compared and planned again, in milliseconds; a minute if left out. */
   readonly safetyMs?: number;
   /** Called after every pass, for measurements. */
   readonly onPass?: (pass: Pass) => void;
@@ -54,7 +58,7 @@ export type ReconcileOptions = {
 
 /** A finished pass: its writes are committed. */
 export type Pass = {
-  /** Whether everything was read again. */
+  /** Whether everything was read or compared. */
   readonly isFull: boolean;
   readonly writes: number;
   readonly durationMs: number;
@@ -74,10 +78,26 @@ class Loop {
   readonly #reconciler: Reconciler;
   readonly #options: ReconcileOptions;
   readonly #follower: FeedFollower;
+  /** States of the rows that the view has, by the text of their key. */
+  readonly #states = new Map<string, string>();
+  /** The view, with a note of the states of its rows. */
+  readonly #noted: RowsOfView;
 
   constructor(reconciler: Reconciler, options: ReconcileOptions) {
     this.#reconciler = reconciler;
     this.#options = options;
+    const { view } = reconciler;
+    this.#noted = {
+      keysOf: (type) => view.keysOf(type),
+      put: (row) => {
+        this.#states.set(keyText(row), stateOf(row));
+        view.put(row);
+      },
+      remove: (key) => {
+        this.#states.delete(keyText(key));
+        view.remove(key);
+      },
+    };
     this.#follower = new FeedFollower({ ...options, types: reconciler.types, gatherMs: GATHER_MS });
   }
 
@@ -98,31 +118,43 @@ class Loop {
         safetyAt = clock.now().getTime() + safetyMs;
         this.#reconciler.view.touchAll();
       }
-      wakeAt = await this.#pass(isSafety ? { types: this.#reconciler.types, keys: [] } : (hints ?? { types: [], keys: [] }));
+      wakeAt = await this.#pass(hints ?? { types: [], keys: [] }, isSafety);
     }
   }
 
   /** One pass: reads the rows that the hints name, plans, writes. @returns when to run again without a hint */
-  async #pass(hints: Pick<Hints, 'types' | 'keys'>): Promise<number | null> {
+  async #pass(hints: Pick<Hints, 'types' | 'keys'>, isSafety: boolean): Promise<number | null> {
     const began = this.#options.clock.elapsed();
     const { types, plan } = this.#reconciler;
     await this.#read(hints);
+    if (isSafety) await this.#compare();
     const { writes, wakeAt } = plan(this.#options.clock.now());
     await this.#write(writes);
-    const isFull = hints.types.length === types.length;
+    const isFull = isSafety || hints.types.length === types.length;
     this.#options.onPass?.({ isFull, writes: writes.length, durationMs: this.#options.clock.elapsed() - began });
     return wakeAt;
   }
 
   async #read({ types, keys }: Pick<Hints, 'types' | 'keys'>): Promise<void> {
     const { store } = this.#options;
-    const { view } = this.#reconciler;
-    for (const type of types) putAll(view, type, await store.list({ type }));
+    for (const type of types) putAll(this.#noted, type, await store.list({ type }));
     const rows = new Map((await store.getMany(keys)).map((row) => [keyText(row), row]));
     for (const key of keys) {
       const row = rows.get(keyText(key));
-      if (row === undefined) view.remove(key);
-      else view.put(row);
+      if (row === undefined) this.#noted.remove(key);
+      else this.#noted.put(row);
+    }
+  }
+
+  /** Reads the rows whose state differs from that of the view: all Dataplanes of a zone are many megabytes of JSON. */
+  async #compare(): Promise<void> {
+    const { store } = this.#options;
+    for (const type of this.#reconciler.types) {
+      const metas = await store.listMeta({ types: [type] });
+      keepOnly(this.#noted, type, metas);
+      const changed = metas.filter((meta) => this.#states.get(keyText(meta)) !== stateOf(meta));
+      for (let from = 0; from < changed.length; from += BATCH)
+        await this.#read({ types: [], keys: changed.slice(from, from + BATCH) });
     }
   }
 
@@ -137,6 +169,8 @@ class Loop {
       const { type, mesh, name } = write.op === 'put' ? write.row : write.before;
       const key = { type, mesh, name };
       if ('version' in outcome) {
+        // The time of the write is not known here: the next comparison reads the row.
+        this.#states.delete(keyText(key));
         if (write.op === 'put') view.accept({ ...write.row, version: outcome.version });
         else view.remove(key);
       } else if (outcome.result === 'rejected') {
@@ -152,10 +186,20 @@ class Loop {
 }
 
 /** Adds the complete list of a type, and removes known rows that are not in it. */
-export function putAll(view: ReconciledView, type: string, rows: readonly Resource[]): void {
-  const present = new Set(rows.map(keyText));
+export function putAll(view: RowsOfView, type: string, rows: readonly Resource[]): void {
   for (const row of rows) view.put(row);
+  keepOnly(view, type, rows);
+}
+
+/** Removes the known rows of a type that are not in a complete list of it. */
+function keepOnly(view: RowsOfView, type: string, listed: readonly ResourceKey[]): void {
+  const present = new Set(listed.map(keyText));
   for (const key of [...view.keysOf(type)]) if (!present.has(keyText(key))) view.remove(key);
+}
+
+/** The same for two rows of one key only where they are one row in one version: the version of a row that is made again begins anew. */
+function stateOf({ version, modificationTime }: Pick<ResourceMeta, 'version' | 'modificationTime'>): string {
+  return `${String(version)} ${String(modificationTime.getTime())}`;
 }
 
 function writeOf(planned: PlannedWrite): Write {

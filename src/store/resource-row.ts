@@ -15,6 +15,7 @@ export type MetaRow = {
   readonly owner_mesh: string | null;
   readonly owner_name: string | null;
   readonly sync_version: string | null;
+  readonly modified: string;
 };
 
 /** JSON and times are unparsed text. */
@@ -22,22 +23,21 @@ export type Row = MetaRow & {
   readonly spec: string | null;
   readonly status: string | null;
   readonly created: string;
-  readonly modified: string;
 };
 
 export const keyColumns = sql`r.type, r.mesh, r.name`;
 
 /** The columns of an `MetaRow`, of the table `r`. */
 export const metaColumns = sql`${keyColumns}, r.version, r.labels::text as labels,
-  r.owner_type, r.owner_mesh, r.owner_name, r.sync_version`;
+  r.owner_type, r.owner_mesh, r.owner_name, r.sync_version, r.modification_time::text as modified`;
 
 /** The columns of a `Row`, of the table `r`. */
-export const columns = sql`${metaColumns}, r.spec, r.status::text as status, r.creation_time::text as created,
-  r.modification_time::text as modified`;
+export const columns = sql`${metaColumns}, r.spec, r.status::text as status, r.creation_time::text as created`;
 
 export function metaOf(row: MetaRow): ResourceMeta {
   const { type, mesh, name, version, sync_version: syncVersion } = row;
-  return { type, mesh, name, version, labels: parseObject(row.labels) as Labels, owner: ownerOf(row), syncVersion };
+  const labels = parseObject(row.labels) as Labels;
+  return { type, mesh, name, version, labels, owner: ownerOf(row), syncVersion, modificationTime: utc(row.modified) };
 }
 
 export function resourceOf(row: Row): Resource {
@@ -46,7 +46,6 @@ export function resourceOf(row: Row): Resource {
     spec: parseObject(row.spec),
     status: parseObject(row.status),
     creationTime: utc(row.created),
-    modificationTime: utc(row.modified),
   };
 }
 

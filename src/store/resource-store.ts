@@ -25,7 +25,7 @@ export type MetaQuery = {
 export type ListPage = { readonly rows: readonly Resource[]; readonly total: number; readonly snapshot: string | null };
 
 /** A row without spec and status. */
-export type ResourceMeta = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
+export type ResourceMeta = Omit<Resource, 'spec' | 'status' | 'creationTime'>;
 
 /**
  * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` creates or updates. With `expectVersion`

@@ -347,6 +347,14 @@ export function storeContract(empty: () => ResourceStore): void {
       expect(await found({ labels: { zone: 'east' }, namePrefix: 'east.', owner })).toEqual(['east.named', 'labelled', 'owned']);
       expect(await found({})).toHaveLength(5);
     });
+
+    it('says of a row what a read of the row says, but for its content', async () => {
+      await store.write(create(timeout('a')));
+      await store.write({ op: 'put', key: timeout('a'), labels: {}, spec: { n: 2 } });
+      const row = await store.get(timeout('a'));
+      const [meta] = await store.listMeta({ types: ['MeshTimeout'] });
+      expect([meta?.version, meta?.modificationTime]).toEqual([1, row?.modificationTime]);
+    });
   });
 
   describe('the change feed', () => {
