@@ -136,6 +136,8 @@ export default defineConfig({
         test: {
           name: 'chaos',
           include: ['test/chaos/**/*.chaos.test.ts'],
+          exclude: envoy === null ? ['test/chaos/proxies/**'] : [],
+          provide: { envoy: envoy?.path ?? '' },
           testTimeout: 300_000,
           hookTimeout: 300_000,
           ...postgres,

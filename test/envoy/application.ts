@@ -74,7 +74,8 @@ export class Application {
         response.setHeader(key, value);
       response.end(this.name);
     };
-    const http = createHttp(take);
+    // An idle connection stays: a client that is slow, as on a busy machine, would find it closed.
+    const http = createHttp({ keepAliveTimeout: 0 }, take);
     if (speech === 'http') return http;
     const http2 = createHttp2(take);
     return createTcp((socket) => {

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { expect, inject, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { askOnce } from '../../src/dataplane/ask-bootstrap.ts';
+import { withControlPlanes } from '../../src/dataplane/bootstrap.ts';
 import { bootstrapRequest } from '../../src/dataplane/bootstrap-request.ts';
 import { parseControlPlaneAddress } from '../../src/dataplane/control-plane-address.ts';
 import { objectOf } from '../../src/resource/read-json.ts';
@@ -225,16 +226,18 @@ export class Proxy {
 
   static async start(zone: ZoneProcess, mesh: string, name: string, dataplane: JsonObject | null = null): Promise<Proxy> {
     const folder = join(inject('embeddedFolder'), `${mesh}-${name}`);
-    await mkdir(folder);
+    // A proxy that starts again has the folder of the one before it.
+    await mkdir(folder, { recursive: true });
     const body = bootstrapRequest({
       ...{ mesh, name, token: '', dataplane, envoy: { version: '1', build: '1' }, caCert: '' },
       ...{ readinessPort: 0, workDir: folder, systemCaPath: '', ipv6Enabled: false, forwardsLogs: false },
     });
-    const asked = { addresses: [parseControlPlaneAddress(zone.url)], ca: await zone.ca(), body };
+    const addresses = zone.urls.map(parseControlPlaneAddress);
+    const asked = { addresses, ca: await zone.ca(), body };
     const answer = await askOnce(asked, { clock: systemClock, signal: new AbortController().signal });
     if ('kind' in answer) throw new Error(answer.reason);
     const file = join(folder, 'bootstrap.json');
-    await writeFile(file, JSON.stringify(answer.bootstrap));
+    await writeFile(file, JSON.stringify(withControlPlanes(answer.bootstrap, addresses)));
     const args = ['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'critical'];
     return new Proxy(folder, endWithTest(spawn(inject('envoy'), args, { stdio: ['ignore', 'ignore', 'inherit'] })));
   }
@@ -243,10 +246,10 @@ export class Proxy {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  async stop(): Promise<void> {
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     if (this.hasEnded) return;
     const ended = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
+    this.#child.kill(signal);
     await ended;
   }
 

@@ -1,85 +1,110 @@
-// A zone as a process, with an embedded store: on its own, or with a global. Files of one worker share one that is on its own; each
-// has a mesh of its own in it.
+// A zone as a process, on its own or with a global, with an embedded store or on PostgreSQL, as one process or several replicas. Files
+// of one worker share one that is on its own; each has a mesh of its own in it.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, inject, vi } from 'vitest';
+import { createSelfSigned } from '../../src/base/self-signed.ts';
+import type { PostgresConfig } from '../../src/store/database.ts';
 import { endWithTest } from '../support/children.ts';
-import { globalEnv, zoneEnv } from '../support/control-plane-env.ts';
+import { controlPlaneEnv, globalEnv, zoneEnv } from '../support/control-plane-env.ts';
 import { MERIDIAN } from '../support/control-plane.ts';
 import { embeddedFolder } from '../support/embedded-store.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 
 /** Which control plane a process is. */
-type Role = { readonly name: string; readonly command: 'global' | 'zone'; readonly env: Readonly<Record<string, string>> };
+type Role = {
+  readonly name: string;
+  readonly command: 'global' | 'zone';
+  readonly env: Readonly<Record<string, string>>;
+  /** Left out: an embedded store. */
+  readonly database?: PostgresConfig;
+};
+/** Its database, by the name of the control plane. */
+type DatabaseOf = (name: string) => Promise<PostgresConfig>;
+
+type Ports = { readonly api: number; readonly diagnostics: number; readonly proxies: number };
 
 const ALONE: Role = { name: 'east', command: 'zone', env: {} };
 
 export class ZoneProcess {
   readonly name: string;
   readonly #role: Role;
-  readonly #ports: { readonly api: number; readonly diagnostics: number; readonly proxies: number };
+  readonly #ports: Ports;
+  /** Of the port for proxies of each replica, its own first. */
+  readonly urls: readonly string[];
   readonly #folder: string;
-  readonly #store: string;
+  /** Path of the embedded store; null on PostgreSQL. */
+  readonly #store: string | null;
   #child: ChildProcess | null = null;
 
-  private constructor(role: Role, ports: { api: number; diagnostics: number; proxies: number }, folder: string, store: string) {
+  private constructor(role: Role, ports: Ports, folder: string, store: string | null, others: readonly string[]) {
     this.name = role.name;
     this.#role = role;
     this.#ports = ports;
     this.#folder = folder;
     this.#store = store;
+    this.urls = [`https://localhost:${String(ports.proxies)}`, ...others];
   }
 
   /** Starts one and waits until it is ready. It ends with the process of the test, or by `stop`. */
   static async start(role = ALONE): Promise<ZoneProcess> {
-    const ports = { api: await freePort(), diagnostics: await freePort(), proxies: await freePort() };
-    const folder = await mkdtemp(join(inject('embeddedFolder'), 'zone-'));
-    const zone = new ZoneProcess(role, ports, folder, await embeddedFolder());
+    const store = role.database === undefined ? await embeddedFolder() : null;
+    const zone = new ZoneProcess(role, await freePorts(), await newFolder(), store, []);
     await zone.restart();
     return zone;
   }
 
-  /** Starts a global and its zones. They end with the process of the test, or by `stop`. */
-  static async startFleet(zones: readonly string[]): Promise<ZoneProcess[]> {
+  /** Starts replicas of one zone without a global, which have a certificate together. They end as one of `start` does. */
+  static async startReplicas(name: string, count: number, database: PostgresConfig): Promise<ZoneProcess[]> {
+    const { certPem, keyPem } = await createSelfSigned('server', ['localhost'], new Date());
+    const [folder, ports] = [await newFolder(), await Promise.all(Array.from({ length: count }, freePorts))];
+    const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+    await Promise.all([writeFile(files.cert, certPem), writeFile(files.key, keyPem)]);
+    const env = { MERIDIAN_DP_SERVER_TLS_CERT_FILE: files.cert, MERIDIAN_DP_SERVER_TLS_KEY_FILE: files.key };
+    const urls = ports.map(({ proxies }) => `https://localhost:${String(proxies)}`);
+    const replicas = await Promise.all(
+      ports.map(async (own, at) => {
+        const role: Role = { name, command: 'zone', env, database };
+        return new ZoneProcess(role, own, await newFolder(), null, urls.toSpliced(at, 1));
+      }),
+    );
+    await Promise.all(replicas.map((replica) => replica.restart()));
+    return replicas;
+  }
+
+  /** Starts a global and its zones. They end with the process of the test, or by `stop`. @param databaseOf left out: embedded stores */
+  static async startFleet(zones: readonly string[], databaseOf?: DatabaseOf): Promise<ZoneProcess[]> {
     const kds = await freePort();
     const env = { ...globalEnv(kds), MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none' };
     const ofZone = (name: string): Role => ({ name, command: 'zone', env: zoneEnv(name, `127.0.0.1:${String(kds)}`) });
-    return await Promise.all(
-      [{ name: 'global', command: 'global' as const, env }, ...zones.map(ofZone)].map((role) => ZoneProcess.start(role)),
-    );
-  }
-
-  /** Of the port for proxies. */
-  get url(): string {
-    return `https://localhost:${String(this.#ports.proxies)}`;
+    const roles = [{ name: 'global', command: 'global' as const, env }, ...zones.map(ofZone)];
+    const stored = async (role: Role): Promise<Role> =>
+      databaseOf === undefined ? role : { ...role, database: await databaseOf(role.name) };
+    return await Promise.all(roles.map(async (role) => ZoneProcess.start(await stored(role))));
   }
 
   /** PEM of the certificate of the port for proxies. */
   async ca(): Promise<string> {
-    return await readFile(join(this.#folder, this.name, 'dp-server/cert.pem'), 'utf8');
+    const given = this.#role.env['MERIDIAN_DP_SERVER_TLS_CERT_FILE'];
+    return await readFile(given ?? join(this.#folder, this.name, 'dp-server/cert.pem'), 'utf8');
   }
 
   async restart(): Promise<void> {
     await this.stop();
     const { api, diagnostics, proxies } = this.#ports;
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MERIDIAN_'));
-    const ports = ['--api-port', String(api), '--diagnostics-port', String(diagnostics)];
-    const { command, env: own } = this.#role;
+    const { command, env: own, database } = this.#role;
     const args = [
-      command,
-      'run',
+      ...[command, 'run', '--log-level', 'silent', '--diagnostics-port', String(diagnostics), '--api-port', String(api)],
       ...(command === 'zone' ? ['--name', this.name] : []),
-      ...ports,
-      '--store-path',
-      this.#store,
-      '--log-level',
-      'silent',
+      ...(this.#store === null ? [] : ['--store-path', this.#store]),
     ];
     const env = {
       ...Object.fromEntries(inherited),
+      ...(database !== undefined && controlPlaneEnv(database, api)),
       ...own,
       MERIDIAN_GENERAL_WORK_DIR: this.#folder,
       MERIDIAN_DP_SERVER_PORT: String(proxies),
@@ -115,10 +140,25 @@ export class ZoneProcess {
     return (await answer.json()) as JsonObject;
   }
 
+  /** Whether it does the work that one replica does for all. */
+  async isLeader(): Promise<boolean> {
+    const answer = await fetch(`http://127.0.0.1:${String(this.#ports.diagnostics)}/metrics`).catch(() => null);
+    return /^leader(\{[^}]*\})? 1$/m.test((await answer?.text()) ?? '');
+  }
+
   async #isReady(): Promise<boolean> {
     const { status } = await fetch(`http://127.0.0.1:${String(this.#ports.diagnostics)}/ready`).catch(() => ({ status: 0 }));
     return status === 200;
   }
+}
+
+async function freePorts(): Promise<Ports> {
+  return { api: await freePort(), diagnostics: await freePort(), proxies: await freePort() };
+}
+
+/** It goes with the run. */
+async function newFolder(): Promise<string> {
+  return await mkdtemp(join(inject('embeddedFolder'), 'zone-'));
 }
 
 let shared: Promise<ZoneProcess> | undefined;
