@@ -119,7 +119,7 @@ function acceptTls(mesh: MeshView, selected: readonly DataplaneFacts[]): boolean
 }
 
 function publish(view: ServicesView, mesh: MeshView, now: Date, writes: PlannedWrite[]): void {
-  const wanted = wantedAddresses(mesh.settled.ingresses.value);
+  const wanted = wantedAddresses(mesh.settled.ingresses.value, mesh.zoneAddresses);
   for (const name of new Set([...mesh.zoneAddresses.keys(), ...wanted.keys()])) {
     const before = mesh.zoneAddresses.get(name);
     const want = publishedAddress(before, wanted.get(name) ?? null, { mesh: mesh.mesh, zone: view.zone, name });

@@ -1,5 +1,7 @@
 // The zone proxy of a mesh, and the address that a zone publishes.
 import { describe, expect, it } from 'vitest';
+import { fc } from '../../../test/support/property.ts';
+import type { JsonObject } from '../../resource/types.ts';
 import { placeText, publishedAddress, readyZoneProxies, wantedAddresses, type ZoneProxy } from './zone-proxies.ts';
 
 const address = (port: number) => ({ address: '10.0.0.1', port });
@@ -35,10 +37,43 @@ describe('the zone proxies of a mesh', () => {
   });
 
   it('have a row each: that of the first has a name of its own', () => {
-    const wanted = wantedAddresses(readyZoneProxies([proxy('b', 2), proxy('a', 1)], none));
+    const wanted = wantedAddresses(readyZoneProxies([proxy('b', 2), proxy('a', 1)], none), new Map());
     expect([...wanted]).toEqual([
       ['zone-ingress', address(1)],
       ['zone-ingress-b', address(2)],
+    ]);
+  });
+
+  it('keep their rows while others come and go: rows reach another zone one by one', () => {
+    const some = fc.subarray(['a', 'b', 'c', 'd']);
+    fc.assert(
+      fc.property(fc.array(some, { minLength: 2 }), (steps) => {
+        let rows = new Map<string, { spec: JsonObject }>();
+        let before: readonly string[] = [];
+        for (const names of steps) {
+          const ready = readyZoneProxies(
+            names.map((name) => proxy(name, name.charCodeAt(0))),
+            none,
+          );
+          const wanted = wantedAddresses(ready, rows);
+          expect(new Set(wanted.values())).toEqual(new Set(ready.map((one) => one.address)));
+          for (const { name, address: own } of ready.filter((one) => before.includes(one.name)))
+            for (const [row, { spec }] of rows) if (spec['port'] === own.port) expect(wanted.get(row), name).toEqual(own);
+          rows = new Map([...wanted].map(([row, spec]) => [row, { spec: { ...spec } }]));
+          before = names;
+        }
+      }),
+    );
+  });
+
+  it('keep their rows when their addresses change', () => {
+    const rows = new Map([
+      ['zone-ingress', { spec: address(1) }],
+      ['zone-ingress-b', { spec: address(2) }],
+    ]);
+    expect([...wantedAddresses(readyZoneProxies([proxy('a', 11), proxy('b', 12)], none), rows)]).toEqual([
+      ['zone-ingress-b', address(12)],
+      ['zone-ingress', address(11)],
     ]);
   });
 });

@@ -56,13 +56,29 @@ export function isPublishedName(name: string): boolean {
   return name === ZONE_ADDRESS || name.startsWith(`${ZONE_ADDRESS}-`);
 }
 
-/** The rows that a zone wants to publish: stored name → address. */
+/**
+ * The rows that a zone wants to publish: stored name → address. An ingress keeps its row: rows reach other zones one by one, and an
+ * ingress that changed its row could be gone there before it is back.
+ * @param ingresses each name and each address once
+ * @param stored the rows that are there, by stored name
+ */
 export function wantedAddresses(
   ingresses: readonly { readonly name: string; readonly address: Address }[],
+  stored: ReadonlyMap<string, Pick<Resource, 'spec'>>,
 ): Map<string, Address> {
-  return new Map(
-    ingresses.map(({ name, address }, at) => [at === 0 ? ZONE_ADDRESS : `${ZONE_ADDRESS}-${name}`, address] as const),
-  );
+  const wanted = new Map<string, Address>();
+  const chosen = stored.get(ZONE_ADDRESS)?.spec;
+  const others = ingresses.filter(({ name, address }) => {
+    const own = `${ZONE_ADDRESS}-${name}`;
+    const isChosen = chosen?.['address'] === address.address && chosen['port'] === address.port;
+    if (stored.has(own)) wanted.set(own, address);
+    else if (isChosen) wanted.set(ZONE_ADDRESS, address);
+    else return true;
+    return false;
+  });
+  for (const { name, address } of others)
+    wanted.set(wanted.has(ZONE_ADDRESS) ? `${ZONE_ADDRESS}-${name}` : ZONE_ADDRESS, address);
+  return wanted;
 }
 
 /**
