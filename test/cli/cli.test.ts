@@ -19,7 +19,7 @@ beforeAll(async () => {
   expect(applied).toMatchObject({ code: 0, stderr: '' });
   expect(applied.stdout).toContain('MeshTimeout shop/slow created');
   expect(applied.stdout).toMatch(/13 resources: 13 created; in one transaction\n$/);
-}, 60_000);
+});
 
 afterAll(() => started?.stop());
 
@@ -67,6 +67,25 @@ describe('apply', () => {
     expect(stdout).toMatch(/^ {2}\+ +requestTimeout: 30s$/m);
     expect(stdout).not.toContain('\u001b');
     expect(await requestTimeoutOf('slow')).toBe('20s');
+  });
+
+  it('prunes what has the labels and is not in the files, first as a dry run', async () => {
+    const labelled = (name: string, team: string): string => timeout(name, '1s', `labels: { set: ${team} }\n`);
+    const namesLeft = async (): Promise<string[]> => {
+      const names = (await run('get', 'mt', '--mesh', 'shop', '-l', 'set', '-o', 'json')).stdout;
+      return (JSON.parse(names) as { items: { name: string }[] }).items.map(({ name }) => name);
+    };
+    const input = labelled('keep', 'a');
+    const all = [input, labelled('drop', 'a'), labelled('other', 'b')].join('---\n');
+    expect((await line.run(['apply', '-f', '-'], { input: all })).code).toBe(0);
+    const dry = await line.run(['apply', '-f', '-', '--prune', '-l', 'set=a', '--dry-run'], { input });
+    expect(dry.stdout).toMatch(/^MeshTimeout shop\/drop would be pruned$/m);
+    expect(await namesLeft()).toEqual(['drop', 'keep', 'other']);
+    const done = await line.run(['apply', '-f', '-', '--prune', '-l', 'set=a', '-o', 'json'], { input });
+    expect(JSON.parse(done.stdout)).toMatchObject([{ name: 'keep' }, { type: 'MeshTimeout', name: 'drop', result: 'pruned' }]);
+    expect(await namesLeft()).toEqual(['keep', 'other']);
+    expect(await line.run(['apply', '-f', '-', '--prune'], { input })).toMatchObject({ code: 2 });
+    await line.run(['delete', '-f', '-'], { input: [input, labelled('other', 'b')].join('---\n') });
   });
 
   it('is refused for a missing mesh, with the positions of its documents', async () => {

@@ -5,8 +5,10 @@ import type { ApiClient } from '../client/api-client.ts';
 import { planApply, sendPlan, type Applied, type ApplyPlan } from '../documents/apply-requests.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
-import { addFileOption, addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
-import { exitCodeOfRollouts } from '../exit-codes.ts';
+import { resourcesToPrune, type Pruned } from '../documents/prune.ts';
+import { selectionOf } from '../client/selector.ts';
+import { addFileOption, addMeshOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
+import { exitCodeOfRollouts, UsageError } from '../exit-codes.ts';
 import { isForPrograms, note, print, printPainted, serialize } from '../output.ts';
 import { rolloutsText } from '../views/rollout-text.ts';
 import { describeDocument } from '../views/problem-text.ts';
@@ -17,30 +19,48 @@ import { problemsOf } from '../views/gateway-route.ts';
 import { checkedRoute } from '../client/route-conditions.ts';
 import { differenceOf } from '../documents/show-difference.ts';
 
-type Options = ConnectOptions & MeshOptions & OutputOptions & WaitOptions & { file: readonly string[]; dryRun?: boolean };
+type Options = ConnectOptions &
+  MeshOptions &
+  OutputOptions &
+  WaitOptions & {
+    readonly file: readonly string[];
+    readonly dryRun?: boolean;
+    readonly prune?: boolean;
+    readonly selector?: readonly string[];
+  };
 
 const HELP = `
 All documents are checked first, also for unknown keys. An error names the file,
 line and column, and then nothing is changed. Valid documents are stored in one
 transaction: all or nothing. More than 32 MiB need several transactions, and a
 message says so.
+
+--prune looks at the resources of all meshes and types that were written on this
+control plane. Meshes and secrets stay. Try it with --dry-run first.
 ${WAIT_HELP}
 
 Examples:
   meridian apply -f examples/shop/global
   meridian apply -f timeout.yaml --dry-run     show what would change
   meridian apply -f timeout.yaml --wait        until the zones have it
+  meridian apply -f team-a --prune -l team=a --dry-run
   cat timeout.yaml | meridian apply -f -`;
 
 export function addApplyCommand(program: Command): void {
   const command = program.command('apply').description('create or change resources from files');
-  addFileOption(command, { required: true }).option('--dry-run', 'show the changes without making them');
+  addFileOption(command, { required: true })
+    .option('--dry-run', 'show the changes without making them')
+    .option('--prune', 'then delete the resources with the labels of -l that the files do not have; see below')
+    .option('-l, --selector <labels>', 'for --prune: team=a,tier!=db,!old', collect);
   addConnectOptions(addWaitOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml'])))
     .addHelpText('after', HELP)
     .action(apply);
 }
 
-async function apply({ file, mesh, output, dryRun = false, ...connection }: Options): Promise<void> {
+async function apply({ file, mesh, output, dryRun = false, prune = false, selector, ...connection }: Options): Promise<void> {
+  if (prune !== (selector !== undefined))
+    throw new UsageError('--prune needs -l, and -l needs --prune: it chooses what is deleted');
+  const selection = selectionOf({ selector });
   const waitMs = dryRun ? 0 : waitOf(connection);
   const documents = await readDocuments(file, mesh);
   const { checkDocuments, unansweredWarnings } = await import('../documents/check-documents.ts');
@@ -61,11 +81,16 @@ async function apply({ file, mesh, output, dryRun = false, ...connection }: Opti
   }
   for (const { document, text } of unansweredWarnings(warnings, all)) note(`warning: ${describeDocument(document)}: ${text}`);
   if (!isForPrograms(output) && all.length > 1) print(summary(all, plan, dryRun));
-  const rollouts = await rolloutsOf(client, writtenOf(all), waitMs);
-  if (isForPrograms(output)) print(serialize(answerFor(all, rollouts), output));
+  const failed = all.filter(({ result }) => result === 'failed').length;
+  const pruned = prune && failed === 0 ? await resourcesToPrune(client, documents, selection) : [];
+  for (const one of pruned) {
+    if (!dryRun) await client.delete(one.info, one.mesh, one.name);
+    if (!isForPrograms(output)) print(`${describeDocument(one)} ${dryRun ? 'would be pruned' : 'pruned'}`);
+  }
+  const rollouts = await rolloutsOf(client, [...writtenOf(all), ...pruned], waitMs);
+  if (isForPrograms(output)) print(serialize(answerFor(all, pruned, rollouts), output));
   else if (rollouts !== null) print(rolloutsText(rollouts));
   process.exitCode = exitCodeOfRollouts(rollouts ?? []);
-  const failed = all.filter(({ result }) => result === 'failed').length;
   if (failed > 0) throw new MeridianError('invalid', `${String(failed)} of ${String(all.length)} resources could not be applied`);
 }
 
@@ -77,12 +102,22 @@ function writtenOf(all: readonly Applied[]): Written[] {
 }
 
 /** For programs. */
-function answerFor(all: readonly Applied[], rollouts: readonly Answer<'Rollout'>[] | null): readonly object[] {
+function answerFor(
+  all: readonly Applied[],
+  pruned: readonly Pruned[],
+  rollouts: readonly Answer<'Rollout'>[] | null,
+): readonly object[] {
   const queue = [...(rollouts ?? [])];
-  return all.map((one) => {
-    const rollout = one.result === 'failed' ? undefined : queue.shift();
-    return { ...forPrograms(one), ...(rollout !== undefined && { rollout }) };
-  });
+  const withRollout = (shown: object, isStored: boolean): object => {
+    const rollout = isStored ? queue.shift() : undefined;
+    return { ...shown, ...(rollout !== undefined && { rollout }) };
+  };
+  return [
+    ...all.map((one) => withRollout(forPrograms(one), one.result !== 'failed')),
+    ...pruned.map(({ info, mesh, name }) =>
+      withRollout({ type: info.name, ...(mesh !== '' && { mesh }), name, result: 'pruned' }, true),
+    ),
+  ];
 }
 
 async function show(client: ApiClient, applied: Applied, dryRun: boolean): Promise<void> {
