@@ -1,7 +1,7 @@
 // The zone end of KDS: dials global, and dials again when one of the six RPCs of the connection fails. No resource is sent twice,
 // because both directions resume by versions.
 import { Client, credentials, status, type ChannelCredentials, type ChannelOptions } from '@grpc/grpc-js';
-import { messageOf } from '../base/errors.ts';
+import { connectionReason } from './connection-reason.ts';
 import { Connection, type ConnectionOptions } from './zone-connection.ts';
 
 /**
@@ -61,10 +61,12 @@ type Ending = {
   readonly waitMs: number;
 };
 
-function endingOf(error: unknown): Ending {
+/** @param hasTls whether the zone connects with TLS */
+function endingOf(error: unknown, hasTls = true): Ending {
   const { code, details } = error as { code?: unknown; details?: unknown };
   const waitMs = code === 'config' ? FILE_MS : REFUSALS.includes(code) ? REFUSED_MS : code === 'forbidden' ? FORBIDDEN_MS : null;
-  const reason = REFUSALS.includes(code) && typeof details === 'string' ? `global refuses: ${details}` : messageOf(error);
+  const reason =
+    REFUSALS.includes(code) && typeof details === 'string' ? `global refuses: ${details}` : connectionReason(error, hasTls);
   return { reason, isForbidden: waitMs !== null, isRefused: REFUSALS.includes(code), waitMs: waitMs ?? reconnectPauseMs() };
 }
 
@@ -77,9 +79,9 @@ export function reconnectPauseMs(random: () => number = Math.random): number {
 async function identityOf({
   tls,
   authorization,
-}: KdsClientOptions): Promise<{ credentials: ChannelCredentials; authorization: string | null }> {
+}: KdsClientOptions): Promise<{ credentials: ChannelCredentials; hasTls: boolean; authorization: string | null }> {
   const [known, value] = await Promise.all([typeof tls === 'function' ? tls() : tls, authorization?.() ?? null]);
-  return { credentials: channelCredentials(known), authorization: value };
+  return { credentials: channelCredentials(known), hasTls: known !== null, authorization: value };
 }
 
 /** The options of the channel of one connection. */
@@ -98,7 +100,7 @@ export function channelOptions({ maxMessageBytes }: Pick<KdsClientOptions, 'maxM
 
 /** One connection from dialling to its end; resolves to why it ended. */
 async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Promise<Ending> {
-  const identity = await identityOf(options).catch(endingOf);
+  const identity = await identityOf(options).catch((error: unknown) => endingOf(error));
   if ('reason' in identity) return identity;
   const client = new Client(options.address, identity.credentials, channelOptions(options));
   const ended = new AbortController();
@@ -122,7 +124,7 @@ async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Prom
     ]);
     return endingOf(new Error('global ended a stream'));
   } catch (error) {
-    return endingOf(error);
+    return endingOf(error, identity.hasTls);
   } finally {
     ended.abort();
     connection.close();
