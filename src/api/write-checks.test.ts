@@ -80,11 +80,11 @@ describe('the place of a resource', () => {
   };
   const namespace = { 'k8s.kuma.io/namespace': 'ns' };
   const subdomain =
-    'must be an RFC 1123 subdomain: lower-case letters, digits, «-» and «.», starting and ending with a letter or digit';
-  const meshReason = 'must be at most 253 of lower-case letters, digits, «-», «_» and «.»';
-  const keyReason = 'must be a qualified name: an optional DNS prefix and «/», then at most 63 letters, digits, «-», «_», «.»';
+    'must be an RFC 1123 subdomain: lower-case letters, digits, "-" and ".", starting and ending with a letter or digit';
+  const meshReason = 'must be at most 253 of lower-case letters, digits, "-", "_" and "."';
+  const keyReason = 'must be a qualified name: an optional DNS prefix and "/", then at most 63 letters, digits, "-", "_", "."';
   const valueReason =
-    'must be a label value: at most 63 letters, digits, «-», «_», «.», starting and ending with a letter or digit';
+    'must be a label value: at most 63 letters, digits, "-", "_", ".", starting and ending with a letter or digit';
   const long = (length: number): string => 'x'.repeat(length);
 
   it.each<[string, Write, [field: string, reason: string][]]>([

@@ -25,7 +25,7 @@ import { ApiError } from './error-body.ts';
 export const INVALID = 'Could not process a resource';
 const RFC_1123_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 export const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
-export const MESH_NAME_REASON = 'must be at most 253 of lower-case letters, digits, «-», «_» and «.»';
+export const MESH_NAME_REASON = 'must be at most 253 of lower-case letters, digits, "-", "_" and "."';
 const MAX_NAME = 253;
 /** The character limit of a label key in a field: a prefix, a slash and a name. */
 const MAX_KEY = 317;
@@ -162,9 +162,9 @@ function checkLabels(
   if (computed !== null && role !== computed) refuse(label.policyRole, `must be ${computed}`);
 }
 
-const KEY_REASON = 'must be a qualified name: an optional DNS prefix and «/», then at most 63 letters, digits, «-», «_», «.»';
+const KEY_REASON = 'must be a qualified name: an optional DNS prefix and "/", then at most 63 letters, digits, "-", "_", "."';
 const VALUE_REASON =
-  'must be a label value: at most 63 letters, digits, «-», «_», «.», starting and ending with a letter or digit';
+  'must be a label value: at most 63 letters, digits, "-", "_", ".", starting and ending with a letter or digit';
 
 /** The field of a label in a list of violations. */
 export function labelField(key: string): string {
@@ -190,7 +190,7 @@ function nameFault(
 ): string | null {
   if (name.length > MAX_NAME) return 'must have at most 253 characters';
   if (!RFC_1123_SUBDOMAIN.test(name))
-    return 'must be an RFC 1123 subdomain: lower-case letters, digits, «-» and «.», starting and ending with a letter or digit';
+    return 'must be an RFC 1123 subdomain: lower-case letters, digits, "-" and ".", starting and ending with a letter or digit';
   if (federated && `${zone ?? ''}.${name}`.length >= MAX_NAME)
     return 'must have less than 253 characters together with the name of the zone and a dot';
   if (info.kds.skipHash || displayName.length <= MAX_VISIBLE_BYTES) return null;

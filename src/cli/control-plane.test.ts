@@ -22,8 +22,21 @@ it.each([
   expect(exitCodeOf(explained)).toBe(4);
 });
 
+it.each([
+  ['28P01', 'createuser --pwprompt'],
+  ['28000', 'store.postgres.user'],
+  ['3D000', 'createdb --owner'],
+])('a missing role or database is reported with the command that creates it: %s', async (code, says) => {
+  const refused = Object.assign(new Error('refused'), { code });
+  for (const error of [refused, new MeridianError('unavailable', 'x', { cause: refused })])
+    await expect(explainDatabase(error, store)).rejects.toMatchObject({
+      code: 'config',
+      message: expect.stringContaining(says) as string,
+    });
+});
+
 it('other errors of a start stay unchanged', async () => {
-  const error = Object.assign(new Error('password authentication failed'), { code: '28P01' });
+  const error = Object.assign(new Error('division by zero'), { code: '22012' });
   await expect(explainDatabase(error, store)).rejects.toBe(error);
   await expect(explainDatabase(undefined, { type: 'embedded', path: 'x' } as typeof store)).rejects.toBe(undefined);
 });

@@ -108,10 +108,32 @@ export function writeForOwnerAlone(): void {
 /** @throws MeridianError `unavailable` (exit code 4) when the database does not answer, else the original error */
 export async function explainDatabase(error: unknown, store: Config['store']): Promise<never> {
   const { isNoAnswer } = await import('../store/pg-errors.ts');
+  const refusal = store.type === 'postgres' ? refusalOf(error, store) : null;
+  if (refusal !== null) throw new MeridianError('config', refusal, { cause: error });
   const cause = [error, (error as { cause?: unknown } | undefined)?.cause].find((one) => isNoAnswer(one));
   if (store.type !== 'postgres' || cause === undefined) throw error;
   const where = `${store.host}:${String(store.port)} (store.postgres.host, .port)`;
   // An error about several refused addresses has no message.
   const why = messageOf(cause) || String((cause as { code?: unknown }).code);
   throw new MeridianError('unavailable', `cannot reach PostgreSQL at ${where}: ${why}; is it running?`, { cause });
+}
+
+/** What PostgreSQL says of an unknown role, a wrong password and a missing database, with a remedy; null for any other error. */
+function refusalOf(error: unknown, store: Config['store'] & { type: 'postgres' }): string | null {
+  const { host, port, user, dbName } = store;
+  for (const one of [error, (error as { cause?: unknown } | undefined)?.cause]) {
+    const at = `PostgreSQL at ${host}:${String(port)}`;
+    switch ((one as { code?: unknown } | undefined)?.code) {
+      case '28P01':
+      case '28000':
+        return (
+          `${at} refuses the role ${JSON.stringify(user)} (store.postgres.user, .password): ${messageOf(one)}. ` +
+          `If there is no such role, create it there: createuser --pwprompt ${user}`
+        );
+      case '3D000':
+        return `${at} has no database ${JSON.stringify(dbName)} (store.postgres.dbName). Create it there: createdb --owner ${user} ${dbName}`;
+      default:
+    }
+  }
+  return null;
 }

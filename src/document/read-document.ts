@@ -32,7 +32,7 @@ export function readDocument(value: unknown, defaultMesh?: string): ReadDocument
   const { type = null, name = '' } = read.body;
   if (type === null) return fault('type', 'must be given');
   const info = typeof type === 'string' ? findType(type) : undefined;
-  if (info === undefined || info.path === '') return fault('type', `${shown(type)} is no resource type`);
+  if (info === undefined || info.path === '') return fault('type', `${shown(type)} is not a resource type`);
   const ofMesh: JsonObject = info.scope === 'Mesh' ? { mesh: read.body['mesh'] ?? defaultMesh ?? '' } : {};
   for (const [field, given] of Object.entries({ name, ...ofMesh })) {
     if (given === null || given === '') return fault(field, 'must be given');

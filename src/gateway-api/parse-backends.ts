@@ -125,8 +125,8 @@ function refuseServiceName(serviceName: Field, other: Field, replacement: (name:
   const name = serviceName.text() === undefined ? '…' : serviceName.shown;
   serviceName.refuse(
     other.isGiven
-      ? `is gone, and another backend stands beside it: keep one, as ${replacement(name)}`
-      : `is gone: write ${replacement(name)}`,
+      ? `was removed, and another backend stands beside it: keep one, as ${replacement(name)}`
+      : `was removed: write ${replacement(name)}`,
   );
 }
 

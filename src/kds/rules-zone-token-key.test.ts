@@ -51,7 +51,7 @@ describe('a zone-token signing key (kds-wire 5.3.2)', () => {
   ])('with %s gives an error that names the secret without its data', (_, spec) => {
     const secret = key('zone-token-signing-key-1', spec);
     expect(() => map(secret)).toThrow(MeridianError);
-    expect(() => map(secret)).toThrow(/^GlobalSecret zone-token-signing-key-1 holds no PEM «RSA PRIVATE KEY»/);
+    expect(() => map(secret)).toThrow(/^GlobalSecret zone-token-signing-key-1 holds no PEM "RSA PRIVATE KEY"/);
     expect(() => map(secret)).not.toThrow(/BEGIN/);
   });
 });

@@ -321,6 +321,6 @@ function publicKeySpec({ name, spec }: Resource): JsonObject {
     const publicKey = createPublicKey(createPrivateKey(pem)).export({ type: 'pkcs1', format: 'pem' });
     return { data: Buffer.from(publicKey).toString('base64') };
   } catch (cause) {
-    throw new MeridianError('invalid', `GlobalSecret ${name} holds no PEM «RSA PRIVATE KEY»; it is not sent to zones`, { cause });
+    throw new MeridianError('invalid', `GlobalSecret ${name} holds no PEM "RSA PRIVATE KEY"; it is not sent to zones`, { cause });
   }
 }

@@ -66,7 +66,7 @@ describe('KeySet', () => {
     ['a key of another kind', ecPem()],
   ])('names a row that holds %s, without its text', (_what, pem) => {
     const keys = new KeySet(userRealm, [row('user-token-signing-key-2', pem), row('user-token-signing-key-1', privatePem)]);
-    const problem = 'GlobalSecret user-token-signing-key-2 holds no PEM «RSA PRIVATE KEY» of at least 2048 bits';
+    const problem = 'GlobalSecret user-token-signing-key-2 holds no PEM "RSA PRIVATE KEY" of at least 2048 bits';
     expect(keys.find('2')).toEqual({ kid: '2', problem });
     expect(() => keys.signer()).toThrow(`user tokens cannot be signed: ${problem}`);
     expect(keys.find('1')).toHaveProperty('publicKey');

@@ -80,7 +80,7 @@ function parseRow(realm: TokenRealm, kid: string, { spec }: Resource): SigningKe
   } catch {
     // The error of the parser may quote the key.
   }
-  return { kid, problem: `${describeSigningKey(realm, kid)} holds no PEM «${form}» of at least 2048 bits` };
+  return { kid, problem: `${describeSigningKey(realm, kid)} holds no PEM "${form}" of at least 2048 bits` };
 }
 
 function parseStatic(kid: string, pem: string): SigningKey | UnusableKey {

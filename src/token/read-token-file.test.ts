@@ -33,7 +33,7 @@ it.each(['', 'half a.secret', 'a.b', 'a.b.c\nd.e.f', 'Bearer a.b.c'])(
     const path = join(folder, 'bad');
     await writeFile(path, text);
     await expect(readTokenFile(path)).rejects.toThrow(
-      `multizone.zone.kds.auth.tokenFile: ${path} holds no token; it must hold what «meridian generate zone-token» prints`,
+      `multizone.zone.kds.auth.tokenFile: ${path} holds no token; it must hold what "meridian generate zone-token" prints`,
     );
   },
 );

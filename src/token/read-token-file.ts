@@ -29,6 +29,6 @@ async function readToken(path: string): Promise<string | null> {
   if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return token;
   throw new MeridianError(
     'config',
-    `multizone.zone.kds.auth.tokenFile: ${path} holds no token; it must hold what «meridian generate zone-token» prints`,
+    `multizone.zone.kds.auth.tokenFile: ${path} holds no token; it must hold what "meridian generate zone-token" prints`,
   );
 }

@@ -44,7 +44,7 @@ export const zoneTokenRequest = z.object({
 export const dataplaneTokenRequest = z.object({
   name: text,
   mesh: required.refine((given) => given === '' || MESH_NAME.test(given), {
-    error: 'must be the name of a mesh: at most 253 of lower-case letters, digits, «-», «_» and «.»',
+    error: 'must be the name of a mesh: at most 253 of lower-case letters, digits, "-", "_" and "."',
   }),
   tags: z
     .record(plain, z.array(plain, 'must be a list of strings'), 'must be lists of strings by name')

@@ -76,7 +76,7 @@ describe('ZoneAuthenticator', () => {
     [['Bearer ']],
     [['']],
   ])('refuses authorization %o', async (values) => {
-    const reason = `zone "east" must send exactly one authorization, of the form «Bearer <token>». ${how}`;
+    const reason = `zone "east" must send exactly one authorization, of the form "Bearer <token>". ${how}`;
     expect(await authenticate(values)).toEqual({ ok: false, reason });
   });
 

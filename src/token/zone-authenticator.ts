@@ -46,7 +46,7 @@ export class ZoneAuthenticator {
     }
     const text = authorization.length === 1 ? bearerOf(authorization[0] ?? '') : null;
     if (text === null)
-      return refuse(`zone "${zone}" must send exactly one authorization, of the form «Bearer <token>». ${howToJoin(zone)}`);
+      return refuse(`zone "${zone}" must send exactly one authorization, of the form "Bearer <token>". ${howToJoin(zone)}`);
     const outcome = await this.#verifier.zone(text);
     if (!outcome.ok) return refuse(tokenRefusal(zone, outcome.reason));
     const { claims, expiresAt } = outcome;

@@ -171,7 +171,7 @@ describe('get', () => {
         if (pattern.test(value)) return;
       }
     };
-    await next(/^there +shop +slow/);
+    await next(/^existing +shop +slow/);
     await line.run(['apply', '-f', '-'], { input: timeout('watched', '1s') });
     await next(/^added +shop +watched/);
     await line.run(['apply', '-f', '-'], { input: timeout('watched', '1s', 'labels: { hidden: "" }\n') });

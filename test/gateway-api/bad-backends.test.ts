@@ -28,28 +28,28 @@ describe('a bad backend', () => {
     [
       'serviceName in forwardTo',
       forwardTo('{serviceName: a, port: 80}'),
-      `${R}.forwardTo[0].serviceName: is gone: write backendRef: {name: "a"} and port: 80`,
+      `${R}.forwardTo[0].serviceName: was removed: write backendRef: {name: "a"} and port: 80`,
     ],
     [
       'serviceName alone',
       forwardTo('{serviceName: a}'),
-      `${R}.forwardTo[0].serviceName: is gone`,
+      `${R}.forwardTo[0].serviceName: was removed`,
       `${R}.forwardTo[0].port: must be given`,
     ],
     [
       'serviceName in backendRefs',
       backend('{serviceName: a, port: 80}'),
-      `${R}.backendRefs[0].serviceName: is gone: write name: "a" and port: 80`,
+      `${R}.backendRefs[0].serviceName: was removed: write name: "a" and port: 80`,
     ],
     [
       'two specs by serviceName',
       forwardTo('{serviceName: a, backendRef: {name: b}, port: 80}'),
-      `${R}.forwardTo[0].serviceName: is gone, and another backend stands beside it`,
+      `${R}.forwardTo[0].serviceName: was removed, and another backend stands beside it`,
     ],
     [
       'two specs by name and serviceName',
       backend('{serviceName: a, name: b, port: 80}'),
-      `${R}.backendRefs[0].serviceName: is gone, and another`,
+      `${R}.backendRefs[0].serviceName: was removed, and another`,
     ],
     [
       'two specs by backendRef',

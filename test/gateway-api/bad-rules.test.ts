@@ -97,12 +97,12 @@ describe('a bad rule', () => {
     [
       'serviceName in a mirror',
       mirror('{serviceName: a, port: 80}'),
-      `${R}.filters[0].requestMirror.serviceName: is gone: write backendRef: {name: "a", port: 80}`,
+      `${R}.filters[0].requestMirror.serviceName: was removed: write backendRef: {name: "a", port: 80}`,
     ],
     [
       'two specs in a mirror',
       mirror('{serviceName: a, backendRef: {name: b, port: 80}}'),
-      `${R}.filters[0].requestMirror.serviceName: is gone, and another`,
+      `${R}.filters[0].requestMirror.serviceName: was removed, and another`,
     ],
     [
       'a mirror without a port',

@@ -142,11 +142,11 @@ describe('GEP-718', () => {
 
   it('refuses serviceName with the replacement, in forwardTo and in the mirror', () => {
     expect(violationsOf(routeWith('forwardTo: [{serviceName: foo-service-v1, port: 80, weight: 80}]'))).toEqual([
-      'spec.rules[0].forwardTo[0].serviceName: is gone: write backendRef: {name: "foo-service-v1"} and port: 80',
+      'spec.rules[0].forwardTo[0].serviceName: was removed: write backendRef: {name: "foo-service-v1"} and port: 80',
     ]);
     const mirror = 'filters: [{type: RequestMirror, requestMirror: {serviceName: copy, port: 81}}]';
     expect(violationsOf(routeWith(`${mirror}\nbackendRefs: [{name: foo, port: 80}]`))).toEqual([
-      'spec.rules[0].filters[0].requestMirror.serviceName: is gone: write backendRef: {name: "copy", port: 81}',
+      'spec.rules[0].filters[0].requestMirror.serviceName: was removed: write backendRef: {name: "copy", port: 81}',
     ]);
   });
 

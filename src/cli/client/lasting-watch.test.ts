@@ -54,7 +54,7 @@ describe('a watch whose control plane restarts', () => {
       [[put('kept'), put('edited', { to: [] }), put('fresh'), synced, deletion('kept')], lost],
     );
     expect(rows).toEqual([
-      'there kept, there edited, there gone',
+      'existing kept, existing edited, existing gone',
       'changed edited',
       'added fresh',
       'deleted gone',
@@ -71,7 +71,7 @@ describe('a watch whose control plane restarts', () => {
       [[put('a'), synced], lost],
       [[put('a'), synced], lost],
     );
-    expect(rows).toEqual(['there a, there b', 'deleted b']);
+    expect(rows).toEqual(['existing a, existing b', 'deleted b']);
     expect(pauses).toEqual([500, 1000, 2000, 500]);
     expect(said).toHaveLength(4);
   });

@@ -22,7 +22,7 @@ export async function checkedRoute(
     for await (const rows of rowsOf(client, info, { mesh, name, filter: {}, matches: null }, ended.signal))
       for (const { event, item } of rows) {
         last = item['status'] === undefined ? null : item;
-        if (last !== null && (isNew || event !== 'there')) return last;
+        if (last !== null && (isNew || event !== 'existing')) return last;
       }
   } catch (error) {
     if (!ended.signal.aborted) throw error;

@@ -40,7 +40,7 @@ describe('a watch with a selector', () => {
       gone('two'),
     ];
     expect(await shown('tier!=db', [...events, ...later])).toEqual([
-      ['there one {"tier":"web"}'],
+      ['existing one {"tier":"web"}'],
       ['added two {"tier":"web"}'],
       ['deleted one {"tier":"web"}'],
       ['deleted two {"tier":"web"}'],

@@ -12,7 +12,7 @@ export type Watched = {
   readonly matches: ((labels: Labels) => boolean) | null;
 };
 
-export type Row = { readonly event: 'there' | 'added' | 'changed' | 'deleted'; readonly item: Item };
+export type Row = { readonly event: 'existing' | 'added' | 'changed' | 'deleted'; readonly item: Item };
 
 /**
  * First all existing items together, then each change separately. A deletion shows the last known item. An item that no longer
@@ -34,7 +34,7 @@ export async function* rowsOf(
       continue;
     }
     if (event === 'synced') {
-      if (!isSynced) yield [...known.values()].map((item) => ({ event: 'there', item }));
+      if (!isSynced) yield [...known.values()].map((item) => ({ event: 'existing', item }));
       for (const [id, item] of missing) {
         known.delete(id);
         yield [{ event: 'deleted', item }];

@@ -163,7 +163,7 @@ function printerOfTable(info: TypeInfo, wide: boolean): (rows: readonly Row[]) =
         { head: 'EVENT', of: ({ event }) => event },
         ...needed.map(({ head, of }) => ({ head, of: ({ item }: Row) => of(item) })),
       ];
-      layout = new TableLayout(columns.map(({ head }) => (head === 'EVENT' ? 'deleted' : head)));
+      layout = new TableLayout(columns.map(({ head }) => (head === 'EVENT' ? 'existing' : head)));
     }
     const shown = columns;
     const cells = rows.map((row) => shown.map(({ of }) => of(row)));

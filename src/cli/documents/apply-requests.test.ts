@@ -103,7 +103,7 @@ describe('documents', () => {
     client.applyAll = async () => Promise.reject(failedAnswer(404, answer, ''));
     await expect(send(client, undefined, false, 'a')).rejects.toMatchObject({
       code: 'not_found',
-      message: 'there is no mesh "shop"; give its Mesh in the same call. It is named at\n  all.yaml:6:1: mesh',
+      message: 'there is no mesh "shop"; give its Mesh in the same call. It is referenced at\n  all.yaml:6:1: mesh',
     });
     const prose = { ...answer, detail: 'mesh "shop" does not exist', missing: undefined };
     client.applyAll = async () => Promise.reject(failedAnswer(404, prose, ''));

@@ -113,7 +113,7 @@ function explained(error: unknown, sent: readonly Sendable[]): unknown {
   if (error.code === 'not_found' && error.missing?.type === 'Mesh') {
     const mesh = error.missing.name;
     const places = sent.flatMap(({ document }) => (document.mesh === mesh ? [`  ${document.placeOf('mesh')}: mesh`] : []));
-    const said = `there is no mesh ${JSON.stringify(mesh)}; give its Mesh in the same call. It is named at`;
+    const said = `there is no mesh ${JSON.stringify(mesh)}; give its Mesh in the same call. It is referenced at`;
     return new MeridianError('not_found', `${said}\n${places.slice(0, MAX_PLACES).join('\n')}`, { cause: error });
   }
   if (error.violations.length === 0) return error;
