@@ -183,7 +183,7 @@ function asGiven({ type, mesh: inMesh, name, labels, spec, status, syncVersion, 
   return type === 'MeshIdentity' ? { ...given, status } : given;
 }
 
-/** Everything but addresses, which depend on who came first, in meshes that are there. */
+/** Everything but addresses of services and the rows of ingresses, which depend on who came first, in meshes that are there. */
 function compared(zone: ModelZone): unknown[] {
   const rows = [...zone.rows.values()];
   const meshes = new Set(rows.filter(({ type }) => type === 'Mesh').map(({ name }) => name));
@@ -191,7 +191,9 @@ function compared(zone: ModelZone): unknown[] {
     .filter((one) => meshes.has(one.mesh))
     .map(({ type, mesh: inMesh, name, labels, spec, status }) => {
       const { vip: _, vips: __, ...rest } = status;
+      if (type === 'MeshZoneAddress') return { type, mesh: inMesh, name: '', spec };
       return { type, mesh: inMesh, name, labels, spec, status: rest };
     })
-    .sort((a, b) => (JSON.stringify([a.type, a.mesh, a.name]) < JSON.stringify([b.type, b.mesh, b.name]) ? -1 : 1));
+    .map((one) => [JSON.stringify([one.type, one.mesh, one.name, one.name === '' ? one.spec : null]), one] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 }
