@@ -1,4 +1,4 @@
-// The steps in which proxies lose an identity: who has to do its part, and when a step may end (decision 60). Pure. Invariants: a proxy
+// The steps in which proxies lose an identity: who has to do its part, and when a step may end (decision 59). Pure. Invariants: a proxy
 // keeps its certificate until its clients have accepted plain text, or the time of that step has ended; an authority stays trusted until
 // the last certificate of it has ended.
 import { isDeepStrictEqual } from 'node:util';

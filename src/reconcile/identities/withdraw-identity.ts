@@ -1,4 +1,4 @@
-// Keeps what is in force of each MeshIdentity, and moves its withdrawal by one step at a time (decision 60). Each step is one
+// Keeps what is in force of each MeshIdentity, and moves its withdrawal by one step at a time (decision 59). Each step is one
 // transaction, which fails if the row has changed since it was read.
 import { certificatesIn } from '../../identity/trust-bundles.ts';
 import {
