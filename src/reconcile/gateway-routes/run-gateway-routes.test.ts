@@ -101,6 +101,7 @@ describe('the rows derived from Gateway API routes', () => {
     await store.write({ op: 'create', key: meshRoute, labels: {}, spec: own });
     await derive();
     expect((await derived())?.spec).toEqual(own);
+    expect((await store.get(key))?.status['parents']).toMatchObject([{ parentRef: { kind: 'Service', name: 'cart' } }]);
     expect(await conditions()).toEqual({
       ...{ Accepted: 'False NameConflict', PartiallyInvalid: 'True BackendNotFound', ResolvedRefs: 'False DegradedRoutes' },
     });

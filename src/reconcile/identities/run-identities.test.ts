@@ -96,8 +96,11 @@ describe('a MeshIdentity', () => {
     await put({ provider: BUNDLED });
     await reconcile();
     const before = pemIn(await row('Secret', left));
+    const { authority } = (await row('MeshIdentity', 'identity')).status;
+    expect(authority).toMatch(/./);
     await store.write({ op: 'delete', key: at('Secret', missing) });
     await reconcile();
+    expect((await row('MeshIdentity', 'identity')).status['authority']).toBe(authority);
     const message = `Secret ${missing} is missing; restore it, or delete the other`;
     const failed = { status: 'False', reason: 'AuthorityIncomplete', message };
     expect((await row('MeshIdentity', 'identity')).status['conditions']).toEqual([
