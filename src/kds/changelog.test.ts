@@ -340,7 +340,7 @@ it('a row that cannot be sent is logged, and delays no other row of its type', a
     await store.write({ op: 'put', key: { type: 'GlobalSecret', mesh: '', name }, labels: {}, spec: { data } });
   const changelog = start(store);
   await changelog.caughtUp();
-  const err = 'GlobalSecret zone-token-signing-key-1 holds no PEM «RSA PRIVATE KEY»; it is not sent to zones';
+  const err = 'GlobalSecret zone-token-signing-key-1 holds no PEM "RSA PRIVATE KEY"; it is not sent to zones';
   const row = { type: 'GlobalSecret', name: 'zone-token-signing-key-1', mesh: '' };
   expect(error.mock.calls).toEqual([[{ ...row, err }, 'this resource cannot be sent; correct it']]);
   expect(namesOf(changelog, 'GlobalSecret')).toEqual(['other.']);

@@ -10,6 +10,7 @@ const row: Row = {
 const meta = {
   ...{ type: 'MeshTimeout', mesh: 'default', name: 'a', version: 3, labels: { app: 'x' }, syncVersion: 'v1' },
   owner: { type: 'Mesh', mesh: '', name: 'default' },
+  modificationTime: new Date('2026-01-02T03:04:05.678Z'),
 };
 
 it('a row has its key, version, labels and owner, its documents, and its times in UTC', () => {
@@ -17,7 +18,6 @@ it('a row has its key, version, labels and owner, its documents, and its times i
   expect(resourceOf(row)).toEqual({
     ...{ ...meta, spec: { to: [] }, status: { conditions: [] } },
     creationTime: new Date('2026-01-01T00:00:00Z'),
-    modificationTime: new Date('2026-01-02T03:04:05.678Z'),
   });
 });
 

@@ -130,9 +130,17 @@ describe('a zone that joins', () => {
       healthCheck: { time: TIME },
       envoyAdminStreams: Object.fromEntries(STREAMS.slice(2).map((kind) => [`${kind}GlobalInstanceId`, instanceId])),
     };
+    const sync = {
+      state: 'online',
+      connection: 'online',
+      since: expect.any(String) as unknown,
+      pending: [],
+      lagMs: 0,
+      reason: '',
+    };
     const item = {
       ...{ type: 'ZoneOverview', name: 'east', kri: 'kri_z____east_', creationTime: TIME, modificationTime: TIME },
-      ...{ zone: { enabled: true }, zoneInsight },
+      ...{ zone: { enabled: true }, zoneInsight, sync },
     };
     expect(overview).toEqual({ total: 1, items: [item], next: null });
     const { config = '' } = overview.items[0]?.zoneInsight?.subscriptions[0] ?? {};
