@@ -9,8 +9,7 @@ const STEP = Math.log(MAX_MS) / (LARGEST - 1);
 
 /** @returns 1 to 250, also for a negative time and for one over the largest */
 export function byteOf(ms: number): number {
-  if (!(ms > 1)) return 1;
-  return Math.min(LARGEST, 1 + Math.round(Math.log(ms) / STEP));
+  return Math.min(LARGEST, 1 + Math.round(Math.log(Math.max(1, ms)) / STEP));
 }
 
 /** Null for a byte without a time. */

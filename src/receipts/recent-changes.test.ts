@@ -178,6 +178,44 @@ describe('the recent changes', () => {
     expect(changes.ofRow({ ...key, mesh: 'other' })).toBeUndefined();
   });
 
+  it('an acknowledgement looks at what it acknowledges, and at no older change', () => {
+    const { changes, tell } = setUp('east');
+    const old = Array.from({ length: 50 }, (_, at) => changes.append(logged(at + 1), START));
+    const east = streamOf('east');
+    tell(east.sent(50), 1);
+    tell(east.acknowledged(50), 2);
+    let looks = 0;
+    for (const change of old) {
+      const { history } = change;
+      const get = (): Change['history'] => {
+        looks += 1;
+        return history;
+      };
+      Object.defineProperty(change, 'history', { get });
+    }
+    const change = changes.append(logged(51), START);
+    tell(east.sent(51), 3);
+    tell(east.acknowledged(51), 4);
+    expect([looks, changes.delivery(change, 'east', yes).acknowledgedMs]).toEqual([0, 4]);
+  });
+
+  it('a zone that was never seen is away, and the zone of the resource does not get it back', () => {
+    const { changes, stateOf } = setUp();
+    const change = changes.append(logged(1, { visibility: { to: 'others', zone: 'east' } }), START);
+    expect(['east', 'west'].map((zone) => stateOf(change, zone))).toEqual(['hidden', 'away']);
+  });
+
+  it('a zone that joins late has room for its times beside those of many others', () => {
+    const zones = Array.from({ length: 40 }, (_, index) => `zone-${String(index)}`);
+    const { changes, tell } = setUp('first');
+    const change = changes.append(logged(1), START);
+    tell(streamOf('first').acknowledged(1), 3);
+    for (const zone of zones) tell(streamOf(zone).opened, 4);
+    for (const zone of zones) tell(streamOf(zone).acknowledged(1), 5);
+    const times = ['first', ...zones].map((zone) => changes.delivery(change, zone, yes).acknowledgedMs);
+    expect(times).toEqual([3, ...zones.map(() => 5)]);
+  });
+
   it('only the last changes are kept', () => {
     const { changes, tell, stateOf } = setUp('east');
     const first = changes.append(logged(1), START);

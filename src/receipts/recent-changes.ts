@@ -193,7 +193,7 @@ export class RecentChanges {
     const maps = { reached: new Map(), refused: new Map(), withheld: new Map() };
     const peer: Peer = { index, streams: new Set(), features: new Set(), ...maps };
     this.#peers.set(name, peer);
-    if (index >= this.#room) this.#makeRoom(index);
+    if (index >= this.#room) this.#makeRoom();
     return peer;
   }
 
@@ -269,8 +269,8 @@ export class RecentChanges {
     return { sent: new Uint8Array(this.#room), acknowledged: new Uint8Array(this.#room) };
   }
 
-  #makeRoom(index: number): void {
-    this.#room = Math.max(this.#room * 2, index + 1);
+  #makeRoom(): void {
+    this.#room *= 2;
     for (const change of this.#changes) {
       if (change.times === null) continue;
       const { sent, acknowledged } = change.times;

@@ -51,9 +51,11 @@ describe('a question to other replicas', () => {
 
   it('has an answer in parts that fit a notification', async () => {
     const names = zones(2_000);
+    // As JSON the one has two bytes, the other six.
+    const reasonOf = (index: number): string => (index % 2 === 0 ? '\u0001' : 'ä');
     const { asker, marks } = replicas(
       async () => new Map(),
-      async () => new Map(names.map((name, index) => [name, { ...has(index), reason: 'ä'.repeat(300) }])),
+      async () => new Map(names.map((name, index) => [name, { ...has(index), reason: reasonOf(index).repeat(300) }])),
     );
     const answer = await asker.ask(question, new Set(names), stop.signal);
     expect([...answer.keys()].toSorted()).toEqual(names.toSorted());
@@ -74,6 +76,40 @@ describe('a question to other replicas', () => {
     expect(isDone).toBe(false);
     await clock.advance(1);
     expect([...(await asking).keys()]).toEqual(['east']);
+  });
+
+  it('leaves no timer behind when it is answered', async () => {
+    const { asker, clock } = replicas(
+      async () => new Map(),
+      async () => new Map([['east', has(7)]]),
+    );
+    await asker.ask(question, new Set(['east']), stop.signal);
+    expect(clock.sleepers).toBe(0);
+  });
+
+  it('is not answered by a replica that answers 64 others, until one of these has ended', async () => {
+    const answers: PromiseWithResolvers<Map<string, Delivery>>[] = [];
+    const { asker, clock } = replicas(
+      async () => new Map(),
+      () => {
+        const answer = Promise.withResolvers<Map<string, Delivery>>();
+        answers.push(answer);
+        return answer.promise;
+      },
+    );
+    const ask = async () => asker.ask(question, new Set(['east']), stop.signal);
+    const asking = Array.from({ length: 65 }, ask);
+    await clock.advance(0);
+    expect(answers).toHaveLength(64);
+    answers[0]?.resolve(new Map([['east', has(7)]]));
+    await asking[0];
+    await clock.advance(0);
+    asking.push(ask());
+    await clock.advance(0);
+    expect(answers).toHaveLength(65);
+    await clock.advance(2_500);
+    const sizes = (await Promise.all(asking)).map(({ size }) => size);
+    expect(sizes.filter((size) => size > 0)).toEqual([1]);
   });
 
   it('survives a replica that cannot answer', async () => {

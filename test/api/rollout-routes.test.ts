@@ -1,0 +1,146 @@
+// `_rollout` of a resource, `?wait=zones` of a write and `/_changes`, with one zone whose events the test makes.
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import { Changelog } from '../../src/kds/changelog.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
+import { addReceiptRoutes, rolloutFollower } from '../../src/receipts/receipt-routes.ts';
+import { Receipts } from '../../src/receipts/receipts.ts';
+import type { Labels } from '../../src/resource/types.ts';
+import { defaultAccess } from '../../src/api/access.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { testApi } from './test-api.ts';
+
+const log = createLogger('silent');
+const TIMEOUTS = '/meshes/default/meshtimeouts';
+let stop: AbortController;
+let store: TinyStore;
+let changelog: Changelog;
+let receipts: Receipts;
+let end: () => void;
+let app: FastifyInstance;
+
+beforeEach(async () => {
+  stop = new AbortController();
+  const clock = new ManualClock();
+  store = new TinyStore(() => clock.now()).withZones('east');
+  await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
+  const rules = globalSendRules();
+  changelog = new Changelog(store, rules, log);
+  void changelog.run(stop.signal);
+  await changelog.ready;
+  receipts = new Receipts({ mode: 'global', store, instanceId: 'cp-1', clock, log });
+  void receipts.run(stop.signal);
+  end = receipts.serve(changelog, { names: () => ['east'], isEnabled: () => true });
+  const followRollout = rolloutFollower(receipts, rules, store);
+  app = testApi(store, 'global', {
+    followRollout,
+    addRoutes: (routes, context) => addReceiptRoutes(routes, context, receipts, followRollout),
+  });
+});
+afterEach(async () => {
+  stop.abort();
+  await app.close();
+});
+
+async function put(name: string, labels: Labels = {}): Promise<void> {
+  await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name }, labels, spec: {} });
+  await changelog.caughtUp();
+}
+async function get(url: string, remoteAddress = '127.0.0.1'): Promise<{ status: number; answer: Record<string, unknown> }> {
+  const { statusCode, body } = await app.inject({ method: 'GET', url, remoteAddress });
+  return { status: statusCode, answer: JSON.parse(body) as Record<string, unknown> };
+}
+
+describe('GET _rollout', () => {
+  it('says where the newest change is, by each path of the type, and for a type without a mesh', async () => {
+    await put('slow');
+    const expected = { type: 'MeshTimeout', mesh: 'default', name: 'slow', version: 0, outcome: 'away' };
+    expect((await get(`${TIMEOUTS}/slow/_rollout`)).answer).toMatchObject({
+      ...{ ...expected, targets: [{ to: 'east', state: 'away' }] },
+    });
+    expect((await get('/meshes/default/_rollout')).answer).toMatchObject({ type: 'Mesh', name: 'default' });
+  });
+
+  it('says why a resource goes to no zone', async () => {
+    await put('local', { 'kuma.io/kds-sync': 'disabled' });
+    expect((await get(`${TIMEOUTS}/local/_rollout`)).answer).toMatchObject({
+      ...{ outcome: 'everywhere', targets: [], note: 'label kuma.io/kds-sync is disabled' },
+    });
+    await store.write({ op: 'create', key: { type: 'ZoneInsight', mesh: '', name: 'east' }, labels: {}, spec: {} });
+    expect((await get('/zone-insights/east/_rollout')).answer).toMatchObject({ note: 'the type ZoneInsight is not synced' });
+  });
+
+  it('is 404 for a resource that does not exist and of which no removal is kept', async () => {
+    expect(await get(`${TIMEOUTS}/none/_rollout`)).toMatchObject({
+      status: 404,
+      answer: { detail: expect.stringContaining('the last 1000 changes since the start of this process are kept') as unknown },
+    });
+    await put('slow');
+    await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name: 'slow' } });
+    expect((await get(`${TIMEOUTS}/slow/_rollout`)).answer).toMatchObject({ version: null, isRemoval: true });
+  });
+
+  it('asks for the change with at least a version', async () => {
+    await put('slow');
+    await put('slow', { team: 'shop' });
+    const versions = await Promise.all(
+      [0, 1].map(async (version) => (await get(`${TIMEOUTS}/slow/_rollout?version=${String(version)}`)).answer['version']),
+    );
+    expect(versions).toEqual([0, 1]);
+  });
+
+  it.each(['version=-1', 'version=1.5', 'version=soon', 'version=12345678901', 'wait=now'])('refuses %s', async (query) => {
+    await put('slow');
+    expect((await get(`${TIMEOUTS}/slow/_rollout?${query}`)).status).toBe(400);
+  });
+});
+
+describe('GET /_changes', () => {
+  const idsOf = (answer: Record<string, unknown>): number[] => (answer['items'] as { id: number }[]).map(({ id }) => id);
+
+  it('has pages, the newest first, and names the next', async () => {
+    for (const name of ['a', 'b', 'c']) await put(name);
+    const first = (await get('/_changes?size=2')).answer;
+    expect([idsOf(first), first['next']]).toEqual([[3, 2], 2]);
+    const second = (await get('/_changes?size=2&before=2')).answer;
+    expect([idsOf(second), second['next']]).toEqual([[1], null]);
+    const whole = (await get('/_changes?size=3')).answer;
+    expect([idsOf(whole), whole['next']]).toEqual([[3, 2, 1], null]);
+  });
+
+  it('has no change of a type that the caller may not read, and a page is full without them', async () => {
+    await put('a');
+    await store.write({ op: 'create', key: { type: 'Secret', mesh: 'default', name: 's' }, labels: {}, spec: { data: 'eA==' } });
+    await changelog.caughtUp();
+    const secret = receipts.changes.newest()[0]?.id ?? 0;
+    expect(secret).toBe(2);
+    expect(idsOf((await get('/_changes')).answer)).toEqual([2, 1]);
+    expect(idsOf((await get('/_changes?size=1', '10.0.0.1')).answer)).toEqual([1]);
+    expect((await get(`/_changes/${String(secret)}`)).status).toBe(200);
+    expect((await get(`/_changes/${String(secret)}`, '10.0.0.1')).status).toBe(403);
+    expect((await get('/meshes/default/secrets/s/_rollout', '10.0.0.1')).status).toBe(403);
+    expect(defaultAccess.adminResources.users).not.toContain('mesh-system:anonymous');
+  });
+
+  it('shows one change with its zones, and says which are kept for another number', async () => {
+    expect(await get('/_changes/1')).toMatchObject({
+      ...{ status: 404, answer: { detail: 'Not found: change 1: none is kept yet' } },
+    });
+    for (const name of ['a', 'b']) await put(name);
+    expect((await get('/_changes/1')).answer).toMatchObject({
+      ...{ change: 1, type: 'MeshTimeout', mesh: 'default', name: 'a', targets: [{ to: 'east', state: 'away' }] },
+    });
+    for (const id of ['3', 'x'])
+      expect(await get(`/_changes/${id}`)).toMatchObject({
+        ...{ status: 404, answer: { detail: `Not found: change ${id}: kept are 1 to 2; GET /_changes lists them` } },
+      });
+  });
+
+  it.each(['/_changes', '/_changes/1'])('%s is 503 on a replica that sends no changes', async (url) => {
+    await put('a');
+    end();
+    expect((await get(url)).status).toBe(503);
+  });
+});
