@@ -157,6 +157,19 @@ describe('ZoneInsightWriter', () => {
     expect(isOnline(await spec())).toBe(true);
   });
 
+  it('tries a write again after 0, 50, 250, 1000 and 2000 ms, then with the next flush', async () => {
+    const { writer, store, clock } = setUp();
+    const begin = clock.elapsed();
+    const attempts: number[] = [];
+    store.beforeWrite = () => {
+      attempts.push(clock.elapsed() - begin);
+      return { result: 'conflict' };
+    };
+    writer.observe(opened);
+    await clock.advance(20_000);
+    expect(attempts).toEqual([0, 0, 50, 300, 1_300, 3_300]);
+  });
+
   it('forgets a zone on request, but keeps a zone with an open stream', async () => {
     const { writer } = setUp();
     writer.observe({ kind: 'healthCheck', peer: 'east' });

@@ -276,6 +276,16 @@ describe('the problems of a zone', () => {
     expect(renderProblems(good.problems ?? [])).toEqual({});
   });
 
+  it('end each for itself: one stream, type and kind', () => {
+    const resources = new Map([['r.default', 'no']]);
+    const other: SyncEvent = { ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'Mesh' }, resources, all: null };
+    const bad = fold([opened('s1'), refused({ 'a.default': 'no' }), withheld([['r.default', 'no']]), other]);
+    const kindsOf = ({ problems }: InsightState) => problems?.map(({ type, kind }) => `${type} ${kind}`);
+    expect(kindsOf(bad)).toEqual(['Mesh refused', 'MeshRetry withheld', 'Mesh withheld']);
+    const next = foldInsight(bad, { ...other, resources: new Map() }, global, at(9));
+    expect(kindsOf(next)).toEqual(['Mesh refused', 'MeshRetry withheld']);
+  });
+
   it('describe a response that was refused without a name', () => {
     const state = fold([opened('s1'), refused({ 'a.default': 'no' }, { 'b.default': 'bad', 'c.default': 'bad' })]);
     expect(state.problems).toMatchObject([
