@@ -81,7 +81,7 @@ export async function issueLeaf(
     notAfter,
     publicKey: keys.publicKey,
     signingKey: key,
-    signingAlgorithm: key.algorithm.name === P256.name ? P256 : RSA,
+    signingAlgorithm: { name: key.algorithm.name, hash: P256.hash },
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment | KeyUsageFlags.keyAgreement, true),
