@@ -4,7 +4,7 @@ import type { Section, ZoneListenerKind } from '../policy/dataplane-proxy.ts';
 import type { JsonObject } from '../resource/types.ts';
 
 /** Matches every request: what a route configuration ends with. */
-export const CATCH_ALL: JsonObject[] = [{ path: { value: '/', type: 'PathPrefix' } }];
+export const CATCH_ALL: JsonObject = { path: { value: '/', type: 'PathPrefix' } };
 
 /** Listener, cluster, route configuration and virtual host of an inbound. */
 export function inboundName({ section }: Pick<Section, 'section'>): string {
@@ -31,4 +31,4 @@ export function routeName(kri: string, toIndex: number): string {
 }
 
 /** A route that no policy gave: the hash of its matches. */
-export const catchAllRouteName = matchesHash(CATCH_ALL);
+export const catchAllRouteName = matchesHash([CATCH_ALL]);

@@ -103,5 +103,5 @@ export function confOf(policies: readonly Pick<EffectivePolicy, 'type' | 'conf'>
 }
 
 function isCatchAll(match: JsonObject): boolean {
-  return JSON.stringify(routeMatches(match)) === JSON.stringify(routeMatches(CATCH_ALL[0] ?? {}));
+  return JSON.stringify(routeMatches(match)) === JSON.stringify(routeMatches(CATCH_ALL));
 }

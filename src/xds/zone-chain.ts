@@ -94,10 +94,3 @@ export function chainTcpProxy(context: TelemetryContext, listener: ZoneListener,
     }),
   );
 }
-
-/** Server names that no earlier chain has: Envoy refuses a listener in which two chains have one. */
-export function untaken(snis: readonly string[], taken: Set<string>): string[] {
-  const free = snis.filter((sni) => !taken.has(sni));
-  for (const sni of free) taken.add(sni);
-  return free;
-}

@@ -14,7 +14,7 @@ import { serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { connectionLimit, rateLimitFilter, requestLimit } from './rate-limit.ts';
 import { routeConfiguration } from './route-config.ts';
 import { reportTo } from './usable-policies.ts';
-import { chainLoggers, chainTcpProxy, untaken, type Chain, type ZoneContext, type ZoneListener } from './zone-chain.ts';
+import { chainLoggers, chainTcpProxy, type Chain, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
 import { chainConf, chainFilters, permissionsOn } from './zone-rules.ts';
 
@@ -30,11 +30,9 @@ export function egressChains(config: ProxyConfig, context: ZoneContext, listener
     listener.report({ policy: null, field: listener.field, reason: 'has no listener: a zone egress needs an identity' });
     return [];
   }
-  const taken = new Set<string>();
-  return zonePortsOfKind(context.index, context.rules.proxy, KIND).flatMap((port) => {
-    const serverNames = untaken(port.snis, taken);
-    return serverNames.length === 0 ? [] : [chainOf(config, context, listener, port, { serverNames, tls })];
-  });
+  // A chain without a server name would take the connections of all others.
+  const ports = zonePortsOfKind(context.index, context.rules.proxy, KIND).filter(({ snis }) => snis.length > 0);
+  return ports.map((port) => chainOf(config, context, listener, port, tls));
 }
 
 function chainOf(
@@ -42,7 +40,7 @@ function chainOf(
   context: ZoneContext,
   listener: ZoneListener,
   { outbound, snis }: ZonePort,
-  { serverNames, tls }: { readonly serverNames: string[]; readonly tls: ProxyTls },
+  tls: ProxyTls,
 ): JsonObject {
   const { rules } = listener;
   const { kri } = outbound;
@@ -53,7 +51,7 @@ function chainOf(
   const params = tlsParams(chainConf(rules.chain('MeshTLS', snis)));
   return {
     name: kri,
-    filterChainMatch: { serverNames, transportProtocol: 'tls' },
+    filterChainMatch: { serverNames: [...snis], transportProtocol: 'tls' },
     filters: isHttp(protocolOf(outbound.protocol))
       ? [...limit, httpFilter(config, context, listener, chain, httpPermission(permissions))]
       : [networkPermission(permissions, listener.name), ...limit, chainTcpProxy(context, listener, chain)],

@@ -9,7 +9,7 @@ import type { ProxyConfig } from './proxy-config.ts';
 import { addPatched } from './proxy-patch.ts';
 import { connectionLimit } from './rate-limit.ts';
 import { localEndpoints } from './servers.ts';
-import { chainTcpProxy, untaken, type ZoneContext, type ZoneListener } from './zone-chain.ts';
+import { chainTcpProxy, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
 import { chainConf, namedServers } from './zone-rules.ts';
 
@@ -94,4 +94,11 @@ function ownChains(context: ZoneContext, listener: ZoneListener, ports: readonly
       },
     ];
   });
+}
+
+/** Server names that no earlier chain has: Envoy refuses a listener in which two chains have one. */
+function untaken(snis: readonly string[], taken: Set<string>): string[] {
+  const free = snis.filter((sni) => !taken.has(sni));
+  for (const sni of free) taken.add(sni);
+  return free;
 }

@@ -7,6 +7,7 @@ import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { make } from '../policy/make-resource.ts';
+import { identity, trustOf } from './crossing-mesh.ts';
 
 const EAST = { zone: 'east' };
 const INGRESS = { zoneIngress: { address: '10.0.0.1', port: 10_001, name: 'in' } };
@@ -16,7 +17,10 @@ const HASHED = serviceSni(CART, 80) ?? '';
 const KUMA = 'sni.msvc.default.east.cart.80';
 
 function configOf(networking: JsonObject, rows: readonly Resource[] = [], features = WITHOUT_FEATURES): ProxyConfig {
-  const index = new MeshIndex('default', [make('Dataplane', 'zone-proxy', { networking }, EAST), ...rows]);
+  const index = new MeshIndex('default', [
+    make('Dataplane', 'zone-proxy', { networking }, { ...EAST, labels: { 'kuma.io/workload': 'egress' } }),
+    ...rows,
+  ]);
   const [proxy] = index.proxies();
   if (proxy === undefined) throw new Error('the mesh has no Dataplane');
   return proxyConfig(index, proxy, features);
@@ -154,6 +158,21 @@ describe('an egress', () => {
     expect(config.listeners.size).toBe(0);
     expect(config.problems).toMatchObject([
       { field: 'networking.zoneEgress', reason: expect.stringContaining('identity') as unknown },
+    ]);
+  });
+
+  it('has a chain for each service with a server name of its own, the older first', () => {
+    const [older, other, hidden] = ['one', 'two', 'three'].map((name, age) => ({
+      ...make('MeshExternalService', name, external(null, [endpoint('10.1.1.1')]).spec, {
+        labels: { 'kuma.io/display-name': 'bank' },
+        ...(name === 'two' && { namespace: 'b' }),
+      }),
+      creationTime: new Date(age),
+    })) as [Resource, Resource, Resource];
+    const rows = [hidden, other, older, identity, trustOf('east')];
+    expect(serverNames(configOf(EGRESS, rows))).toEqual([
+      ['sni.extsvc.default.bank.443', serviceSni(older, 443)],
+      ['sni.extsvc.default.b.bank.443'],
     ]);
   });
 
