@@ -41,7 +41,12 @@ type Stream = { readonly sender: Sender; readonly sent: Buffer[]; readonly event
 
 async function streamsTo(
   zones: readonly string[],
-  { stored = rows, source = sourceOf(stored), initialSyncLimiter = new InitialSyncLimiter(systemClock) } = {},
+  {
+    stored = rows,
+    source = sourceOf(stored),
+    initialSyncLimiter = new InitialSyncLimiter(systemClock),
+    hasRoom = () => true,
+  } = {},
 ): Promise<Stream[]> {
   const log = createLogger('silent');
   const changelog = new Changelog(source, globalSendRules(), log);
@@ -64,6 +69,7 @@ async function streamsTo(
       ...{ clock: systemClock, fail: () => undefined, observe: (event) => void events.push(event) },
       encode: (response) => messages.encode(response),
       send: (message) => void sent.push(message),
+      hasRoom,
     });
     return { sender, sent, events };
   });
@@ -238,6 +244,27 @@ it('the sender looks once a turn at what it can send, for any number of requests
   turns.mockRestore();
   await vi.waitFor(() => expect(stream.sent).toHaveLength(2));
   stream.sender.close();
+});
+
+it('the sender keeps what a full stream does not take, and sends it when the stream takes messages again', async () => {
+  let hasRoom = false;
+  const [stream] = await streamsTo(['east'], { hasRoom: () => hasRoom });
+  if (stream === undefined) throw new Error('no stream');
+  const { sender, sent } = stream;
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+  };
+  sender.handle(request);
+  sender.handle({ ...request, typeUrl: 'MeshRetry' });
+  await settle();
+  sender.drained();
+  await settle();
+  expect(sent).toEqual([]);
+  hasRoom = true;
+  sender.drained();
+  await settle();
+  expect(sent.map((message) => decodeDeltaResponse(message).typeUrl)).toEqual([TYPE, 'MeshRetry']);
+  sender.close();
 });
 
 it('a peer that does not resume gets everything, whatever versions it names', async () => {

@@ -79,6 +79,17 @@ describe('streams', () => {
     expect(ended).toEqual([]);
   });
 
+  it('that wait to open do not count as silent when their zone had a stream long ago', async () => {
+    start({ pollInterval: POLL, timeout: TIMEOUT });
+    add('east', 'globalToZone');
+    open.clear();
+    await clock.advance(2 * TIMEOUT);
+    const end = ({ message }: Error): void => void ended.push(message);
+    open.add({ zone: 'east', kind: 'stats', features: [feature.zonePingHealth], end });
+    await clock.advance(POLL);
+    expect(ended).toEqual([]);
+  });
+
   it('are replaced by newer ones of their zone and kind when closeStaleConn is set', () => {
     start({ closeStaleConn: true });
     add('east', 'globalToZone');

@@ -4,6 +4,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
 import { createLogger } from '../../base/log.ts';
 import { createAuthority } from '../../identity/authority.ts';
+import { inForceKey } from '../../resource/identity-in-force.ts';
 import { isMeshIdentityReady } from '../../resource/mesh-identity.ts';
 import { objectsOf } from '../../resource/read-json.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
@@ -133,6 +134,25 @@ describe('a MeshIdentity', () => {
     while (list.mock.calls.length < 2) await clock.advance(1_000);
     await vi.waitFor(async () => expect(await store.get(at('MeshTrust', 'identity'))).toBeDefined());
     expect(isOver).toBe(false);
+    stop.abort();
+    await running;
+  });
+
+  it('is not read again for changes of proxies while nothing waits for them', async () => {
+    await put({ provider: BUNDLED });
+    const stop = new AbortController();
+    const list = vi.spyOn(store, 'list');
+    const running = runIdentities({ store, zone: 'east', otherZonesMs: 0, clock, log: createLogger('silent') }, stop.signal);
+    await vi.waitFor(async () => expect(await store.get(inForceKey('shop', 'identity'))).toBeDefined());
+    const settled = async (): Promise<number> => {
+      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+      return list.mock.calls.length;
+    };
+    const before = await settled();
+    await store.write({ op: 'create', key: at('Dataplane', 'web'), labels: {}, spec: {} });
+    expect(await settled()).toBe(before);
+    await store.write({ op: 'create', key: at('MeshIdentity', 'other'), labels: {}, spec: { provider: BUNDLED } });
+    expect(await settled()).toBeGreaterThan(before);
     stop.abort();
     await running;
   });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
 import { createLogger } from '../../base/log.ts';
@@ -14,6 +14,7 @@ import { rotationKey, rotationSpec } from '../../resource/identity-rotation.ts';
 import type { JsonObject, Labels, ResourceKey } from '../../resource/types.ts';
 import { STEP_LIMIT_MS } from './plan-withdrawal.ts';
 import { reconcileIdentities, runIdentities } from './run-identities.ts';
+import { withdrawIdentities } from './withdraw-identity.ts';
 
 const HOUR_MS = 3_600_000;
 const SERVICE = 'kri_msvc_shop_east__cart_';
@@ -204,6 +205,20 @@ describe('a withdrawal', () => {
     await clock.advance(otherZonesMs);
     await reconcile();
     expect(await inForce()).toMatchObject({ step: 'trust' });
+  });
+
+  it('is tried twelve times against another writer, and goes on with the next change', async () => {
+    await remove(at('MeshIdentity', 'identity'));
+    let attempts = 0;
+    store.beforeWrite = () => {
+      attempts += 1;
+      return { result: 'conflict' };
+    };
+    const log = createLogger('silent');
+    const warn = vi.spyOn(log, 'warn');
+    expect(await withdrawIdentities({ ...options(), log })).toEqual({ count: 1, wakeAts: [] });
+    expect(attempts).toBe(12);
+    expect(warn).toHaveBeenCalledExactlyOnceWith({ mesh: 'shop', passes: 12 }, expect.stringContaining('changes too often'));
   });
 
   it('goes on by itself, also after another leader began it', async () => {
