@@ -45,7 +45,7 @@ async function streamsTo(
     stored = rows,
     source = sourceOf(stored),
     initialSyncLimiter = new InitialSyncLimiter(systemClock),
-    hasRoom = () => true,
+    hasRoom = (): boolean => true,
   } = {},
 ): Promise<Stream[]> {
   const log = createLogger('silent');
