@@ -146,6 +146,16 @@ describe('a changed Dataplane', () => {
   });
 });
 
+it('a changed proxy has a version that no proxy had before', () => {
+  const [one, other] = [connect().connected, connect().connected];
+  const before = [one.version, other.version];
+  const row = makeDataplane('web', { zone: 'east', labels: { app: 'other' } }, { outbound });
+  const proxy = new MeshIndex('default', [row]).proxy(row.name);
+  if (proxy === undefined) throw new Error('the mesh has no Dataplane');
+  one.changeTo(proxy);
+  expect(before).not.toContain(one.version);
+});
+
 it('proxies have different versions, and the references of their outbounds', () => {
   const [one, other] = [connect().connected, connect().connected];
   expect(one.version).not.toBe(other.version);

@@ -35,6 +35,15 @@ describe('ResponseEncoder', () => {
     );
   });
 
+  it('encodes again what differs in one of several resources', () => {
+    const encoder = new ResponseEncoder('one');
+    const [first, second, third] = resources as [XdsResource, XdsResource, XdsResource];
+    const given = (...held: XdsResource[]): XdsResponse => ({ type: 'Cluster', nonce: '1', resources: held, removed: [] });
+    const before = encoder.encode(given(first, second));
+    expect(encoder.encode(given(first, third))).not.toEqual(before);
+    expect(encoder.encode(given(second, third))).not.toEqual(before);
+  });
+
   it('encodes once what several proxies get', () => {
     const encoder = new ResponseEncoder('one');
     const given = (): XdsResponse => ({ type: 'Cluster', nonce: '1', resources: [...resources], removed: [] });

@@ -105,6 +105,21 @@ describe('_rules', () => {
   });
 });
 
+it('prints the matches of all routes by their hash, in any order of the routes', () => {
+  const paths = ['/a', '/b', '/c', '/d', '/e'];
+  const hashesOf = (order: readonly string[]): string[] => {
+    const routes = order.map((path, at) => makeRoute(`r${String(at)}`, { name: 'cart' }, path));
+    const routed = new MeshIndex('default', [web, withSelector, ...routes]);
+    const client = routed.proxy('web-1.east');
+    if (client === undefined) throw new Error('no proxy');
+    return (rulesView(buildRules(routed, client))['httpMatches'] as { hash: string }[]).map(({ hash }) => hash);
+  };
+  const hashes = hashesOf(paths);
+  expect(hashes).toHaveLength(paths.length);
+  expect(hashes).toEqual([...hashes].sort());
+  expect(hashesOf(paths.toReversed())).toEqual(hashes);
+});
+
 it('prints the clients of old rules with their tags, at each inbound', () => {
   const from = [{ targetRef: { kind: 'MeshSubset', tags: { app: 'shop' } }, default: { action: 'Allow' } }];
   const permitted = new MeshIndex('default', [web, make('MeshTrafficPermission', 'p', { from })]);

@@ -89,6 +89,48 @@ describe('an outbound of HTTP', () => {
     });
   });
 
+  it('logs all requests alike, and those of a route with a log of its own there', () => {
+    const log = (path: string, kind: string): Resource =>
+      make('MeshAccessLog', path.slice(1), {
+        to: [
+          {
+            targetRef: { kind, ...(kind !== 'Mesh' && { name: 'r' }) },
+            default: { backends: [{ type: 'File', file: { path } }] },
+          },
+        ],
+      });
+    const matches = [{ path: { type: 'Exact', value: '/a' } }];
+    const route = make('MeshHTTPRoute', 'r', {
+      to: [{ targetRef: NAMED, rules: [{ matches, default: { backendRefs: [CART_REF] } }] }],
+    });
+    const logsOf = (...rows: Resource[]) => {
+      const config = called('http', route, ...rows);
+      const [host] = objectsOf(config.routes.get(CART)?.['virtualHosts']);
+      const loggers = objectsOf(filterOf(config)['accessLog']);
+      return [
+        loggers.map(({ filter }) => filter !== undefined),
+        objectsOf(host?.['routes']).map(({ metadata }) => metadata !== undefined),
+      ];
+    };
+    expect(logsOf()).toEqual([[], [false, false]]);
+    expect(logsOf(log('/all', 'Mesh'))).toEqual([[false], [false, false]]);
+    expect(logsOf(log('/all', 'Mesh'), log('/route', 'MeshHTTPRoute'))).toEqual([
+      [true, true],
+      [true, false],
+    ]);
+  });
+
+  it('keeps what a route says beside its log', () => {
+    const backends = [{ type: 'File', file: { path: '/route' } }];
+    const log = make('MeshAccessLog', 'own', {
+      to: [{ targetRef: { kind: 'MeshHTTPRoute', name: 'r' }, default: { backends } }],
+    });
+    const matches = [{ path: { type: 'Exact', value: '/a' } }];
+    const route = make('MeshHTTPRoute', 'r', { to: [{ targetRef: NAMED, rules: [{ matches, default: {} }] }] });
+    const [host] = objectsOf(called('http', route, log).routes.get(CART)?.['virtualHosts']);
+    expect(objectsOf(host?.['routes'])[0]).toMatchObject({ match: { path: '/a' }, route: { cluster: CART } });
+  });
+
   it('is one of TCP with a MeshTCPRoute, and stays one of HTTP beside a MeshHTTPRoute', () => {
     const tcp = make('MeshTCPRoute', 't', { to: [{ targetRef: NAMED, rules: [{ default: { backendRefs: [CART_REF] } }] }] });
     const matches = [{ path: { type: 'PathPrefix', value: '/a' } }];

@@ -129,6 +129,13 @@ describe('a service of another zone', () => {
     mesh.disableZones(new Set(['north']));
     expect(zones()).toEqual(['west']);
   });
+
+  it('is left out where its zone has no ingress', () => {
+    const west = cartOf('west', { zoneIngress: {} });
+    const mesh = new MeshIndex('default', [...crossingRows.filter((row) => row.name !== west.name), west]);
+    const zones = otherZones(mesh, outboundTo(mesh, everywhere), 'east', () => undefined).map(({ zone }) => zone);
+    expect(zones).toEqual(['north']);
+  });
 });
 
 describe('the servers of a service', () => {

@@ -1,0 +1,62 @@
+// The parts of a cluster that several policies write into, and the protocol that it speaks.
+import { describe, expect, it } from 'vitest';
+import { makeDataplane } from '../../test/policy/make-resource.ts';
+import { parseDataplane } from '../policy/dataplane-proxy.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { Client } from './client.ts';
+import { applicationCluster, outsideCluster, serviceCluster, type ClusterConf } from './cluster.ts';
+import type { Protocol } from './protocol.ts';
+
+const client = new Client(parseDataplane(makeDataplane('caller', { zone: 'east' })));
+const NONE: ClusterConf = { timeout: {}, circuitBreaker: {}, healthCheck: {}, loadBalancing: {} };
+const clusterOf = (conf: Partial<ClusterConf>, protocol: Protocol = 'tcp', isExternal = false): JsonObject =>
+  serviceCluster('cart', protocol, { ...NONE, ...conf }, { client, isExternal });
+
+describe('the common settings of the load balancers of a cluster', () => {
+  const outlierDetection = { healthyPanicThreshold: 20, detectors: { totalFailures: { consecutive: 5 } } };
+  const healthCheck = { failTrafficOnPanic: true, tcp: {}, interval: '1s' };
+
+  it.each<[what: string, conf: Partial<ClusterConf>, expected: JsonObject | undefined]>([
+    ['are absent without a policy that has some', {}, undefined],
+    ['are absent where policies say nothing of them', { healthCheck: { tcp: {} } }, undefined],
+    ['are those of one policy', { circuitBreaker: { outlierDetection } }, { healthyPanicThreshold: { value: 20 } }],
+    [
+      'are those of several policies',
+      { circuitBreaker: { outlierDetection }, healthCheck },
+      { healthyPanicThreshold: { value: 20 }, zoneAwareLbConfig: { failTrafficOnPanic: true } },
+    ],
+  ])('%s', (_, conf, expected) => {
+    expect(clusterOf(conf)['commonLbConfig']).toEqual(expected);
+  });
+});
+
+describe('a cluster', () => {
+  const explicitOf = (cluster: JsonObject): string[] =>
+    [...JSON.stringify(cluster).matchAll(/"(http2?ProtocolOptions)"/g)].map(([, name = '']) => name);
+
+  it.each<[Protocol, inMesh: string[], outside: string[]]>([
+    ['tcp', ['http2ProtocolOptions'], []],
+    ['http', ['http2ProtocolOptions'], ['httpProtocolOptions']],
+    ['http2', ['http2ProtocolOptions'], ['http2ProtocolOptions']],
+    ['grpc', ['http2ProtocolOptions'], ['http2ProtocolOptions']],
+  ])('of %s speaks %j to proxies of the mesh, and %j to others', (protocol, inMesh, outside) => {
+    const at = { address: '127.0.0.1', port: 80 };
+    expect([
+      explicitOf(clusterOf({}, protocol)),
+      explicitOf(clusterOf({}, protocol, true)),
+      explicitOf(applicationCluster('in', protocol, at, NONE)),
+      explicitOf(outsideCluster(protocol)),
+    ]).toEqual([inMesh, outside, outside, outside]);
+  });
+
+  it.each<[Protocol, JsonObject, idle: string | null]>([
+    ['http', {}, '3600s'],
+    ['http2', { idleTimeout: '7s' }, '7s'],
+    ['grpc', { idleTimeout: '7s' }, '7200s'],
+    ['tcp', { idleTimeout: '7s' }, null],
+  ])('of an application that speaks %s with %j has the idle timeout %s', (protocol, timeout, idle) => {
+    const cluster = applicationCluster('in', protocol, { address: '127.0.0.1', port: 80 }, { ...NONE, timeout });
+    expect(/"idleTimeout":"(\d+s)"/.exec(JSON.stringify(cluster))?.[1] ?? null).toBe(idle);
+    expect(cluster['connectTimeout']).toBe('5s');
+  });
+});

@@ -1,0 +1,82 @@
+// What inbounds add to a configuration, beside what the recorded proxies show.
+import { describe, expect, it } from 'vitest';
+import { make } from '../../test/policy/make-resource.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import { objectOf, objectsOf } from '../resource/read-json.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import { proxyConfig, type ProxyConfig } from './proxy-config.ts';
+import { WITHOUT_FEATURES } from './proxy-features.ts';
+
+function configOf(networking: JsonObject, ...rows: Resource[]): ProxyConfig {
+  const dataplane = make('Dataplane', 'web', { networking: { address: '10.0.0.9', ...networking } }, { zone: 'east' });
+  const index = new MeshIndex('default', [dataplane, ...rows]);
+  const [proxy] = index.proxies();
+  if (proxy === undefined) throw new Error('the mesh has no Dataplane');
+  return proxyConfig(index, proxy, WITHOUT_FEATURES);
+}
+const fieldsOf = ({ problems }: ProxyConfig): string[] => problems.map(({ field }) => field);
+const filtersOf = ({ listeners }: ProxyConfig): unknown[] =>
+  [...listeners.values()].flatMap((listener) =>
+    objectsOf(listener['filterChains']).flatMap(({ filters }) => objectsOf(filters).map(({ name }) => name)),
+  );
+const limited = (local: JsonObject): Resource =>
+  make('MeshRateLimit', 'r', { targetRef: { kind: 'Mesh' }, rules: [{ default: { local } }] });
+
+describe('the inbounds of a proxy', () => {
+  it.each<[what: string, networking: JsonObject, listeners: number, fields: string[]]>([
+    ['the address of the Dataplane', { inbound: [{ port: 80 }] }, 1, []],
+    ['an own address', { address: 'a.name', inbound: [{ port: 80, address: '10.0.0.1' }] }, 1, []],
+    ['a name for an address', { inbound: [{ port: 80, address: 'a.name' }] }, 0, ['networking.address']],
+    ['an application at a name', { inbound: [{ port: 80, serviceAddress: 'a.name' }] }, 0, ['networking.address']],
+    ['a port of no machine', { inbound: [{ port: 65_536 }, { port: 65_535 }] }, 1, ['networking.inbound.port']],
+    ['an application at no port', { inbound: [{ port: 1, servicePort: 70_000 }] }, 0, ['networking.inbound.port']],
+    ['an advertised address', { advertisedAddress: '1.2.3.4', inbound: [{ port: 80 }] }, 1, []],
+    ['an advertised address of IPv6', { advertisedAddress: '2001:db8::1', inbound: [{ port: 80 }] }, 1, []],
+    ['an advertised name', { advertisedAddress: 'a.name', inbound: [{ port: 80 }] }, 1, ['networking.advertisedAddress']],
+    ['one that is not ready', { inbound: [{ port: 80, state: 'NotReady' }] }, 1, []],
+  ])('with %s', (_, networking, listeners, fields) => {
+    const config = configOf(networking);
+    expect([config.listeners.size, config.clusters.size, fieldsOf(config)]).toEqual([listeners, listeners, fields]);
+  });
+
+  it.each(['tcp', 'http'])('count connections before anything else with a limit of connections, as %s', (protocol) => {
+    const tcp = { connectionRate: { num: 1, interval: '1s' } };
+    const networking = { inbound: [{ port: 80, protocol }] };
+    const last = protocol === 'tcp' ? 'envoy.filters.network.tcp_proxy' : 'envoy.filters.network.http_connection_manager';
+    expect(filtersOf(configOf(networking, limited({ tcp })))).toEqual([
+      'envoy.extensions.filters.network.local_ratelimit.v3.LocalRateLimit',
+      last,
+    ]);
+    expect(filtersOf(configOf(networking))).toEqual([last]);
+  });
+
+  it('limit requests as HTTP alone', () => {
+    const rate = limited({ http: { requestRate: { num: 1, interval: '1s' } } });
+    const limits = ['http', 'tcp'].map((protocol) => {
+      const config = configOf({ inbound: [{ port: 80, protocol }] }, rate);
+      return [JSON.stringify([...config.listeners.values()]), JSON.stringify([...config.routes.values()])].map((text) =>
+        text.includes('envoy.filters.http.local_ratelimit'),
+      );
+    });
+    expect(limits).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+  });
+
+  it('lead to the application, with the address and port of the service where these are given', () => {
+    const at = (inbound: JsonObject): unknown => {
+      const [cluster] = configOf({ inbound: [inbound] }).clusters.values();
+      const [group] = objectsOf(objectOf(cluster?.['loadAssignment'])['endpoints']);
+      const [endpoint] = objectsOf(group?.['lbEndpoints']);
+      const { address, portValue } = objectOf(objectOf(objectOf(endpoint?.['endpoint'])['address'])['socketAddress']);
+      return `${String(address)} ${String(portValue)}`;
+    };
+    expect([
+      at({ port: 80 }),
+      at({ port: 80, servicePort: 8080 }),
+      at({ port: 80, address: '10.0.0.1' }),
+      at({ port: 80, address: '10.0.0.1', serviceAddress: '127.0.0.1', servicePort: 8080 }),
+    ]).toEqual(['10.0.0.9 80', '10.0.0.9 8080', '10.0.0.1 80', '127.0.0.1 8080']);
+  });
+});

@@ -1,0 +1,145 @@
+// Whom a proxy trusts, what it shows of itself, and when it may demand a certificate.
+import { describe, expect, it } from 'vitest';
+import { cartOf, identity, trustOf } from '../../test/xds/crossing-mesh.ts';
+import { make } from '../../test/policy/make-resource.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import {
+  certifiedIdentity,
+  clientSocket,
+  isTrusted,
+  proxyTls,
+  serverSocket,
+  tlsParams,
+  trustedBundle,
+  trustBundleSecret,
+} from './proxy-tls.ts';
+
+const web = make(
+  'Dataplane',
+  'web',
+  { networking: { address: '10.0.0.1', inbound: [{ port: 80 }] } },
+  { zone: 'east', labels: { app: 'cart', 'kuma.io/workload': 'web' } },
+);
+
+function meshOf(...rows: Resource[]) {
+  const index = new MeshIndex('default', [web, ...rows]);
+  const [proxy] = index.proxies();
+  if (proxy === undefined) throw new Error('the mesh has no Dataplane');
+  return { index, proxy };
+}
+
+describe('a proxy', () => {
+  it.each<[what: string, rows: Resource[], isCertified: boolean]>([
+    ['without a MeshIdentity', [trustOf('east')], false],
+    ['without any MeshTrust', [identity], false],
+    ['whose trust domain no MeshTrust has', [identity, trustOf('west')], false],
+    ['whose trust domain is trusted', [identity, trustOf('west'), trustOf('east')], true],
+  ])('%s', (_, rows, isCertified) => {
+    const { index, proxy } = meshOf(...rows);
+    expect(certifiedIdentity(index, proxy) !== null).toBe(isCertified);
+    const trustDomains = ['default.east.mesh.local', 'default.west.mesh.local'];
+    expect(proxyTls(index, proxy)).toEqual(
+      isCertified ? { identity: 'kri_mid_default_east__all_', trustDomains, maySayStrict: true } : null,
+    );
+  });
+
+  it.each<[what: string, rows: Resource[], maySayStrict: boolean]>([
+    ['all services that select it say that no client calls in plain text', [cartOf('east', {}, { enforced: true })], true],
+    ['a service that selects it does not say so', [cartOf('east', {}, { enforced: false })], false],
+    ['one of two does not', [cartOf('east', {}, { enforced: true }), { ...cartOf('east', {}, {}), name: 'other.east' }], false],
+    [
+      'a service of other proxies does not',
+      [cartOf('east', { selector: { dataplaneLabels: { matchLabels: { app: 'x' } } } })],
+      true,
+    ],
+  ])('demands a certificate, or not, where %s', (_, rows, maySayStrict) => {
+    const { index, proxy } = meshOf(identity, trustOf('east'), ...rows);
+    expect(proxyTls(index, proxy)?.maySayStrict).toBe(maySayStrict);
+  });
+});
+
+describe('the trust of a mesh', () => {
+  it('is about whole trust domains', () => {
+    const { index } = meshOf(trustOf('east'));
+    const ids = [
+      'spiffe://default.east.mesh.local/workload/a',
+      'spiffe://default.east.mesh.local.evil/a',
+      'default.east.mesh.local/a',
+    ];
+    expect(ids.map((id) => isTrusted(index, id))).toEqual([true, false, false]);
+  });
+
+  it('is a secret with each trust domain, and none without a MeshTrust', () => {
+    expect(trustBundleSecret(meshOf().index)).toBeNull();
+    const { index } = meshOf(trustOf('east'), trustOf('west'));
+    const names = JSON.stringify(trustBundleSecret(index)).matchAll(/"name":"(default\.[^"]+)"/g);
+    expect([...names].map(([, name]) => name)).toEqual(['default.east.mesh.local', 'default.west.mesh.local']);
+  });
+
+  it('has another id after each change of a MeshTrust, and the same for the same certificates', () => {
+    const { index } = meshOf(trustOf('east'));
+    const before = trustedBundle(index);
+    index.put(trustOf('west'));
+    expect(trustedBundle(index)).not.toBe(before);
+    index.remove(trustOf('west'));
+    expect(trustedBundle(index)).toBe(before);
+  });
+});
+
+describe('a transport socket', () => {
+  const tls = { identity: 'id', trustDomains: ['a', 'b'], maySayStrict: true };
+  const contextOf = (socket: JsonObject) => socket['typedConfig'];
+
+  it('of a server takes clients with a certificate of a trusted domain', () => {
+    expect(contextOf(serverSocket(tls, null))).toMatchObject({
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
+      requireClientCertificate: true,
+      commonTlsContext: {
+        combinedValidationContext: {
+          defaultValidationContext: {
+            matchTypedSubjectAltNames: [
+              { sanType: 'URI', matcher: { prefix: 'spiffe://a/' } },
+              { sanType: 'URI', matcher: { prefix: 'spiffe://b/' } },
+            ],
+          },
+        },
+      },
+    });
+  });
+
+  it('names no domain where the bundle says who may come', () => {
+    expect(contextOf(serverSocket({ ...tls, trustDomains: [] }, null))).toMatchObject({
+      commonTlsContext: { combinedValidationContext: { defaultValidationContext: {} } },
+    });
+    expect(JSON.stringify(serverSocket({ ...tls, trustDomains: [] }, null))).not.toContain('matchTypedSubjectAltNames');
+  });
+
+  it('of a client names the servers that it takes, and what it asks for', () => {
+    expect(
+      contextOf(clientSocket(tls, { ids: ['spiffe://a/cart'], sni: 'cart', params: { cipherSuites: ['X'] } })),
+    ).toMatchObject({
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+      sni: 'cart',
+      commonTlsContext: {
+        alpnProtocols: ['kuma'],
+        tlsParams: { cipherSuites: ['X'] },
+        combinedValidationContext: {
+          defaultValidationContext: { matchTypedSubjectAltNames: [{ sanType: 'URI', matcher: { exact: 'spiffe://a/cart' } }] },
+        },
+      },
+    });
+  });
+});
+
+it.each<[JsonObject, JsonObject | null]>([
+  [{}, null],
+  [{ tlsVersion: { min: 'TLSAuto', max: 'TLS14' }, tlsCiphers: [] }, null],
+  [{ tlsVersion: { min: 'TLS10' } }, { tlsMinimumProtocolVersion: 'TLSv1_0' }],
+  [
+    { tlsVersion: { min: 'TLS12', max: 'TLS13' }, tlsCiphers: ['A'] },
+    { tlsMinimumProtocolVersion: 'TLSv1_2', tlsMaximumProtocolVersion: 'TLSv1_3', cipherSuites: ['A'] },
+  ],
+])('the TLS versions and ciphers of %j are %j', (conf, params) => {
+  expect(tlsParams(conf)).toEqual(params);
+});
