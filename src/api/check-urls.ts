@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError, badQuery } from './error-body.ts';
 import { parseFlag, queryOf } from './list-query.ts';
-import { EVENT_STREAM } from './watch-routes.ts';
+import { EVENT_STREAM } from './event-stream.ts';
 
 /** The path parameters that name resources, with the title of their 404. */
 const NAMES: Readonly<Record<string, string>> = { mesh: 'Failed to retrieve Mesh', name: 'Could not retrieve a resource' };

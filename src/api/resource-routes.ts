@@ -18,7 +18,8 @@ import type { WriteCall } from './resource-service.ts';
 import { about, component, PAGE, pageOf, type RouteConfig } from './route-config.ts';
 import { meshType } from './route-types.ts';
 import type { Precondition } from './write-plan.ts';
-import { EVENT_STREAM, type Watches } from './watch-routes.ts';
+import { EVENT_STREAM } from './event-stream.ts';
+import type { Watches } from './watch-routes.ts';
 
 type Params = { readonly mesh?: string; readonly name: string };
 type ItemRoute = { Params: Params };

@@ -1,0 +1,102 @@
+// An answer of server-sent events that lasts. Invariants: it ends with its client, the server or the token of its request. Every event is
+// checked against that token. An event that nobody reads ends the answer where the caller of this file sets a limit.
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { MeridianError } from '../base/errors.ts';
+import { anonymousUser } from '../token/authenticate-request.ts';
+import type { TokenGuard } from '../token/token-guard.ts';
+import type { ApiContext } from './api-options.ts';
+import { ApiError, errorBody, unauthenticated } from './error-body.ts';
+import { WatchPermits } from './watch-permits.ts';
+
+export const EVENT_STREAM = 'text/event-stream';
+/** Milliseconds without an event after which a stream sends a comment. */
+export const HEARTBEAT_MS = 15_000;
+/** The comment of a stream without news. */
+export const HEARTBEAT = ': alive\n\n';
+
+type Context = Pick<ApiContext, 'clock' | 'closing' | 'options' | 'callers'>;
+
+export type EventStreamOptions = {
+  /** What callers open, in the plural, for the refusal of one too many. */
+  readonly noun: string;
+  /** Milliseconds after which an event that the caller does not take ends the stream; no limit if left out. */
+  readonly unreadMs?: number;
+};
+
+/** The events of one stream as texts, until the signal aborts. */
+export type EventTexts = (signal: AbortSignal) => AsyncIterable<string>;
+
+type Opened = {
+  readonly guard: TokenGuard | null;
+  readonly signal: AbortSignal;
+  readonly requestId: string;
+  readonly cut: () => void;
+};
+
+/** The open streams of one kind, with limits for each caller. */
+export class EventStreams {
+  readonly #context: Context;
+  readonly #unreadMs: number;
+  readonly #permits: WatchPermits;
+
+  constructor(context: Context, { noun, unreadMs = Infinity }: EventStreamOptions) {
+    this.#context = context;
+    this.#unreadMs = unreadMs;
+    this.#permits = new WatchPermits(noun);
+  }
+
+  /** Answers with these events. @throws ApiError 503 when there are too many streams */
+  open(request: FastifyRequest, reply: FastifyReply, texts: EventTexts): FastifyReply {
+    const { callers, clock, closing } = this.#context;
+    const isAnonymous = callers.userOf(request) === anonymousUser;
+    const permit = this.#permits.take({ address: request.socket.remoteAddress ?? '', isAnonymous });
+    if ('refusal' in permit)
+      throw new ApiError('unavailable', 'Service unavailable', `${permit.refusal}; end one, or try again later`);
+    const gone = new AbortController();
+    const end = (): void => {
+      permit.release();
+      gone.abort();
+    };
+    reply.raw.once('close', end);
+    if (reply.raw.closed) end();
+    const signal = AbortSignal.any([gone.signal, closing]);
+    const guard = callers.guard(request, clock, signal);
+    const opened = { guard, signal, requestId: request.id, cut: (): void => void reply.raw.destroy() };
+    reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
+    return reply.type(EVENT_STREAM).send(Readable.from(this.#checked(texts, opened), { objectMode: false }));
+  }
+
+  async *#checked(texts: EventTexts, { guard, signal, requestId, cut }: Opened): AsyncGenerator<string> {
+    const { clock, options } = this.#context;
+    let taken = (): void => undefined;
+    try {
+      // Send the headers before the first event.
+      yield ': watching\n\n';
+      const living = guard === null ? signal : AbortSignal.any([signal, guard.ended]);
+      for await (const text of texts(living)) {
+        if (guard !== null && (await guard.refusal()) !== null) break;
+        if (this.#unreadMs !== Infinity) taken = clock.after(this.#unreadMs, cut);
+        yield text;
+        taken();
+      }
+      const refusal = (await guard?.refusal()) ?? null;
+      if (refusal !== null) yield eventText('error', errorBody(unauthenticated(`the user token ${refusal}`)));
+    } catch (error) {
+      if (!(error instanceof MeridianError)) options.log.error({ requestId, err: error }, 'a stream of events failed');
+      yield eventText('error', errorBody(error));
+    } finally {
+      taken();
+    }
+  }
+}
+
+/** Compact JSON has no line breaks, so one line of data is enough. */
+export function eventText(event: string, data: unknown, id?: string): string {
+  return jsonEventText(event, JSON.stringify(data), id);
+}
+
+/** @param json compact JSON */
+export function jsonEventText(event: string, json: string, id?: string): string {
+  return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${json}\n\n`;
+}
