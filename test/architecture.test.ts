@@ -24,6 +24,7 @@ const ENGINE = [
     'peering',
     'reconcile',
     'receipts',
+    'events',
   ],
   ...['token', 'api', 'inspect'],
 ];
@@ -57,6 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // What decides on sync is asked for its reasons.
   inspect: ['base', 'resource', 'store', 'kds', 'policy', 'mesh-index', 'xds', 'zone-status', 'api'],
   receipts: ['base', 'resource', 'store', 'kds', 'api'],
+  events: ['base', 'resource', 'store', 'kds', 'zone-status', 'receipts', 'api'],
   // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
   dataplane: ['base', 'resource'],
   'control-plane': [...ENGINE],

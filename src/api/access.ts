@@ -203,6 +203,25 @@ export class Callers {
   }
 }
 
+/** Whether a check of a type passes, remembered for each type. @param requireMay throws if it does not pass */
+export function permitted(requireMay: (type: string) => void): (type: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (type) => {
+    const answer = known.get(type) ?? isAllowed(() => requireMay(type));
+    known.set(type, answer);
+    return answer;
+  };
+}
+
+function isAllowed(check: () => void): boolean {
+  try {
+    check();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function factsOf({ method, url, headers, socket }: FastifyRequest): RequestFacts {
   return { method, url, headers, remoteAddress: socket.remoteAddress ?? '', encrypted: 'encrypted' in socket };
 }

@@ -147,6 +147,58 @@ const rolloutAnswer = z.object({
     }),
   ),
 });
+const problem = z.object({
+  id: text.meta({ description: 'the same as long as the problem lasts' }),
+  code: text.meta({ description: 'the kind of problem' }),
+  zone: text.exactOptional(),
+  type: text.exactOptional(),
+  mesh: text.exactOptional(),
+  resources: list(text).exactOptional().meta({ description: 'names of the first of them; empty: all of the type' }),
+  count: count.exactOptional().meta({ description: 'how many resources or services' }),
+  instanceId: text.exactOptional(),
+  since: text.nullable().meta({ description: 'null: unknown' }),
+  until: text.exactOptional().meta({ description: 'when a token or a certificate ends' }),
+  message: text,
+  remedy: text,
+  runbook: text.meta({ description: 'the section of docs/runbook.md' }),
+});
+const removed = z.object({ name: text, isRemoved: z.literal(true) });
+const batch = <T>(item: z.ZodType<T>): z.ZodType<{ readonly items: readonly T[] }> => z.object({ items: list(item) });
+/** The data of `GET /_events`, by the name of the event. */
+const events = z.object({
+  resync: z
+    .object({ reason: z.enum(['started', 'expired', 'unknown']), instanceId: text })
+    .meta({ description: 'read the lists now: what changes after this follows. It begins each stream that cannot resume' }),
+  zones: batch(
+    z.union([z.object({ name: text, sync: zoneSync, version: text.exactOptional(), syncProblems: count }), removed]),
+  ).meta({ description: 'zones whose state changed; `sync` as in /zones/_overview' }),
+  lag: batch(z.object({ name: text, lagMs: count, pending: list(text) })).meta({
+    description: 'zones that are behind, each second; once with 0 when they no longer are',
+  }),
+  changes: batch(
+    z.object({
+      id: count,
+      type: text,
+      mesh: text.exactOptional(),
+      name: text,
+      ...rollout,
+      targets: count.meta({ description: 'zones that should have it' }),
+      sent: count,
+      applied: count.meta({ description: 'zones that have acknowledged it' }),
+      refused: count,
+      slowestMs: count.exactOptional().meta({ description: 'from the commit to the last acknowledgement' }),
+    }),
+  ).meta({ description: 'new changes, and those that zones have answered; `id` as in /_changes' }),
+  problems: batch(z.union([problem, z.object({ id: text, isSolved: z.literal(true) })])).meta({
+    description: 'as in /_problems',
+  }),
+  leader: batch(
+    z.object({
+      leader: text.nullable().meta({ description: 'instanceId; null while no replica leads' }),
+      replicas: list(z.object({ instanceId: text, version: text, isLeader: flag, since: text, lastSeen: text })),
+    }),
+  ).meta({ description: 'the replicas of this control plane, when they change' }),
+});
 const inboundRule = z.object({ match: object.exactOptional(), conf: object, origin });
 
 export const answerSchemas = {
@@ -314,6 +366,8 @@ export const answerSchemas = {
     ),
     ...page,
   }),
+  Events: events.meta({ description: 'text/event-stream: the data of each event, by its name' }),
+  Problem: problem,
   Rollout: rolloutAnswer,
   ChangeSummary: z.object({ id: count, type: text, mesh: text.exactOptional(), name: text, ...rollout, ...rolloutSummary }),
   SyncExplanation: z.object({

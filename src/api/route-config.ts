@@ -49,6 +49,8 @@ export const parameters = {
   wait: inQuery('wait', { enum: ['zones'] }, 'answer when each connected zone that should have the change has acknowledged it'),
   timeout: inQuery('timeout', { type: 'string', default: '30s' }, 'a duration, at most 5m: the end of the wait'),
   before: inQuery('before', { type: 'integer', minimum: 1 }, 'only changes with a smaller number'),
+  topics: inQuery('topics', text, 'only these, with a comma between them: zones, lag, changes, problems, leader'),
+  lastEventId: inQuery('lastEventId', text, 'the id of the last event, as the header Last-Event-ID: the stream goes on after it'),
   shadow: inQuery('shadow', flag, 'policies with the label kuma.io/effect: shadow have their effect'),
   include: inQuery('include', { enum: ['diff'] }, 'also what shadow policies change, as a JSON Patch'),
   ifMatch: { ...inQuery('If-Match', text, 'the ETag of an earlier answer; another version is a 409'), in: 'header' },

@@ -16,7 +16,9 @@ import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
 import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
 import { OpenSenders } from '../kds/open-senders.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
+import { createEvents, type Events } from '../events/create-events.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
+import { addEventRoutes } from '../events/event-routes.ts';
 import { addReceiptRoutes, rolloutFollower } from '../receipts/receipt-routes.ts';
 import { Receipts } from '../receipts/receipts.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
@@ -64,6 +66,8 @@ export type Host = {
   readonly senders: OpenSenders;
   /** What became of the changes that this process sends. */
   readonly receipts: Receipts;
+  /** What changes, for callers who follow it. */
+  readonly events: Events;
   readonly tokens: Tokens;
   /** What policies are computed from, one for each mesh that is asked for. */
   readonly indexes: MeshIndexes;
@@ -130,6 +134,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       log: log.child({ component: 'receipts' }),
     });
     component('receipts', (receiptsSignal) => receipts.run(receiptsSignal));
+    const events = createEvents({ store: answering, lagOf: (zone) => senders.lagOf(zone), receipts, clock, log });
     const tokens = await createTokens(answering, config, writerOf(side).federated, clock);
     component('token secrets', (secretsSignal) => tokens.secrets.run({ clock, log }, secretsSignal));
 
@@ -149,6 +154,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       indexes,
       senders,
       receipts,
+      events,
       registry,
       instanceId,
       log,
@@ -178,6 +184,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       insights,
       senders,
       receipts,
+      events,
       tokens,
       indexes,
       log,
@@ -213,7 +220,18 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
 
 type ApiParts = Pick<
   Host,
-  'config' | 'clock' | 'store' | 'rules' | 'tokens' | 'indexes' | 'senders' | 'receipts' | 'registry' | 'instanceId' | 'log'
+  | 'config'
+  | 'clock'
+  | 'store'
+  | 'rules'
+  | 'tokens'
+  | 'indexes'
+  | 'senders'
+  | 'receipts'
+  | 'events'
+  | 'registry'
+  | 'instanceId'
+  | 'log'
 > & {
   readonly side: Side;
 };
@@ -229,6 +247,7 @@ function apiOptions({
   indexes,
   senders,
   receipts,
+  events,
   registry,
   instanceId,
   log,
@@ -261,6 +280,7 @@ function apiOptions({
     addRoutes: (app, context) => {
       addInspect(app, context);
       addReceiptRoutes(app, context, receipts, followRollout);
+      addEventRoutes(app, context, events.hub);
     },
   };
 }

@@ -54,7 +54,7 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
 }
 
 async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, admin: AdminStreams): Promise<void> {
-  const { config, store, clock, log, metrics, insights, receipts, instanceId } = host;
+  const { config, store, clock, log, metrics, insights, receipts, events, instanceId } = host;
   const stores = new StoreAdmission({ store, instanceId, clock, log });
   const fences = new FenceWatch(store, { clock, log });
   host.component('fences', (fencesSignal) => fences.run(fencesSignal));
@@ -83,6 +83,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
       metrics.observe(event);
       insights.observe(event);
       receipts.observe(event);
+      events.observe(event);
     },
     senders: host.senders,
     clock,

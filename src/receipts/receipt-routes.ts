@@ -1,5 +1,6 @@
 // `GET …/{name}/_rollout`: where the newest change of a resource is. `GET /_changes`: the last changes, and where each of them is.
 import type { FastifyInstance } from 'fastify';
+import { permitted } from '../api/access.ts';
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { waitOf, whileConnected, type FollowRollout } from '../api/await-zones.ts';
@@ -72,7 +73,7 @@ export function addReceiptRoutes(
     const { size } = parsePage(query);
     const before = wholeNumber(query, 'before') ?? Infinity;
     requireServing(receipts);
-    const mayRead = readable((type) => callers.requireMay(typeOf(type), request));
+    const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
     const found = receipts.changes.newest().filter(({ id, type }) => id < before && mayRead(type));
     const items = found.slice(0, size).map((change) => changeSummary(change, receipts.targetsOf(change)));
     return { items, next: found.length > size ? (items.at(-1)?.id ?? null) : null };
@@ -100,25 +101,6 @@ function requireServing({ isServing }: Receipts): void {
     'Service unavailable',
     'this replica sends no changes; ask the leader of the zone, which is connected to global',
   );
-}
-
-/** Remembers the answer for each type. */
-function readable(requireMay: (type: string) => void): (type: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (type) => {
-    const answer = known.get(type) ?? isAllowed(() => requireMay(type));
-    known.set(type, answer);
-    return answer;
-  };
-}
-
-function isAllowed(check: () => void): boolean {
-  try {
-    check();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Null if it is not given. @throws ApiError 400 */

@@ -15,6 +15,8 @@ import { ReplicaQuestions, type Deliveries } from './replica-questions.ts';
 
 /** Requests that wait for acknowledgements at the same time. */
 const MAX_WAITING = 256;
+/** Milliseconds for which the number of peers is kept. */
+const AUDIENCE_MS = 1_000;
 /** The peer of a zone. */
 export const GLOBAL = 'global';
 
@@ -46,6 +48,14 @@ export type ReceiptsOptions = {
   readonly log: Logger;
 };
 
+/** The peers by name, and how many of them have a feature; `''`: all. */
+type Audience = {
+  readonly peers: Peers | null;
+  readonly until: number;
+  readonly names: ReadonlySet<string>;
+  readonly byFeature: Map<string, number>;
+};
+
 type Serving = { readonly changelog: Changelog; readonly peers: Peers };
 
 export class Receipts {
@@ -55,6 +65,7 @@ export class Receipts {
   readonly #waiting = new Set<() => void>();
   #serving: Serving | null = null;
   #wakes = false;
+  #audience: Audience = { peers: null, until: 0, names: new Set(), byFeature: new Map() };
 
   constructor(options: ReceiptsOptions) {
     this.#options = options;
@@ -123,6 +134,30 @@ export class Receipts {
   /** What became of a kept change now, as far as this replica knows. */
   targetsOf(change: Change): readonly Target[] {
     return this.#serving === null ? [] : this.#targets(this.#serving, change);
+  }
+
+  /**
+   * How many peers should have a change: those that may see it. A peer whose features are unknown counts. A new peer counts after a second
+   * at the latest.
+   */
+  audienceOf({ visibility }: Pick<Change, 'visibility'>): number {
+    if (this.#serving === null || visibility.to === 'none') return 0;
+    const { peers } = this.#serving;
+    const { names, byFeature } = this.#knownAudience(peers);
+    const { feature = '' } = visibility;
+    const sees = (name: string): boolean => feature === '' || (this.changes.peers.get(name)?.features.has(feature) ?? true);
+    const all = byFeature.get(feature) ?? [...names].filter(sees).length;
+    byFeature.set(feature, all);
+    if (visibility.to === 'all') return all;
+    if (!peers.isEnabled(visibility.zone)) return 0;
+    return names.has(visibility.zone) && sees(visibility.zone) ? all - 1 : all;
+  }
+
+  #knownAudience(peers: Peers): Audience {
+    const now = this.#options.clock.elapsed();
+    if (this.#audience.peers !== peers || now >= this.#audience.until)
+      this.#audience = { peers, until: now + AUDIENCE_MS, names: new Set(peers.names()), byFeature: new Map() };
+    return this.#audience;
   }
 
   async #followHere(

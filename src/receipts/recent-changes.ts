@@ -15,6 +15,9 @@ const FEW_PEERS = 16;
 /** In the place of a time of acknowledgement. */
 const REFUSED = 255;
 
+const FIELDS = ['sent', 'acknowledged'] as const;
+type Field = (typeof FIELDS)[number];
+
 export type Peer = {
   /** Its place in the times of each change. */
   readonly index: number;
@@ -43,7 +46,12 @@ export type Change = LoggedChange & {
   readonly history: History;
   /** By index of the peer: time in a byte. Null for an old change in a large fleet. */
   times: { readonly sent: Uint8Array; readonly acknowledged: Uint8Array } | null;
+  /** How many peers of this process have it, as their answers come. It stands still when the times are dropped. */
+  readonly tally: Tally;
 };
+
+/** Peers that were sent a change, have acknowledged or refused it; `slowestMs`: from the commit to the last acknowledgement. */
+export type Tally = { sent: number; acknowledged: number; refused: number; slowestMs: number };
 
 /**
  * `acknowledged`, `refused`: the answer of the peer. `withheld`: this side cannot send it in a form that the peer reads. `sent`: the
@@ -75,6 +83,8 @@ export class RecentChanges {
   #room = FEW_PEERS;
   /** How many of the oldest changes have no times. */
   #withoutTimes = 0;
+  /** Hears of each new change, and of each that a peer was sent or has answered. */
+  onProgress: ((change: Change) => void) | null = null;
 
   constructor(stream: StreamKind) {
     this.#stream = stream;
@@ -109,7 +119,9 @@ export class RecentChanges {
     const history = this.#histories.get(key) ?? { changes: [] };
     this.#histories.set(key, history);
     // The clock of the writer may be another one: a change cannot be sent before its commit.
-    const change: Change = { ...logged, id: ++this.#lastId, at: Math.min(committed, now), history, times: this.#newTimes() };
+    const at = Math.min(committed, now);
+    const tally = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
+    const change: Change = { ...logged, id: ++this.#lastId, at, history, times: this.#newTimes(), tally };
     history.changes.push(change);
     this.#changes.push(change);
     const ofType = this.#byType.get(logged.type) ?? [];
@@ -117,6 +129,7 @@ export class RecentChanges {
     this.#byType.set(logged.type, ofType);
     if (this.#changes.length > MAX_CHANGES) this.#dropOldest();
     this.#forgetTimes();
+    this.onProgress?.(change);
     return change;
   }
 
@@ -153,8 +166,7 @@ export class RecentChanges {
     if (peer === undefined || peer.streams.size > 0) return;
     this.#peers.delete(name);
     this.#freeIndexes.push(peer.index);
-    for (const { times } of this.#changes)
-      for (const bytes of [times?.sent, times?.acknowledged]) bytes?.fill(NONE, peer.index, peer.index + 1);
+    for (const change of this.#changes) for (const field of FIELDS) this.#mark(change, field, name, peer, NONE);
   }
 
   /** What became of a change at a peer; of a resource of the log without a kept change, what is so now. */
@@ -208,14 +220,8 @@ export class RecentChanges {
     const peer = this.#peers.get(name);
     if (peer === undefined) return false;
     const reached = reachedOf(peer, type);
-    const { index } = peer;
     for (const history of this.#between(type, reached.sent, position))
-      markBackward(
-        history,
-        (times) => times.sent,
-        index,
-        (change) => byteOf(now - change.at),
-      );
+      this.#markBackward(history, 'sent', name, peer, (change) => byteOf(now - change.at));
     reached.sent = Math.max(reached.sent, position);
     return true;
   }
@@ -230,13 +236,7 @@ export class RecentChanges {
       const { wireName } = newestOf(history);
       if (withheld !== undefined && (withheld.all !== null || withheld.names.has(wireName))) continue;
       const isRefused = refused?.has(wireName) === true;
-      const { index } = peer;
-      markBackward(
-        history,
-        (times) => times.acknowledged,
-        index,
-        (change) => (isRefused ? REFUSED : byteOf(now - change.at)),
-      );
+      this.#markBackward(history, 'acknowledged', name, peer, (change) => (isRefused ? REFUSED : byteOf(now - change.at)));
     }
     reached.acknowledged = Math.max(reached.acknowledged, position);
     return true;
@@ -248,8 +248,9 @@ export class RecentChanges {
     if (peer === undefined) return false;
     for (const wireName of peer.refused.get(type)?.keys() ?? []) {
       if (names.has(wireName)) continue;
-      for (const { times, at } of this.#histories.get(historyKey(type, wireName))?.changes ?? [])
-        if (times?.acknowledged[peer.index] === REFUSED) times.acknowledged[peer.index] = byteOf(now - at);
+      for (const change of this.#histories.get(historyKey(type, wireName))?.changes ?? [])
+        if (change.times?.acknowledged[peer.index] === REFUSED)
+          this.#mark(change, 'acknowledged', name, peer, byteOf(now - change.at));
     }
     peer.refused.set(type, names);
     return true;
@@ -263,6 +264,27 @@ export class RecentChanges {
       if (change === undefined || change.position <= from) return;
       if (change.position <= to && change.history.changes.at(-1) === change) yield change.history;
     }
+  }
+
+  /** Marks the changes of a resource without a mark, from the newest back to the first that has one. */
+  #markBackward({ changes }: History, field: Field, name: string, peer: Peer, byte: (change: Change) => number): void {
+    for (let at = changes.length - 1; at >= 0; at -= 1) {
+      const change = changes[at];
+      if (change?.times == null || change.times[field][peer.index] !== NONE) return;
+      this.#mark(change, field, name, peer, byte(change));
+    }
+  }
+
+  #mark(change: Change, field: Field, name: string, { index, features }: Peer, byte: number): void {
+    const bytes = change.times?.[field];
+    const before = bytes?.[index] ?? NONE;
+    if (bytes === undefined || before === byte) return;
+    bytes[index] = byte;
+    // A peer passes positions of changes that it may not see. Whether their origin is enabled is not for a count of answers.
+    if (!isVisibleTo(change.visibility, { zone: name, features, isEnabled: () => true })) return;
+    count(change.tally, field, before, -1);
+    count(change.tally, field, byte, 1);
+    this.onProgress?.(change);
   }
 
   #newTimes(): Change['times'] {
@@ -301,26 +323,18 @@ export class RecentChanges {
   }
 }
 
-/** Marks the changes of a resource without a mark, from the newest back to the first that has one. */
-function markBackward(
-  { changes }: History,
-  pick: (times: NonNullable<Change['times']>) => Uint8Array,
-  index: number,
-  byte: (change: Change) => number,
-): void {
-  for (let at = changes.length - 1; at >= 0; at -= 1) {
-    const change = changes[at];
-    if (change?.times == null) return;
-    const bytes = pick(change.times);
-    if (bytes[index] !== NONE) return;
-    bytes[index] = byte(change);
-  }
-}
-
 function reachedOf(peer: Peer, type: string): { sent: number; acknowledged: number } {
   const known = peer.reached.get(type) ?? { sent: 0, acknowledged: 0 };
   peer.reached.set(type, known);
   return known;
+}
+
+function count(tally: Tally, field: Field, byte: number, by: 1 | -1): void {
+  if (byte === NONE) return;
+  if (field === 'sent') tally.sent += by;
+  else if (byte === REFUSED) tally.refused += by;
+  else tally.acknowledged += by;
+  if (field === 'acknowledged' && by === 1) tally.slowestMs = Math.max(tally.slowestMs, millisecondsOf(byte) ?? 0);
 }
 
 function newestOf({ changes }: History): Change {

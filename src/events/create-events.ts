@@ -1,0 +1,28 @@
+// The events of a control plane: the hub with its sources.
+import type { SyncEvent } from '../kds/sync-events.ts';
+import type { Receipts } from '../receipts/receipts.ts';
+import type { Following } from '../store/follow-feed.ts';
+import type { LagOf } from '../zone-status/zone-sync.ts';
+import { ChangeEvents } from './change-events.ts';
+import { EventHub } from './event-hub.ts';
+import { ZoneEvents } from './zone-events.ts';
+import type { ZoneRowsStore } from './zone-rows.ts';
+
+export type Events = {
+  readonly hub: EventHub;
+  /** Records an event of a stream; never throws, never waits. */
+  readonly observe: (event: SyncEvent) => void;
+};
+
+export type EventsOptions = Following & {
+  readonly store: ZoneRowsStore;
+  readonly lagOf: LagOf;
+  readonly receipts: Pick<Receipts, 'changes' | 'audienceOf'>;
+};
+
+export function createEvents({ store, lagOf, receipts, clock, log }: EventsOptions): Events {
+  const following = { clock, log: log.child({ component: 'events' }) };
+  const zones = new ZoneEvents({ store, lagOf, ...following });
+  const hub = new EventHub([zones, new ChangeEvents(receipts)], following);
+  return { hub, observe: (event) => zones.observe(event) };
+}

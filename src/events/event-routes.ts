@@ -1,0 +1,87 @@
+// `GET /_events`: what changes at this control plane, as server-sent events for a page or a command that stays open. `resync` says that the
+// lists must be read again; each other event has the newest state of what changed, so an event may come twice. Invariant: an item of a type
+// that the caller may not read is not in the stream.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { permitted } from '../api/access.ts';
+import type { ApiContext } from '../api/api-options.ts';
+import { badQuery } from '../api/error-body.ts';
+import { eventText, EVENT_STREAM, EventStreams, HEARTBEAT, HEARTBEAT_MS, jsonEventText } from '../api/event-stream.ts';
+import { queryOf } from '../api/list-query.ts';
+import { about, component } from '../api/route-config.ts';
+import { typeOf } from '../resource/type-registry.ts';
+import type { EventHub, HubEvent } from './event-hub.ts';
+import { TOPICS, type EventItem, type RingEvent, type Topic } from './event-ring.ts';
+
+/** Milliseconds for which a caller may leave an event unread. It reconnects and resumes. */
+export const UNREAD_MS = 30_000;
+const ID = /^\w{1,40}\.\d{1,15}$/;
+
+const SUMMARY = 'What changes, as server-sent events: resync, zones, lag, changes, problems, leader, error';
+
+const route = about('Insights', SUMMARY, {
+  query: ['topics', 'lastEventId'],
+  answer: component('Events'),
+  produces: [EVENT_STREAM],
+});
+
+export function addEventRoutes(app: FastifyInstance, context: ApiContext, hub: EventHub): void {
+  const streams = new EventStreams(context, { noun: 'streams of events', unreadMs: UNREAD_MS });
+  const { callers, options } = context;
+  app.addHook('onClose', async () => hub.stop());
+  app.get('/_events', route, (request, reply) => {
+    const topics = topicsOf(queryOf(request));
+    const lastId = lastIdOf(request);
+    const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
+    const textOf = (event: HubEvent): string | null => hubText(event, topics, mayRead, options.instanceId);
+    return streams.open(request, reply, async function* (signal) {
+      for await (const event of hub.follow(lastId, HEARTBEAT_MS, signal)) {
+        const text = textOf(event);
+        if (text !== null) yield text;
+      }
+    });
+  });
+}
+
+function hubText(
+  event: HubEvent,
+  topics: ReadonlySet<Topic>,
+  mayRead: (type: string) => boolean,
+  instanceId: string,
+): string | null {
+  if (event.kind === 'idle') return HEARTBEAT;
+  if (event.kind === 'resync') return eventText('resync', { reason: event.reason, instanceId }, event.id);
+  const { topic, items } = event.event;
+  if (!topics.has(topic)) return null;
+  const shown = items.filter(({ type }) => type === null || mayRead(type));
+  return shown.length === 0 ? null : jsonEventText(topic, textOfItems(event.event, shown), event.id);
+}
+
+/** The data of events whose items everybody on the stream may read: each is made once for all streams. */
+const wholeTexts = new WeakMap<RingEvent, string>();
+
+function textOfItems(event: RingEvent, shown: readonly EventItem[]): string {
+  const known = shown.length === event.items.length ? wholeTexts.get(event) : undefined;
+  if (known !== undefined) return known;
+  const text = `{"items":[${shown.map(({ json }) => json).join(',')}]}`;
+  if (shown.length === event.items.length) wholeTexts.set(event, text);
+  return text;
+}
+
+/** All topics if none is given. @throws ApiError 400 */
+function topicsOf(query: URLSearchParams): ReadonlySet<Topic> {
+  const given = (query.get('topics') ?? '').split(',').filter((topic) => topic !== '');
+  const topics = given.map((one) => {
+    const topic = TOPICS.find((known) => known === one);
+    if (topic === undefined) throw badQuery('topics', `${JSON.stringify(one)} is none; they are ${TOPICS.join(', ')}`);
+    return topic;
+  });
+  return new Set(topics.length === 0 ? TOPICS : topics);
+}
+
+/** The header, as browsers send it when they connect again, or the query. An id of another form is one that nobody knows. */
+function lastIdOf(request: FastifyRequest): string | null {
+  const header = request.headers['last-event-id'];
+  const given = typeof header === 'string' ? header : (queryOf(request).get('lastEventId') ?? '');
+  if (given === '') return null;
+  return ID.test(given) ? given : 'unknown.0';
+}

@@ -1,0 +1,138 @@
+// The topics `zones` and `lag`: the state of a zone when it changes, and how far it is behind while it is. A zone is looked at when its
+// rows change, while it has not answered, and once a minute, because a state may end by time.
+import { every, type Clock } from '../base/clock.ts';
+import { together } from '../base/supervise.ts';
+import type { SyncEvent } from '../kds/sync-events.ts';
+import type { Following } from '../store/follow-feed.ts';
+import type { LagOf } from '../zone-status/zone-sync.ts';
+import type { EventSource, Tell } from './event-hub.ts';
+import type { EventItem } from './event-ring.ts';
+import { syncOf } from './zone-facts.ts';
+import { ZoneRows, type ZoneRowsStore } from './zone-rows.ts';
+
+/** Milliseconds between two looks at zones that have not answered. */
+const LOOK_MS = 1_000;
+/** Milliseconds between two looks at all zones. */
+const LOOK_ALL_MS = 60_000;
+/** A lag below this is that of a moment. */
+const LAGGING_MS = 1_000;
+
+type Options = Following & { readonly store: ZoneRowsStore; readonly lagOf: LagOf };
+
+export class ZoneEvents implements EventSource {
+  readonly name = 'zones';
+  readonly rows: ZoneRows;
+  readonly render: EventSource['render'] = { zones: (zone) => this.#zone(zone), lag: (zone) => this.#lag(zone) };
+  readonly #clock: Clock;
+  readonly #lagOf: LagOf;
+  /** What streams were told last, by zone. */
+  readonly #told = new Map<string, string>();
+  /** Zones that streams know to be behind. */
+  readonly #toldLag = new Set<string>();
+  /** Zones that may be behind; null while nobody asks. */
+  #waiting: Set<string> | null = null;
+
+  constructor({ store, lagOf, clock, log }: Options) {
+    this.rows = new ZoneRows(store, { clock, log });
+    this.#clock = clock;
+    this.#lagOf = lagOf;
+  }
+
+  /** Records an event of a stream; never throws, never waits. */
+  observe({ kind, peer }: SyncEvent): void {
+    if (kind === 'opened' || kind === 'sent' || kind === 'closed') this.#waiting?.add(peer);
+  }
+
+  /** @param changed also gets the zones whose rows may have changed */
+  async run(
+    { touch, loaded }: Tell,
+    signal: AbortSignal,
+    changed: (names: Iterable<string>) => void = () => undefined,
+  ): Promise<void> {
+    const waiting = new Set<string>();
+    this.#waiting = waiting;
+    let isFirst = true;
+    const look = (names: Iterable<string>): void => {
+      for (const name of names) {
+        if (this.#zoneNews(name) !== null) touch('zones', name);
+        if (this.#lagNews(name) !== null) touch('lag', name);
+      }
+    };
+    const take = (names: Iterable<string>): void => {
+      const all = [...names];
+      changed(all);
+      if (!isFirst) return look(all);
+      isFirst = false;
+      for (const name of all) this.#noteTold(name, waiting);
+      loaded();
+    };
+    try {
+      await together(
+        signal,
+        (either) => this.rows.run(take, either),
+        (either) => every(this.#clock, LOOK_MS, either, () => look(new Set([...this.#stillWaiting(waiting), ...this.#toldLag]))),
+        (either) => every(this.#clock, LOOK_ALL_MS, either, () => look(this.rows.names())),
+      );
+    } finally {
+      this.#waiting = null;
+      this.#told.clear();
+      this.#toldLag.clear();
+    }
+  }
+
+  /** A stream begins with lists that a client reads after this: only differences are news. */
+  #noteTold(name: string, waiting: Set<string>): void {
+    this.#zone(name);
+    this.#lag(name);
+    waiting.add(name);
+  }
+
+  /** The zones among these that are behind, or were at the last look. */
+  #stillWaiting(waiting: Set<string>): string[] {
+    const names = [...waiting];
+    for (const name of names) if ((this.#lagOf(name) ?? null) === null) waiting.delete(name);
+    return names;
+  }
+
+  #zone(name: string): EventItem | null {
+    const news = this.#zoneNews(name);
+    if (news === null) return null;
+    if (news.state === '') {
+      this.#told.delete(name);
+      this.#toldLag.delete(name);
+    } else this.#told.set(name, news.state);
+    return { json: JSON.stringify(news.item), type: 'Zone' };
+  }
+
+  /** The state of a zone, if it is not what was told last; an empty state for a zone that is gone. */
+  #zoneNews(name: string): { readonly state: string; readonly item: object } | null {
+    const facts = this.rows.get(name);
+    if (facts === undefined) return this.#told.has(name) ? { state: '', item: { name, isRemoved: true } } : null;
+    const { lagMs, pending, ...sync } = syncOf(facts, this.#lagOf(name), this.#clock.now());
+    const { syncProblems } = facts.insight.status;
+    const problems = Array.isArray(syncProblems) ? syncProblems.length : 0;
+    const { version } = facts;
+    // A lag that grows is told by its own topic.
+    const state = JSON.stringify([sync, version, problems]);
+    if (this.#told.get(name) === state) return null;
+    const item = { name, sync: { ...sync, lagMs, pending }, ...(version !== null && { version }), syncProblems: problems };
+    return { state, item };
+  }
+
+  #lag(name: string): EventItem | null {
+    const json = this.#lagNews(name);
+    if (json === null) return null;
+    if (json.lagMs > 0) this.#toldLag.add(name);
+    else this.#toldLag.delete(name);
+    return { json: JSON.stringify(json), type: 'Zone' };
+  }
+
+  /** How far a zone is behind, or once that it no longer is. */
+  #lagNews(name: string): { readonly name: string; readonly lagMs: number; readonly pending: readonly string[] } | null {
+    const facts = this.rows.get(name);
+    if (facts === undefined) return null;
+    const { lagMs, pending } = syncOf(facts, this.#lagOf(name), this.#clock.now());
+    if (lagMs >= LAGGING_MS) return { name, lagMs, pending };
+    return this.#toldLag.has(name) ? { name, lagMs: 0, pending: [] } : null;
+  }
+}

@@ -1,0 +1,38 @@
+// What is known of a zone, without what nobody asks of its insight: the configuration of the zone and old counts. Pure.
+import { subscriptionsOf } from '../resource/online-status.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import type { Lag } from '../kds/open-senders.ts';
+import { zoneSync, type ZoneSync } from '../zone-status/zone-sync.ts';
+
+/** The parts of a zone's rows that say how it is. */
+export type ZoneFacts = {
+  readonly name: string;
+  readonly isEnabled: boolean;
+  /** Times and instances of its subscriptions, and its status. */
+  readonly insight: { readonly spec: JsonObject; readonly status: JsonObject };
+  /** Of the control plane of the zone, as of its newest subscription; null if unknown. */
+  readonly version: string | null;
+};
+
+/** @param insight undefined for a zone that has never connected */
+export function zoneFacts(zone: Resource, insight: Resource | undefined): ZoneFacts {
+  const subscriptions = subscriptionsOf(insight?.spec ?? {});
+  const kept = subscriptions.map(({ connectTime, disconnectTime, globalInstanceId }) => ({
+    ...(connectTime !== undefined && { connectTime }),
+    ...(disconnectTime !== undefined && { disconnectTime }),
+    ...(globalInstanceId !== undefined && { globalInstanceId }),
+  }));
+  const version = textOf(objectOf(objectOf(subscriptions.at(-1)?.['version'])['kumaCp'])['version']);
+  return {
+    name: zone.name,
+    isEnabled: zone.spec['enabled'] !== false,
+    insight: { spec: { subscriptions: kept }, status: insight?.status ?? {} },
+    version: version === '' ? null : version,
+  };
+}
+
+/** @param live the lag by the stream in this process; undefined without one */
+export function syncOf({ name, isEnabled, insight }: ZoneFacts, live: Lag | null | undefined, now: Date): ZoneSync {
+  return zoneSync({ name, isEnabled }, insight, live, now);
+}

@@ -1,0 +1,72 @@
+// The zones of the store in memory while somebody asks for events: one follower for all streams. Invariant: each change of a Zone or of
+// its insight is told after it is here.
+import type { Resource, ResourceKey } from '../resource/types.ts';
+import { FeedFollower, type Following, type Hints } from '../store/follow-feed.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { zoneFacts, type ZoneFacts } from './zone-facts.ts';
+
+/** The insights of connected zones change often; those of so many milliseconds are read together. */
+const GATHER_MS = 250;
+const [ZONE, INSIGHT] = ['Zone', 'ZoneInsight'];
+
+export type ZoneRowsStore = Pick<ResourceStore, 'changes' | 'mark' | 'getMany' | 'list'>;
+
+export class ZoneRows {
+  readonly #store: ZoneRowsStore;
+  readonly #following: Following;
+  #zones = new Map<string, ZoneFacts>();
+
+  constructor(store: ZoneRowsStore, following: Following) {
+    this.#store = store;
+    this.#following = following;
+  }
+
+  get(name: string): ZoneFacts | undefined {
+    return this.#zones.get(name);
+  }
+
+  names(): IterableIterator<string> {
+    return this.#zones.keys();
+  }
+
+  /**
+   * Follows until the signal aborts, then forgets everything.
+   * @param changed the zones whose rows may have changed, those of the first read included
+   */
+  async run(changed: (names: Iterable<string>) => void, signal: AbortSignal): Promise<void> {
+    const follower = new FeedFollower({ ...this.#following, store: this.#store, types: [ZONE, INSIGHT], gatherMs: GATHER_MS });
+    try {
+      await follower.run(async (hints) => changed(await this.#read(hints)), signal);
+    } finally {
+      this.#zones = new Map();
+    }
+  }
+
+  async #read({ types, keys }: Hints): Promise<Iterable<string>> {
+    if (types.length > 0) {
+      const [zones, insights] = await Promise.all([this.#store.list({ type: ZONE }), this.#store.list({ type: INSIGHT })]);
+      const before = this.#zones;
+      this.#zones = factsOf(zones, insights);
+      return new Set([...before.keys(), ...this.#zones.keys()]);
+    }
+    const names = [...new Set(keys.map(({ name }) => name))];
+    const rows = await this.#store.getMany(
+      names.flatMap((name): ResourceKey[] => [ZONE, INSIGHT].map((type) => ({ type, mesh: '', name }))),
+    );
+    const found = factsOf(
+      rows.filter(({ type }) => type === ZONE),
+      rows.filter(({ type }) => type === INSIGHT),
+    );
+    for (const name of names) {
+      const facts = found.get(name);
+      if (facts === undefined) this.#zones.delete(name);
+      else this.#zones.set(name, facts);
+    }
+    return names;
+  }
+}
+
+function factsOf(zones: readonly Resource[], insights: readonly Resource[]): Map<string, ZoneFacts> {
+  const byName = new Map(insights.map((row) => [row.name, row]));
+  return new Map(zones.map((zone) => [zone.name, zoneFacts(zone, byName.get(zone.name))]));
+}

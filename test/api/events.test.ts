@@ -1,0 +1,223 @@
+// `GET /_events` over HTTP: what a stream has of zones and changes, who may see it, and what becomes of a stream that broke off or that
+// nobody reads.
+import { connect, type AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { aborted } from '../../src/base/supervise.ts';
+import { createEvents, type Events } from '../../src/events/create-events.ts';
+import { EventHub, type EventSource, type Tell } from '../../src/events/event-hub.ts';
+import { addEventRoutes, UNREAD_MS } from '../../src/events/event-routes.ts';
+import { PACE_MS } from '../../src/events/paced-keys.ts';
+import { answerSchemas } from '../../src/api/answers.ts';
+import { Changelog } from '../../src/kds/changelog.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
+import type { SyncEvent } from '../../src/kds/sync-events.ts';
+import { Receipts } from '../../src/receipts/receipts.ts';
+import { following } from '../support/following.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { testApi } from './test-api.ts';
+
+let app: FastifyInstance;
+let stop: AbortController;
+beforeEach(() => (stop = new AbortController()));
+afterEach(async () => {
+  stop.abort();
+  await app.close();
+});
+
+type Item = Record<string, unknown>;
+
+/** A stream as far as it was read. */
+class Reader {
+  text = '';
+
+  static async of(path = '/_events', headers: Record<string, string> = {}): Promise<Reader> {
+    const { port } = app.server.address() as AddressInfo;
+    const answer = await fetch(`http://127.0.0.1:${String(port)}${path}`, { headers, signal: stop.signal });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    const reader = new Reader();
+    void reader.#read(answer).catch(() => undefined);
+    await expect.poll(() => reader.lastId).not.toBe('');
+    return reader;
+  }
+
+  async #read({ body }: Response): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of body ?? []) this.text += decoder.decode(chunk as Uint8Array, { stream: true });
+  }
+
+  get lastId(): string {
+    return [...this.text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? '';
+  }
+
+  /** The names of events with their data, in their order. */
+  get events(): [string, Item][] {
+    const found = this.text.matchAll(/^event: (\w+)\n(?:id: .*\n)?data: (.*)\n\n/gm);
+    return [...found].map(([, event = '', data = '']) => [event, JSON.parse(data) as Item]);
+  }
+
+  itemsOf(topic: string): Item[] {
+    return this.events.flatMap(([event, { items }]) => (event === topic ? (items as Item[]) : []));
+  }
+}
+
+describe('a stream of events', () => {
+  let store: TinyStore;
+  let events: Events;
+  let receipts: Receipts;
+  let changelog: Changelog;
+
+  const tell = (event: SyncEvent): void => {
+    receipts.observe(event);
+    events.observe(event);
+  };
+  const acknowledge = (peer: string, type: string): void => {
+    const position = changelog.logOf(type)?.position ?? 0;
+    const about = { peer, streamId: peer, type, position };
+    tell({ kind: 'sent', ...about, resources: 1, removed: 0, bytes: 1 });
+    tell({ kind: 'acknowledged', ...about, seconds: 0 });
+  };
+  const put = async (type: string, name: string): Promise<void> => {
+    await store.write({ op: 'put', key: { type, mesh: 'default', name }, labels: {}, spec: {} });
+  };
+  const insight = async (zone: string, subscription: Record<string, string>): Promise<void> => {
+    const spec = { subscriptions: [{ id: '1', ...subscription }] };
+    await store.write({ op: 'put', key: { type: 'ZoneInsight', mesh: '', name: zone }, labels: {}, spec });
+  };
+
+  beforeEach(async () => {
+    store = new TinyStore().withZones('east', 'west');
+    await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
+    receipts = new Receipts({ mode: 'global', store, instanceId: 'cp-1', ...following });
+    changelog = new Changelog(store, globalSendRules(), following.log);
+    void changelog.run(stop.signal);
+    await changelog.ready;
+    receipts.serve(changelog, { names: () => ['east', 'west'], isEnabled: () => true });
+    events = createEvents({ store, lagOf: () => undefined, receipts, ...following });
+    app = testApi(store, 'global', { addRoutes: (api, context) => addEventRoutes(api, context, events.hub) });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    for (const peer of ['east', 'west']) tell({ kind: 'opened', peer, streamId: peer, stream: 'globalToZone', authorized: true });
+  });
+
+  it('tells when a zone connects, leaves and is deleted', async () => {
+    const reader = await Reader.of();
+    await insight('east', { connectTime: '2026-01-01T00:00:00.000Z' });
+    const states = (): unknown[] =>
+      reader.itemsOf('zones').map(({ name, sync, isRemoved }) => [name, (sync as Item | undefined)?.['state'] ?? isRemoved]);
+    await expect.poll(states).toEqual([['east', 'online']]);
+    await insight('east', { connectTime: '2026-01-01T00:00:00.000Z', disconnectTime: '2026-01-01T00:01:00.000Z' });
+    await expect.poll(states).toEqual([['east', 'online'], ['east', 'offline']]); // oxfmt-ignore
+    await store.write({ op: 'delete', key: { type: 'Zone', mesh: '', name: 'west' } });
+    await expect.poll(() => states().at(-1)).toEqual(['west', true]);
+  });
+
+  it('says nothing of an insight whose counts alone changed', async () => {
+    const reader = await Reader.of();
+    const connectTime = '2026-01-01T00:00:00.000Z';
+    for (const generation of ['1', '2']) await insight('east', { connectTime, generation });
+    await insight('west', { connectTime });
+    await expect.poll(() => reader.itemsOf('zones').some(({ name }) => name === 'west')).toBe(true);
+    expect(reader.itemsOf('zones').filter(({ name }) => name === 'east')).toHaveLength(1);
+  });
+
+  it('counts the zones that have a change', async () => {
+    const reader = await Reader.of();
+    await put('MeshTimeout', 'slow');
+    await expect.poll(() => reader.itemsOf('changes')).toMatchObject([{ name: 'slow', version: 0, targets: 2, applied: 0 }]);
+    acknowledge('east', 'MeshTimeout');
+    await expect.poll(() => reader.itemsOf('changes').at(-1)).toMatchObject({ name: 'slow', targets: 2, sent: 1, applied: 1 });
+    acknowledge('west', 'MeshTimeout');
+    await expect
+      .poll(() => reader.itemsOf('changes').at(-1))
+      .toMatchObject({ applied: 2, refused: 0, slowestMs: expect.any(Number) as number });
+  });
+
+  it('has no change of a type that the caller may not read', async () => {
+    // Behind a proxy the machine itself is not admin.
+    const anonymous = await Reader.of('/_events', { 'x-forwarded-for': '192.0.2.1' });
+    const admin = await Reader.of();
+    await put('Secret', 'password');
+    await put('MeshTimeout', 'slow');
+    const names = (reader: Reader): unknown[] => [...new Set(reader.itemsOf('changes').map(({ name }) => name))];
+    await expect.poll(() => names(admin).toSorted()).toEqual(['password', 'slow']);
+    await expect.poll(() => names(anonymous)).toEqual(['slow']);
+    expect(anonymous.text).not.toContain('password');
+  });
+
+  it('resumes after its last event, by header or query', async () => {
+    const reader = await Reader.of();
+    await put('MeshTimeout', 'first');
+    await expect.poll(() => reader.itemsOf('changes')).toHaveLength(1);
+    await put('MeshTimeout', 'second');
+    await expect.poll(() => reader.itemsOf('changes')).toHaveLength(2);
+    const id = /^id: (.*)\ndata: .*first/m.exec(reader.text)?.[1] ?? '';
+    for (const again of [await Reader.of('/_events', { 'last-event-id': id }), await Reader.of(`/_events?lastEventId=${id}`)]) {
+      await expect.poll(() => again.itemsOf('changes').map(({ name }) => name)).toEqual(['second']);
+      expect(again.events.map(([event]) => event)).not.toContain('resync');
+    }
+    const stranger = await Reader.of('/_events', { 'last-event-id': 'x' });
+    expect(stranger.events).toEqual([['resync', { reason: 'unknown', instanceId: 'cp-1' }]]);
+  });
+
+  it('has only the topics that the caller names, and refuses others', async () => {
+    const reader = await Reader.of('/_events?topics=zones');
+    await put('MeshTimeout', 'slow');
+    await insight('east', { connectTime: '2026-01-01T00:00:00.000Z' });
+    await expect.poll(() => reader.itemsOf('zones')).toHaveLength(1);
+    expect(reader.itemsOf('changes')).toEqual([]);
+    const refused = await app.inject('/_events?topics=zone');
+    expect([refused.statusCode, refused.json()]).toMatchObject([
+      400,
+      { invalid_parameters: [{ field: 'topics', reason: '"zone" is none; they are zones, lag, changes, problems, leader' }] },
+    ]);
+  });
+
+  it('has events of the documented form', async () => {
+    const reader = await Reader.of();
+    await put('MeshTimeout', 'slow');
+    acknowledge('east', 'MeshTimeout');
+    await insight('east', { connectTime: '2026-01-01T00:00:00.000Z' });
+    await store.write({ op: 'delete', key: { type: 'Zone', mesh: '', name: 'west' } });
+    await expect.poll(() => reader.itemsOf('zones')).toHaveLength(2);
+    const forms: Record<string, { parse: (data: unknown) => unknown }> = answerSchemas.Events.shape;
+    for (const [event, data] of reader.events) forms[event]?.parse(data);
+    expect(new Set(reader.events.map(([event]) => event))).toEqual(new Set(['resync', 'changes', 'zones']));
+  });
+});
+
+describe('a stream of events that nobody reads', () => {
+  it('is ended, and its place is free again', async () => {
+    const clock = new ManualClock();
+    const large = JSON.stringify('x'.repeat(1_000_000));
+    let told: Tell | null = null;
+    const source: EventSource = {
+      name: 'large',
+      render: { zones: () => ({ json: large, type: null }) },
+      run: async (tell, signal) => {
+        told = tell;
+        tell.loaded();
+        await aborted(signal);
+      },
+    };
+    const hub = new EventHub([source], { clock, log: following.log });
+    app = testApi(new TinyStore(), 'global', { clock, addRoutes: (api, context) => addEventRoutes(api, context, hub) });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write('GET /_events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await expect.poll(() => told).not.toBeNull();
+    const open = (): Promise<number> => new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
+    expect(await open()).toBe(1);
+    // More than the buffers of both sockets hold.
+    for (let count = 0; count < 20; count += 1) {
+      (told as Tell | null)?.touch('zones', 'east');
+      await clock.advance(PACE_MS);
+    }
+    await clock.advance(UNREAD_MS);
+    await expect.poll(open).toBe(0);
+    socket.destroy();
+  });
+});
