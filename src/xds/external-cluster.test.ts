@@ -1,0 +1,166 @@
+// The endpoints of an external service and the TLS that is spoken to it, as its row says.
+import { describe, expect, it } from 'vitest';
+import { make } from '../../test/policy/make-resource.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import { objectOf, objectsOf } from '../resource/read-json.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import type { ConfigProblem } from './config-problem.ts';
+import { externalCluster, secretsOf } from './external-cluster.ts';
+import { WITHOUT_FEATURES } from './proxy-features.ts';
+
+const SYSTEM_CA = '/etc/ca.pem';
+const bank = (spec: JsonObject): Resource =>
+  make('MeshExternalService', 'bank', {
+    match: { type: 'HostnameGenerator', port: 443, protocol: 'tcp' },
+    endpoints: [{ address: 'bank.example', port: 443 }],
+    ...spec,
+  });
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+function clusterOf(spec: JsonObject, { systemCa = SYSTEM_CA, ipv6 = false }: { systemCa?: string | null; ipv6?: boolean } = {}) {
+  const problems: ConfigProblem[] = [];
+  const index = new MeshIndex('default', [make('Secret', 'stored', { data: base64('stored') })]);
+  const features = { ...WITHOUT_FEATURES, systemCa, ipv6 };
+  const report = (problem: ConfigProblem): void => void problems.push(problem);
+  const cluster = externalCluster('egress:bank', bank(spec), { index, features, kri: 'kri', report });
+  return { cluster, fields: problems.map(({ field }) => field) };
+}
+
+/** The TLS of the first address. */
+function tlsOf(tls: JsonObject, endpoints?: JsonObject[]): JsonObject {
+  const { cluster } = clusterOf({ tls: { enabled: true, ...tls }, ...(endpoints !== undefined && { endpoints }) });
+  const [first] = objectsOf(cluster['transportSocketMatches']);
+  return objectOf(objectOf(first?.['transportSocket'])['typedConfig']);
+}
+const contextOf = (verification: JsonObject): JsonObject =>
+  objectOf(objectOf(tlsOf({ verification })['commonTlsContext'])['validationContext']);
+const namesOf = (verification: JsonObject): string[] =>
+  objectsOf(contextOf(verification)['matchTypedSubjectAltNames']).map(({ sanType, matcher }) => {
+    const { exact, prefix } = objectOf(matcher);
+    return `${String(sanType)} ${exact === undefined ? `${String(prefix)}*` : String(exact)}`;
+  });
+
+describe('the endpoints', () => {
+  it.each<[what: string, endpoints: JsonObject[], type: string, family: unknown]>([
+    ['names are looked up', [{ address: 'a.example', port: 1 }], 'STRICT_DNS', 'V4_ONLY'],
+    [
+      'one name is enough',
+      [
+        { address: '10.0.0.1', port: 1 },
+        { address: 'a.example', port: 1 },
+      ],
+      'STRICT_DNS',
+      'V4_ONLY',
+    ],
+    [
+      'addresses are not looked up',
+      [
+        { address: '10.0.0.1', port: 1 },
+        { address: '::1', port: 1 },
+      ],
+      'STATIC',
+      undefined,
+    ],
+  ])('%s', (_, endpoints, type, family) => {
+    const { cluster } = clusterOf({ endpoints });
+    expect([cluster['type'], cluster['dnsLookupFamily'], cluster['transportSocketMatches']]).toEqual([type, family, undefined]);
+    expect(clusterOf({ endpoints }, { ipv6: true }).cluster['dnsLookupFamily']).toBeUndefined();
+  });
+});
+
+describe('the certificate of the server', () => {
+  it.each<[what: string, verification: JsonObject, names: string[]]>([
+    ['has the address', {}, ['DNS bank.example', 'IP_ADDRESS bank.example']],
+    ['has the server name', { serverName: 'b' }, ['DNS b', 'IP_ADDRESS b']],
+    [
+      'has one of the written names',
+      {
+        subjectAltNames: [
+          { type: 'Exact', value: 'x' },
+          { type: 'Prefix', value: 'y.' },
+        ],
+      },
+      ['DNS x', 'DNS y.*', 'IP_ADDRESS x', 'IP_ADDRESS y.*'],
+    ],
+    [
+      'has the server name or a written one',
+      { serverName: 'b', subjectAltNames: [{ value: 'x' }] },
+      ['DNS b', 'IP_ADDRESS b', 'DNS x', 'IP_ADDRESS x'],
+    ],
+    ['has any name with SkipSAN', { mode: 'SkipSAN', serverName: 'b' }, []],
+  ])('%s', (_, verification, names) => {
+    expect(namesOf(verification)).toEqual(names);
+    expect(contextOf(verification)['trustedCa']).toEqual({ filename: SYSTEM_CA });
+  });
+
+  it.each(['SkipCA', 'SkipAll'])('is not checked with %s', (mode) => {
+    expect(tlsOf({ verification: { mode } })['commonTlsContext']).toBeUndefined();
+    expect(clusterOf({ tls: { enabled: true, verification: { mode } } }, { systemCa: null }).fields).toEqual([]);
+  });
+
+  it.each<[what: string, caCert: JsonObject, trusted: string]>([
+    ['a text', { inlineString: 'pem' }, base64('pem')],
+    ['bytes', { inline: base64('pem') }, base64('pem')],
+    ['a text that is marked insecure', { insecureInline: { value: 'pem' } }, base64('pem')],
+    ['a Secret', { secretRef: { kind: 'Secret', name: 'stored' } }, base64('stored')],
+    ['a Secret by name', { secret: 'stored' }, base64('stored')],
+  ])('is signed by an authority from %s', (_, caCert, trusted) => {
+    expect(contextOf({ caCert })['trustedCa']).toEqual({ inlineBytes: trusted });
+  });
+});
+
+describe('the TLS to a service', () => {
+  it('is none unless it is enabled', () => {
+    expect(clusterOf({ tls: { enabled: false } }).cluster).not.toHaveProperty('transportSocketMatches');
+  });
+
+  it('asks for the address or the server name, and renegotiates only where that is allowed', () => {
+    expect(tlsOf({})).toMatchObject({ sni: 'bank.example' });
+    expect(tlsOf({})).not.toHaveProperty('allowRenegotiation');
+    expect(tlsOf({ verification: { serverName: 'b' }, allowRenegotiation: true })).toMatchObject({
+      ...{ sni: 'b', allowRenegotiation: true },
+    });
+  });
+
+  it('is one for all addresses with a server name, and one for each without', () => {
+    const endpoints = ['a', 'b', 'a'].map((name) => ({ address: `${name}.example`, port: 443 }));
+    const matchesOf = (verification: JsonObject): unknown[] =>
+      objectsOf(clusterOf({ endpoints, tls: { enabled: true, verification } }).cluster['transportSocketMatches']).map(
+        ({ name, match }) => [name, match],
+      );
+    expect(matchesOf({ serverName: 'b' })).toEqual([['a.example', undefined]]);
+    expect(matchesOf({})).toEqual([
+      ['a.example', { 'meridian.io/address': 'a.example' }],
+      ['b.example', { 'meridian.io/address': 'b.example' }],
+    ]);
+  });
+
+  it('shows a certificate with its key, and none with one of them alone', () => {
+    const [clientCert, clientKey] = [{ inlineString: 'cert' }, { inlineString: 'key' }];
+    expect(tlsOf({ verification: { clientCert, clientKey } })).toMatchObject({
+      commonTlsContext: {
+        tlsCertificates: [{ certificateChain: { inlineBytes: base64('cert') }, privateKey: { inlineBytes: base64('key') } }],
+      },
+    });
+    for (const one of [{ clientCert }, { clientKey }])
+      expect(objectOf(tlsOf({ verification: one })['commonTlsContext'])).not.toHaveProperty('tlsCertificates');
+  });
+
+  it.each<[what: string, verification: JsonObject, field: string]>([
+    ['an authority is missing', { caCert: { secret: 'none' } }, 'caCert'],
+    ['a certificate is missing', { clientCert: { secret: 'none' }, clientKey: { secret: 'stored' } }, 'clientCert'],
+    ['a key is missing', { clientCert: { secret: 'stored' }, clientKey: { secretRef: { name: 'none' } } }, 'clientKey'],
+  ])('is no TLS and no endpoint where %s', (_, verification, field) => {
+    const { cluster, fields } = clusterOf({ tls: { enabled: true, verification } });
+    expect(objectOf(cluster['loadAssignment'])).toEqual({ clusterName: 'egress:bank' });
+    expect(fields).toEqual([`MeshExternalService bank spec.tls.verification.${field}`]);
+  });
+});
+
+it('names each Secret that it takes certificates from', () => {
+  const verification = {
+    ...{ caCert: { secretRef: { name: 'a' } }, clientCert: { secret: 'b' }, clientKey: { inlineString: 'key' } },
+  };
+  expect(secretsOf(bank({ tls: { verification } }))).toEqual(['a', 'b']);
+  expect(secretsOf(bank({}))).toEqual([]);
+});
