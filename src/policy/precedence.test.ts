@@ -53,6 +53,11 @@ const rows: [string, Row, Row][] = [
   ['3: origin global < absent', { made: { origin: 'global', role: 'workload-owner' } }, { made: { origin: '' } }],
   ['3: origin absent < zone', { made: { origin: '', role: 'workload-owner' } }, { made: ZONE }],
   ['3: a producer policy of another zone counts as global', { made: { zone: 'west', role: 'producer' } }, { made: ZONE }],
+  [
+    '3: a producer policy of another zone < origin absent',
+    { made: { zone: 'west', role: 'producer' } },
+    { made: { origin: '' } },
+  ],
   ['4: role system < producer', { made: ZONE, to: SERVICE }, { made: { ...ZONE, role: 'producer' } }],
   ['4: role producer < consumer', { made: { ...ZONE, role: 'producer' }, to: SERVICE }, { made: { ...ZONE, role: 'consumer' } }],
   [

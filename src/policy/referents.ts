@@ -104,8 +104,6 @@ export class Referents {
 
 /** Sorted by KRI. Of copies with one KRI only the first by stored name. */
 function sorted(held: Iterable<Held>): Held[] {
-  const all = [...held];
-  if (all.length < 2) return all;
-  all.sort((a, b) => compareText(a.kri, b.kri) || compareText(a.resource.name, b.resource.name));
+  const all = [...held].sort((a, b) => compareText(a.kri, b.kri) || compareText(a.resource.name, b.resource.name));
   return all.filter((item, position) => item.kri !== all[position - 1]?.kri);
 }

@@ -112,6 +112,30 @@ describe('a change', () => {
     expect(scopeOfRow(everywhere('others', 'a'), [make('MeshIdentity', 'i', {})])).not.toHaveProperty('servers');
   });
 
+  it('of a Secret touches the external services that take it', () => {
+    const bank = (name: string, secret: string): Resource =>
+      make('MeshExternalService', name, {
+        tls: { enabled: true, verification: { caCert: { secretRef: { kind: 'Secret', name: secret } } } },
+      });
+    const banks = [bank('one', 'ca'), bank('other', 'other-ca')];
+    expect(scopeOfRow(make('Secret', 'ca', {}), banks)).toEqual({ services: ['kri_extsvc_default___one_'] });
+    expect(scopeOfRow(make('Secret', 'unused', {}), banks)).toEqual({});
+  });
+
+  it('of a MeshZoneAddress touches the endpoints of the services of its zone', () => {
+    const west = make('MeshService', 'far', { ports: [{ port: 80 }] }, { zone: 'west' });
+    const kri = 'kri_msvc_default_west__far_';
+    expect(scopeOfRow(make('MeshZoneAddress', 'ingress', {}, { zone: 'west' }), [west])).toEqual({ endpoints: [kri] });
+  });
+
+  it('of the Dataplane of an egress touches the endpoints of all external services', () => {
+    const bank = make('MeshExternalService', 'bank', {});
+    const networking = { zoneEgress: { address: '10.0.0.1', port: 10_002 } };
+    const egress = make('Dataplane', 'egress', { networking }, east);
+    expect(scopeOfRow(egress, [bank])['endpoints']).toEqual(['kri_extsvc_default___bank_']);
+    expect(scopeOfRow(dataplane('lonely-1', 'lonely'), [bank])).not.toHaveProperty('endpoints');
+  });
+
   it('of a route touches the destinations of the policies that name it', () => {
     const route = makeRoute('new', { name: 'cart' });
     const onTop = makeTo('MeshTimeout', 'p', MESH, {}, {}, { kind: 'MeshHTTPRoute', name: 'new' });

@@ -33,6 +33,12 @@ describe('the metrics of a proxy', () => {
     expect(problemsOf(config)).toEqual([]);
   });
 
+  it('are without a value that cannot be read, which is named', () => {
+    const config = metric({ backends: [prometheus({ clientId: 'a', port: 1 })], sidecar: { includeUnused: 'maybe' } });
+    expect(ownOf(config.listeners)).toEqual([`${SYSTEM}_a`]);
+    expect(config.problems.map(({ field }) => field)).toEqual(['spec.default.sidecar.includeUnused']);
+  });
+
   it.each<[string, JsonObject[], string[], string]>([
     [
       'of one port',
