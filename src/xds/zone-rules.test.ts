@@ -1,0 +1,73 @@
+// Which rules of a zone listener are about the clients of one port.
+import { describe, expect, it } from 'vitest';
+import { make } from '../../test/policy/make-resource.ts';
+import { buildRules } from '../policy/build-rules.ts';
+import type { InboundRule } from '../policy/inbound-rules.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { chainConf, chainFilters, ListenerRules, namedServers, permissionsOn } from './zone-rules.ts';
+
+const sni = (value: string): JsonObject => ({ sni: { type: 'Exact', value } });
+const client = (id: string): JsonObject => ({ spiffeID: { type: 'Exact', value: `spiffe://${id}` } });
+
+const logTo = (file: number): JsonObject => ({ backends: [{ type: 'File', file: { path: `/${String(file)}` } }] });
+
+/** The rules of a MeshAccessLog on the ingress of a zone; each has its own file. */
+function rulesOf(...rules: [match: JsonObject | null, file: number][]): ListenerRules {
+  const written = rules.map(([match, file]) => ({
+    ...(match !== null && { matches: [match] }),
+    default: logTo(file),
+  }));
+  const index = new MeshIndex('default', [
+    make('Dataplane', 'ingress', { networking: { zoneIngress: { address: '10.0.0.1', port: 10_001 } } }, { zone: 'east' }),
+    make('MeshAccessLog', 'p', { targetRef: { kind: 'Dataplane' }, rules: written }, { zone: 'east' }),
+  ]);
+  const [proxy] = index.proxies();
+  const [section] = proxy?.sections ?? [];
+  if (proxy === undefined || section === undefined) throw new Error('the mesh has an ingress');
+  return new ListenerRules(buildRules(index, proxy), section, () => undefined);
+}
+const files = (rules: readonly InboundRule[]): unknown[] =>
+  rules.map(({ conf }) => Number(/"path":"\/(\d)"/.exec(JSON.stringify(conf))?.[1]));
+
+describe('the rules of a chain', () => {
+  const rules = rulesOf([sni('a'), 1], [sni('b'), 2], [{ ...sni('a'), ...client('x') }, 3], [client('y'), 4], [null, 5]);
+
+  it('are those that name its server and those that name none, apart by whether they name clients', () => {
+    const { byClient, named, common } = rules.chain('MeshAccessLog', ['a', 'a2']);
+    expect([files(byClient), files(named), files(common)]).toEqual([[3, 4], [1], [5]]);
+    expect(byClient.map(({ match }) => match)).toEqual([client('x'), client('y')]);
+    const other = rules.chain('MeshAccessLog', ['c']);
+    expect([files(other.byClient), files(other.named), files(other.common)]).toEqual([[4], [], [5]]);
+  });
+
+  it('give the conf of the port over that of all ports', () => {
+    expect(chainConf(rules.chain('MeshAccessLog', ['a']))).toEqual(logTo(1));
+    expect(chainConf(rules.chain('MeshAccessLog', ['c']))).toEqual(logTo(5));
+    expect(chainConf(rulesOf().chain('MeshAccessLog', ['a']))).toEqual({});
+  });
+
+  it('are asked of a client from the most specific on', () => {
+    expect(files(chainFilters(rules.chain('MeshAccessLog', ['a'])))).toEqual([3, 4, 1, 5]);
+  });
+
+  it('name servers', () => {
+    expect(namedServers(rules.all('MeshAccessLog')).sort()).toEqual(['a', 'a', 'b']);
+    expect(rules.all('MeshRetry')).toEqual([]);
+  });
+});
+
+it('permissions are those of clients that name this server, or none', () => {
+  const conf = {
+    allow: [client('x'), { ...sni('a'), ...client('y') }, sni('a'), { ...sni('b'), ...client('z') }],
+    deny: [sni('b')],
+  };
+  const rule = { match: null, conf } as unknown as InboundRule;
+  const everyone = { spiffeID: { type: 'Prefix', value: 'spiffe://' } };
+  expect(permissionsOn([rule], ['a']).map((one) => one.conf)).toEqual([
+    { deny: [], allow: [client('x'), client('y'), everyone], allowWithShadowDeny: [] },
+  ]);
+  expect(permissionsOn([rule], ['b']).map((one) => one.conf)).toEqual([
+    { deny: [everyone], allow: [client('x'), client('z')], allowWithShadowDeny: [] },
+  ]);
+});
