@@ -51,6 +51,8 @@ describe('an index of a mesh', () => {
     expect(changesOf(() => index.disableZones(new Set(['east'])))).toEqual([true, true]);
     expect(changesOf(() => index.disableZones(new Set(['east'])))).toEqual([false, false]);
     expect(changesOf(() => index.disableZones(new Set(['west'])))).toEqual([true, true]);
+    expect(changesOf(() => index.disableZones(new Set(['west', 'east'])))).toEqual([true, true]);
+    expect(changesOf(() => index.disableZones(new Set(['north', 'east'])))).toEqual([true, true]);
     expect(changesOf(() => index.disableZones(new Set()))).toEqual([true, true]);
     // Two changes are never without an effect together.
     for (const zones of [['east'], []])
