@@ -8,6 +8,7 @@ import { MeshIndex } from '../policy/mesh-index.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ProxyConfig } from '../xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../xds/proxy-features.ts';
+import { trustedBundle } from '../xds/proxy-tls.ts';
 import { ResourceEncoder } from './encode-resources.ts';
 import { MeshViews } from './mesh-views.ts';
 import type { CertificateOrder } from './proxy-certificates.ts';
@@ -142,6 +143,15 @@ describe('the certificate of a proxy', () => {
 });
 
 describe('the views of a mesh', () => {
+  it('name the authorities that the mesh trusts, and others after a change of a MeshTrust', () => {
+    start(crossingRows);
+    const { view } = open(CALLER);
+    const before = view.trusted;
+    expect(before).toBe(trustedBundle(index));
+    change([], [trustOf('north')]);
+    expect([view.trusted === before, view.trusted]).toEqual([false, trustedBundle(index)]);
+  });
+
   it('are none for a Dataplane that does not exist', () => {
     expect(views.open('none.east', WITHOUT_FEATURES)).toBeUndefined();
     expect(views.size).toBe(0);

@@ -64,9 +64,9 @@ export class ViewParts<T extends KeptPart> {
 
   /** A change has ended: its edits make one map. */
   settle(): void {
+    if (this.#own?.size === 0) this.#own = null;
     if (this.#edits === null) return;
     if (this.#edits.size > 0) this.#shared = this.#maps.edit(this.#shared, this.#edits);
     this.#edits = null;
-    if (this.#own?.size === 0) this.#own = null;
   }
 }

@@ -193,6 +193,34 @@ describe('the stream of a proxy', () => {
   });
 });
 
+describe('a stream that is not admitted', () => {
+  it.each([
+    ['with its own Dataplane', JSON.stringify(specOf(dataplane('guest', 'guest', []))), 'guest'],
+    ['with its own Dataplane in the place of a stored one', JSON.stringify(specOf(dataplane('web', 'web', []))), 'web'],
+    ['with a stored Dataplane', '', 'web'],
+  ])('registers nothing, sends nothing and leaves no state, %s', async (_, brought, name) => {
+    const duplex = new Duplex({ objectMode: true, read: () => undefined, write: (_message, _encoding, done) => done() });
+    const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];
+    const metadata = encodeStruct(brought === '' ? {} : { 'dataplane.resource': brought });
+    duplex.push(encodeDeltaRequest({ ...FIRST, node: { id: `default.${name}.east`, metadata } }));
+    const refused = Promise.withResolvers<void>();
+    const admitted: unknown[] = [];
+    const admit = (...dataplanes: readonly { readonly name: string }[]): Promise<void> => {
+      admitted.push(...dataplanes.map((one) => one.name));
+      return refused.promise;
+    };
+    const identify = (): Promise<void> => Promise.resolve();
+    const serving = server.serve({ id: 'one', peer: 'here', call, log, identify, admit, end: () => undefined });
+    const ended = expect(serving).rejects.toThrow('the token is for another Dataplane');
+    await expect.poll(() => admitted.length).toBeGreaterThan(0);
+    refused.reject(new Error('the token is for another Dataplane'));
+    await ended;
+    expect(admitted).toEqual(brought !== '' && name === 'web' ? ['web.east', 'web.east'] : [`${name}.east`]);
+    expect([holders, events, server.size]).toEqual([[], [], 0]);
+    expect(await store.get({ type: 'Dataplane', mesh: 'default', name: 'guest.east' })).toBeUndefined();
+  });
+});
+
 /** Pushes a message. @returns its memory, for as long as something holds it */
 function pushed(duplex: Duplex, message: Buffer): WeakRef<ArrayBufferLike> {
   const bytes = Buffer.allocUnsafeSlow(message.length);
