@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import { createAuthority, issueLeaf, readAuthority } from './authority.ts';
-import { renewalOf } from './leaf.ts';
+import { renewalOf, resigningOf } from './leaf.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -67,6 +67,17 @@ describe('a certificate of a proxy', () => {
     const issued = new X509Certificate(leaf.certPem);
     expect(issued.verify(createPublicKey(privateKey)) && issued.checkIssued(new X509Certificate(certPem))).toBe(true);
   });
+});
+
+it.each([
+  ['at once at the earliest', 24, 0, 0, 0],
+  ['within ten minutes', 24, 0, 1, 600_000],
+  ['within a fifth of a short life', 0.5, 0, 1, 360_000],
+  ['no later than its own renewal', 24, 16, 0, 16 * HOUR_MS],
+  ['no later than its own renewal, at the end of its life', 24, 23, 1, 19.2 * HOUR_MS],
+])('renews a certificate of an earlier authority %s', (_, hours, after, random, expected) => {
+  const leaf = { issuedAt: now, notAfter: new Date(now.getTime() + hours * HOUR_MS) };
+  expect(resigningOf(leaf, now.getTime() + after * HOUR_MS, random) - now.getTime()).toBeCloseTo(expected, 3);
 });
 
 it('renews a certificate between two thirds and four fifths of its life', () => {

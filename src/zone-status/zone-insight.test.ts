@@ -286,6 +286,14 @@ describe('the problems of a zone', () => {
     expect(kindsOf(next)).toEqual(['Mesh refused', 'MeshRetry withheld']);
   });
 
+  it('have the first ten names, and limited texts of the peer', () => {
+    const names = Array.from({ length: 12 }, (_, at) => `${String(at)}${'n'.repeat(500)}.default`);
+    const state = fold([opened('s1'), refused(Object.fromEntries(names.map((name) => [name, 'x'.repeat(3_000)])))]);
+    const [problem] = state.problems ?? [];
+    expect([problem?.resources.length, problem?.count, problem?.message.length]).toEqual([10, 12, 2_000]);
+    expect(problem?.resources.map((name) => name.length)).toEqual(Array(10).fill(400));
+  });
+
   it('describe a response that was refused without a name', () => {
     const state = fold([opened('s1'), refused({ 'a.default': 'no' }, { 'b.default': 'bad', 'c.default': 'bad' })]);
     expect(state.problems).toMatchObject([

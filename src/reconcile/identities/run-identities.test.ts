@@ -157,6 +157,34 @@ describe('a MeshIdentity', () => {
     await running;
   });
 
+  it('is looked at again five seconds after a failed look at its withdrawal', async () => {
+    await put({ provider: BUNDLED });
+    await reconcile();
+    await store.write({ op: 'delete', key: at('MeshIdentity', 'identity') });
+    await reconcile();
+    const { wakeAt } = await reconcileIdentities({ store, zone: 'east', otherZonesMs: 0, clock, log: createLogger('silent') });
+    const stop = new AbortController();
+    const log = createLogger('silent');
+    const warn = vi.spyOn(log, 'warn');
+    const list = vi.spyOn(store, 'list');
+    const running = runIdentities({ store, zone: 'east', otherZonesMs: 0, clock, log }, stop.signal);
+    await expect.poll(() => clock.sleepers).toBe(1);
+    list.mockRejectedValueOnce(new Error('the database does not answer'));
+    const withdrawn = async (): Promise<boolean> => (await store.get(inForceKey('shop', 'identity'))) === undefined;
+    await clock.advance((wakeAt ?? 0) - clock.now().getTime());
+    await expect
+      .poll(() => warn.mock.calls)
+      .toEqual([[{ reason: 'the database does not answer' }, expect.stringContaining('5 s')]]);
+    expect(await withdrawn()).toBe(false);
+    await clock.advance(4_999);
+    expect(await withdrawn()).toBe(false);
+    await clock.advance(1);
+    await expect.poll(withdrawn).toBe(true);
+    stop.abort();
+    await running;
+    expect(clock.sleepers).toBe(0);
+  });
+
   it('is left to its zone', async () => {
     await put({ provider: BUNDLED }, { 'kuma.io/zone': 'west' });
     await reconcile();
