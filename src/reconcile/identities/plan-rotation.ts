@@ -12,6 +12,7 @@ import { isOnline } from '../../resource/online-status.ts';
 import { homeZoneOf } from '../../resource/ownership.ts';
 import { objectOf, textOf } from '../../resource/read-json.ts';
 import type { Resource } from '../../resource/types.ts';
+import { absenceIn, isLeaving, LOST_MS } from '../services/absences.ts';
 
 /** The rows of a mesh on which the steps depend. */
 export type MeshFacts = {
@@ -33,24 +34,31 @@ export function isOver({ waiting, until }: RotationProgress, now: Date): boolean
 }
 
 /**
- * How far proxies have accepted the MeshTrusts of a mesh.
+ * How far proxies have accepted the MeshTrusts of a mesh. A proxy whose stream has ended, with its control plane or without it, still
+ * serves with the bundle that it has: it gets time to come back.
  * @param heldSince when the MeshTrust got the new authority
  * @param otherZonesMs 0 in a zone without others
  */
 export function distribution(facts: MeshFacts, zone: string, heldSince: Date, otherZonesMs: number): RotationProgress {
   const bundles = trustBundles(facts.trusts);
   const wanted = bundleId(bundles);
-  const waits = connected(facts).filter(
+  const behind = proxiesOf(facts).filter(
     ({ dataplane, insight }) =>
       isCertified(facts.identities, bundles, dataplane, zone) && textOf(objectOf(insight.status['tls'])['bundle']) !== wanted,
   );
-  return progress(waits, new Date(heldSince.getTime() + otherZonesMs));
+  const [waits, away] = [
+    behind.filter(isConnected),
+    behind.filter((proxy) => !isConnected(proxy) && !isLeaving(proxy.insight.status)),
+  ];
+  return progress(waits, new Date(Math.max(heldSince.getTime() + otherZonesMs, ...away.map(backUntil))));
 }
 
 /** How far proxies have certificates of the new authority. @param signedAt since when it signs @param until end of the last old one */
 export function renewal(facts: MeshFacts, identity: Resource, signedAt: string, until: string): RotationProgress {
   const kri = kriOf(identity) ?? '';
-  const waits = connected(facts).filter(({ insight }) => {
+  const waits = proxiesOf(facts).filter((proxy) => {
+    const { insight } = proxy;
+    if (!isConnected(proxy)) return false;
     const { issuedBackend, lastCertificateRegeneration } = objectOf(insight.spec['mTLS']);
     return issuedBackend === kri && Date.parse(textOf(lastCertificateRegeneration)) < Date.parse(signedAt);
   });
@@ -84,14 +92,25 @@ export function wakeOf(rotation: Rotation): number | null {
   return rotation.step === 'requested' || rotation.until === '' ? null : Date.parse(rotation.until);
 }
 
-type ConnectedProxy = { readonly dataplane: Resource; readonly insight: Resource };
+type Proxy = { readonly dataplane: Resource; readonly insight: Resource };
 
-function connected({ dataplanes, insights }: MeshFacts): ConnectedProxy[] {
-  const online = new Map(insights.filter(({ spec }) => isOnline(spec)).map((insight) => [insight.name, insight]));
+/** The Dataplanes that have an insight. */
+function proxiesOf({ dataplanes, insights }: MeshFacts): Proxy[] {
+  const known = new Map(insights.map((insight) => [insight.name, insight]));
   return dataplanes.flatMap((dataplane) => {
-    const insight = online.get(dataplane.name);
+    const insight = known.get(dataplane.name);
     return insight === undefined ? [] : [{ dataplane, insight }];
   });
+}
+
+function isConnected({ insight }: Proxy): boolean {
+  return isOnline(insight.spec);
+}
+
+/** Until when an absent proxy may come back, in milliseconds since 1970; 0 for one that never had a stream. */
+function backUntil({ insight }: Proxy): number {
+  const { endedAt = '' } = absenceIn(insight) ?? {};
+  return endedAt === '' ? 0 : Date.parse(endedAt) + LOST_MS;
 }
 
 /** Whether a proxy has a certificate or gets one. */
@@ -109,7 +128,7 @@ function isCertified(
   });
 }
 
-function progress(waits: readonly ConnectedProxy[], until: Date): RotationProgress {
+function progress(waits: readonly Proxy[], until: Date): RotationProgress {
   const names = waits.map(({ dataplane }) => displayNameOf(dataplane)).sort(compareText);
   return { waiting: names.length, waitsFor: names.slice(0, MAX_NAMED), until: until.toISOString() };
 }

@@ -106,6 +106,7 @@ describe('a rotation of an authority', () => {
   it('waits for the certificate of a proxy that is away, and not for its acceptance', async () => {
     await clock.advance(HOUR_MS / 2);
     await accept('cart-2', false);
+    await clock.advance(60_000);
     await store.write({
       op: 'put',
       key: at('MeshIdentity', 'identity'),
@@ -123,6 +124,31 @@ describe('a rotation of an authority', () => {
     expect(state?.step).toBe('renew');
     const until = state?.step === 'renew' ? Date.parse(state.until) : 0;
     expect(until).toBeGreaterThan(clock.now().getTime() + HOUR_MS);
+  });
+
+  it('gives a proxy whose stream has ended a minute to come back, and none to one that leaves', async () => {
+    await accept('cart-2', false);
+    await ask();
+    await reconcile();
+    await accept('cart-1');
+    expect(await reconcile()).toEqual({ count: 1, wakeAt: clock.now().getTime() + 60_000 });
+    await clock.advance(60_000 - 1);
+    await reconcile();
+    expect(await rotation()).toMatchObject({ step: 'distribute', waiting: 0 });
+    const { labels, spec, status } = await row('DataplaneInsight', 'cart-2');
+    await store.write({ op: 'put', key: at('DataplaneInsight', 'cart-2'), labels, spec, status: { ...status, isLeaving: true } });
+    await reconcile();
+    expect(await rotation()).toMatchObject({ step: 'renew' });
+  });
+
+  it('ends the wait for a proxy that does not come back', async () => {
+    await accept('cart-2', false);
+    await ask();
+    await reconcile();
+    await accept('cart-1');
+    await clock.advance(60_000);
+    await reconcile();
+    expect(await rotation()).toMatchObject({ step: 'renew' });
   });
 
   it('gives the proxies of other zones time', async () => {

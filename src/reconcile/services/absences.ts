@@ -2,7 +2,7 @@
 // for a limited time, from when this leader saw it first, and is gone after it. Clocks of other replicas do not count.
 import { objectOf, textOf } from '../../resource/read-json.ts';
 import { isOnline, subscriptionsOf } from '../../resource/online-status.ts';
-import type { Resource } from '../../resource/types.ts';
+import type { JsonObject, Resource } from '../../resource/types.ts';
 
 /** For a proxy whose control plane ended, in milliseconds: an Envoy waits up to 30 s before it tries again. */
 export const LOST_MS = 60_000;
@@ -21,6 +21,11 @@ export function absenceIn({ spec, status }: Pick<Resource, 'spec' | 'status'>): 
   if (isOnline(spec)) return null;
   const endedAt = textOf(objectOf(subscriptionsOf(spec).at(-1))['disconnectTime']);
   return { endedAt, isLost: status['hold'] === 'held' || status['isLost'] === true };
+}
+
+/** Whether a proxy has said that it leaves. @param status of its DataplaneInsight */
+export function isLeaving(status: JsonObject): boolean {
+  return status['hold'] === 'leaving' || status['isLeaving'] === true;
 }
 
 export class Absences {

@@ -2,6 +2,7 @@
 // Invariant: after any puts and removes it equals a new view of the same rows.
 import { keyText, type Resource, type ResourceKey } from '../../resource/types.ts';
 import { byAge, sameContent } from '../computed-row.ts';
+import { isLeaving } from './absences.ts';
 import { tlsFactsOf } from './accepted-tls.ts';
 import { HostnameGenerators } from './hostnames.ts';
 import { MeshView, waitsForCallers, type ServiceEntry } from './mesh-view.ts';
@@ -143,7 +144,7 @@ export class ServicesView implements ReconciledView {
     const mesh = this.#mesh(name);
     mesh.setTls(dataplane, tlsFactsOf(status));
     mesh.setInsight(dataplane, { spec, status });
-    mesh.setLeaving(dataplane, status['hold'] === 'leaving' || status['isLeaving'] === true);
+    mesh.setLeaving(dataplane, isLeaving(status));
   }
 
   #putGenerator(row: Resource): void {
