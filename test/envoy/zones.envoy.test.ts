@@ -178,17 +178,20 @@ it('an ingress that ends takes no requests with it for long', async () => {
     .toBe(0);
 });
 
-/** Requests that go on while something is done. @returns how many had each status */
+/** Requests that go on while something is done. @returns how many had each answer: the status, with the words of one that failed */
 async function during(port: number, work: () => Promise<void>): Promise<ReadonlyMap<string, number>> {
-  const statuses: number[] = [];
+  const answers: string[] = [];
   let isDone = false;
   const ask = async (): Promise<void> => {
-    while (!isDone) statuses.push((await east.get(port)).status);
+    while (!isDone) {
+      const { status, body } = await east.get(port);
+      answers.push(status === 200 ? '200' : `${String(status)} ${body}`);
+    }
   };
   const asking = Promise.all([ask(), ask()]);
   await work().finally(() => (isDone = true));
   await asking;
-  return countBy(statuses, String);
+  return countBy(answers, String);
 }
 
 it('the own zone serves a service of all zones while identities come, and the other when it cannot: no request fails', async () => {
@@ -221,22 +224,24 @@ it('the own zone serves a service of all zones while identities come, and the ot
   await there.proxy('ingress', { labels: workload('ingress'), listeners: ingress(await freePort()) });
   const port = await freePort();
   const backendRef = { kind: 'MeshMultiZoneService', labels: { 'kuma.io/display-name': 'cart' }, port: 80 };
-  await here.proxy('caller', { labels: workload('caller'), outbounds: [{ port, backendRef }] });
+  const caller = await here.proxy('caller', { labels: workload('caller'), outbounds: [{ port, backendRef }] });
   const answered = async (): Promise<string> => (await here.get(port)).body;
   await expect.poll(answered).toBe('cart-0');
 
-  const statuses = await during(port, async () => {
+  const answers = await during(port, async () => {
     await put('meshidentities', 'MeshIdentity', 'identity', {
       selector: { dataplane: { matchLabels: {} } },
       provider: { type: 'Bundled', bundled: { autogenerate: { enabled: true } } },
     });
     const tls = async (): Promise<unknown> => objectOf((await here.read('MeshService', 'cart'))['status'])['tls'];
     await expect.poll(tls).toEqual({ status: 'Ready', enforced: true });
+    // It calls the other zone with TLS alone: from here on that zone can stand in.
+    await expect.poll(() => caller.admin('/clusters')).toMatch(/___cart_main::.*::priority::1\n/);
     const inbound = (inbounds[0] ?? []).map((one) => ({ ...one, state: 'NotReady' }));
     await here.put('Dataplane', 'cart-0', { labels: workload('cart'), networking: { address: '127.0.0.1', inbound } });
     await expect.poll(answered).toBe('cart-1');
   });
-  expect([...statuses.keys()]).toEqual(['200']);
+  expect([...answers.keys()]).toEqual(['200']);
 });
 
 // The last: global stays away.
