@@ -1,14 +1,15 @@
 // A port for a process that starts soon. The system does not pick it, because it could give the same port to another connection before
 // the process binds it.
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below the ephemeral ports; each worker of the test run has its own range. */
+/** Below the ephemeral ports; each worker of the test run has its own range. Another run begins elsewhere in it. */
 const FIRST = 10_000;
 const SPAN = 1_000;
 const SPANS = 20;
 
 const start = FIRST + (Number(process.env['VITEST_POOL_ID'] ?? 0) % SPANS) * SPAN;
-let given = process.pid % SPAN;
+let given = randomInt(SPAN);
 
 /** A free port of 127.0.0.1. No other caller gets it for a long time. */
 export async function freePort(): Promise<number> {
