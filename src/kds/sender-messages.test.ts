@@ -2,6 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { makeRow } from '../../test/support/make-row.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
 import type { Resource } from '../resource/types.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
@@ -46,6 +47,7 @@ async function streamsTo(
     source = sourceOf(stored),
     initialSyncLimiter = new InitialSyncLimiter(systemClock),
     hasRoom = (): boolean => true,
+    clock = systemClock,
   } = {},
 ): Promise<Stream[]> {
   const log = createLogger('silent');
@@ -66,7 +68,7 @@ async function streamsTo(
         log,
         maxMessageBytes: 100_000,
       },
-      ...{ clock: systemClock, fail: () => undefined, observe: (event) => void events.push(event) },
+      ...{ clock, fail: () => undefined, observe: (event) => void events.push(event) },
       encode: (response) => messages.encode(response),
       send: (message) => void sent.push(message),
       hasRoom,
@@ -264,6 +266,21 @@ it('the sender keeps what a full stream does not take, and sends it when the str
   sender.drained();
   await settle();
   expect(sent.map((message) => decodeDeltaResponse(message).typeUrl)).toEqual([TYPE, 'MeshRetry']);
+  sender.close();
+});
+
+it('the lag of a peer begins with the oldest change that it has not confirmed', async () => {
+  const clock = new ManualClock();
+  const [stream] = await streamsTo(['east'], { clock });
+  if (stream === undefined) throw new Error('no stream');
+  const { sender } = stream;
+  expect(sender.lag()).toBeNull();
+  for (const typeUrl of [TYPE, 'MeshRetry', TYPE]) {
+    sender.handle({ ...request, typeUrl });
+    await clock.advance(1_000);
+  }
+  // The second subscription to the type asks for a first state again.
+  expect(sender.lag()).toEqual({ since: new Date(clock.now().getTime() - 2_000), types: ['MeshRetry', TYPE] });
   sender.close();
 });
 

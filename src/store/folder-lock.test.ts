@@ -26,6 +26,15 @@ it('one of many concurrent callers gets the lock, and another one after its rele
   expect(await readdir(folder)).toEqual([]);
 });
 
+it('the lock is released also where a person has removed its file', async () => {
+  const unlock = await lockFolder(path);
+  await rm(`${path}.lock`);
+  await unlock();
+  await (
+    await lockFolder(path)
+  )();
+});
+
 /** Tries to lock on command, prints the result, and stays until its input ends. */
 const CONTENDER = `
   const { lockFolder } = await import(process.argv[1]);

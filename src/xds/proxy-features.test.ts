@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
 import { nodeMetadata } from './bootstrap.ts';
-import { proxyFeatures, WITHOUT_FEATURES, type ProxyFeatures } from './proxy-features.ts';
+import { isPath, proxyFeatures, sharedFeatures, WITHOUT_FEATURES, type ProxyFeatures } from './proxy-features.ts';
 
 const OWNER = { mesh: 'shop', name: 'web' };
 
@@ -24,6 +24,17 @@ describe('the features of a proxy', () => {
     [{ systemCaPath: '/ca' }, { systemCa: '/ca' }],
   ])('with the metadata %j are %j', (metadata, expected) => {
     expect(proxyFeatures(metadata, OWNER)).toEqual({ ...WITHOUT_FEATURES, ...expected });
+  });
+});
+
+it('features that name a file or folder are told from those that are on or off', () => {
+  const features = { ...WITHOUT_FEATURES, companion: '/w', metricsCertificate: { certificate: '/c', key: '/k' }, ipv6: true };
+  expect(Object.entries(features).flatMap(([key, feature]) => (isPath(feature) ? [key] : []))).toEqual([
+    ...['companion', 'metricsCertificate'],
+  ]);
+  expect(sharedFeatures(features)).toEqual({
+    ...{ reusePort: false, tcpLogPipe: false, companion: true, companionDns: false, adminSocket: false },
+    ...{ metricsCertificate: true, systemCa: false, ipv6: true },
   });
 });
 

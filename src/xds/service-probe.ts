@@ -140,5 +140,5 @@ function madeReady({ state: _state, health: _health, ...inbound }: JsonObject): 
 /** Names an inbound, whatever its health. */
 function textOfInbound(inbound: JsonObject): string {
   const { address, port, name } = inbound;
-  return JSON.stringify([address ?? null, port ?? null, name ?? null]);
+  return JSON.stringify([address, port, name]);
 }
