@@ -67,6 +67,13 @@ describe('affinity tags', () => {
     expect(localityWeights({ localityAwareness: locality })).toEqual({ localityWeightedLbConfig: {} });
   });
 
+  it('have weights that Envoy can add up, for any number of tags', () => {
+    const others = Array.from({ length: 11 }, (_, n) => ({ key: `none-${String(n)}` }));
+    expect(localities(tags({ key: 'rack' }, ...others))).toContain('east rack=r1 0 90000000');
+    expect(localities(tags({ key: 'rack' }, ...others.slice(0, 7)))).toContain('east rack=r1 0 90000000');
+    expect(localities(tags({ key: 'rack' }, ...others.slice(0, 6)))).toContain('east rack=r1 0 9000000');
+  });
+
   it('give the zones that take over a weight, because Envoy sends nothing to a locality without one', () => {
     const found = localities({ ...tags({ key: 'none' }), crossZone: { failover: [{ to: { type: 'Any' } }] } });
     expect(found).toEqual(['east 0 1', 'north 1 1', 'west 1 1']);

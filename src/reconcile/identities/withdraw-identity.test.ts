@@ -133,6 +133,33 @@ describe('a withdrawal', () => {
     expect(await hasTrust()).toBe(true);
   });
 
+  it('is not about the services of other zones', async () => {
+    const selector = { dataplaneLabels: { matchLabels: { app: 'cart' } } };
+    const labels = { 'kuma.io/display-name': 'far', 'kuma.io/zone': 'west', 'kuma.io/origin': 'global' };
+    await put('MeshService', 'far', { selector }, labels);
+    await identify({ app: 'web' });
+    expect(await inForce()).toMatchObject({ step: 'open', services: [SERVICE] });
+  });
+
+  it('names the first five of the proxies that it waits for', async () => {
+    const more = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const name of more) {
+      await put('Dataplane', name, { networking: { inbound: [{ port: 80 }] } }, { app: name, 'kuma.io/workload': name });
+      await insight(name, {});
+    }
+    await remove(at('MeshIdentity', 'identity'));
+    await reconcile();
+    expect(await inForce()).toMatchObject({ step: 'open', waiting: 8, waitsFor: more.slice(0, 3).concat('cart', 'd') });
+  });
+
+  it('does not wait for proxies that never had an identity', async () => {
+    await put('Dataplane', 'plain', { networking: { inbound: [{ port: 80 }] } }, { app: 'plain' });
+    await insight('plain', {});
+    await remove(at('MeshIdentity', 'identity'));
+    await reconcile();
+    expect(await inForce()).toMatchObject({ step: 'open', waiting: 2, waitsFor: ['cart', 'web'] });
+  });
+
   it('keeps what others have put into the MeshTrust', async () => {
     const trust = await store.get(at('MeshTrust', 'identity'));
     const foreign = { type: 'Pem', pem: { value: 'another' } };
