@@ -19,6 +19,7 @@ COPY bin bin
 COPY migrations migrations
 COPY examples examples
 COPY src src
+COPY web/dist web/dist
 USER 1000:1000
 EXPOSE 5678 5680 5681 5685
 # /ready on the diagnostics port; other commands than a control plane have no such port and end before it is asked.

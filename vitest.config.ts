@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { findEnvoy, NO_ENVOY } from './src/dataplane/find-envoy.ts';
+import { findChromium, NO_CHROMIUM } from './test/support/find-chromium.ts';
 import { isFull } from './test/support/test-size.ts';
 import { WAIT } from './test/support/wait.ts';
 
@@ -17,6 +18,14 @@ if (peersFolder === '')
 const envoy = await findEnvoy({ env: process.env });
 process.stderr.write(
   envoy === null ? `Project envoy is left out: ${NO_ENVOY}\n` : `Envoy of the tests: ${envoy.path} (${envoy.from})\n`,
+);
+
+// Neither is a browser.
+const chromium = await findChromium(process.env);
+process.stderr.write(
+  chromium === null
+    ? `Project gui is left out: ${NO_CHROMIUM}\n`
+    : `Chromium of the tests: ${chromium.path} (${chromium.from})\n`,
 );
 
 const setupFiles = ['test/support/patience.ts'];
@@ -52,6 +61,20 @@ function envoyProject(path: string) {
   };
 }
 
+function guiProject(path: string) {
+  return {
+    extends: true as const,
+    test: {
+      name: 'gui',
+      include: ['test/gui/**/*.gui.test.ts'],
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
+      provide: { chromium: path },
+      ...postgres,
+    },
+  };
+}
+
 // Modules are loaded once a worker, not once a file: no test changes what a module holds.
 const shared = { isolate: false, setupFiles };
 const embedded = 'test/support/embedded-global-setup.ts';
@@ -75,6 +98,7 @@ export default defineConfig({
             '**/*.e2e.test.ts',
             '**/*.chaos.test.ts',
             '**/*.envoy.test.ts',
+            '**/*.gui.test.ts',
             '**/*.peers.test.ts',
             '**/*.isolated.test.ts',
             'test/architecture.test.ts',
@@ -144,6 +168,7 @@ export default defineConfig({
         },
       },
       ...(envoy === null ? [] : [envoyProject(envoy.path)]),
+      ...(chromium === null ? [] : [guiProject(chromium.path)]),
       ...(peersFolder === '' ? [] : [peers]),
     ],
   },

@@ -7,6 +7,7 @@ const LEAST = {
   '.e2e.test.ts': 100,
   '.pg.test.ts': 100,
   '.envoy.test.ts': 100,
+  '.gui.test.ts': 8,
   '.chaos.test.ts': 0,
   '.peers.test.ts': 0,
   '.test.ts': 5_500,

@@ -4,11 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1
-sudo=
-[ "$(id -u)" -eq 0 ] || sudo=sudo
 if ! command -v dockerd >/dev/null || ! command -v debootstrap >/dev/null; then
-  $sudo apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends docker.io debootstrap iptables
+  .ci/apt-install.sh docker.io debootstrap iptables
 fi
 start_docker() {
   setsid dockerd --pidfile="$folder/dockerd.pid" "$@" >"$folder/dockerd.log" 2>&1 &

@@ -237,6 +237,22 @@ describe('the architecture', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('keeps the page apart: it takes types alone from the product, and its files are small', () => {
+    const WEB = join(import.meta.dirname, '../web/src');
+    const page = readdirSync(WEB, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
+    expect(page.length).toBeGreaterThan(20);
+    const wrong = page.flatMap((file) => {
+      const text = readFileSync(join(WEB, file), 'utf8');
+      const runs = [...text.matchAll(/^import\s(?!type\s)[^;]*?from\s+'([^']*\/src\/[^']+)'/gm)].map(([, from]) => from ?? '');
+      return [
+        ...runs.map((from) => `web/src/${file} runs ${from}: write \`import type\``),
+        ...(text.split('\n').length > 300 ? [`web/src/${file} has more than 300 lines: split it`] : []),
+        ...(/^(?:[a-z]+\/)?[a-z0-9]+(-[a-z0-9]+)*\.tsx?$/.test(file) ? [] : [`web/src/${file}: file names are kebab-case`]),
+      ];
+    });
+    expect(wrong).toEqual([]);
+  });
+
   it('reads the labels of origin and zone in the file of ownership only', () => {
     // A name on the wire holds the zone label, and ownership.ts asks for such names. The command line shows the labels of answers.
     const mayRead = new Set(['resource/ownership.ts', 'resource/hash-name.ts']);

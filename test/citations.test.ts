@@ -7,7 +7,7 @@ import { parseSource } from '../scripts/parse-source.ts';
 import { citationsIn, headingsOf, misspeltIn } from './support/citations.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const FOLDERS = ['src', 'test', 'docs', 'migrations', 'bench', 'scripts', 'bin', 'examples', 'proto'];
+const FOLDERS = ['src', 'test', 'docs', 'migrations', 'bench', 'scripts', 'bin', 'examples', 'proto', 'web/src'];
 /** Generated code, recordings of peers, and the examples of wrong citations. */
 const EXEMPT = /^(?:src\/wire\/generated|test\/vectors|test\/support\/citations\.ts|test\/citations\.test\.ts)/;
 
@@ -16,7 +16,7 @@ const files = [
   ...FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
   ),
-].filter((name) => /\.(?:ts|js|md|sql|ya?ml|proto)$/.test(name) && !EXEMPT.test(name));
+].filter((name) => /\.(?:tsx?|js|md|sql|ya?ml|proto)$/.test(name) && !EXEMPT.test(name));
 
 const texts = new Map(files.map((name) => [name, readFileSync(join(ROOT, name), 'utf8')]));
 const pages = new Map(

@@ -9,6 +9,7 @@ import { compressAnswers } from './compress.ts';
 import { followConventions } from './http-conventions.ts';
 import { measureRequests } from './http-metrics.ts';
 import { createServer } from './http-server.ts';
+import { addGuiRoutes } from './gui-routes.ts';
 import { addIndexRoutes } from './index-routes.ts';
 import { addInsightRoutes } from './insight-routes.ts';
 import { addInspectRoutes } from './inspect-routes.ts';
@@ -43,6 +44,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 
   const context = contextOf(app, options, callers);
   addIndexRoutes(app, context);
+  addGuiRoutes(app);
   addResourceRoutes(app, context, new Watches(context));
   addOverviewRoutes(app, context);
   addInsightRoutes(app, context);

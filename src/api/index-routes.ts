@@ -8,8 +8,6 @@ import type { Answer } from './answers.ts';
 import { about, component } from './route-config.ts';
 
 const TAG = 'Control plane';
-const NO_GUI =
-  '<!doctype html>\n<title>No GUI</title>\n<p>This control plane has no GUI. Its REST API begins at <a href="/">/</a>.</p>\n';
 
 export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiContext): void {
   app.get('/', about(TAG, 'What this control plane is', { answer: component('Index') }), async (): Promise<Answer<'Index'>> => ({
@@ -18,7 +16,7 @@ export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiCo
     version: options.productVersion,
     instanceId: options.instanceId,
     clusterId: await options.clusterId(),
-    gui: '',
+    gui: '/gui',
     mode: options.mode,
     ...(options.zone !== null && { zone: options.zone }),
   }));
@@ -44,8 +42,6 @@ export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiCo
   app.get('/policies', about(TAG, 'Types of policies'), async () => ({
     policies: types.flatMap((info) => (info.policy === null ? [] : [describePolicy(info, info.policy, isReadOnly(info))])),
   }));
-  const html = about(TAG, 'A page without a GUI', { answer: { type: 'string' }, produces: ['text/html'] });
-  for (const url of ['/gui', '/gui/*']) app.get(url, html, async (_request, reply) => reply.type('text/html').send(NO_GUI));
 }
 
 function describeType(info: TypeInfo, readOnly: boolean): JsonObject {

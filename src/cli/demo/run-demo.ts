@@ -38,6 +38,7 @@ export async function demo({ once, envoy }: DemoOptions): Promise<number> {
   const proxies = new ShopProxies();
   try {
     const result = await work({ freePorts: once, envoy, proxies, signal: stop.signal }, (started) => (fleet = started));
+    if (!once && fleet !== undefined) print(`\nThe page: ${pageOf(fleet)}`);
     show(result, fleet);
     // The control planes of --once are gone when a person reads this.
     if (!once) showCommands(fleet, proxies);
@@ -201,6 +202,11 @@ function show({ verified, hops, envoy, traffic, crossings, failover }: Result, f
       (fleet?.members ?? []).map(({ name, api }) => [name, api]),
     )}`,
   );
+}
+
+/** The address of the page of global. */
+function pageOf({ members }: Fleet): string {
+  return `${members.find(({ name }) => name === 'global')?.api ?? ''}/gui`;
 }
 
 function showCommands(fleet: Fleet | undefined, proxies: ShopProxies): void {

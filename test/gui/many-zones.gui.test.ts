@@ -1,0 +1,77 @@
+// The page with a fleet that no test machine has: the answers of its REST API are made here.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FastifyInstance } from 'fastify';
+import type { Page } from 'playwright-core';
+import type { Answer } from '../../src/api/answers.ts';
+import { testApi } from '../api/test-api.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { openBrowser, type Browser } from './browser.ts';
+
+const COUNT = 10_000;
+/** Each of so many is not connected. */
+const AWAY_EVERY = 400;
+
+let api: FastifyInstance;
+let browser: Browser;
+let address: string;
+
+beforeAll(async () => {
+  api = testApi(new TinyStore(), 'global');
+  address = await api.listen({ port: 0, host: '127.0.0.1' });
+  browser = await openBrowser();
+});
+
+afterAll(async () => {
+  await browser.close();
+  await api.close();
+});
+
+const nameOf = (at: number): string => `zone-${String(at).padStart(5, '0')}`;
+
+function overviewOf(at: number): Answer<'ZoneOverview'> {
+  const isAway = at % AWAY_EVERY === 7;
+  const state = isAway ? 'offline' : 'online';
+  const since = '2026-11-20T08:00:00.000Z';
+  const reason = isAway ? `zone ${nameOf(at)} is not connected since ${since}` : '';
+  return {
+    ...{ type: 'ZoneOverview', name: nameOf(at), zone: { enabled: true } },
+    zoneInsight: { subscriptions: [{ connectTime: since, version: { kumaCp: { version: '0.1.0-preview' } } }] },
+    sync: { state, connection: state, since, pending: [], lagMs: 0, reason },
+  };
+}
+
+async function answerWithMany(page: Page): Promise<void> {
+  await page.route('**/_events*', async (route) => {
+    await route.fulfill({
+      contentType: 'text/event-stream',
+      body: 'event: resync\nid: a.0\ndata: {"reason":"started","instanceId":"cp-1"}\n\n',
+    });
+  });
+  await page.route('**/_problems?*', async (route) => route.fulfill({ json: { total: 0, items: [], next: null } }));
+  await page.route('**/zones/_overview?*', async (route) => {
+    const { searchParams } = new URL(route.request().url());
+    const [size, offset] = ['size', 'offset'].map((name) => Number(searchParams.get(name)));
+    const count = Math.max(0, Math.min(size ?? 0, COUNT - (offset ?? 0)));
+    const items = Array.from({ length: count }, (_, at) => overviewOf(at + (offset ?? 0)));
+    await route.fulfill({ json: { total: COUNT, items } });
+  });
+}
+
+describe('a fleet of 10,000 zones', () => {
+  it('is a map and a table that scrolls, with few rows in the document', async () => {
+    const { page, faults } = await browser.open(`${address}/gui/`, answerWithMany);
+    await page.getByRole('img', { name: '10,000 zones, 9,975 online, 25 offline' }).waitFor();
+    const table = page.getByRole('table', { name: 'Zones' });
+    expect(await table.getAttribute('aria-rowcount')).toBe(String(COUNT + 1));
+    await table.press('End');
+    await table.getByRole('link', { name: nameOf(COUNT - 1) }).waitFor();
+    expect(await table.getByRole('row').count()).toBeLessThan(60);
+    await page.getByRole('button', { name: '25 offline' }).click();
+    await page.getByRole('img', { name: '25 zones, 25 offline' }).waitFor();
+    await table.press('Home');
+    await table.getByText(`zone ${nameOf(7)} is not connected`).waitFor();
+    expect(page.url()).toContain('state=offline');
+    await page.close();
+    expect(faults).toEqual([]);
+  });
+});

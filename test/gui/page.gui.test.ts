@@ -1,0 +1,183 @@
+// The page in a browser, with a global and two zones.
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { startFleet, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+import { seriousFaults, tabTo } from './accessibility.ts';
+import { openBrowser, type Browser, type OpenPage } from './browser.ts';
+
+let fleet: Fleet;
+let browser: Browser;
+let east: ControlPlane;
+let west: ControlPlane;
+
+const addressOf = (cp: ControlPlane, path = ''): string => `http://127.0.0.1:${String(cp.api)}/gui/${path}`;
+
+/** Opens a place on global. */
+async function openPage(path = '', cp = fleet.global): Promise<OpenPage> {
+  return await browser.open(addressOf(cp, path));
+}
+
+async function close({ page, faults }: OpenPage): Promise<void> {
+  await page.close();
+  expect(faults).toEqual([]);
+}
+
+const rowOf = (page: Page, text: string): ReturnType<Page['locator']> => page.getByRole('row').filter({ hasText: text });
+
+const timeout = (idleTimeout: string): Record<string, unknown> => ({
+  ...{ type: 'MeshTimeout', mesh: 'shop', name: 'seen' },
+  spec: { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout } }] },
+});
+
+beforeAll(async () => {
+  [fleet, browser] = await Promise.all([startFleet(inject('postgresUrl'), ['east', 'west']), openBrowser()]);
+  [east, west] = fleet.zones as [ControlPlane, ControlPlane];
+  expect(await fleet.global.put('/meshes/shop', { type: 'Mesh', name: 'shop' })).toBe(201);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await fleet.stop();
+});
+
+describe('the page', () => {
+  it('shows each zone, on global and in a zone', async () => {
+    const onGlobal = await openPage();
+    for (const zone of ['east', 'west']) await rowOf(onGlobal.page, zone).filter({ hasText: 'online' }).waitFor();
+    await onGlobal.page.getByRole('img', { name: '2 zones, 2 online' }).waitFor();
+    await close(onGlobal);
+    const inZone = await openPage('', west);
+    await rowOf(inZone.page, 'west').filter({ hasText: 'online' }).waitFor();
+    await close(inZone);
+  });
+
+  it('shows a dot for each zone that has a change, without a reload', async () => {
+    const opened = await openPage('changes');
+    const { page } = opened;
+    await rowOf(page, 'Mesh shop').first().waitFor();
+    expect(await fleet.global.put('/meshes/shop/meshtimeouts/seen', timeout('7s'))).toBe(201);
+    await rowOf(page, 'MeshTimeout shop/seen').filter({ hasText: '2/2' }).waitFor();
+    for (const zone of ['east', 'west']) await page.locator(`circle[data-zone=${zone}]`).waitFor();
+    await close(opened);
+  });
+
+  it('checks a document, shows the difference, and refuses it when somebody was faster', async () => {
+    const opened = await openPage('resources/meshtimeouts/shop/seen');
+    const { page, faults } = opened;
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const document = page.getByLabel('Document as JSON');
+    const stored = await document.inputValue();
+    await document.fill(stored.replace('7s', 'soon'));
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByRole('alert').getByText('spec.to[0].default.idleTimeout').waitFor();
+    await document.fill(stored.replace('7s', '8s'));
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByLabel('Difference').getByText('spec.to.0.default.idleTimeout: "8s"').waitFor();
+    await fleet.global.put('/meshes/shop/meshtimeouts/seen', timeout('9s'));
+    await page.getByText('Somebody else has changed it').waitFor();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await document.fill((await document.inputValue()).replace('9s', '10s'));
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByLabel('Stored document').getByText('"10s"').waitFor();
+    await rowOf(page, 'east').filter({ hasText: 'has it' }).waitFor();
+    await page.close();
+    // The browser itself reports the two refusals.
+    expect(faults.filter((fault) => !/status of 4(?:00|09)/.test(fault))).toEqual([]);
+  });
+
+  it('shows each value in force on a proxy with the policy that set it', async () => {
+    const networking = { address: '192.0.2.1', inbound: [{ name: 'http', port: 80, protocol: 'http' }] };
+    expect(await east.put('/meshes/shop/dataplanes/cart', { type: 'Dataplane', mesh: 'shop', name: 'cart', networking })).toBe(
+      201,
+    );
+    const opened = await openPage('proxies/shop/cart', east);
+    const { page } = opened;
+    const row = page.getByRole('region', { name: 'Inbound http' }).getByRole('row').filter({ hasText: 'connectionTimeout' });
+    await row.getByText('10s').waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    await row.getByRole('link', { name: 'mesh-timeout-all-shop' }).click();
+    await page.getByLabel('Stored document').getByText('"connectionTimeout": "10s"').waitFor();
+    expect(page.url()).toContain('/gui/resources/meshtimeouts/shop/mesh-timeout-all-shop');
+    await close(opened);
+  });
+
+  it('is usable with the keyboard alone', async () => {
+    const opened = await openPage();
+    const { page } = opened;
+    await rowOf(page, 'east').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('seen');
+    await page.getByRole('option', { name: /seen/ }).first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'seen' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Escape');
+    await page.getByRole('combobox').waitFor({ state: 'detached' });
+    await tabTo(page, 'east');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'east' }).waitFor();
+    await close(opened);
+  });
+
+  it.each(['light', 'dark'] as const)('has no serious fault of accessibility, %s', async (colorScheme) => {
+    const places = [
+      '',
+      'changes',
+      'zones/east',
+      'resources',
+      'resources/meshtimeouts',
+      'resources/meshtimeouts/shop/seen',
+      'proxies',
+    ];
+    const opened = await openPage();
+    const { page } = opened;
+    await page.emulateMedia({ colorScheme });
+    for (const path of places) {
+      await page.goto(addressOf(fleet.global, path));
+      await page
+        .getByRole('row')
+        .or(page.getByRole('link', { name: 'Mesh Timeouts' }))
+        .first()
+        .waitFor();
+      expect([path, await seriousFaults(page)]).toEqual([path, []]);
+    }
+    await page.keyboard.press('Control+k');
+    await page.getByRole('option').first().waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    await close(opened);
+  });
+
+  it('names the resource that a zone refuses, and the reason', async () => {
+    // Global refuses it too, but not what SQL writes.
+    const bad = { networking: { address: '0.0.0.0', inbound: [{ port: 80 }] } };
+    const insert = `insert into resources (name, mesh, type, version, spec) values ('bad', 'shop', 'Dataplane', 0, $1)`;
+    await west.psql.query(insert, [JSON.stringify(bad)]);
+    const opened = await openPage('zones/west');
+    const refused = opened.page.getByRole('region', { name: 'Refused and withheld' });
+    await refused.getByText('Dataplane refused').waitFor();
+    await refused.getByText(/^bad-/).waitFor();
+    await refused.getByText(/networking\.address/).waitFor();
+    await west.psql.query(`delete from resources where name = 'bad' and type = 'Dataplane'`);
+    await refused.waitFor({ state: 'detached' });
+    await close(opened);
+  });
+
+  it('says that a zone is away, and why', async () => {
+    const opened = await openPage();
+    const { page } = opened;
+    await rowOf(page, 'west').filter({ hasText: 'online' }).waitFor();
+    await west.end('SIGKILL');
+    await rowOf(page, 'west').filter({ hasText: 'offline' }).waitFor();
+    await page.getByRole('img', { name: '2 zones, 1 online, 1 offline' }).waitFor();
+    await page.getByRole('region', { name: 'Problems' }).getByText('zone west is not connected since').waitFor();
+    west.start();
+    await rowOf(page, 'west').filter({ hasText: 'online' }).waitFor();
+    await close(opened);
+  });
+});

@@ -1,0 +1,72 @@
+// The policies that match a proxy and set none of its values.
+import type { Effective } from './effective.ts';
+
+type Meta = {
+  readonly type: string;
+  readonly mesh: string;
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
+};
+type WithOrigins = { readonly origin?: readonly { readonly resourceMeta: Meta }[] };
+export type Rules = {
+  readonly rules: readonly {
+    readonly type: string;
+    readonly toResourceRules?: readonly WithOrigins[];
+    readonly inboundRules?: readonly { readonly rules: readonly WithOrigins[] }[];
+  }[];
+};
+
+/** `stored`: its name on this control plane. */
+export type Loser = { readonly type: string; readonly mesh: string; readonly name: string; readonly stored: string };
+
+/** Type, mesh, zone and name: what a KRI and the labels of a resource both tell. */
+type Identity = string;
+
+export function losersOf(effective: Effective, { rules }: Rules): readonly Loser[] {
+  const winners = new Set(winnersIn(effective));
+  const losers = new Map<string, Loser>();
+  for (const { type, toResourceRules = [], inboundRules = [] } of rules) {
+    // A route is in force as a whole, or not at all, and is listed with its conf.
+    if (type.endsWith('Route')) continue;
+    const matched = [...toResourceRules, ...inboundRules.flatMap((inbound) => inbound.rules)].flatMap(
+      ({ origin = [] }) => origin,
+    );
+    for (const { resourceMeta } of matched) {
+      const identity = identityOf(resourceMeta);
+      if (winners.has(identity)) continue;
+      const { mesh, name: stored } = resourceMeta;
+      losers.set(identity, { type, mesh, name: displayName(resourceMeta), stored });
+    }
+  }
+  return [...losers.values()];
+}
+
+function winnersIn({ policies, inbounds, outbounds }: Effective): Identity[] {
+  const valued = outbounds.flatMap((outbound) => [...outbound.policies, ...outbound.routes.flatMap((route) => route.policies)]);
+  return [
+    ...policies.flatMap(({ kind, origins }) => origins.map(({ kri }) => identityOfKri(kind, kri))),
+    ...inbounds.flatMap((inbound) =>
+      inbound.policies.flatMap(({ kind, rules }) => rules.map(({ origin }) => identityOfKri(kind, origin.kri))),
+    ),
+    ...valued.flatMap(({ kind, values }) => values.flatMap(({ origins }) => origins.map(({ kri }) => identityOfKri(kind, kri)))),
+  ];
+}
+
+function identityOfKri(type: string, kri: string): Identity {
+  const [, , mesh = '', zone = '', , name = ''] = kri.split('_');
+  return JSON.stringify([type, mesh, zone, name]);
+}
+
+function identityOf(meta: Meta): Identity {
+  const { type, mesh, labels = {} } = meta;
+  return JSON.stringify([
+    type,
+    mesh,
+    labels['kuma.io/origin'] === 'zone' ? (labels['kuma.io/zone'] ?? '') : '',
+    displayName(meta),
+  ]);
+}
+
+function displayName({ name, labels = {} }: Meta): string {
+  return labels['kuma.io/display-name'] ?? name;
+}

@@ -1,0 +1,14 @@
+// The start of the page.
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { followEvents } from './events.ts';
+import { followLinks } from './router.ts';
+import './styles/base.css';
+import './styles/parts.css';
+
+const root = document.querySelector('#page');
+if (root !== null) {
+  followLinks();
+  followEvents();
+  render(<App />, root);
+}

@@ -1,0 +1,132 @@
+// One resource: where its newest change is, which zones have it, under which name and by which rule; and its document, to edit.
+import type { JSX } from 'preact';
+import type { Answer } from '../../../src/api/answers.ts';
+import { Failure } from '../parts/failure.tsx';
+import { Editor } from '../parts/editor.tsx';
+import { LongTable, type Column } from '../parts/long-table.tsx';
+import { RolloutCard } from '../parts/rollout-card.tsx';
+import { StateMark, type Tone } from '../parts/state-mark.tsx';
+import { apiPath, typeByPath, type TypeInfo } from '../catalog.ts';
+import { useLive } from '../live.ts';
+import type { Rollout } from '../receipts.ts';
+import { linkTo, place } from '../router.ts';
+import { ApiFailure, get } from '../session.ts';
+import { NewResource } from '../parts/new-resource.tsx';
+import type { PageProps } from './page-list.tsx';
+
+type Explanation = Answer<'SyncExplanation'>;
+type Target = Explanation['targets'][number];
+type Kind = NonNullable<Target['state']>['kind'];
+
+const TONES: Readonly<Record<Kind, Tone>> = {
+  inSync: 'ok',
+  pending: 'late',
+  refused: 'bad',
+  withheld: 'bad',
+  away: 'away',
+  turnedAway: 'bad',
+  unknown: 'late',
+};
+const WORDS: Readonly<Record<Kind, string>> = {
+  inSync: 'has it',
+  pending: 'unconfirmed',
+  refused: 'refuses it',
+  withheld: 'cannot read it',
+  away: 'away',
+  turnedAway: 'turned away',
+  unknown: 'unknown',
+};
+
+const COLUMNS: readonly Column<Target>[] = [
+  {
+    title: 'Zone',
+    width: 'minmax(90px, 1fr)',
+    cell: ({ to }) => (to === 'global' ? to : <a href={linkTo(['zones', to])}>{to}</a>),
+  },
+  { title: 'State', width: '130px', cell: (target) => <State target={target} /> },
+  { title: 'Name there', width: 'minmax(130px, 2fr)', cell: ({ name }) => <span class="mono">{name ?? ''}</span> },
+  {
+    title: 'Rule or reason',
+    width: 'minmax(150px, 3fr)',
+    cell: (target) => <span title={reasonOf(target)}>{reasonOf(target)}</span>,
+  },
+];
+
+export function ResourcePage(props: PageProps): JSX.Element {
+  const [, path = '', mesh = '', name = ''] = props.parts;
+  const { data: type, failure } = useLive(`type ${path}`, [], async () => {
+    const found = await typeByPath(path);
+    if (found === undefined) throw new ApiFailure(404, `There is no type with the path ${path}`);
+    return found;
+  });
+  return (
+    <>
+      <div class="head">
+        <p class="crumbs">
+          <a href={linkTo(['resources'])}>Resources</a> /{' '}
+          <a href={linkTo(['resources', path])}>{type?.pluralDisplayName ?? path}</a>
+          {mesh !== '-' && ` / ${mesh}`}
+        </p>
+        <h1>{name === '+' ? `New ${type?.singularDisplayName ?? ''}` : name}</h1>
+        {type?.name === 'Dataplane' && name !== '+' && <a href={linkTo(['proxies', mesh, name])}>What is in force</a>}
+      </div>
+      <Failure of={failure} />
+      {type !== undefined &&
+        (name === '+' ? (
+          <NewResource type={type} />
+        ) : (
+          <Content key={place.value.join('/')} type={type} mesh={mesh} name={name} />
+        ))}
+    </>
+  );
+}
+
+type ContentProps = { readonly type: TypeInfo; readonly mesh: string; readonly name: string };
+
+function Content({ type, mesh, name }: ContentProps): JSX.Element {
+  const path = apiPath(type, mesh, name);
+  const { data: sync, failure } = useLive(`sync ${path}`, ['changes', 'zones'], (signal) =>
+    get<Explanation>(`${path}/_sync`, signal),
+  );
+  const { data: rollout } = useLive(`rollout ${path}`, ['changes'], (signal) => get<Rollout>(`${path}/_rollout`, signal));
+  return (
+    <>
+      <Failure of={failure} />
+      <div class="split even">
+        <Editor type={type} path={path} />
+        <div class="stack">
+          <section class="card" aria-label="Zones">
+            <div class="bar">
+              <h2>Where it is</h2>
+              {sync?.kri !== undefined && <code class="soft end">{sync.kri}</code>}
+            </div>
+            <LongTable
+              label="Zones of the resource"
+              rows={sync?.targets ?? []}
+              columns={COLUMNS}
+              keyOf={({ to }) => to}
+              none={sync === undefined ? 'Loading' : 'No zone is known'}
+              height="44vh"
+            />
+          </section>
+          {rollout?.committedAt !== undefined && <RolloutCard rollout={rollout} title="The newest change" />}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function State({ target: { isSent, state } }: { readonly target: Target }): JSX.Element {
+  if (!isSent) return <StateMark tone="away" word="not sent" />;
+  return state === undefined ? (
+    <StateMark tone="late" word="unknown" />
+  ) : (
+    <StateMark tone={TONES[state.kind]} word={WORDS[state.kind]} />
+  );
+}
+
+function reasonOf({ reason, needs, problem, state }: Target): string {
+  if (problem !== undefined) return problem.message;
+  const more = state !== undefined && state.reason !== '' ? state.reason : needs;
+  return more === undefined ? reason : `${reason}; ${more}`;
+}

@@ -1,0 +1,223 @@
+// One zone: its streams, what it has not confirmed, what it refuses, and how others reach it.
+import type { JSX } from 'preact';
+import type { Answer } from '../../../src/api/answers.ts';
+import { Failure } from '../parts/failure.tsx';
+import { LongTable, type Column } from '../parts/long-table.tsx';
+import { StateMark } from '../parts/state-mark.tsx';
+import { useLive } from '../live.ts';
+import { linkTo } from '../router.ts';
+import { get } from '../session.ts';
+import { clockTime, lasting, sinceThen } from '../words.ts';
+import { toneOf, wordOf, zoneOf, type SyncProblem } from '../zones.ts';
+import { ZoneReach } from '../parts/zone-reach.tsx';
+import type { PageProps } from './page-list.tsx';
+
+/** What the page reads of a ZoneInsight beside the fields of the schema. */
+type Counts = { readonly responsesSent?: string; readonly responsesAcknowledged?: string; readonly responsesRejected?: string };
+type Subscription = {
+  readonly zoneInstanceId?: string;
+  readonly connectTime?: string;
+  readonly disconnectTime?: string;
+  readonly status?: { readonly stat?: Readonly<Record<string, Counts>> };
+};
+type Stream = { readonly globalInstanceId?: string; readonly connectTime?: string };
+type Insight = { readonly subscriptions?: readonly Subscription[]; readonly kdsStreams?: Readonly<Record<string, Stream>> };
+type Overview = Answer<'ZoneOverview'> & { readonly tokenExpiresAt?: string };
+
+const STREAMS: readonly (readonly [string, string])[] = [
+  ['globalToZone', 'from global to the zone'],
+  ['zoneToGlobal', 'from the zone to global'],
+];
+
+export function ZonePage({ parts: [, name = ''] }: PageProps): JSX.Element {
+  const { data, failure } = useLive(`zone ${name}`, ['zones', 'lag', 'clock'], (signal) =>
+    get<Overview>(`/zones/${encodeURIComponent(name)}/_overview`, signal),
+  );
+  return (
+    <>
+      <div class="head">
+        <p class="crumbs">
+          <a href={linkTo([])}>Fleet</a> / zone
+        </p>
+        <h1>{name}</h1>
+        {data !== undefined && <StateMark tone={toneOf(zoneOf(data))} word={wordOf(zoneOf(data))} />}
+        {data !== undefined && <span class="soft">{sinceThen(data.sync.since)}</span>}
+      </div>
+      <Failure of={failure} />
+      {data !== undefined && <Content overview={data} />}
+    </>
+  );
+}
+
+function Content({ overview }: { readonly overview: Overview }): JSX.Element {
+  const { sync, syncProblems = [], warnings = [], name } = overview;
+  return (
+    <div class="stack">
+      {sync.reason !== '' && <p class={sync.state === 'refused' ? 'note failure' : 'note'}>{sync.reason}</p>}
+      {warnings.map((warning) => (
+        <p key={warning} class="note">
+          {warning}
+        </p>
+      ))}
+      <div class="split even">
+        <div class="stack">
+          <Refused problems={syncProblems} />
+          <Types overview={overview} />
+        </div>
+        <div class="stack">
+          <Facts overview={overview} />
+          <ZoneReach zone={name} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Facts({ overview }: { readonly overview: Overview }): JSX.Element {
+  const insight = (overview.zoneInsight ?? {}) as Insight;
+  const last = insight.subscriptions?.at(-1);
+  const { version } = zoneOf(overview);
+  return (
+    <section class="card" aria-label="Connection">
+      <div class="bar">
+        <h2>Connection</h2>
+      </div>
+      <dl class="facts body">
+        {STREAMS.map(([key, title]) => {
+          const stream = insight.kdsStreams?.[key];
+          const isOpen = stream?.connectTime !== undefined && overview.sync.connection !== 'offline';
+          return <StreamFact key={key} title={`Stream ${title}`} stream={isOpen ? stream : undefined} />;
+        })}
+        <dt>Instance</dt>
+        <dd>{last?.zoneInstanceId ?? 'none has connected'}</dd>
+        <dt>Version</dt>
+        <dd>{version === '' ? 'unknown' : version}</dd>
+        {overview.tokenExpiresAt !== undefined && (
+          <>
+            <dt>Token ends</dt>
+            <dd>{new Date(overview.tokenExpiresAt).toLocaleDateString('sv-SE')}</dd>
+          </>
+        )}
+        <dt>Connections</dt>
+        <dd>
+          {(insight.subscriptions ?? [])
+            .slice(-3)
+            .toReversed()
+            .map(({ connectTime, disconnectTime }) => (
+              <div key={connectTime}>
+                {clockTime(connectTime ?? '')} – {disconnectTime === undefined ? 'now' : clockTime(disconnectTime)}
+              </div>
+            ))}
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+function StreamFact({ title, stream }: { readonly title: string; readonly stream: Stream | undefined }): JSX.Element {
+  return (
+    <>
+      <dt>{title}</dt>
+      <dd>
+        {stream === undefined ? (
+          <StateMark tone="away" word="not open" />
+        ) : (
+          <>
+            <StateMark tone="ok" word="open" />{' '}
+            <span class="soft">
+              since {clockTime(stream.connectTime ?? '')}, with {stream.globalInstanceId ?? 'global'}
+            </span>
+          </>
+        )}
+      </dd>
+    </>
+  );
+}
+
+function Refused({ problems }: { readonly problems: readonly SyncProblem[] }): JSX.Element | null {
+  if (problems.length === 0) return null;
+  return (
+    <section class="card" aria-label="Refused and withheld">
+      <div class="bar">
+        <h2>Refused and withheld</h2>
+      </div>
+      <ul class="problems">
+        {problems.map(({ stream, type, kind, resources, count, message }) => (
+          <li key={`${stream} ${type} ${kind} ${message}`}>
+            <div class="title">
+              <StateMark tone="bad" word={`${type} ${kind}`} />
+            </div>
+            <div class="mono">
+              {resources.join(', ')}
+              {count > resources.length && ` and ${String(count - resources.length)} more`}
+            </div>
+            <p>{message}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+type TypeRow = {
+  readonly type: string;
+  readonly sent: number;
+  readonly acknowledged: number;
+  readonly rejected: number;
+  readonly isBehind: boolean;
+};
+
+const number = (text: string | undefined): number => Number(text ?? 0);
+
+const COLUMNS: readonly Column<TypeRow>[] = [
+  { title: 'Type', width: 'minmax(150px, 2fr)', cell: ({ type }) => type },
+  {
+    title: 'State',
+    width: '128px',
+    cell: ({ isBehind, rejected, acknowledged, sent }) =>
+      isBehind ? (
+        <StateMark tone="late" word="unconfirmed" />
+      ) : rejected > 0 && acknowledged < sent ? (
+        <StateMark tone="ok" word="has refused" />
+      ) : (
+        <StateMark tone="ok" word="in step" />
+      ),
+  },
+  { title: 'Responses', width: '84px', isNumber: true, cell: ({ sent }) => sent.toLocaleString('en') },
+  { title: 'Confirmed', width: '84px', isNumber: true, cell: ({ acknowledged }) => acknowledged.toLocaleString('en') },
+  {
+    title: 'Refused',
+    width: '70px',
+    isNumber: true,
+    cell: ({ rejected }) => (rejected === 0 ? '' : rejected.toLocaleString('en')),
+  },
+];
+
+function Types({ overview }: { readonly overview: Overview }): JSX.Element {
+  const insight = (overview.zoneInsight ?? {}) as Insight;
+  const { pending, lagMs } = overview.sync;
+  const stat = insight.subscriptions?.at(-1)?.status?.stat ?? {};
+  const rows = [...new Set([...pending, ...Object.keys(stat).sort()])].map((type) => ({
+    type,
+    sent: number(stat[type]?.responsesSent),
+    acknowledged: number(stat[type]?.responsesAcknowledged),
+    rejected: number(stat[type]?.responsesRejected),
+    isBehind: pending.includes(type),
+  }));
+  return (
+    <section class="card" aria-label="Types">
+      <div class="bar">
+        <h2>Types</h2>
+        <span class="soft end">{pending.length > 0 && `${lasting(lagMs)} behind in ${pending.join(', ')}`}</span>
+      </div>
+      <LongTable
+        label="Types"
+        rows={rows}
+        columns={COLUMNS}
+        keyOf={({ type }) => type}
+        none="This connection has carried nothing yet"
+        height="56vh"
+      />
+    </section>
+  );
+}

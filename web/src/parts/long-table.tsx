@@ -1,0 +1,130 @@
+// A table of any length: only the rows in sight are in the document. Its rows have one height.
+import type { ComponentChildren, JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+const ROW_PX = 34;
+/** Rows above and below those in sight, so that a scroll shows no gap. */
+const MARGIN = 8;
+
+export type Column<Row> = {
+  readonly title: string;
+  /** Of the grid, such as `minmax(120px, 2fr)`. */
+  readonly width: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** Names the order by this column in the address; without it there is none. */
+  readonly sort?: string;
+  readonly isNumber?: boolean;
+};
+
+type Props<Row> = {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly keyOf: (row: Row) => string;
+  readonly isChosen?: (row: Row) => boolean;
+  /** `name` or `-name`. */
+  readonly order?: string;
+  readonly onOrder?: (order: string) => void;
+  readonly none: string;
+  /** Of the part in sight, at most. */
+  readonly height?: string;
+};
+
+export function LongTable<Row>({
+  label,
+  rows,
+  columns,
+  keyOf,
+  isChosen,
+  order,
+  onOrder,
+  none,
+  height = '62vh',
+}: Props<Row>): JSX.Element {
+  const frame = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 800 });
+  const look = (): void => {
+    const { scrollTop = 0, clientHeight = 0 } = frame.current ?? {};
+    setView({ top: scrollTop, height: clientHeight });
+  };
+  useLayoutEffect(() => {
+    look();
+    const observer = new ResizeObserver(look);
+    if (frame.current !== null) observer.observe(frame.current);
+    return () => observer.disconnect();
+  }, []);
+  const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN);
+  const end = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW_PX) + MARGIN);
+  const grid = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
+  const all = (rows.length + 1) * ROW_PX + 2;
+  return (
+    <div
+      class="table"
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      tabIndex={0}
+      ref={frame}
+      onScroll={look}
+      style={{ height: rows.length === 0 ? '120px' : `min(${height}, ${String(all)}px)` }}
+    >
+      <div class="row titles" role="row" aria-rowindex={1} style={grid}>
+        {columns.map((column) => (
+          <Title key={column.title} column={column} order={order} onOrder={onOrder} />
+        ))}
+      </div>
+      {rows.length === 0 && (
+        <div role="row">
+          <p class="none" role="cell">
+            {none}
+          </p>
+        </div>
+      )}
+      <div class="lines" role="rowgroup" style={{ height: `${String(rows.length * ROW_PX)}px` }}>
+        {rows.slice(first, end).map((row, at) => (
+          <div
+            key={keyOf(row)}
+            class={isChosen?.(row) === true ? 'row chosen' : 'row'}
+            role="row"
+            aria-rowindex={first + at + 2}
+            style={{ ...grid, top: `${String((first + at) * ROW_PX)}px` }}
+          >
+            {columns.map(({ title, cell, isNumber }) => (
+              <div key={title} role="cell" class={isNumber === true ? 'number' : undefined}>
+                {cell(row)}
+              </div>
+            ))}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Title<Row>({
+  column: { title, sort, isNumber },
+  order = '',
+  onOrder,
+}: {
+  readonly column: Column<Row>;
+  readonly order: string | undefined;
+  readonly onOrder: ((order: string) => void) | undefined;
+}): JSX.Element {
+  const style = isNumber === true ? 'number' : undefined;
+  if (sort === undefined || onOrder === undefined)
+    return (
+      <div role="columnheader" class={style}>
+        {title}
+      </div>
+    );
+  const direction = order === sort ? 'ascending' : order === `-${sort}` ? 'descending' : 'none';
+  const mark = { ascending: ' ↑', descending: ' ↓', none: '' }[direction];
+  return (
+    <div role="columnheader" class={style} aria-sort={direction}>
+      <button type="button" onClick={() => onOrder(order === sort ? `-${sort}` : sort)}>
+        {title}
+        {mark}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+// Where a change is, in words and tones.
+import type { Answer } from '../../src/api/answers.ts';
+import type { Tone } from './parts/state-mark.tsx';
+
+export type Rollout = Answer<'Rollout'>;
+export type ChangeSummary = Answer<'ChangeSummary'>;
+export type Target = Rollout['targets'][number];
+type State = Target['state'];
+
+export const STATE_TONES: Readonly<Record<State, Tone>> = {
+  acknowledged: 'ok',
+  sent: 'late',
+  pending: 'late',
+  unknown: 'late',
+  refused: 'bad',
+  withheld: 'bad',
+  away: 'away',
+  hidden: 'away',
+};
+
+export const OUTCOME_TONES: Readonly<Record<Rollout['outcome'], Tone>> = {
+  everywhere: 'ok',
+  waiting: 'late',
+  refused: 'bad',
+  away: 'away',
+};
+
+/** States in which a peer should have the change: all but hidden ones. */
+export function audience(counts: Rollout['counts']): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0) - counts.hidden;
+}
+
+/** `MeshTimeout shop/slow` */
+export function subject({ type, mesh, name }: Pick<ChangeSummary, 'type' | 'mesh' | 'name'>): string {
+  return `${type} ${mesh === undefined ? '' : `${mesh}/`}${name}`;
+}
+
+export function verb({ isRemoval }: Pick<ChangeSummary, 'isRemoval'>): string {
+  return isRemoval ? 'removed' : 'written';
+}

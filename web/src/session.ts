@@ -1,0 +1,112 @@
+// Requests to the control plane that served this page. A token is sent as a header and stays in this tab. Invariant: an answer 401
+// always leads to the log-in, and the page behind it stays where it was.
+import { signal } from '@preact/signals';
+import type { Answer } from '../../src/api/answers.ts';
+
+const KEY = 'meridian-token';
+
+/** Why a token is asked for; null while none is. */
+export const loginReason = signal<string | null>(null);
+/** Counts log-ins and log-outs: what was loaded before belongs to another user. */
+export const logins = signal(0);
+
+let token = sessionStorage.getItem(KEY) ?? '';
+
+/** A failed request, in the words of the control plane. */
+export class ApiFailure extends Error {
+  /** 0: there was no answer. */
+  readonly status: number;
+  readonly violations: readonly { readonly field: string; readonly reason: string }[];
+
+  constructor(status: number, detail: string, violations: ApiFailure['violations'] = []) {
+    super(detail);
+    this.status = status;
+    this.violations = violations;
+  }
+}
+
+export type Reply<T> = { readonly body: T; readonly etag: string | null };
+export type Sending = {
+  readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  readonly body?: unknown;
+  /** The ETag that the resource must still have. */
+  readonly ifMatch?: string | null;
+  readonly signal?: AbortSignal;
+  readonly accept?: string;
+};
+
+export function hasToken(): boolean {
+  return token !== '';
+}
+
+/** Tries the token. @throws ApiFailure if the control plane refuses it */
+export async function logIn(given: string): Promise<void> {
+  const response = await fetch('/who-am-i', { headers: { authorization: `Bearer ${given}` } });
+  if (!response.ok) throw await failureOf(response);
+  token = given;
+  sessionStorage.setItem(KEY, given);
+  loginReason.value = null;
+  logins.value += 1;
+}
+
+export function logOut(): void {
+  forgetToken();
+  logins.value += 1;
+}
+
+/** The answer of a GET. @throws ApiFailure */
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await ask<T>(path, signal === undefined ? {} : { signal })).body;
+}
+
+/** @throws ApiFailure */
+export async function ask<T>(path: string, sending: Sending = {}): Promise<Reply<T>> {
+  const response = await open(path, sending);
+  const text = await response.text();
+  return { body: (text === '' ? undefined : JSON.parse(text)) as T, etag: response.headers.get('etag') };
+}
+
+/** The response, its body unread. @throws ApiFailure */
+export async function open(path: string, { method = 'GET', body, ifMatch, signal, accept }: Sending): Promise<Response> {
+  const headers = new Headers({ accept: accept ?? 'application/json' });
+  if (token !== '') headers.set('authorization', `Bearer ${token}`);
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  if (ifMatch !== undefined && ifMatch !== null) headers.set('if-match', ifMatch);
+  const sent: RequestInit = { method, headers, cache: 'no-store' };
+  if (body !== undefined) sent.body = JSON.stringify(body);
+  if (signal !== undefined) sent.signal = signal;
+  const response = await fetch(path, sent).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
+    throw new ApiFailure(0, 'The control plane does not answer');
+  });
+  if (response.ok) return response;
+  const failure = await failureOf(response);
+  if (response.status === 401) refuse(failure);
+  throw failure;
+}
+
+function refuse({ message }: ApiFailure): void {
+  forgetToken();
+  loginReason.value = message;
+}
+
+function forgetToken(): void {
+  token = '';
+  sessionStorage.removeItem(KEY);
+}
+
+async function failureOf(response: Response): Promise<ApiFailure> {
+  const text = await response.text().catch(() => '');
+  const body = readError(text);
+  if (body === null) return new ApiFailure(response.status, text === '' ? `The answer was ${String(response.status)}` : text);
+  return new ApiFailure(response.status, body.detail, body.invalid_parameters ?? []);
+}
+
+function readError(text: string): Answer<'Error'> | null {
+  try {
+    const body = JSON.parse(text) as Answer<'Error'> | null;
+    return typeof body?.detail === 'string' ? body : null;
+  } catch {
+    return null;
+  }
+}
