@@ -180,4 +180,18 @@ describe('the page', () => {
     await rowOf(page, 'west').filter({ hasText: 'online' }).waitFor();
     await close(opened);
   });
+
+  it('says that the control plane does not answer, and goes on when it does', async () => {
+    const { page, faults } = await openPage();
+    await rowOf(page, 'east').waitFor();
+    await fleet.global.end('SIGKILL');
+    await page.getByRole('status').getByText('does not answer').waitFor();
+    await rowOf(page, 'east').waitFor();
+    fleet.global.start();
+    await page.getByRole('status').getByText('does not answer').waitFor({ state: 'detached' });
+    await rowOf(page, 'east').filter({ hasText: 'online' }).waitFor();
+    await page.close();
+    // The browser itself reports each request without an answer, and a control plane that starts answers 503.
+    expect(faults.filter((fault) => !/net::ERR_|status of 503/.test(fault))).toEqual([]);
+  });
 });

@@ -28,7 +28,7 @@ export type Live<T> = {
 export type Loading<T> = {
   /** Names what is loaded; another key drops the answer. */
   readonly key: string;
-  /** None: it is loaded once. `clock`: nothing tells of its changes, so it is asked for again after a while. */
+  /** None: it is loaded until it succeeds. `clock`: nothing tells of its changes, so it is asked for again after a while. */
   readonly topics: readonly (Topic | 'clock')[];
   readonly load: (signal: AbortSignal) => Promise<T>;
   /** The answer after an event; without it the answer is loaded again. */
@@ -88,9 +88,14 @@ async function follow<T>(loading: Loading<T>, signal: AbortSignal, show: Show<T>
     if (signal.aborted) return;
     data = outcome.data;
     show({ ...outcome, failure: outcome.failure });
-    if (topics.length === 0) return;
+    if (topics.length === 0 && !isPassing(outcome.failure)) return;
     await inbox.filled();
   }
+}
+
+/** Whether the same request may succeed later. */
+function isPassing(failure: ApiFailure | undefined): boolean {
+  return failure !== undefined && (failure.status === 0 || failure.status >= 500);
 }
 
 async function attempt<T>(work: () => Promise<T>): Promise<Outcome<T>> {
@@ -127,7 +132,7 @@ class Inbox {
   async filled(): Promise<void> {
     await pause(GAP_MS, this.#signal);
     if (!this.#isEmpty()) return;
-    const isAlone = this.#topics.includes('clock') || !isStreaming.value;
+    const isAlone = this.#topics.length === 0 || this.#topics.includes('clock') || !isStreaming.value;
     const woken = new Promise<void>((resolve) => (this.#wake = resolve));
     await (isAlone ? Promise.race([woken, pause(PERIOD_MS, this.#signal)]) : woken);
     if (this.#isEmpty()) this.#unread = null;
