@@ -24,6 +24,8 @@ describe('a Dataplane that a user writes', () => {
     outbound('port: 80, address: 10.0.0.1, backendRef: { kind: MeshExternalService, labels: { a: b }, port: 80 }'),
     outbound('port: 80, backendRef: { kind: MeshExternalService, name: x }'),
     reachable('{ kind: MeshService, name: x, namespace: y, port: 5 }, { kind: MeshService, labels: { a: b } }'),
+    'transparentProxying: { redirectPortInbound: 15006, redirectPortOutbound: 15001, ipFamilyMode: IPv4 }',
+    'transparentProxying: { redirectPortInbound: 0 }',
     `listeners: [${listener('ZoneIngress', 'port: 80, name: a')}, ${listener('ZoneEgress', 'port: 81, name: b')}]`,
     `inbound: [{ port: 80, name: c }], listeners: [${listener('ZoneIngress', 'port: 81, name: a')}]`,
   ])('may have %s', (networking) => {
@@ -54,6 +56,11 @@ describe('a Dataplane that a user writes', () => {
     [outbound('port: 80, backendRef: { kind: MeshMultiZoneService, name: x }'), 'outbound[0].backendRef.port'],
     [outbound('port: 80, backendRef: { kind: MeshExternalService, name: x, port: 0 }'), 'outbound[0].backendRef.port'],
     [outbound('port: 80, backendRef: { kind: MeshService, port: 80 }'), 'outbound[0].backendRef'],
+    ['transparentProxying: { redirectPortInbound: 70000 }', 'transparentProxying.redirectPortInbound'],
+    [
+      'transparentProxying: { redirectPortInbound: 15001, redirectPortOutbound: 15001 }',
+      'transparentProxying.redirectPortOutbound',
+    ],
     [reachable('{ kind: Nope, name: x }'), 'transparentProxying.reachableBackends.refs[0].kind'],
     [reachable('{ kind: MeshService }'), 'transparentProxying.reachableBackends.refs[0].name'],
     [reachable('{ kind: MeshService, labels: { a: b }, namespace: x }'), 'transparentProxying.reachableBackends.refs[0].name'],

@@ -32,6 +32,7 @@ function* violationsOf(spec: JsonObject): Iterable<Violation> {
   for (const inbound of inbounds) yield* inboundViolations(inbound);
   for (const outbound of sectionsOf(networking, 'outbound')) yield* outboundViolations(outbound);
   yield* gatewayTags(objectOf(objectOf(networking['gateway'])['tags']));
+  yield* redirectPorts(networking);
   yield* reachableBackends(networking);
   yield* listenerClashes(networking, inbounds, listeners);
 }
@@ -66,6 +67,16 @@ function* outboundViolations({ path, section }: Section): Iterable<Violation> {
   const isOnePort = backendRef['kind'] === 'MeshExternalService' && backendRef['port'] === undefined;
   if (!isOnePort && !isPort(backendRef['port'])) yield { field: `${path}.backendRef.port`, reason: PORT };
   if (!hasName(backendRef) && !hasLabels(backendRef)) yield { field: `${path}.backendRef`, reason: 'must have name or labels' };
+}
+
+/** A port that is 0 or left out redirects nothing. */
+function* redirectPorts(networking: JsonObject): Iterable<Violation> {
+  const path = 'networking.transparentProxying';
+  const { redirectPortInbound: inbound, redirectPortOutbound: outbound } = objectOf(networking['transparentProxying']);
+  for (const [key, port] of Object.entries({ redirectPortInbound: inbound, redirectPortOutbound: outbound }))
+    if (port !== undefined && port !== 0 && !isPort(port)) yield { field: `${path}.${key}`, reason: PORT };
+  if (isPort(outbound) && inbound === outbound)
+    yield { field: `${path}.redirectPortOutbound`, reason: 'must not be the port of redirectPortInbound' };
 }
 
 function* reachableBackends(networking: JsonObject): Iterable<Violation> {

@@ -82,6 +82,12 @@ describe('our check differs from Kuma', () => {
       'to: [{ targetRef: { kind: MeshService, labels: { a: b } }, rules: [{ matches: [{ path: { type: RegularExpression, value: "a(" } }], default: {} }] }]',
       1,
     ],
+    [
+      'a server name on a port where none is read',
+      'MeshPassthrough',
+      'default: { appendMatch: [{ type: IP, value: 1.2.3.4, port: 5, protocol: mysql }, { type: Domain, value: a.b, port: 5, protocol: tls }] }',
+      1,
+    ],
     ['no bandwidth', 'MeshFaultInjection', fault('responseBandwidth: { limit: 0kbps, percentage: 5 }'), 1],
     ['statuses that are no answer', 'MeshFaultInjection', fault('abort: { httpStatus: 100, percentage: 5 }'), 1],
     ['no delay', 'MeshFaultInjection', fault('delay: { value: 0s, percentage: 5 }'), 1],

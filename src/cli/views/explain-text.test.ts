@@ -30,7 +30,7 @@ describe('explain', () => {
     expect(lines).toContain('FIELD    default.appendMatch <[]object>');
     expect(lines).toContain('  type <string> required   What value is. Allowed: Domain, IP, CIDR.');
     expect(lines).toContain(
-      '  protocol <string>        Protocol of the traffic. Allowed: tcp, tls, grpc, http, http2, mysql. Default: tcp.',
+      '  protocol <string>        Protocol of the traffic. With mysql the server may speak first; tcp is everything else but TLS. Allowed: tcp, tls, grpc, http, http2, mysql. Default: tcp.',
     );
   });
 

@@ -1,6 +1,7 @@
-// MeshPassthrough: which traffic may leave the mesh past it.
+// MeshPassthrough: which traffic may leave to places outside of the mesh.
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { parseIpRange } from '../../base/ip-range.ts';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { items } from './json-access.ts';
@@ -14,6 +15,8 @@ const DEFAULT_PROTOCOL = 'tcp';
 /** Only one of these protocols can be detected by the first bytes on a port. */
 const HTTP = new Set<unknown>(['http', 'http2', 'grpc']);
 const NOT_FOR_DOMAINS = new Set<unknown>(['tcp', 'mysql']);
+/** The server may speak first, so no proxy waits for the bytes of the client. */
+const UNREAD = 'mysql';
 
 const match = withRules(
   z.object({
@@ -21,7 +24,7 @@ const match = withRules(
     value: text('a domain, an IP address or a CIDR').describe('Domain, IP address or CIDR. A domain may begin with "*.".'),
     port: port('uint32').describe('Port. Without it all ports match.').optional(),
     protocol: choice('tcp', 'tls', 'grpc', 'http', 'http2', 'mysql')
-      .describe('Protocol of the traffic.')
+      .describe('Protocol of the traffic. With mysql the server may speak first; tcp is everything else but TLS.')
       .default(DEFAULT_PROTOCOL),
   }),
   checkValue,
@@ -30,7 +33,9 @@ const match = withRules(
 
 const conf = withRules(
   z.object({
-    passthroughMode: choice('All', 'Matched', 'None').describe('Which traffic may leave.').optional(),
+    passthroughMode: choice('All', 'Matched', 'None')
+      .describe('Which traffic may leave to places outside of the mesh. Without it as with Matched.')
+      .optional(),
     appendMatch: z.array(match).describe('What may leave with passthroughMode Matched.').optional(),
   }),
   checkClashes,
@@ -45,8 +50,10 @@ function checkValue(given: JsonObject, path: string, findings: Findings): void {
   const { type, value } = given;
   if (typeof value !== 'string') return;
   const at = child(path, 'value');
-  if (type === 'IP' && isIP(value) === 0) findings.violation(at, 'must be an IP address with type IP');
-  if (type === 'CIDR' && !isCidr(value)) findings.violation(at, 'must be a CIDR such as "10.0.0.0/8" with type CIDR');
+  if (type === 'IP' && (value.includes('/') || parseIpRange(value) === null))
+    findings.violation(at, 'must be an IP address with type IP');
+  if (type === 'CIDR' && (!value.includes('/') || parseIpRange(value) === null))
+    findings.violation(at, 'must be a CIDR such as "10.0.0.0/8" with type CIDR');
   if (type === 'Domain' && !isDomain(value))
     findings.violation(at, 'must be a DNS name with type Domain; the first label alone may be "*"');
 }
@@ -60,7 +67,7 @@ function checkProtocol(given: JsonObject, path: string, findings: Findings): voi
       `must be one of tls, http, http2, grpc with type Domain, not ${String(protocol)}`,
     );
   if (given['port'] !== undefined) return;
-  if (protocol === 'mysql') findings.violation(child(path, 'port'), 'must be given with protocol mysql');
+  if (protocol === UNREAD) findings.violation(child(path, 'port'), 'must be given with protocol mysql');
   if (type === 'Domain' && HTTP.has(protocol) && typeof value === 'string' && value.startsWith('*'))
     findings.violation(child(path, 'port'), `must be given for a wildcard domain with protocol ${String(protocol)}`);
 }
@@ -70,6 +77,7 @@ function checkClashes(conf: JsonObject, path: string, findings: Findings): void 
   const matches = items(conf['appendMatch']);
   const seen = new Set<string>();
   const protocols = new Map<unknown, unknown>();
+  const unread = new Set(matches.flatMap((given) => (isObject(given) && given['protocol'] === UNREAD ? [given['port']] : [])));
   for (const [index, given] of matches.entries()) {
     if (!isObject(given)) continue;
     const at = child(child(path, 'appendMatch'), index);
@@ -78,6 +86,8 @@ function checkClashes(conf: JsonObject, path: string, findings: Findings): void 
     const key = JSON.stringify([value, port ?? null, protocol]);
     if (seen.has(key)) findings.violation(child(at, 'value'), 'must not be given twice for one port and protocol');
     else if (port !== undefined) checkPort(given, protocol, protocols, at, findings);
+    if (port !== undefined && unread.has(port) && given['type'] === 'Domain' && protocol === 'tls')
+      findings.violation(child(at, 'port'), 'must not be the port of a match with protocol mysql: no server name is read there');
     seen.add(key);
   }
 }
@@ -104,10 +114,4 @@ function checkPort(
 
 function isDomain(value: string): boolean {
   return value === '*' || (isIP(value) === 0 && isDnsName((value.startsWith('*.') ? value.slice(2) : value).toLowerCase()));
-}
-
-function isCidr(value: string): boolean {
-  const [ip = '', bits = '', ...rest] = value.split('/');
-  const version = isIP(ip);
-  return rest.length === 0 && version !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 }
