@@ -47,6 +47,11 @@ export type PolicyScope = {
   readonly isProxyWide: boolean;
 };
 
+/** Access logs for all destinations are those of a listener, too, that is of none. */
+function isOfPassthrough({ type, to }: Policy): boolean {
+  return type === 'MeshAccessLog' && to.some(({ targetRef }) => targetRef.kind === 'Mesh');
+}
+
 /** These are few and change rarely, and every part of a proxy may depend on one. */
 const TOUCHES_EVERYTHING: ReadonlySet<string> = new Set(['Mesh', 'MeshOpenTelemetryBackend', 'MeshIdentity', 'MeshTrust']);
 
@@ -178,7 +183,7 @@ export class ChangeScope {
       policy,
       isShared: reach === 'every proxy',
       services,
-      isInbound: policy.rules.length + policy.from.length + collectorsIn(policy).length > 0,
+      isInbound: policy.rules.length + policy.from.length + collectorsIn(policy).length > 0 || isOfPassthrough(policy),
       isProxyWide: policy.conf !== null,
     });
   }

@@ -19,6 +19,9 @@ export type ClusterConf = {
 /** A gRPC stream may be silent for long: MeshTimeout does not shorten this. */
 const GRPC_IDLE = '7200s';
 
+const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+const HTTP_OPTIONS_TYPE = 'extensions.upstreams.http.v3.HttpProtocolOptions';
+
 /**
  * A cluster of a service: its endpoints come by EDS. Proxies of the mesh speak HTTP/2 to each other; an egress passes on the protocol
  * of the external service.
@@ -69,6 +72,28 @@ function httpOptions(protocol: Protocol): JsonObject | null {
   return protocol === 'http' ? { httpProtocolOptions: {} } : { http2ProtocolOptions: {} };
 }
 
+/**
+ * A cluster that connects to the address that the client meant.
+ * @param http the version of HTTP: that of the client, or HTTP/2; null for bytes
+ */
+export function originalDestination(name: string, http: 'http' | 'http2' | null = null): JsonObject {
+  const both = { httpProtocolOptions: {}, http2ProtocolOptions: {} };
+  const options: JsonObject =
+    http === 'http' ? { useDownstreamProtocolConfig: both } : { explicitHttpConfig: { http2ProtocolOptions: {} } };
+  return {
+    name,
+    type: 'ORIGINAL_DST',
+    lbPolicy: 'CLUSTER_PROVIDED',
+    ...outsideCluster('tcp'),
+    ...(http !== null && { typedExtensionProtocolOptions: { [HTTP_OPTIONS]: typed(HTTP_OPTIONS_TYPE, options) } }),
+  };
+}
+
+/** A cluster without any server. */
+export function emptyCluster(name: string): JsonObject {
+  return { name, type: 'STATIC', ...outsideCluster('tcp') };
+}
+
 /** What a cluster of a service outside of the mesh has of its protocol. */
 export function outsideCluster(protocol: Protocol): JsonObject {
   const options = protocol === 'tcp' ? null : protocol === 'http' ? { httpProtocolOptions: {} } : { http2ProtocolOptions: {} };
@@ -97,10 +122,7 @@ function common(
       explicitHttpConfig === null
         ? undefined
         : {
-            'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': typed(
-              'extensions.upstreams.http.v3.HttpProtocolOptions',
-              given({ commonHttpProtocolOptions, explicitHttpConfig }),
-            ),
+            [HTTP_OPTIONS]: typed(HTTP_OPTIONS_TYPE, given({ commonHttpProtocolOptions, explicitHttpConfig })),
           },
   });
 }

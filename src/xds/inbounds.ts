@@ -23,6 +23,7 @@ import { logCollector, tracerOf, type TelemetryContext } from './telemetry.ts';
 import { routeConfiguration } from './route-config.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import type { ConfigProblem } from './config-problem.ts';
+import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
 import { reportTo, usableRules } from './usable-policies.ts';
 
 /** What an inbound listens on and where its application is. */
@@ -71,6 +72,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const { rules, features, tls } = context;
   const { section, protocol, address, application } = inbound;
   const name = inboundName(section);
+  const isRedirected = (transparentProxying(rules.proxy.resource)?.inboundPort ?? null) !== null;
   const report = reportTo(config.problems);
   const rulesOf = (type: string): readonly InboundRule[] => usableRules(type, rulesOn(rules, type, section), report);
   const timeout = catchAllConf(rulesOf('MeshTimeout'));
@@ -112,11 +114,15 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       metadata: { filterMetadata: { 'io.kuma.tags': rules.proxy.labels } },
       trafficDirection: 'INBOUND',
       enableReusePort: features.reusePort ? true : undefined,
+      bindToPort: isRedirected ? false : undefined,
     }),
   );
   if (isHttp(protocol)) config.routes.set(name, inboundRoutes(name, timeout, limit, permissions));
   const circuitBreaker = catchAllConf(rulesOf('MeshCircuitBreaker'));
-  config.clusters.set(name, applicationCluster(name, protocol, application, { timeout, circuitBreaker }));
+  config.clusters.set(name, {
+    ...applicationCluster(name, protocol, application, { timeout, circuitBreaker }),
+    ...(isRedirected && fromOwnSource(application.address)),
+  });
 }
 
 /**
@@ -128,13 +134,32 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
 function filterChains(filtersOf: (isCertified: boolean) => JsonObject[], tls: ProxyTls | null, conf: JsonObject): JsonObject {
   if (tls === null) return { filterChains: [{ filters: filtersOf(false) }] };
   const certified = { filters: filtersOf(true), transportSocket: serverSocket(tls, tlsParams(conf)) };
-  if (conf['mode'] !== 'Permissive' && tls.maySayStrict) return { filterChains: [certified] };
+  if (isStrict(tls, conf)) return { filterChains: [certified] };
   const plain = (transportProtocol: string): JsonObject => ({
     filterChainMatch: { transportProtocol },
     filters: filtersOf(false),
   });
   const ofMesh = { filterChainMatch: { transportProtocol: 'tls', applicationProtocols: [MESH_ALPN] }, ...certified };
   return { filterChains: [plain('raw_buffer'), plain('tls'), ofMesh], listenerFilters: [TLS_INSPECTOR] };
+}
+
+/** Whether a port takes clients with a certificate alone. @param conf MeshTLS in force */
+function isStrict(tls: ProxyTls, conf: JsonObject): boolean {
+  return conf['mode'] !== 'Permissive' && tls.maySayStrict;
+}
+
+/**
+ * Whether an inbound takes clients with a certificate alone: then other ports of the machine take no connection, since they would be
+ * a way around it. A proxy without inbounds is as strict as one with the default.
+ */
+export function hasStrictInbound({ rules, tls }: InboundContext): boolean {
+  if (tls === null) return false;
+  const inbounds = rules.proxy.sections.filter(({ kind }) => kind === 'Inbound');
+  if (inbounds.length === 0) return isStrict(tls, {});
+  return inbounds.some((section) => {
+    const usable = usableRules('MeshTLS', rulesOn(rules, 'MeshTLS', section), () => undefined);
+    return isStrict(tls, catchAllConf(usable));
+  });
 }
 
 const TLS_INSPECTOR = extension(

@@ -25,6 +25,16 @@ export function zoneResourceName(kind: ZoneListenerKind, name: string): string {
   return `${kind === 'ZoneIngress' ? 'ingress' : 'egress'}:${name}`;
 }
 
+/** The listener and the cluster of connections that are redirected, and that no other listener has. @param version of IP */
+export function passthroughName(direction: 'inbound' | 'outbound', version: 4 | 6): string {
+  return `self_transparentproxy_passthrough_${direction}_ipv${String(version)}`;
+}
+
+/** The cluster of such connections that may not pass. */
+export function noDestinationName(direction: 'inbound' | 'outbound'): string {
+  return `self_transparentproxy_no_destination_${direction}`;
+}
+
 /** A route that a MeshHTTPRoute gave: its KRI with the item of `to[]` as section. */
 export function routeName(kri: string, toIndex: number): string {
   return `${kri}rule_${String(toIndex)}`;

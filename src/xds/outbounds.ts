@@ -28,6 +28,7 @@ import { logCollector, tracerOf } from './telemetry.ts';
 import type { TracedConnection } from './tracing.ts';
 import { clientSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { acceptTls, egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
+import { isVirtual } from './transparent-proxying.ts';
 import { reportTo, usableOutbound, usablePolicies, usableRules, type Report } from './usable-policies.ts';
 import { confOf, destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
 
@@ -110,6 +111,7 @@ function addListener(config: ProxyConfig, context: OutboundContext, declared: De
     filterChains: [{ filters: [asHttp ? httpFilter(context, outbound, logs) : tcpProxy(outbound, logs, resolver)] }],
     metadata: { filterMetadata: { 'io.kuma.tags': { 'kuma.io/unified-name': name } } },
     trafficDirection: 'OUTBOUND',
+    ...(isVirtual(declared.address) && context.client.isRedirected && { bindToPort: false }),
   });
   if (asHttp) config.routes.set(name, routeConfiguration(name, withLogMetadata(outbound, outboundRoutes(outbound, resolver))));
   return destinationsOf(outbound, asHttp ? 'MeshHTTPRoute' : 'MeshTCPRoute', resolver);

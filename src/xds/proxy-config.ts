@@ -7,8 +7,9 @@ import type { JsonObject } from '../resource/types.ts';
 import { BackendResolver } from './backends.ts';
 import { Client } from './client.ts';
 import type { ConfigProblem } from './config-problem.ts';
-import { addInbounds } from './inbounds.ts';
+import { addInbounds, hasStrictInbound } from './inbounds.ts';
 import { addDestination, addOutbound, declaredOutbounds, type OutboundContext } from './outbounds.ts';
+import { addPassthrough } from './passthrough.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 import { proxyTls, TRUST_BUNDLE, trustBundleSecret } from './proxy-tls.ts';
 import { addPatched } from './proxy-patch.ts';
@@ -65,6 +66,7 @@ export function ownConfig(context: OutboundContext, problems: readonly ConfigPro
   addPatched(config, context.rules, true, (part) => {
     addInbounds(part, context);
     addZoneListeners(part, context);
+    addPassthrough(part, context, hasStrictInbound(context));
     addTelemetry(part, context);
   });
   return config;

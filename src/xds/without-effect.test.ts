@@ -27,7 +27,7 @@ const PASSTHROUGH = { targetRef: { kind: 'Mesh' }, default: { passthroughMode: '
 const WITHOUT_IDENTITY = 'is not enforced: the proxy has no identity, and without TLS nothing says who a client is';
 const BY_SPIFFE_ID = 'is not enforced: name clients by SPIFFE ID in spec.rules';
 const PLAIN_TEXT = 'is not enforced: the proxy has no identity, and takes plain text';
-const NOT_CONFIGURED = 'has no effect: transparent proxying is not configured by this control plane';
+const NO_PORT = 'has no effect: networking.transparentProxying has no redirectPortOutbound';
 const NOT_TRANSPARENT = 'has no effect: the proxy has no transparent proxying';
 
 it.each<[policy: string, type: string, spec: JsonObject, networking: JsonObject, tls: ProxyTls | null, expected: string[]]>([
@@ -53,9 +53,17 @@ it.each<[policy: string, type: string, spec: JsonObject, networking: JsonObject,
     'a passthrough',
     'MeshPassthrough',
     PASSTHROUGH,
-    { ...INBOUND, transparentProxying: { redirectPortOutbound: 15001 } },
+    { ...INBOUND, transparentProxying: { redirectPortInbound: 15_006 } },
     null,
-    [`spec.default ${NOT_CONFIGURED}`],
+    [`spec.default ${NO_PORT}`],
+  ],
+  [
+    'a passthrough',
+    'MeshPassthrough',
+    PASSTHROUGH,
+    { ...INBOUND, transparentProxying: { redirectPortOutbound: 15_001 } },
+    null,
+    [],
   ],
   ['a timeout', 'MeshTimeout', rules({ idleTimeout: '5s' }), INBOUND, null, []],
 ])('%s of a %s', (_, type, spec, networking, tls, expected) => {

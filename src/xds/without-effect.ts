@@ -1,41 +1,49 @@
-// Policies that a proxy has and that change nothing on it: they need an identity, or transparent proxying, which is not configured here
-// (xds 3.3, 6). They are reported, because a permission that is not enforced looks like one that is.
+// Policies that a proxy has and that change nothing on it: they need an identity, or transparent proxying (xds 3.3, 3.5, 6). They are reported, because a permission that is not enforced looks like one that is.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
 import type { ProxyTls } from './proxy-tls.ts';
+import { transparentProxying } from './transparent-proxying.ts';
 import type { Report } from './usable-policies.ts';
 
 /** Reports them, each policy once. */
 export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: ProxyTls | null }, report: Report): void {
   const { proxy, types } = rules;
-  const isTransparent = isObject(objectOf(proxy.resource.spec['networking'])['transparentProxying']);
-  const why = isTransparent
-    ? 'transparent proxying is not configured by this control plane'
+  const given = objectOf(proxy.resource.spec['networking'])['transparentProxying'];
+  const why = isObject(given)
+    ? 'networking.transparentProxying has no redirectPortOutbound'
     : 'the proxy has no transparent proxying';
+  const hasPassthrough = (transparentProxying(proxy.resource)?.outboundPort ?? null) !== null;
+  const direct = objectOf(given)['directAccessServices'];
+  if (Array.isArray(direct) && direct.length > 0)
+    report({
+      policy: null,
+      field: 'networking.transparentProxying.directAccessServices',
+      reason: 'has no effect: name the addresses in a MeshPassthrough',
+    });
   for (const { type, inboundRules, proxyRule } of types) {
     // A policy for all proxies may be on an ingress too, where there is nothing to permit.
     const inbounds = inboundRules.filter(({ section }) => section.kind !== 'ZoneIngress');
-    const given = inbounds.flatMap((section) => [...section.rules, ...section.fromRules]);
+    const written = inbounds.flatMap((section) => [...section.rules, ...section.fromRules]);
     const fromRules = inbounds.flatMap((section) => section.fromRules);
     if (type === 'MeshTrafficPermission' && tls !== null)
       for (const { policy } of fromRules)
         report({ policy: policy.kri, field: 'spec.from', reason: 'is not enforced: name clients by SPIFFE ID in spec.rules' });
     if (type === 'MeshTrafficPermission' && tls === null)
-      for (const { policy } of given)
+      for (const { policy } of written)
         report({
           policy: policy.kri,
           field: policy.rules.length > 0 ? 'spec.rules' : 'spec.from',
           reason: 'is not enforced: the proxy has no identity, and without TLS nothing says who a client is',
         });
     if (type === 'MeshTLS' && tls === null)
-      for (const { policy, index, conf } of given)
+      for (const { policy, index, conf } of written)
         if (conf['mode'] === 'Strict')
           report({
             policy: policy.kri,
             field: `spec.${policy.rules.length > 0 ? 'rules' : 'from'}[${String(index)}].default.mode`,
             reason: 'is not enforced: the proxy has no identity, and takes plain text',
           });
-    if (type === 'MeshPassthrough')
+    if (type === 'MeshPassthrough' && !hasPassthrough)
       for (const { policy } of proxyRule?.contributions ?? [])
         report({ policy: policy.kri, field: 'spec.default', reason: `has no effect: ${why}` });
   }

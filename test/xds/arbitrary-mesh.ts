@@ -54,6 +54,14 @@ const CALLED: readonly JsonObject[][] = [
   ],
 ];
 
+/** Whether connections are redirected to the proxy. */
+const transparent: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject[]>(
+  {},
+  {},
+  { transparentProxying: { redirectPortInbound: 15_006, redirectPortOutbound: 15_001 } },
+  { transparentProxying: { redirectPortOutbound: 15_001, ipFamilyMode: 'DualStack' } },
+);
+
 const dataplane: fc.Arbitrary<Resource> = fc
   .record({
     name: fc.constantFrom('p', 'q', 'r'),
@@ -63,8 +71,10 @@ const dataplane: fc.Arbitrary<Resource> = fc
     // Some declare the same.
     outbounds: fc.oneof(fc.array(service, { maxLength: 4 }), fc.constantFrom(...CALLED)),
     zoneListeners,
+    transparent,
+    address: fc.constantFrom('127.0.0.1', '241.0.0.1'),
   })
-  .map(({ name, app, protocol, ready, outbounds, zoneListeners: listeners }) =>
+  .map(({ name, app, protocol, ready, outbounds, zoneListeners: listeners, transparent: redirected, address }) =>
     make(
       'Dataplane',
       name,
@@ -72,8 +82,9 @@ const dataplane: fc.Arbitrary<Resource> = fc
         networking: {
           address: `10.0.0.${String(name.charCodeAt(0))}`,
           inbound: [{ port: 8080, name: 'main', protocol, state: ready ? 'Ready' : 'NotReady' }],
-          outbound: outbounds.map((backendRef, at) => ({ port: 10_000 + at, backendRef })),
+          outbound: outbounds.map((backendRef, at) => ({ address, port: 10_000 + at, backendRef })),
           ...listeners,
+          ...redirected,
         },
       },
       { zone: 'east', labels: { app } },
@@ -276,6 +287,8 @@ const proxyWide: fc.Arbitrary<Resource> = fc
       ['MeshTrace', { backends: [{ type: 'OpenTelemetry', openTelemetry: COLLECTOR }] }],
       ['MeshMetric', { backends: [{ type: 'Prometheus', prometheus: { port: 5670 } }] }],
       ['MeshMetric', { backends: [{ type: 'Prometheus', prometheus: { clientId: 'x', port: 5671 } }] }],
+      ['MeshPassthrough', { passthroughMode: 'None' }],
+      ['MeshPassthrough', { passthroughMode: 'Matched', appendMatch: [{ type: 'Domain', value: 'a.b', protocol: 'http' }] }],
       ['MeshProxyPatch', { appendModifications: [{ cluster: { operation: 'Patch', value: 'connectTimeout: 7s' } }] }],
       ['MeshProxyPatch', { appendModifications: [{ cluster: { operation: 'Add', value: 'name: added' } }] }],
       ['MeshProxyPatch', { appendModifications: [{ listener: { operation: 'Remove', match: { origin: 'outbound' } } }] }],

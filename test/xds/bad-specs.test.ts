@@ -3,17 +3,22 @@ import { describe, expect, it } from 'vitest';
 import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import { specOf } from '../../src/resource/schema/arbitrary-spec.fixture.ts';
+import { objectsOf } from '../../src/resource/read-json.ts';
 import { resourceTypes } from '../../src/resource/type-registry.ts';
-import type { JsonObject } from '../../src/resource/types.ts';
+import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import { make, makeDataplane } from '../policy/make-resource.ts';
 import { fc } from '../support/property.ts';
-import { FEATURES, shopRows } from './shop-mesh.ts';
+import { FEATURES, shopRows, transparentShopRows } from './shop-mesh.ts';
 
 const types = resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name]));
 
 function configWith(type: string, ...specs: readonly JsonObject[]): ProxyConfig {
-  const index = new MeshIndex('default', [...shopRows, ...specs.map((spec, at) => make(type, `bad-${String(at)}`, spec))]);
+  return configOf(shopRows, type, ...specs);
+}
+
+function configOf(rows: readonly Resource[], type: string, ...specs: readonly JsonObject[]): ProxyConfig {
+  const index = new MeshIndex('default', [...rows, ...specs.map((spec, at) => make(type, `bad-${String(at)}`, spec))]);
   const [proxy] = index.proxies();
   if (proxy === undefined) throw new Error('the mesh has no proxy');
   return proxyConfig(index, proxy, FEATURES);
@@ -25,7 +30,8 @@ describe('the configuration of a proxy', () => {
     const spec = fc.oneof(specOf(type, 0), specOf(type, 5), specOf(type, 30));
     fc.assert(
       fc.property(spec, spec, fc.constantFrom('Mesh', 'Dataplane'), (one, other, kind) => {
-        const config = configWith(type, { ...one, targetRef: { kind } }, { ...other, targetRef: { kind: 'Mesh' } });
+        const rows = type === 'MeshPassthrough' || type === 'MeshAccessLog' ? transparentShopRows : shopRows;
+        const config = configOf(rows, type, { ...one, targetRef: { kind } }, { ...other, targetRef: { kind: 'Mesh' } });
         expect(encoder.part({ ...config, problems: [] }).problems).toEqual([]);
         for (const { field, reason } of config.problems) {
           expect(field).toMatch(/^(spec|networking)/);
@@ -176,7 +182,7 @@ describe('a part of a policy that cannot become configuration', () => {
     expect(JSON.stringify([...config.listeners.values()])).not.toContain('rbac');
   });
 
-  it('is a MeshTLS of mode Strict, and any MeshPassthrough', () => {
+  it('is a MeshTLS of mode Strict, and a MeshPassthrough without transparent proxying', () => {
     const strict = configWith('MeshTLS', { rules: [{ default: { mode: 'Strict' } }] });
     expect(strict.problems.map(({ field }) => field)).toEqual(['spec.rules[0].default.mode']);
     expect(configWith('MeshTLS', { rules: [{ default: { mode: 'Permissive' } }] }).problems).toEqual([]);
@@ -184,20 +190,18 @@ describe('a part of a policy that cannot become configuration', () => {
     expect(passthrough.problems.map(({ field }) => field)).toEqual(['spec.default']);
   });
 
-  it('is a MeshPassthrough on a Dataplane with transparent proxying too', () => {
-    const index = new MeshIndex('default', [
-      makeDataplane(
-        'cart',
-        { zone: 'east' },
-        { transparentProxying: { redirectPortInbound: 15_006, redirectPortOutbound: 15_001 } },
-      ),
-      make('MeshPassthrough', 'none', { default: { passthroughMode: 'None' } }),
-    ]);
-    const [proxy] = index.proxies();
-    if (proxy === undefined) throw new Error('the mesh has no proxy');
-    expect(proxyConfig(index, proxy, FEATURES).problems).toMatchObject([
-      { field: 'spec.default', reason: 'has no effect: transparent proxying is not configured by this control plane' },
-    ]);
+  it('is a match of a MeshPassthrough that no PUT takes', () => {
+    const appendMatch = [
+      { type: 'IP', value: 'a.example' },
+      { type: 'CIDR', value: '192.0.2.0/24', port: 9000 },
+    ];
+    const config = configOf(transparentShopRows, 'MeshPassthrough', { default: { passthroughMode: 'Matched', appendMatch } });
+    expect(config.problems.map(({ field }) => field)).toEqual(['spec.default.appendMatch[0].value']);
+    const [chain, ...others] = objectsOf(
+      config.listeners.get('self_transparentproxy_passthrough_outbound_ipv4')?.['filterChains'],
+    );
+    expect(chain).toMatchObject({ filterChainMatch: { destinationPort: 9000 } });
+    expect(others).toEqual([]);
   });
 
   it('is a backend that does not exist: its share is answered 500', () => {

@@ -10,7 +10,7 @@ import { validate } from '../support/envoy.ts';
 import { fc } from '../support/property.ts';
 import { isFull } from '../support/test-size.ts';
 import { acceptedSpec } from './arbitrary-policy.ts';
-import { FEATURES, shopRows } from './shop-mesh.ts';
+import { FEATURES, shopRows, transparentShopRows } from './shop-mesh.ts';
 
 /** Each push tries the same policies: a new fault of an old schema is found at full size, where the seed is a new one. */
 const SEED = isFull ? {} : { seed: 1 };
@@ -18,7 +18,8 @@ const SEED = isFull ? {} : { seed: 1 };
 const BATCH = isFull ? 200 : 40;
 
 function configWith(type: string, spec: JsonObject): ProxyConfig {
-  const index = new MeshIndex('default', [...shopRows, make(type, 'random', spec)]);
+  const rows = type === 'MeshPassthrough' || type === 'MeshAccessLog' ? transparentShopRows : shopRows;
+  const index = new MeshIndex('default', [...rows, make(type, 'random', spec)]);
   const [proxy] = index.proxies();
   if (proxy === undefined) throw new Error('the mesh has no proxy');
   return proxyConfig(index, proxy, FEATURES);
