@@ -22,6 +22,7 @@ export type TelemetryContext = { readonly index: MeshIndex; readonly rules: Prox
 export type Tracer = (connection: TracedConnection) => JsonObject;
 
 const NO_COLLECTOR = 'names no MeshOpenTelemetryBackend';
+const OLD_ADDRESS = 'has no effect: kuma-dp sends metrics to a MeshOpenTelemetryBackend alone';
 
 /** The usable conf of a policy about the whole proxy, with what is left out of it; null where none is in force. */
 function wholeProxyConf({ types }: ProxyRules, type: 'MeshTrace' | 'MeshMetric') {
@@ -72,7 +73,7 @@ export function addTelemetry(config: ProxyConfig, context: TelemetryContext): vo
   const collectors = new Map<string, JsonObject>();
   addTraceCluster(config, context, collectors);
   addLogClusters(config, context, collectors);
-  addMetrics(config, context, documents);
+  addMetrics(config, context, documents, collectors);
   const { companion, companionDns } = context.features;
   if (companion === null) return;
   if (collectors.size > 0) documents.push({ kind: 'otel', content: { backends: [...collectors.values()] } });
@@ -145,7 +146,13 @@ export function collectorsIn(policy: Policy): readonly { field: string; openTele
   return found;
 }
 
-function noteForCompanion(collectors: Map<string, JsonObject>, collector: Collector, signal: 'logs' | 'traces'): void {
+/** @param more of the signal */
+function noteForCompanion(
+  collectors: Map<string, JsonObject>,
+  collector: Collector,
+  signal: 'logs' | 'traces' | 'metrics',
+  more: JsonObject = {},
+): void {
   const { pipe, name, address, port, path, protocol } = collector;
   if (pipe === null) return;
   const noted = collectors.get(name) ?? {
@@ -155,10 +162,15 @@ function noteForCompanion(collectors: Map<string, JsonObject>, collector: Collec
     useHTTP: protocol === 'http',
     ...(path !== '' && { path }),
   };
-  collectors.set(name, { ...noted, [signal]: { enabled: true } });
+  collectors.set(name, { ...noted, [signal]: { enabled: true, ...more } });
 }
 
-function addMetrics(config: ProxyConfig, { rules, features }: TelemetryContext, documents: CompanionDocument[]): void {
+function addMetrics(
+  config: ProxyConfig,
+  { index, rules, features }: TelemetryContext,
+  documents: CompanionDocument[],
+  collectors: Map<string, JsonObject>,
+): void {
   const found = wholeProxyConf(rules, 'MeshMetric');
   if (found === null) return;
   config.problems.push(...found.problems);
@@ -196,6 +208,15 @@ function addMetrics(config: ProxyConfig, { rules, features }: TelemetryContext, 
   if (source.isCompanion) {
     const workload = proxy.labels[label.workload] ?? displayNameOf(proxy.resource);
     documents.push({ kind: 'meshmetric', content: metricsDocument(conf, { mesh, zone: proxy.zone, workload }) });
+    for (const [at, { type, openTelemetry }] of objectsOf(conf['backends']).entries()) {
+      if (type !== 'OpenTelemetry') continue;
+      const sent = objectOf(openTelemetry);
+      const collector = collectorOf(index, sent, proxy, proxy.zone, features);
+      const { refreshInterval } = sent;
+      if (collector === null) refuse(`backends[${String(at)}].openTelemetry`, NO_COLLECTOR);
+      else if (collector.pipe === null) refuse(`backends[${String(at)}].openTelemetry`, OLD_ADDRESS);
+      else noteForCompanion(collectors, collector, 'metrics', refreshInterval === undefined ? {} : { refreshInterval });
+    }
     return;
   }
   for (const [path, value] of needsCompanion(conf))

@@ -102,8 +102,25 @@ describe('the metrics of a proxy', () => {
     expect(problemsOf(metric(conf)).sort()).toEqual(
       ['applications', 'backends', 'sidecar.profiles'].map((path) => `spec.default.${path} ${reason}`),
     );
-    expect(problemsOf(metric(conf, companion))).toEqual([]);
+    const old = 'spec.default.backends[0].openTelemetry has no effect: kuma-dp sends metrics to a MeshOpenTelemetryBackend alone';
+    expect(problemsOf(metric(conf, companion))).toEqual([old]);
     expect(problemsOf(metric({ sidecar: {}, applications: [], backends: [prometheus({})] }))).toEqual([]);
+  });
+
+  it('go to a collector by the program beside the proxy, which gets a document of the collectors', () => {
+    const to = (name: string): ProxyConfig => {
+      const backendRef = { kind: 'MeshOpenTelemetryBackend', name };
+      return metric({ backends: [{ type: 'OpenTelemetry', openTelemetry: { backendRef, refreshInterval: '5s' } }] }, companion);
+    };
+    const document = {
+      ...{ name: 'collector', socketPath: '/run/dp/kuma-otel-collector.sock', endpoint: 'otel:4317', useHTTP: false },
+      metrics: { enabled: true, refreshInterval: '5s' },
+    };
+    expect(JSON.stringify(to('collector').listeners.get('system_dynamicconfig'))).toContain(
+      JSON.stringify(JSON.stringify({ backends: [document] })).slice(1, -1),
+    );
+    expect(problemsOf(to('collector'))).toEqual([]);
+    expect(problemsOf(to('none'))).toEqual(['spec.default.backends[0].openTelemetry names no MeshOpenTelemetryBackend']);
   });
 
   it('are described in a document for the program beside the proxy', () => {
