@@ -1,9 +1,11 @@
 // What MeshTimeout, MeshRetry, MeshCircuitBreaker and MeshHealthCheck do to requests that pass a real Envoy.
+import { status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Application } from './application.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
+import { callGrpc, GrpcApplication } from './grpc-application.ts';
 import { countBy } from './shares.ts';
 
 let mesh: EnvoyMesh;
@@ -15,6 +17,7 @@ let single: number;
 let pair: number;
 let rpc: number;
 let db: number;
+let rpcServer: GrpcApplication;
 
 beforeAll(async () => {
   mesh = await EnvoyMesh.open('resilience');
@@ -22,7 +25,10 @@ beforeAll(async () => {
   two = await mesh.endpoint('two', { app: 'pair', at: 'two' });
   await mesh.service('single', { app: 'pair', at: 'one' });
   await mesh.service('pair', { app: 'pair' });
-  await mesh.service('rpc', { app: 'pair', at: 'one' }, 'grpc');
+  rpcServer = await GrpcApplication.listen();
+  const spoken = [{ name: 'main', port: rpcServer.port, protocol: 'grpc' }];
+  await mesh.put('Dataplane', 'rpc-1', { labels: { app: 'rpc' }, networking: { address: '127.0.0.1', inbound: spoken } });
+  await mesh.service('rpc', { app: 'rpc' }, 'grpc');
   await mesh.endpoint('db-1', { app: 'db' }, 'tcp');
   const refused = [{ name: 'main', port: await freePort(), protocol: 'tcp' }];
   await mesh.put('Dataplane', 'db-2', { labels: { app: 'db' }, networking: { address: '127.0.0.1', inbound: refused } });
@@ -31,12 +37,17 @@ beforeAll(async () => {
   [single, pair, rpc, db] = [portOf('single'), portOf('pair'), portOf('rpc'), portOf('db')];
   client = await mesh.proxy('client', { labels: { app: 'client' }, outbounds: list });
 });
-afterAll(() => mesh.close());
+afterAll(async () => {
+  await mesh.close();
+  rpcServer.close();
+});
 afterEach(() => {
   for (const application of [one, two]) {
     application.answer = () => ({});
     application.seen.length = 0;
   }
+  rpcServer.answer = () => status.OK;
+  rpcServer.calls = 0;
 });
 
 /** A policy towards a service that goes with the test. */
@@ -121,17 +132,27 @@ describe('a MeshRetry', () => {
 });
 
 describe('a MeshRetry of another protocol', () => {
-  it('asks again for the gRPC statuses that it names', async () => {
-    const answer = (status: number) => ({ headers: { 'content-type': 'application/grpc', 'grpc-status': String(status) } });
-    // UNAVAILABLE is retried, and PERMISSION_DENIED is not.
-    one.answer = ({ path }, count) => answer(path === '/denied' ? 7 : count < 3 ? 14 : 0);
-    await towards('rpc', 'MeshRetry', {
-      grpc: { numRetries: 5, retryOn: ['Unavailable'], backOff: { baseInterval: '1ms' } },
-    });
-    expect((await mesh.get(rpc, '/retried')).headers['grpc-status']).toBe('0');
-    expect(one.seen).toHaveLength(3);
-    expect((await mesh.get(rpc, '/denied')).headers['grpc-status']).toBe('7');
-    expect(one.seen).toHaveLength(4);
+  it.each([
+    ['Canceled', status.CANCELLED],
+    ['DeadlineExceeded', status.DEADLINE_EXCEEDED],
+    ['Internal', status.INTERNAL],
+    ['ResourceExhausted', status.RESOURCE_EXHAUSTED],
+    ['Unavailable', status.UNAVAILABLE],
+  ])('calls again for the gRPC status %s, and for no other', async (name, code) => {
+    await towards('rpc', 'MeshRetry', { grpc: { numRetries: 5, retryOn: [name], backOff: { baseInterval: '1ms' } } });
+    rpcServer.answer = (count) => (count < 3 ? code : status.OK);
+    expect(await callGrpc(rpc)).toBe(status.OK);
+    expect(rpcServer.calls).toBe(3);
+    rpcServer.answer = () => status.PERMISSION_DENIED;
+    expect(await callGrpc(rpc)).toBe(status.PERMISSION_DENIED);
+    expect(rpcServer.calls).toBe(4);
+  });
+
+  it('calls again as often as it says, and then answers with the status of the server', async () => {
+    await towards('rpc', 'MeshRetry', { grpc: { numRetries: 2, retryOn: ['Unavailable'], backOff: { baseInterval: '1ms' } } });
+    rpcServer.answer = () => status.UNAVAILABLE;
+    expect(await callGrpc(rpc)).toBe(status.UNAVAILABLE);
+    expect(rpcServer.calls).toBe(3);
   });
 
   it('connects again as often as it says', async () => {
