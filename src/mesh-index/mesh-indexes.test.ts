@@ -101,6 +101,19 @@ describe('the indexes of meshes', () => {
     expect([store.listed, store.read]).toEqual([[], expect.not.arrayContaining(['DataplaneInsight x', 'MeshTimeout c'])]);
   });
 
+  it.each(['Dataplane', 'MeshHTTPRoute', 'MeshOpenTelemetryBackend', 'MeshService', 'MeshZoneAddress'])(
+    'hold what a policy or a proxy names: %s',
+    async (type) => {
+      const { store, indexes, end } = await started();
+      const spec = type === 'MeshHTTPRoute' ? { to: [] } : {};
+      await put(store, type, 'before', spec);
+      expect((await indexes.indexOf('default')).get(type, 'before')).toBeDefined();
+      await put(store, type, 'later', spec);
+      expect((await indexes.indexOf('default')).get(type, 'later')).toBeDefined();
+      await end();
+    },
+  );
+
   it('keep the shared rules when only a status has changed', async () => {
     const { store, indexes } = await started();
     const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };

@@ -26,6 +26,7 @@ const TYPES: ReadonlySet<string> = new Set([
   'MeshExternalService',
   'MeshMultiZoneService',
   'MeshZoneAddress',
+  'MeshOpenTelemetryBackend',
   'MeshIdentity',
   'MeshTrust',
   // An egress shows certificates to external services.
