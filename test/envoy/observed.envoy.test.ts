@@ -1,9 +1,10 @@
 // What MeshAccessLog, MeshTrace, MeshMetric and MeshProxyPatch show of requests that pass a real Envoy.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
+import { Collector } from './collector.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
 
 const CLIENT = { kind: 'Dataplane', labels: { app: 'client' } };
@@ -107,16 +108,40 @@ describe('a MeshTrace', () => {
 });
 
 describe('an OpenTelemetry collector', () => {
-  const SERVICE = '/opentelemetry.proto.collector';
-
   it('gets the spans of a MeshTrace and the records of a MeshAccessLog', async () => {
-    const collector = await mesh.application('otel', 'both');
-    const backend = { type: 'OpenTelemetry', openTelemetry: { endpoint: `127.0.0.1:${String(collector.port)}` } };
-    await mesh.policy('MeshTrace', 'otel', { targetRef: CLIENT, default: { backends: [backend] } });
-    await mesh.policy('MeshAccessLog', 'otel', toService('cart', { backends: [backend] }));
+    const collector = await Collector.listen();
+    onTestFinished(() => collector.close());
+    await mesh.put('MeshOpenTelemetryBackend', 'otel', { spec: { endpoint: { address: '127.0.0.1', port: collector.port } } });
+    const backendRef = { kind: 'MeshOpenTelemetryBackend', labels: { 'kuma.io/display-name': 'otel' } };
+    const backend = { type: 'OpenTelemetry', openTelemetry: { backendRef } };
+    const tags = [{ name: 'by', literal: 'policy' }];
+    await mesh.policy('MeshTrace', 'otel', { targetRef: CLIENT, default: { backends: [backend], tags } });
+    const logged = { backendRef, body: '%REQ(:PATH)%', attributes: [{ key: 'to', value: '%KUMA_DESTINATION_SERVICE%' }] };
+    const logBackend = { type: 'OpenTelemetry', openTelemetry: logged };
+    await mesh.policy('MeshAccessLog', 'otel', toService('cart', { backends: [logBackend] }));
     await mesh.many(10, cart, '/observed');
-    const services = (): string[] => [...new Set(collector.seen.map(({ path }) => path))].sort();
-    await expect.poll(services).toEqual([`${SERVICE}.logs.v1.LogsService/Export`, `${SERVICE}.trace.v1.TraceService/Export`]);
+    await expect
+      .poll(() => collector.records.find(({ body }) => body === '/observed'))
+      .toMatchObject({
+        resource: { 'kuma.mesh': 'observed', 'kuma.zone': 'east', 'kuma.workload': 'kri_wl_observed_east__shop-client_' },
+        attributes: { to: 'cart' },
+      });
+    const spans = (): unknown => collector.spans.find(({ attributes }) => attributes['http.url']?.endsWith('/observed') === true);
+    await expect.poll(spans).toMatchObject({
+      resource: { 'service.name': 'shop-client' },
+      attributes: { by: 'policy', 'http.status_code': '200' },
+    });
+  });
+
+  it('gets spans by HTTP, below the path of its MeshOpenTelemetryBackend', async () => {
+    const collector = await mesh.application('otel-http', 'http');
+    const endpoint = { address: '127.0.0.1', port: collector.port, path: '/otlp' };
+    await mesh.put('MeshOpenTelemetryBackend', 'otel-http', { spec: { protocol: 'http', endpoint } });
+    const backendRef = { kind: 'MeshOpenTelemetryBackend', labels: { 'kuma.io/display-name': 'otel-http' } };
+    const backend = { type: 'OpenTelemetry', openTelemetry: { backendRef } };
+    await mesh.policy('MeshTrace', 'otel-http', { targetRef: CLIENT, default: { backends: [backend] } });
+    await mesh.many(10, cart, '/observed');
+    await expect.poll(() => collector.seen[0]).toMatchObject({ method: 'POST', path: '/otlp/v1/traces' });
   });
 });
 
