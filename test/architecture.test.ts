@@ -24,6 +24,8 @@ const ENGINE = [
     'peering',
     'reconcile',
     'receipts',
+    'replicas',
+    'problems',
     'events',
   ],
   ...['token', 'api', 'inspect'],
@@ -58,7 +60,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // What decides on sync is asked for its reasons.
   inspect: ['base', 'resource', 'store', 'kds', 'policy', 'mesh-index', 'xds', 'zone-status', 'api'],
   receipts: ['base', 'resource', 'store', 'kds', 'api'],
-  events: ['base', 'resource', 'store', 'kds', 'zone-status', 'receipts', 'api'],
+  replicas: ['base', 'resource', 'store', 'api'],
+  // A problem is what other answers already say: it is taken from where they compute it.
+  problems: ['base', 'resource', 'store', 'zone-status', 'token', 'replicas', 'api', 'inspect'],
+  events: ['base', 'resource', 'store', 'kds', 'zone-status', 'receipts', 'replicas', 'problems', 'api'],
   // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
   dataplane: ['base', 'resource'],
   'control-plane': [...ENGINE],

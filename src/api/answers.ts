@@ -162,6 +162,18 @@ const problem = z.object({
   remedy: text,
   runbook: text.meta({ description: 'the section of docs/runbook.md' }),
 });
+const replicas = z.object({
+  leader: text.nullable().meta({ description: 'instanceId; null while no replica leads' }),
+  replicas: list(
+    z.object({
+      instanceId: text,
+      version: text,
+      isLeader: flag,
+      since: text.meta({ description: 'since when it leads, or does not' }),
+      lastSeen: text,
+    }),
+  ),
+});
 const removed = z.object({ name: text, isRemoved: z.literal(true) });
 const batch = <T>(item: z.ZodType<T>): z.ZodType<{ readonly items: readonly T[] }> => z.object({ items: list(item) });
 /** The data of `GET /_events`, by the name of the event. */
@@ -192,12 +204,7 @@ const events = z.object({
   problems: batch(z.union([problem, z.object({ id: text, isSolved: z.literal(true) })])).meta({
     description: 'as in /_problems',
   }),
-  leader: batch(
-    z.object({
-      leader: text.nullable().meta({ description: 'instanceId; null while no replica leads' }),
-      replicas: list(z.object({ instanceId: text, version: text, isLeader: flag, since: text, lastSeen: text })),
-    }),
-  ).meta({ description: 'the replicas of this control plane, when they change' }),
+  leader: batch(replicas).meta({ description: 'as /_replicas, when a replica comes, goes, leads or ceases to lead' }),
 });
 const inboundRule = z.object({ match: object.exactOptional(), conf: object, origin });
 
@@ -368,6 +375,7 @@ export const answerSchemas = {
   }),
   Events: events.meta({ description: 'text/event-stream: the data of each event, by its name' }),
   Problem: problem,
+  Replicas: replicas,
   Rollout: rolloutAnswer,
   ChangeSummary: z.object({ id: count, type: text, mesh: text.exactOptional(), name: text, ...rollout, ...rolloutSummary }),
   SyncExplanation: z.object({

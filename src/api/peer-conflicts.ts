@@ -4,10 +4,14 @@ import { clusterIdKey } from '../defaults/create-defaults.ts';
 import { acceptedPeer, currentRefusal, zoneOfStoreKey, zoneStoreKey } from '../peering/peer-identity.ts';
 import type { ApiContext } from './api-options.ts';
 
-/** One sentence for each zone that has a conflict now. @param zones rows of type Zone */
+/** One sentence for each zone that has a conflict now. @param zones names of Zones */
 export async function peerConflicts(
-  zones: readonly Resource[],
-  { options, store, clock }: Pick<ApiContext, 'options' | 'store' | 'clock'>,
+  zones: readonly Pick<Resource, 'name'>[],
+  {
+    options,
+    store,
+    clock,
+  }: Pick<ApiContext, 'store' | 'clock'> & { readonly options: Pick<ApiContext['options'], 'mode' | 'zone'> },
 ): Promise<ReadonlyMap<string, string>> {
   const now = clock.now();
   if (options.mode === 'zone') {

@@ -9,6 +9,8 @@ export type ExpiryMetrics = {
   readonly certificate: (server: 'api' | 'kds' | 'proxies', endsAt: () => Date | null) => void;
   /** Shows the expiry of the tokens of zones. @param read name of a zone → the expiry of its token; if it rejects, nothing is shown */
   readonly zoneTokens: (read: () => Ends | Promise<Ends>) => void;
+  /** What the metrics show now: server → end of its certificate, zone → end of its token. */
+  readonly ends: () => Promise<{ readonly certificates: Ends; readonly tokens: Ends }>;
 };
 
 /** Registers the metrics. Call it once per registry. */
@@ -16,6 +18,17 @@ export function createExpiryMetrics(registry: Registry): ExpiryMetrics {
   const registers = [registry];
   const certificates = new Map<string, () => Date | null>();
   let readTokens = (): Ends | Promise<Ends> => new Map();
+  const certificateEnds = (): Ends =>
+    new Map(
+      [...certificates].flatMap(([server, endsAt]): [string, Date][] => {
+        const end = endsAt();
+        return end === null ? [] : [[server, end]];
+      }),
+    );
+  const tokenEnds = (): Promise<Ends> =>
+    Promise.resolve()
+      .then(() => readTokens())
+      .catch((): Ends => new Map());
   new Gauge({
     name: 'meridian_server_certificate_expiration_timestamp_seconds',
     help: 'Expiry of the certificate of a server of this process, in seconds since 1970',
@@ -23,10 +36,7 @@ export function createExpiryMetrics(registry: Registry): ExpiryMetrics {
     registers,
     collect() {
       this.reset();
-      for (const [server, endsAt] of certificates) {
-        const end = endsAt();
-        if (end !== null) this.set({ server }, end.getTime() / 1000);
-      }
+      for (const [server, end] of certificateEnds()) this.set({ server }, end.getTime() / 1000);
     },
   });
   new Gauge({
@@ -35,9 +45,7 @@ export function createExpiryMetrics(registry: Registry): ExpiryMetrics {
     labelNames: ['zone_name'],
     registers,
     async collect() {
-      const tokens = await Promise.resolve()
-        .then(() => readTokens())
-        .catch((): Ends => new Map());
+      const tokens = await tokenEnds();
       this.reset();
       for (const [zone, end] of tokens) this.set({ zone_name: zone }, end.getTime() / 1000);
     },
@@ -47,5 +55,6 @@ export function createExpiryMetrics(registry: Registry): ExpiryMetrics {
     zoneTokens: (read) => {
       readTokens = read;
     },
+    ends: async () => ({ certificates: certificateEnds(), tokens: await tokenEnds() }),
   };
 }

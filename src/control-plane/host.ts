@@ -19,8 +19,11 @@ import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { createEvents, type Events } from '../events/create-events.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { addEventRoutes } from '../events/event-routes.ts';
+import { CurrentProblems } from '../problems/current-problems.ts';
+import { addProblemRoutes } from '../problems/problem-routes.ts';
 import { addReceiptRoutes, rolloutFollower } from '../receipts/receipt-routes.ts';
 import { Receipts } from '../receipts/receipts.ts';
+import { ReplicaRoster } from '../replicas/replica-roster.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { CLUSTER_ID_CONFIG } from '../defaults/default-resources.ts';
 import { textOf } from '../resource/read-json.ts';
@@ -134,7 +137,15 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       log: log.child({ component: 'receipts' }),
     });
     component('receipts', (receiptsSignal) => receipts.run(receiptsSignal));
-    const events = createEvents({ store: answering, lagOf: (zone) => senders.lagOf(zone), receipts, clock, log });
+    const expiries = createExpiryMetrics(registry);
+    const roster = new ReplicaRoster({ store: answering, instanceId, version: productVersion, clock, log });
+    component('replicas', (rosterSignal) => roster.run(rosterSignal));
+    const lagOf = (zone: string): ReturnType<typeof senders.lagOf> => senders.lagOf(zone);
+    const problems = new CurrentProblems({
+      ...{ mode: side.mode, zone: writerOf(side).zone, instanceId, productVersion },
+      ...{ store: answering, lagOf, roster, ends: () => expiries.ends(), clock },
+    });
+    const events = createEvents({ store: answering, lagOf, receipts, problems, roster, clock, log });
     const tokens = await createTokens(answering, config, writerOf(side).federated, clock);
     component('token secrets', (secretsSignal) => tokens.secrets.run({ clock, log }, secretsSignal));
 
@@ -155,6 +166,8 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       senders,
       receipts,
       events,
+      problems,
+      roster,
       registry,
       instanceId,
       log,
@@ -169,7 +182,6 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
 
     const tasks: LeaderTask[] = [];
     const metrics = createSyncMetrics({ registry, side, now: () => clock.now() });
-    const expiries = createExpiryMetrics(registry);
     expiries.certificate('api', api.certificateEndsAt);
     const onLeader = (task: LeaderTask): void => void tasks.push(task);
     await start({
@@ -195,7 +207,11 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     });
     const { bootstrapAdminToken } = config.apiServer.authn.tokens;
     tasks.push(...commonTasks({ store, writer: writerOf(side), registry, clock, log, bootstrapAdminToken }));
-    const setLeader = createLeaderMetric(registry);
+    const showLeader = createLeaderMetric(registry);
+    const setLeader = (isLeader: boolean): void => {
+      showLeader(isLeader);
+      roster.setLeader(isLeader);
+    };
     component('leader', (leaderSignal) => lead(store, tasks, { clock, log, setLeader }, leaderSignal));
     const build = { product: productName, version: productVersion, buildDate: '', gitCommit: '', gitTag: '' };
     createInfoMetric(registry, { ...build, instanceId }, () => clusterIdOf(store));
@@ -234,6 +250,8 @@ type ApiParts = Pick<
   | 'log'
 > & {
   readonly side: Side;
+  readonly problems: CurrentProblems;
+  readonly roster: ReplicaRoster;
 };
 
 /** The options of the REST API, from the side, the configuration and the other folders. */
@@ -248,6 +266,8 @@ function apiOptions({
   senders,
   receipts,
   events,
+  problems,
+  roster,
   registry,
   instanceId,
   log,
@@ -281,6 +301,7 @@ function apiOptions({
       addInspect(app, context);
       addReceiptRoutes(app, context, receipts, followRollout);
       addEventRoutes(app, context, events.hub);
+      addProblemRoutes(app, context, problems, roster);
     },
   };
 }

@@ -1,10 +1,14 @@
 // The events of a control plane: the hub with its sources.
 import type { SyncEvent } from '../kds/sync-events.ts';
+import type { CurrentProblems } from '../problems/current-problems.ts';
 import type { Receipts } from '../receipts/receipts.ts';
+import type { ReplicaRoster } from '../replicas/replica-roster.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
 import { ChangeEvents } from './change-events.ts';
 import { EventHub } from './event-hub.ts';
+import { leaderEvents } from './leader-events.ts';
+import { ProblemEvents } from './problem-events.ts';
 import { ZoneEvents } from './zone-events.ts';
 import type { ZoneRowsStore } from './zone-rows.ts';
 
@@ -18,11 +22,14 @@ export type EventsOptions = Following & {
   readonly store: ZoneRowsStore;
   readonly lagOf: LagOf;
   readonly receipts: Pick<Receipts, 'changes' | 'audienceOf'>;
+  readonly problems: CurrentProblems;
+  readonly roster: ReplicaRoster;
 };
 
-export function createEvents({ store, lagOf, receipts, clock, log }: EventsOptions): Events {
+export function createEvents({ store, lagOf, receipts, problems, roster, clock, log }: EventsOptions): Events {
   const following = { clock, log: log.child({ component: 'events' }) };
   const zones = new ZoneEvents({ store, lagOf, ...following });
-  const hub = new EventHub([zones, new ChangeEvents(receipts)], following);
+  const ofProblems = new ProblemEvents({ zones, current: problems, roster, ...following });
+  const hub = new EventHub([zones, new ChangeEvents(receipts), ofProblems, leaderEvents(roster)], following);
   return { hub, observe: (event) => zones.observe(event) };
 }

@@ -4,10 +4,10 @@ import { every, type Clock } from '../base/clock.ts';
 import { together } from '../base/supervise.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { Following } from '../store/follow-feed.ts';
-import type { LagOf } from '../zone-status/zone-sync.ts';
+import type { LagOf, ZoneSync } from '../zone-status/zone-sync.ts';
 import type { EventSource, Tell } from './event-hub.ts';
 import type { EventItem } from './event-ring.ts';
-import { syncOf } from './zone-facts.ts';
+import { syncOf, type ZoneFacts } from './zone-facts.ts';
 import { ZoneRows, type ZoneRowsStore } from './zone-rows.ts';
 
 /** Milliseconds between two looks at zones that have not answered. */
@@ -21,10 +21,11 @@ type Options = Following & { readonly store: ZoneRowsStore; readonly lagOf: LagO
 
 export class ZoneEvents implements EventSource {
   readonly name = 'zones';
-  readonly rows: ZoneRows;
   readonly render: EventSource['render'] = { zones: (zone) => this.#zone(zone), lag: (zone) => this.#lag(zone) };
   readonly #clock: Clock;
   readonly #lagOf: LagOf;
+  readonly #rows: ZoneRows;
+  readonly #listeners = new Set<(names: readonly string[]) => void>();
   /** What streams were told last, by zone. */
   readonly #told = new Map<string, string>();
   /** Zones that streams know to be behind. */
@@ -33,7 +34,7 @@ export class ZoneEvents implements EventSource {
   #waiting: Set<string> | null = null;
 
   constructor({ store, lagOf, clock, log }: Options) {
-    this.rows = new ZoneRows(store, { clock, log });
+    this.#rows = new ZoneRows(store, { clock, log });
     this.#clock = clock;
     this.#lagOf = lagOf;
   }
@@ -43,48 +44,61 @@ export class ZoneEvents implements EventSource {
     if (kind === 'opened' || kind === 'sent' || kind === 'closed') this.#waiting?.add(peer);
   }
 
-  /** @param changed also gets the zones whose rows may have changed */
-  async run(
-    { touch, loaded }: Tell,
-    signal: AbortSignal,
-    changed: (names: Iterable<string>) => void = () => undefined,
-  ): Promise<void> {
+  /** Calls back with the zones that are looked at, all of them first. Returns the way to stop. */
+  onLook(listener: (names: readonly string[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  names(): Iterable<string> {
+    return this.#rows.names();
+  }
+
+  /** A zone as it is now; null if there is none of the name. */
+  stateOf(name: string): (ZoneFacts & { readonly sync: ZoneSync }) | null {
+    const facts = this.#rows.get(name);
+    return facts === undefined ? null : { ...facts, sync: syncOf(facts, this.#lagOf(name), this.#clock.now()) };
+  }
+
+  async run({ touch, loaded }: Tell, signal: AbortSignal): Promise<void> {
     const waiting = new Set<string>();
     this.#waiting = waiting;
     let isFirst = true;
-    const look = (names: Iterable<string>): void => {
+    const look = (names: readonly string[]): void => {
+      if (names.length === 0) return;
+      for (const listener of this.#listeners) listener(names);
       for (const name of names) {
         if (this.#zoneNews(name) !== null) touch('zones', name);
         if (this.#lagNews(name) !== null) touch('lag', name);
       }
     };
     const take = (names: Iterable<string>): void => {
-      const all = [...names];
-      changed(all);
-      if (!isFirst) return look(all);
+      // A stream begins with lists that a client reads after this: only differences are news.
+      if (isFirst)
+        for (const name of names) {
+          this.#zone(name);
+          this.#lag(name);
+          waiting.add(name);
+        }
+      look([...names]);
+      // Also without any zone.
+      if (isFirst) for (const listener of this.#listeners) listener([]);
+      if (isFirst) loaded();
       isFirst = false;
-      for (const name of all) this.#noteTold(name, waiting);
-      loaded();
     };
     try {
       await together(
         signal,
-        (either) => this.rows.run(take, either),
-        (either) => every(this.#clock, LOOK_MS, either, () => look(new Set([...this.#stillWaiting(waiting), ...this.#toldLag]))),
-        (either) => every(this.#clock, LOOK_ALL_MS, either, () => look(this.rows.names())),
+        (either) => this.#rows.run(take, either),
+        (either) =>
+          every(this.#clock, LOOK_MS, either, () => look([...new Set([...this.#stillWaiting(waiting), ...this.#toldLag])])),
+        (either) => every(this.#clock, LOOK_ALL_MS, either, () => look([...this.#rows.names()])),
       );
     } finally {
       this.#waiting = null;
       this.#told.clear();
       this.#toldLag.clear();
     }
-  }
-
-  /** A stream begins with lists that a client reads after this: only differences are news. */
-  #noteTold(name: string, waiting: Set<string>): void {
-    this.#zone(name);
-    this.#lag(name);
-    waiting.add(name);
   }
 
   /** The zones among these that are behind, or were at the last look. */
@@ -106,12 +120,12 @@ export class ZoneEvents implements EventSource {
 
   /** The state of a zone, if it is not what was told last; an empty state for a zone that is gone. */
   #zoneNews(name: string): { readonly state: string; readonly item: object } | null {
-    const facts = this.rows.get(name);
-    if (facts === undefined) return this.#told.has(name) ? { state: '', item: { name, isRemoved: true } } : null;
-    const { lagMs, pending, ...sync } = syncOf(facts, this.#lagOf(name), this.#clock.now());
-    const { syncProblems } = facts.insight.status;
+    const zone = this.stateOf(name);
+    if (zone === null) return this.#told.has(name) ? { state: '', item: { name, isRemoved: true } } : null;
+    const { lagMs, pending, ...sync } = zone.sync;
+    const { syncProblems } = zone.insight.status;
     const problems = Array.isArray(syncProblems) ? syncProblems.length : 0;
-    const { version } = facts;
+    const { version } = zone;
     // A lag that grows is told by its own topic.
     const state = JSON.stringify([sync, version, problems]);
     if (this.#told.get(name) === state) return null;
@@ -129,9 +143,9 @@ export class ZoneEvents implements EventSource {
 
   /** How far a zone is behind, or once that it no longer is. */
   #lagNews(name: string): { readonly name: string; readonly lagMs: number; readonly pending: readonly string[] } | null {
-    const facts = this.rows.get(name);
-    if (facts === undefined) return null;
-    const { lagMs, pending } = syncOf(facts, this.#lagOf(name), this.#clock.now());
+    const zone = this.stateOf(name);
+    if (zone === null) return null;
+    const { lagMs, pending } = zone.sync;
     if (lagMs >= LAGGING_MS) return { name, lagMs, pending };
     return this.#toldLag.has(name) ? { name, lagMs: 0, pending: [] } : null;
   }

@@ -1,8 +1,8 @@
 // What is known of a zone, without what nobody asks of its insight: the configuration of the zone and old counts. Pure.
 import { subscriptionsOf } from '../resource/online-status.ts';
-import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { Lag } from '../kds/open-senders.ts';
+import { peerVersionOf } from '../zone-status/peer-version.ts';
 import { zoneSync, type ZoneSync } from '../zone-status/zone-sync.ts';
 
 /** The parts of a zone's rows that say how it is. */
@@ -18,17 +18,18 @@ export type ZoneFacts = {
 /** @param insight undefined for a zone that has never connected */
 export function zoneFacts(zone: Resource, insight: Resource | undefined): ZoneFacts {
   const subscriptions = subscriptionsOf(insight?.spec ?? {});
-  const kept = subscriptions.map(({ connectTime, disconnectTime, globalInstanceId }) => ({
+  const kept = subscriptions.map(({ connectTime, disconnectTime, globalInstanceId, zoneInstanceId, version }) => ({
     ...(connectTime !== undefined && { connectTime }),
     ...(disconnectTime !== undefined && { disconnectTime }),
     ...(globalInstanceId !== undefined && { globalInstanceId }),
+    ...(zoneInstanceId !== undefined && { zoneInstanceId }),
+    ...(version !== undefined && { version }),
   }));
-  const version = textOf(objectOf(objectOf(subscriptions.at(-1)?.['version'])['kumaCp'])['version']);
   return {
     name: zone.name,
     isEnabled: zone.spec['enabled'] !== false,
     insight: { spec: { subscriptions: kept }, status: insight?.status ?? {} },
-    version: version === '' ? null : version,
+    version: peerVersionOf(insight?.spec ?? {})?.version ?? null,
   };
 }
 

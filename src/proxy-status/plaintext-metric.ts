@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
-import { objectOf } from '../resource/read-json.ts';
+import { takesPlaintext } from '../resource/plaintext-service.ts';
 
 /** Registers the gauge: meshes with connected proxies, at the moment of the scrape. Once per registry. */
 export function createPlaintextMetric(registry: Registry, indexes: Pick<MeshIndexes, 'known'>, zone: string): void {
@@ -24,11 +24,6 @@ function plaintextServices(index: MeshIndex, zone: string): number {
   if (index.count('MeshIdentity') === 0) return 0;
   let count = 0;
   for (const service of index.resources('MeshService'))
-    if (
-      homeZoneOf(service, zone) === zone &&
-      service.spec['state'] === 'Available' &&
-      objectOf(service.status['tls'])['enforced'] !== true
-    )
-      count += 1;
+    if (homeZoneOf(service, zone) === zone && takesPlaintext(service)) count += 1;
   return count;
 }

@@ -12,7 +12,11 @@ import { answerSchemas } from '../../src/api/answers.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
+import { CurrentProblems } from '../../src/problems/current-problems.ts';
+import { addProblemRoutes } from '../../src/problems/problem-routes.ts';
 import { Receipts } from '../../src/receipts/receipts.ts';
+import { ReplicaRoster } from '../../src/replicas/replica-roster.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
 import { following } from '../support/following.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
@@ -68,6 +72,7 @@ describe('a stream of events', () => {
   let events: Events;
   let receipts: Receipts;
   let changelog: Changelog;
+  let roster: ReplicaRoster;
 
   const tell = (event: SyncEvent): void => {
     receipts.observe(event);
@@ -82,10 +87,15 @@ describe('a stream of events', () => {
   const put = async (type: string, name: string): Promise<void> => {
     await store.write({ op: 'put', key: { type, mesh: 'default', name }, labels: {}, spec: {} });
   };
-  const insight = async (zone: string, subscription: Record<string, string>): Promise<void> => {
+  const insight = async (zone: string, subscription: Record<string, string>, status: JsonObject = {}): Promise<void> => {
     const spec = { subscriptions: [{ id: '1', ...subscription }] };
-    await store.write({ op: 'put', key: { type: 'ZoneInsight', mesh: '', name: zone }, labels: {}, spec });
+    await store.write({ op: 'put', key: { type: 'ZoneInsight', mesh: '', name: zone }, labels: {}, spec, status });
   };
+  const connected = { connectTime: '2026-01-01T00:00:00.000Z' };
+  const refusal = (type: string): JsonObject => ({
+    ...{ stream: 'globalToZone', type, kind: 'refused', resources: ['a.default'], count: 1 },
+    ...{ message: 'no', time: '2026-01-01T00:00:00.000Z' },
+  });
 
   beforeEach(async () => {
     store = new TinyStore().withZones('east', 'west');
@@ -95,8 +105,18 @@ describe('a stream of events', () => {
     void changelog.run(stop.signal);
     await changelog.ready;
     receipts.serve(changelog, { names: () => ['east', 'west'], isEnabled: () => true });
-    events = createEvents({ store, lagOf: () => undefined, receipts, ...following });
-    app = testApi(store, 'global', { addRoutes: (api, context) => addEventRoutes(api, context, events.hub) });
+    roster = new ReplicaRoster({ store, instanceId: 'cp-1', version: '0.1.0-preview', ...following });
+    const lagOf = (): undefined => undefined;
+    const ends = async () => ({ certificates: new Map<string, Date>(), tokens: new Map<string, Date>() });
+    const about = { mode: 'global', zone: null, instanceId: 'cp-1', productVersion: '0.1.0-preview' } as const;
+    const problems = new CurrentProblems({ ...about, store, lagOf, roster, ends, clock: following.clock });
+    events = createEvents({ store, lagOf, receipts, problems, roster, ...following });
+    app = testApi(store, 'global', {
+      addRoutes: (api, context) => {
+        addEventRoutes(api, context, events.hub);
+        addProblemRoutes(api, context, problems, roster);
+      },
+    });
     await app.listen({ host: '127.0.0.1', port: 0 });
     for (const peer of ['east', 'west']) tell({ kind: 'opened', peer, streamId: peer, stream: 'globalToZone', authorized: true });
   });
@@ -161,6 +181,37 @@ describe('a stream of events', () => {
     expect(stranger.events).toEqual([['resync', { reason: 'unknown', instanceId: 'cp-1' }]]);
   });
 
+  it('tells when a problem begins and when it is solved', async () => {
+    await insight('east', connected);
+    await insight('west', connected);
+    const reader = await Reader.of();
+    await insight('west', { ...connected, disconnectTime: '2026-01-01T00:01:00.000Z' });
+    await expect.poll(() => reader.itemsOf('problems')).toMatchObject([{ id: 'zoneAway/west', code: 'zoneAway', zone: 'west' }]);
+    await insight('east', connected, { syncProblems: [refusal('MeshTimeout')] });
+    const refused = { code: 'resourcesRefused', zone: 'east', type: 'MeshTimeout', resources: ['a.default'], message: 'no' };
+    await expect.poll(() => reader.itemsOf('problems').at(-1)).toMatchObject(refused);
+    await insight('west', connected);
+    await expect.poll(() => reader.itemsOf('problems').at(-1)).toEqual({ id: 'zoneAway/west', isSolved: true });
+  });
+
+  it('has no problem of a type that the caller may not read', async () => {
+    const anonymous = await Reader.of('/_events', { 'x-forwarded-for': '192.0.2.1' });
+    await insight('east', connected, { syncProblems: [refusal('Secret'), refusal('MeshTimeout')] });
+    const types = (items: readonly Item[]): unknown[] => items.flatMap(({ type }) => type ?? []);
+    await expect.poll(() => types(anonymous.itemsOf('problems'))).toEqual(['MeshTimeout']);
+    const listed = async (headers: Record<string, string>): Promise<unknown[]> =>
+      types((await app.inject({ url: '/_problems', headers })).json<{ items: Item[] }>().items);
+    expect((await listed({})).toSorted()).toEqual(['MeshTimeout', 'Secret']);
+    expect(await listed({ 'x-forwarded-for': '192.0.2.1' })).toEqual(['MeshTimeout']);
+  });
+
+  it('tells which replica leads', async () => {
+    const reader = await Reader.of();
+    roster.setLeader(true);
+    await expect.poll(() => reader.itemsOf('leader')).toMatchObject([{ leader: 'cp-1', replicas: [{ instanceId: 'cp-1' }] }]);
+    expect((await app.inject('/_replicas')).json()).toEqual(reader.itemsOf('leader')[0]);
+  });
+
   it('has only the topics that the caller names, and refuses others', async () => {
     const reader = await Reader.of('/_events?topics=zones');
     await put('MeshTimeout', 'slow');
@@ -181,9 +232,12 @@ describe('a stream of events', () => {
     await insight('east', { connectTime: '2026-01-01T00:00:00.000Z' });
     await store.write({ op: 'delete', key: { type: 'Zone', mesh: '', name: 'west' } });
     await expect.poll(() => reader.itemsOf('zones')).toHaveLength(2);
+    roster.setLeader(true);
+    await expect.poll(() => reader.itemsOf('leader')).toHaveLength(1);
+    await expect.poll(() => reader.itemsOf('problems').length).toBeGreaterThan(1);
     const forms: Record<string, { parse: (data: unknown) => unknown }> = answerSchemas.Events.shape;
     for (const [event, data] of reader.events) forms[event]?.parse(data);
-    expect(new Set(reader.events.map(([event]) => event))).toEqual(new Set(['resync', 'changes', 'zones']));
+    expect(new Set(reader.events.map(([event]) => event))).toEqual(new Set(['resync', 'changes', 'zones', 'problems', 'leader']));
   });
 });
 

@@ -1,0 +1,122 @@
+// All problems of a control plane that are so now: those of each zone from its rows, those of processes, certificates and meshes from what
+// else knows them. For `/_problems` and for the topic of events. Invariant: each kind is computed in one place.
+import { peerConflicts } from '../api/peer-conflicts.ts';
+import type { ApiOptions } from '../api/api-options.ts';
+import type { Clock } from '../base/clock.ts';
+import { compareText } from '../base/compare-text.ts';
+import type { ExpiryMetrics } from '../base/expiry-metrics.ts';
+import { zonesNow } from '../inspect/zones-now.ts';
+import type { ReplicaRoster } from '../replicas/replica-roster.ts';
+import { displayNameOf } from '../resource/labels.ts';
+import { homeZoneOf } from '../resource/ownership.ts';
+import { takesPlaintext } from '../resource/plaintext-service.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { peerVersionOf } from '../zone-status/peer-version.ts';
+import type { LagOf } from '../zone-status/zone-sync.ts';
+import { problemOf, type Problem } from './problem.ts';
+import { certificateProblems, plaintextProblems, replicaProblems, versionProblems } from './process-problems.ts';
+import { zoneProblems, zoneTokenProblem, type ZoneUnderTest } from './zone-problems.ts';
+
+/** Milliseconds for which the services with plain text are kept: a mesh may have thousands. */
+const KEEP_MS = 15_000;
+
+export type ProblemSources = Pick<ApiOptions, 'mode' | 'zone' | 'instanceId' | 'productVersion'> & {
+  readonly store: ResourceStore;
+  readonly lagOf: LagOf;
+  readonly roster: ReplicaRoster;
+  readonly ends: ExpiryMetrics['ends'];
+  readonly clock: Clock;
+};
+
+type Plaintext = { readonly until: number; readonly services: Promise<ReadonlyMap<string, readonly string[]>> };
+
+export class CurrentProblems {
+  readonly #sources: ProblemSources;
+  readonly #startedAt: Date;
+  #plaintext: Plaintext | null = null;
+
+  constructor(sources: ProblemSources) {
+    this.#sources = sources;
+    this.#startedAt = sources.clock.now();
+  }
+
+  /** All problems, by id. Rejects when the store does not answer. */
+  async all(): Promise<Problem[]> {
+    const { store, lagOf, clock } = this.#sources;
+    const zones = await zonesNow(store, lagOf, clock);
+    const found = [...zones.flatMap((zone) => this.ofZone(zone)), ...(await this.besides(zones))];
+    return [...new Map(found.map((one) => [one.id, one])).values()].sort((a, b) => compareText(a.id, b.id));
+  }
+
+  /** The problems that the rows of a zone show. */
+  ofZone(zone: ZoneUnderTest): Problem[] {
+    return zoneProblems(zone, this.#sources.clock.now());
+  }
+
+  /** The problems that the rows of zones do not show. Rejects when the store does not answer. */
+  async besides(zones: readonly ZoneUnderTest[]): Promise<Problem[]> {
+    const { instanceId, ends, clock } = this.#sources;
+    const now = clock.now();
+    const [{ certificates, tokens }, refused, plaintext] = await Promise.all([
+      ends(),
+      this.#refusedPeers(zones),
+      this.#plaintextServices(),
+    ]);
+    return [
+      ...this.#ofReplicas(now),
+      ...certificateProblems(certificates, instanceId, now),
+      ...[...tokens].flatMap(([zone, end]) => zoneTokenProblem(zone, end, now)),
+      ...versionProblems(this.#versions(zones)),
+      ...plaintextProblems(plaintext),
+      ...refused,
+    ];
+  }
+
+  #ofReplicas(now: Date): Problem[] {
+    const { roster } = this.#sources;
+    const replicas = roster.replicas().map((replica) => ({ ...replica, isSilent: roster.isSilent(replica) }));
+    return replicaProblems(replicas, this.#startedAt, now);
+  }
+
+  /** The version of each replica, and on global of each connected zone; Kuma zones have versions of their own. */
+  #versions(zones: readonly ZoneUnderTest[]): Map<string, string> {
+    const { roster, mode, instanceId, productVersion } = this.#sources;
+    const versions = new Map([[`replica ${instanceId}`, productVersion]]);
+    for (const one of roster.replicas()) if (!roster.isSilent(one)) versions.set(`replica ${one.instanceId}`, one.version);
+    if (mode === 'zone') return versions;
+    for (const { name, insight, sync } of zones) {
+      const peer = peerVersionOf(insight.spec);
+      if (peer?.isOwn === true && ['online', 'lagging'].includes(sync.connection)) versions.set(`zone ${name}`, peer.version);
+    }
+    return versions;
+  }
+
+  async #refusedPeers(zones: readonly ZoneUnderTest[]): Promise<Problem[]> {
+    const { store, clock, mode, zone } = this.#sources;
+    const found = await peerConflicts(zones, { options: { mode, zone }, store, clock });
+    return [...found].map(([name, message]) => problemOf('peerRefused', [name], { zone: name, since: null, message }));
+  }
+
+  /** Mesh with a MeshIdentity → display names of services that take plain text; in a zone of its own services. */
+  async #plaintextServices(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const now = this.#sources.clock.elapsed();
+    if (this.#plaintext === null || now >= this.#plaintext.until) {
+      const services = this.#readPlaintextServices();
+      this.#plaintext = { until: now + KEEP_MS, services };
+      services.catch(() => (this.#plaintext = null));
+    }
+    return await this.#plaintext.services;
+  }
+
+  async #readPlaintextServices(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { store, zone } = this.#sources;
+    const meshes = new Set((await store.list({ type: 'MeshIdentity' })).map(({ mesh }) => mesh));
+    const found = new Map<string, string[]>();
+    for (const mesh of [...meshes].toSorted(compareText)) {
+      const services = await store.list({ type: 'MeshService', mesh });
+      const own = services.filter((service) => zone === null || homeZoneOf(service, zone) === zone);
+      found.set(mesh, own.filter(takesPlaintext).map(displayNameOf));
+    }
+    return found;
+  }
+}

@@ -1,0 +1,34 @@
+// `GET /_problems`: what is wrong now, and what to do. `GET /_replicas`: the replicas of this control plane, and which of them leads.
+import type { FastifyInstance } from 'fastify';
+import { permitted } from '../api/access.ts';
+import type { Answer } from '../api/answers.ts';
+import type { ApiContext } from '../api/api-options.ts';
+import { about, component, PAGE, pageOf as pageSchema } from '../api/route-config.ts';
+import { pageOf } from '../inspect/paging.ts';
+import { replicasAnswer } from '../replicas/replicas-answer.ts';
+import type { ReplicaRoster } from '../replicas/replica-roster.ts';
+import { typeOf } from '../resource/type-registry.ts';
+import type { CurrentProblems } from './current-problems.ts';
+
+const problems = about('Insights', 'What is wrong now, since when, and what to do', {
+  query: PAGE,
+  answer: pageSchema('Problem'),
+});
+const replicas = about('Control plane', 'The replicas of this control plane, and which of them leads', {
+  answer: component('Replicas'),
+});
+
+export function addProblemRoutes(
+  app: FastifyInstance,
+  { callers }: ApiContext,
+  current: CurrentProblems,
+  roster: ReplicaRoster,
+): void {
+  app.get('/_problems', problems, async (request) => {
+    const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
+    const found = (await current.all()).filter(({ type }) => type === undefined || mayRead(type));
+    const { total, items, next = null } = pageOf(request, found, ({ id }) => id);
+    return { total, items, next };
+  });
+  app.get('/_replicas', replicas, async (): Promise<Answer<'Replicas'>> => replicasAnswer(roster));
+}

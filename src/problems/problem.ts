@@ -1,0 +1,60 @@
+// A problem for people: what is wrong, since when, and what to do. The kinds of problems, with what they have in common.
+import type { Answer } from '../api/answers.ts';
+
+export type Problem = Answer<'Problem'>;
+
+type Kind = { readonly remedy: string; readonly section: string };
+
+const ZONES = 'meridian inspect zones';
+
+/** Code → what to do, and the section of docs/runbook.md. */
+const KINDS = {
+  zoneAway: {
+    remedy: 'read the log of the zone: it has the reason for each failed connection',
+    section: 'a-zone-is-not-connected',
+  },
+  zoneRefused: { remedy: 'do what the reason says, then the zone connects by itself', section: 'a-zone-is-not-connected' },
+  zoneLagging: {
+    remedy: 'look at the load of the zone and of its database; the zone is disconnected after five minutes without an answer',
+    section: 'what-to-do-when-an-alert-fires',
+  },
+  zoneContended: { remedy: 'stop all control planes of the zone but one', section: 'two-stores-for-one-zone' },
+  peerRefused: {
+    remedy: 'stop the second control plane, or accept it by the command that the message names',
+    section: 'two-stores-for-one-zone',
+  },
+  streamsRefused: { remedy: `find out why the zone opens so many streams: ${ZONES}`, section: 'what-to-do-when-an-alert-fires' },
+  resourcesRefused: { remedy: 'correct the resource where it was written', section: 'a-resource-is-refused-or-withheld' },
+  resourcesSuspected: {
+    remedy: 'wait a moment: halves are sent until the culprit is found',
+    section: 'a-resource-is-refused-or-withheld',
+  },
+  resourcesWithheld: { remedy: 'write the resource in a form that the zone reads', section: 'a-resource-is-refused-or-withheld' },
+  zoneTokenEnds: { remedy: 'put a new token into the file of the zone; no restart', section: 'a-zone-is-not-connected' },
+  certificateEnds: {
+    remedy: 'replace the files of the certificate and its key; they are used within seconds',
+    section: 'rotate-a-certificate',
+  },
+  meshPlaintext: {
+    remedy: 'meridian inspect meshes names the services and the reasons',
+    section: 'what-to-do-when-an-alert-fires',
+  },
+  versionSkew: { remedy: 'continue the upgrade', section: 'what-to-do-when-an-alert-fires' },
+  noLeader: {
+    remedy: 'look whether the replicas reach the primary of their database, without a pooler between',
+    section: 'the-database-does-not-answer',
+  },
+  twoLeaders: { remedy: 'connect all replicas to the primary of one database', section: 'what-to-do-when-an-alert-fires' },
+  replicaAway: { remedy: 'start it again, or ignore it if it was removed on purpose', section: 'what-to-do-when-an-alert-fires' },
+} satisfies Record<string, Kind>;
+
+export type ProblemCode = keyof typeof KINDS;
+export const problemCodes = Object.keys(KINDS) as readonly ProblemCode[];
+
+type About = Omit<Problem, 'id' | 'code' | 'remedy' | 'runbook'>;
+
+/** @param subject what tells it from others of its code */
+export function problemOf(code: ProblemCode, subject: readonly string[], about: About): Problem {
+  const { remedy, section } = KINDS[code];
+  return { id: [code, ...subject].join('/'), code, ...about, remedy, runbook: `docs/runbook.md#${section}` };
+}

@@ -1,0 +1,83 @@
+// The problems of the processes of a control plane: its replicas, its certificates, and the versions in the fleet. Pure.
+import type { Replica } from '../replicas/replica-roster.ts';
+import { problemOf, type Problem } from './problem.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** As the alert MeridianCertificateEnds. */
+const CERTIFICATE_MS = 14 * DAY_MS;
+/** An election takes seconds, that of a lost leader up to half a minute. */
+const NO_LEADER_MS = 60_000;
+/** Names in a message. */
+const MAX_NAMES = 5;
+
+export type KnownReplica = Replica & { readonly isSilent: boolean };
+
+/** @param startedAt of this process: before a minute has passed, it may not know the leader */
+export function replicaProblems(replicas: readonly KnownReplica[], startedAt: Date, now: Date): Problem[] {
+  const living = replicas.filter(({ isSilent }) => !isSilent);
+  const leaders = living.filter(({ isLeader }) => isLeader);
+  const found = replicas
+    .filter(({ isSilent }) => isSilent)
+    .map(({ instanceId, lastSeen }) => {
+      const since = lastSeen.toISOString();
+      const message = `replica ${instanceId} ended without a word, or does not reach the database: it was heard of last at ${since}`;
+      return problemOf('replicaAway', [instanceId], { instanceId, since, message });
+    });
+  if (leaders.length > 1) {
+    const names = leaders.map(({ instanceId }) => instanceId).join(', ');
+    const since = leaders.map((one) => one.since).toSorted().at(-1) ?? null; // oxfmt-ignore
+    found.push(problemOf('twoLeaders', [], { since, message: `these replicas lead at the same time: ${names}` }));
+  }
+  const last = living.map(({ since }) => since).concat(startedAt.toISOString()).toSorted().at(-1) ?? ''; // oxfmt-ignore
+  if (leaders.length === 0 && now.getTime() - Date.parse(last) >= NO_LEADER_MS)
+    found.push(
+      problemOf('noLeader', [], {
+        since: last,
+        message: 'no replica of this control plane leads: nothing is computed, and a zone does not connect to global',
+      }),
+    );
+  return found;
+}
+
+/** @param ends server → end of its certificate */
+export function certificateProblems(ends: ReadonlyMap<string, Date>, instanceId: string, now: Date): Problem[] {
+  return [...ends]
+    .filter(([, end]) => end.getTime() - now.getTime() < CERTIFICATE_MS)
+    .map(([server, end]) => {
+      const until = end.toISOString();
+      const message = `the certificate of the server ${server} ${end <= now ? 'has ended' : 'ends'} at ${until}`;
+      return problemOf('certificateEnds', [server, instanceId], { instanceId, since: null, until, message });
+    });
+}
+
+/** @param members name → version, of the replicas and the connected zones that are of this product */
+export function versionProblems(members: ReadonlyMap<string, string>): Problem[] {
+  const byVersion = Map.groupBy(members.keys(), (name) => members.get(name) ?? '');
+  if (byVersion.size < 2) return [];
+  const parts = [...byVersion]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([version, names]) => `${version}: ${namesIn(names)}`);
+  return [
+    problemOf('versionSkew', [], {
+      since: null,
+      message: `the fleet has ${String(byVersion.size)} versions. ${parts.join('; ')}`,
+    }),
+  ];
+}
+
+/** @param services mesh → its services that take plain text */
+export function plaintextProblems(services: ReadonlyMap<string, readonly string[]>): Problem[] {
+  return [...services]
+    .filter(([, names]) => names.length > 0)
+    .map(([mesh, names]) =>
+      problemOf('meshPlaintext', [mesh], {
+        ...{ type: 'MeshService', mesh, resources: names.slice(0, MAX_NAMES), count: names.length, since: null },
+        message: `${String(names.length)} services of mesh ${mesh} take plain text, and the mesh has a MeshIdentity: ${namesIn(names)}`,
+      }),
+    );
+}
+
+function namesIn(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMES).join(', ');
+  return names.length > MAX_NAMES ? `${shown} and ${String(names.length - MAX_NAMES)} more` : shown;
+}

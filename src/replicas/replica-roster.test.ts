@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '../base/log.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { BEAT_MS, ReplicaRoster, SILENT_MS } from './replica-roster.ts';
+
+const log = createLogger('silent');
+let clock: ManualClock;
+let store: TinyStore;
+const stops: AbortController[] = [];
+beforeEach(() => {
+  clock = new ManualClock();
+  store = new TinyStore();
+});
+afterEach(() => stops.splice(0).forEach((stop) => stop.abort()));
+
+async function replica(instanceId: string) {
+  const stop = new AbortController();
+  stops.push(stop);
+  const roster = new ReplicaRoster({ store, instanceId, version: '1', clock, log });
+  const ended = roster.run(stop.signal);
+  await clock.advance(0);
+  const known = (): string[] => roster.replicas().map((one) => `${one.instanceId}${one.isLeader ? ' leads' : ''}`);
+  return { roster, known, stop, ended };
+}
+
+describe('the roster of replicas', () => {
+  it('knows replicas that started before and after this one', async () => {
+    const first = await replica('a');
+    const second = await replica('b');
+    const third = await replica('c');
+    for (const { known } of [first, second, third]) expect(known()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('knows which replica leads, and since when', async () => {
+    const first = await replica('a');
+    const second = await replica('b');
+    let heard = 0;
+    second.roster.onChange(() => (heard += 1));
+    await clock.advance(5_000);
+    first.roster.setLeader(true);
+    await clock.advance(0);
+    expect(second.known()).toEqual(['a leads', 'b']);
+    expect(second.roster.replicas()[0]?.since).toBe('2026-01-01T00:00:05.000Z');
+    expect(heard).toBe(1);
+    await clock.advance(2 * BEAT_MS);
+    expect(heard).toBe(1);
+  });
+
+  it('drops a replica that says that it ends, and keeps one that was killed as silent', async () => {
+    const first = await replica('a');
+    const second = await replica('b');
+    const third = await replica('c');
+    second.stop.abort();
+    await second.ended;
+    await clock.advance(0);
+    expect(first.known()).toEqual(['a', 'c']);
+    // Nothing of it arrives any more.
+    store.mark = () => Promise.resolve();
+    third.stop.abort();
+    await third.ended;
+    await clock.advance(SILENT_MS);
+    expect(first.roster.replicas().filter((one) => first.roster.isSilent(one))).toEqual([]);
+    await clock.advance(1);
+    expect(first.roster.replicas().filter((one) => first.roster.isSilent(one))).toMatchObject([{ instanceId: 'c' }]);
+  });
+
+  it('ignores marks that are none of a replica', async () => {
+    const first = await replica('a');
+    for (const text of ['x', Buffer.from('[]').toString('base64url'), Buffer.from('{"kind":"here"}').toString('base64url')])
+      await store.mark(`replica ${text}`);
+    await clock.advance(0);
+    expect(first.known()).toEqual(['a']);
+  });
+});

@@ -1,0 +1,154 @@
+// The replicas of this control plane that live, and which of them leads. Each says so by a mark of the change feed: at its start, when it
+// begins or ceases to lead, every half minute, and at its end. Invariants: nothing is stored; a replica that was killed stays for an hour
+// as one that is silent; the number of known replicas is bounded.
+import { every, type Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { together } from '../base/supervise.ts';
+import { isObject, textOf } from '../resource/read-json.ts';
+import { FeedFollower, type Following } from '../store/follow-feed.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+
+const MARK = /^replica ([\w-]+)$/;
+/** Milliseconds between two marks of a replica. */
+export const BEAT_MS = 30_000;
+/** Milliseconds without a mark after which a replica counts as gone. */
+export const SILENT_MS = 100_000;
+/** Milliseconds after which a silent replica is forgotten. */
+const FORGET_MS = 3_600_000;
+const MAX_REPLICAS = 200;
+/** Milliseconds that the last mark may take. */
+const END_MS = 1_000;
+
+export type Replica = {
+  readonly instanceId: string;
+  readonly version: string;
+  readonly isLeader: boolean;
+  /** When it began or ceased to lead, or started. ISO 8601, by its own clock. */
+  readonly since: string;
+  /** When this process heard of it last. */
+  readonly lastSeen: Date;
+};
+
+/** `new`: the others answer. `end`: the replica stops. */
+type Kind = 'new' | 'here' | 'end';
+type Message = Omit<Replica, 'lastSeen'> & { readonly kind: Kind };
+
+export type RosterOptions = Following & {
+  readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
+  readonly instanceId: string;
+  readonly version: string;
+};
+
+export class ReplicaRoster {
+  readonly #options: RosterOptions;
+  readonly #replicas = new Map<string, Replica>();
+  readonly #listeners = new Set<() => void>();
+  #isLeader = false;
+  #since: Date;
+
+  constructor(options: RosterOptions) {
+    this.#options = options;
+    this.#since = options.clock.now();
+    this.#note(this.#message('new'));
+  }
+
+  /** The known replicas by their id, this one included. */
+  replicas(): Replica[] {
+    const now = this.#clock.now().getTime();
+    for (const { instanceId, lastSeen } of this.#replicas.values())
+      if (instanceId !== this.#options.instanceId && now - lastSeen.getTime() > FORGET_MS) this.#replicas.delete(instanceId);
+    return [...this.#replicas.values()].sort((a, b) => (a.instanceId < b.instanceId ? -1 : 1));
+  }
+
+  /** Whether a replica has not been heard of for too long. */
+  isSilent({ instanceId, lastSeen }: Replica): boolean {
+    return instanceId !== this.#options.instanceId && this.#clock.now().getTime() - lastSeen.getTime() > SILENT_MS;
+  }
+
+  /** Calls back when a replica comes, goes, leads, or ceases to lead. Returns the way to stop. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Says whether this replica leads; never throws, never waits. */
+  setLeader(isLeader: boolean): void {
+    if (this.#isLeader === isLeader) return;
+    this.#isLeader = isLeader;
+    this.#since = this.#clock.now();
+    this.#note(this.#message('here'));
+    void this.#send('here');
+  }
+
+  /** Speaks and listens until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.#options;
+    const follower = new FeedFollower({ store, clock, log, types: [], isMark: (id) => MARK.test(id) });
+    let isFollowed = false;
+    await together(
+      signal,
+      (either) =>
+        follower.run(async ({ all, marks }) => {
+          // The answers come through the feed, which must be followed before.
+          if (all || !isFollowed) await this.#send('new');
+          isFollowed = true;
+          for (const mark of marks) await this.#take(mark);
+        }, either),
+      (either) =>
+        every(clock, BEAT_MS, either, async () => {
+          this.#note(this.#message('here'));
+          await this.#send('here');
+        }),
+    );
+    // A stop does not wait for a database that does not answer.
+    await Promise.race([this.#send('end'), clock.sleep(END_MS, undefined, { ref: false })]);
+  }
+
+  get #clock(): Clock {
+    return this.#options.clock;
+  }
+
+  #message(kind: Kind): Message {
+    const { instanceId, version } = this.#options;
+    return { kind, instanceId, version, isLeader: this.#isLeader, since: this.#since.toISOString() };
+  }
+
+  async #take(mark: string): Promise<void> {
+    const message = messageIn(mark);
+    if (message === null || message.instanceId === this.#options.instanceId) return;
+    this.#note(message);
+    if (message.kind === 'new') await this.#send('here');
+  }
+
+  #note({ kind, ...replica }: Message): void {
+    const before = this.#replicas.get(replica.instanceId);
+    if (kind === 'end') this.#replicas.delete(replica.instanceId);
+    else if (before !== undefined || this.#replicas.size < MAX_REPLICAS)
+      this.#replicas.set(replica.instanceId, { ...replica, lastSeen: this.#clock.now() });
+    const after = this.#replicas.get(replica.instanceId);
+    if (before?.isLeader === after?.isLeader && before?.version === after?.version && before?.since === after?.since) return;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Never rejects: the next mark says the same. */
+  async #send(kind: Kind): Promise<void> {
+    const { store, log } = this.#options;
+    const text = Buffer.from(JSON.stringify(this.#message(kind))).toString('base64url');
+    await store
+      .mark(`replica ${text}`)
+      .catch((error: unknown) => log.debug({ reason: messageOf(error) }, 'the other replicas were not told of this one'));
+  }
+}
+
+function messageIn(mark: string): Message | null {
+  const [, text = ''] = MARK.exec(mark) ?? [];
+  try {
+    const message: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (!isObject(message)) return null;
+    const { kind, instanceId, version, isLeader, since } = message;
+    if (textOf(instanceId) === '' || (kind !== 'new' && kind !== 'here' && kind !== 'end')) return null;
+    return { kind, instanceId: textOf(instanceId), version: textOf(version), isLeader: isLeader === true, since: textOf(since) };
+  } catch {
+    return null;
+  }
+}
