@@ -59,7 +59,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   api: ['base', 'resource', 'store', 'policy', 'gateway-api', 'document', 'zone-status', 'defaults', 'peering', 'token'],
   // What decides on sync is asked for its reasons.
   inspect: ['base', 'resource', 'store', 'kds', 'policy', 'mesh-index', 'xds', 'zone-status', 'api'],
-  receipts: ['base', 'resource', 'store', 'kds', 'api'],
+  receipts: ['base', 'resource', 'store', 'kds', 'zone-status', 'replicas', 'api'],
   replicas: ['base', 'resource', 'store', 'api'],
   // A problem is what other answers already say: it is taken from where they compute it.
   problems: ['base', 'resource', 'store', 'zone-status', 'token', 'replicas', 'api', 'inspect'],

@@ -376,6 +376,24 @@ export const answerSchemas = {
   Events: events.meta({ description: 'text/event-stream: the data of each event, by its name' }),
   Problem: problem,
   Replicas: replicas,
+  ZoneProgress: z.object({
+    name: text,
+    sync: zoneSync,
+    instanceId: text.nullable().meta({ description: 'the replica with its stream; null without one' }),
+    types: list(
+      z.object({
+        type: text,
+        behind: count.meta({ description: 'resources that the zone has not confirmed; 1000 is that or more' }),
+        since: text.nullable().meta({ description: 'when the oldest of them came' }),
+        oldestMs: count,
+        confirmedAt: text.nullable().meta({ description: 'when the zone confirmed something last, on this stream' }),
+        refused: count,
+        withheld: count,
+      }),
+    )
+      .nullable()
+      .meta({ description: 'null: the zone has no stream, or its replica did not answer' }),
+  }),
   Rollout: rolloutAnswer,
   ChangeSummary: z.object({ id: count, type: text, mesh: text.exactOptional(), name: text, ...rollout, ...rolloutSummary }),
   SyncExplanation: z.object({
@@ -408,6 +426,10 @@ export const answerSchemas = {
           })
           .exactOptional()
           .meta({ description: 'of a resource that the rules send' }),
+        confirmed: z
+          .object({ version: count.meta({ description: 'of the row' }), at: text })
+          .exactOptional()
+          .meta({ description: 'the last version that it has confirmed to this replica; left out where that is unknown' }),
       }),
     ),
   }),

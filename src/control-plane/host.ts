@@ -22,6 +22,8 @@ import { addEventRoutes } from '../events/event-routes.ts';
 import { CurrentProblems } from '../problems/current-problems.ts';
 import { addProblemRoutes } from '../problems/problem-routes.ts';
 import { addReceiptRoutes, rolloutFollower } from '../receipts/receipt-routes.ts';
+import { addProgressRoutes } from '../receipts/progress-routes.ts';
+import { ZoneProgress } from '../receipts/zone-progress.ts';
 import { Receipts } from '../receipts/receipts.ts';
 import { ReplicaRoster } from '../replicas/replica-roster.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
@@ -145,6 +147,8 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       ...{ mode: side.mode, zone: writerOf(side).zone, instanceId, productVersion },
       ...{ store: answering, lagOf, roster, ends: () => expiries.ends(), clock },
     });
+    const progress = new ZoneProgress({ mode: side.mode, store: answering, instanceId, senders, clock, log });
+    component('progress', (progressSignal) => progress.run(progressSignal));
     const events = createEvents({ store: answering, lagOf, receipts, problems, roster, clock, log });
     const tokens = await createTokens(answering, config, writerOf(side).federated, clock);
     component('token secrets', (secretsSignal) => tokens.secrets.run({ clock, log }, secretsSignal));
@@ -167,6 +171,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       receipts,
       events,
       problems,
+      progress,
       roster,
       registry,
       instanceId,
@@ -251,6 +256,7 @@ type ApiParts = Pick<
 > & {
   readonly side: Side;
   readonly problems: CurrentProblems;
+  readonly progress: ZoneProgress;
   readonly roster: ReplicaRoster;
 };
 
@@ -267,6 +273,7 @@ function apiOptions({
   receipts,
   events,
   problems,
+  progress,
   roster,
   registry,
   instanceId,
@@ -274,7 +281,7 @@ function apiOptions({
 }: ApiParts): Omit<ApiOptions, 'proxyAdmin'> {
   const { apiServer } = config;
   const followRollout = rolloutFollower(receipts, rules, store);
-  const addInspect = addPolicyInspect(rules, indexes, senders);
+  const addInspect = addPolicyInspect(rules, indexes, senders, (row) => receipts.confirmedOf(row));
   return {
     store,
     ...writerOf(side),
@@ -301,6 +308,7 @@ function apiOptions({
       addInspect(app, context);
       addReceiptRoutes(app, context, receipts, followRollout);
       addEventRoutes(app, context, events.hub);
+      addProgressRoutes(app, context, progress);
       addProblemRoutes(app, context, problems, roster);
     },
   };

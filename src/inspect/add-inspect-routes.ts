@@ -7,19 +7,21 @@ import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { addConfigRoute } from './config-routes.ts';
 import { addProxyRoutes } from './proxy-routes.ts';
 import { addReachRoutes } from './reach-routes.ts';
-import { addSyncRoutes } from './sync-routes.ts';
+import { addSyncRoutes, type ConfirmedOf } from './sync-routes.ts';
 import { addTlsRoutes } from './tls-routes.ts';
 
 /**
  * For the option `addRoutes` of the API.
  * @param rules those of the sender of this control plane
  * @param syncs what peers of this process have confirmed
+ * @param confirmedOf versions of rows that they have confirmed
  * @param shared indexes that others use too; without them, the first request creates some, and they end with the API
  */
 export function addPolicyInspect(
   rules: SendRules,
   shared: MeshIndexes | null = null,
   syncs: SyncStates = noSyncStates,
+  confirmedOf?: ConfirmedOf,
 ): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
     const { store, clock, closing, options, service, callers } = context;
@@ -28,7 +30,7 @@ export function addPolicyInspect(
     addProxyRoutes(app, { service, store, indexes });
     addConfigRoute(app, { service, store, indexes, callers });
     addReachRoutes(app, { service, store, indexes, zone: options.zone, clock, lagOf: (zone) => syncs.lagOf(zone) });
-    addSyncRoutes(app, context, rules, syncs);
+    addSyncRoutes(app, context, rules, syncs, confirmedOf);
     addTlsRoutes(app, { service, store, indexes });
   };
 }

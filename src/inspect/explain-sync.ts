@@ -21,7 +21,13 @@ type Explanation = Answer<'SyncExplanation'>;
  * @property delivery what it has of the resource; undefined if its stream is not in this process
  * @property at the replica with its stream, as far as known; `''` otherwise
  */
-export type LivePeer = { readonly sync: ZoneSync; readonly delivery: Delivery | undefined; readonly at: string };
+export type LivePeer = {
+  readonly sync: ZoneSync;
+  readonly delivery: Delivery | undefined;
+  readonly at: string;
+  /** The last version that the peer has confirmed to this process, as far as known. */
+  readonly confirmed?: { readonly version: number; readonly at: Date } | undefined;
+};
 
 /** A zone on global; `insight` is the status of its ZoneInsight, which lists the sync problems. Without `live` the rules alone answer. */
 export type KnownZone = {
@@ -42,7 +48,7 @@ export function explainOnGlobal(rules: SendRules, resource: Resource, zones: rea
     const { live } = zone;
     if (live === undefined) return target;
     const state = verdict.isSent ? { state: stateOf(resource, live, problem) } : {};
-    return { ...target, zone: live.sync, ...state };
+    return { ...target, zone: live.sync, ...state, ...(verdict.isSent && confirmedBy(live, resource)) };
   });
   return { ...headOf(resource, info), from: 'global', ...withoutLabels(resource, info, rules, decision), targets };
 }
@@ -58,7 +64,7 @@ export function explainInZone(rules: SendRules, resource: Resource, zone: string
   const head = { ...headOf(resource, info), from: zone, ...withoutLabels(resource, info, rules, up) };
   const toGlobal = {
     ...targetOf('global', { isSent: up.name !== null, reason: up.because }, up),
-    ...(live !== undefined && up.name !== null && { state: stateOf(resource, live, null) }),
+    ...(live !== undefined && up.name !== null && { state: stateOf(resource, live, null), ...confirmedBy(live, resource) }),
   };
   if (up.name === null) return { ...head, targets: [toGlobal] };
   const owner = { type: 'Zone', mesh: '', name: zone };
@@ -128,6 +134,16 @@ function stateOf(
     case undefined:
       return elsewhere(resource.type, sync, at, problem ?? null);
   }
+}
+
+/** A peer that has the last change has this version of the row, since then at the latest. */
+function confirmedBy(
+  { delivery, confirmed }: LivePeer,
+  { version }: Resource,
+): Pick<Explanation['targets'][number], 'confirmed'> {
+  if (confirmed !== undefined) return { confirmed: { version: confirmed.version, at: confirmed.at.toISOString() } };
+  if (delivery?.kind !== 'confirmed' || delivery.since === null) return {};
+  return { confirmed: { version, at: delivery.since.toISOString() } };
 }
 
 /** The stream is in another replica, and so its insight alone tells. */

@@ -1,35 +1,61 @@
-// `GET …/{name}/_sync`: why a zone has or lacks a resource.
+// `GET …/{name}/_sync`: why a zone has or lacks a resource. `GET …/_sync`: the same for a page of the resources of a mesh.
 import type { FastifyInstance } from 'fastify';
+import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { about, component } from '../api/route-config.ts';
+import { nextPage, parsePage, queryOf, routePathOf } from '../api/list-query.ts';
+import { listRows, rowFilterOf } from '../api/list-rows.ts';
+import { about, component, pageOf, PAGE } from '../api/route-config.ts';
+import { meshType } from '../api/route-types.ts';
 import type { SyncStates } from '../kds/open-senders.ts';
 import type { SendRules } from '../kds/rules.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
-import type { JsonObject, Resource } from '../resource/types.ts';
-import { explainInZone, explainOnGlobal, type KnownZone } from './explain-sync.ts';
-import { zonesNow } from './zones-now.ts';
+import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
+import { explainInZone, explainOnGlobal, type KnownZone, type LivePeer } from './explain-sync.ts';
+import { zonesNow, type ZoneNow } from './zones-now.ts';
 
 const explained = about('Inspect', 'The zones that get the resource, and the rule that decides', {
   answer: component('SyncExplanation'),
 });
 
-/** @param syncs what peers of this process have confirmed */
+const explainedPage = about('Inspect', 'The same for a page of resources; with many zones a page has fewer', {
+  query: PAGE,
+  answer: pageOf('SyncExplanation'),
+});
+
+/** Zones of all resources of a page. */
+const MAX_TARGETS = 10_000;
+
+/** For a row: zone → the last version that it has confirmed to this process; undefined where that is unknown. */
+export type ConfirmedOf = (row: ResourceKey) => (zone: string) => { readonly version: number; readonly at: Date } | undefined;
+
+/**
+ * @param syncs what peers of this process have confirmed
+ * @param confirmedOf versions of rows that they have confirmed
+ */
 export function addSyncRoutes(
   app: FastifyInstance,
   { options, store, service, callers, clock }: ApiContext,
   rules: SendRules,
   syncs: SyncStates,
+  confirmedOf: ConfirmedOf = () => () => undefined,
 ): void {
-  const peersOf = async (row: Resource): Promise<KnownZone[]> => {
-    const zones = await zonesNow(store, (zone) => syncs.lagOf(zone), clock);
-    return await Promise.all(
-      zones.map(async (zone) => ({
-        ...zone,
-        insight: zone.insight.status,
-        live: { sync: zone.sync, delivery: await syncs.deliveryOf(zone.name, row), at: instanceOf(zone.insight.spec) },
-      })),
-    );
+  /** Includes every write that is committed now. */
+  const zonesCaughtUp = async (): Promise<ZoneNow[]> => {
+    await syncs.caughtUp();
+    return await zonesNow(store, (zone) => syncs.lagOf(zone), clock);
+  };
+  const explain = (row: Resource, zones: readonly ZoneNow[]): Answer<'SyncExplanation'> => {
+    const confirmed = confirmedOf(row);
+    const peers = zones.map((zone): KnownZone & { readonly live: LivePeer } => {
+      const delivery = syncs.deliveryNow(zone.name, row);
+      const at = instanceOf(zone.insight.spec);
+      const live = { sync: zone.sync, delivery, at, confirmed: confirmed(zone.name) };
+      return { name: zone.name, isEnabled: zone.isEnabled, insight: zone.insight.status, live };
+    });
+    if (options.zone === null) return explainOnGlobal(rules, row, peers);
+    const own = options.federated ? peers.find(({ name }) => name === options.zone)?.live : undefined;
+    return explainInZone(rules, row, options.zone, own);
   };
   for (const info of resourceTypes) {
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
@@ -39,14 +65,22 @@ export function addSyncRoutes(
         const { mesh = '', name } = request.params;
         callers.requireMay(info, request);
         const row = await service.get(info, mesh, name);
-        const peers = await peersOf(row);
-        if (options.zone === null) return explainOnGlobal(rules, row, peers);
-        return explainInZone(
-          rules,
-          row,
-          options.zone,
-          options.federated ? peers.find(({ name: zone }) => zone === options.zone)?.live : undefined,
-        );
+        return explain(row, await zonesCaughtUp());
+      });
+      if (info.scope !== 'Mesh') continue;
+      app.get<{ Params: { mesh: string } }>(`${prefix}/${path}/_sync`, explainedPage, async (request) => {
+        const { mesh } = request.params;
+        callers.requireMay(info, request);
+        const query = queryOf(request);
+        const asked = parsePage(query);
+        const filter = rowFilterOf(info, mesh, query, routePathOf(request));
+        await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
+        const most = Math.max(1, Math.floor(MAX_TARGETS / Math.max(1, await store.count({ type: 'Zone' }))));
+        const page = { ...asked, size: Math.min(asked.size, most) };
+        // The rows before the log: what a zone has confirmed is then not older than the row.
+        const { rows, total } = await listRows(store, filter, page);
+        const zones = await zonesCaughtUp();
+        return { total, items: rows.map((row) => explain(row, zones)), next: nextPage(request, page, total) };
       });
     }
   }

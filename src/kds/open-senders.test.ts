@@ -95,3 +95,21 @@ it('a zone without a stream to this process has no answer', async () => {
   closed();
   expect(senders.lagOf('east')).toBeUndefined();
 });
+
+it('the progress of a zone counts what it has not confirmed, once for each resource, and its removals', async () => {
+  await answerNext(1);
+  const progress = (): unknown => senders.progressOf('east');
+  const at = expect.any(Date) as Date;
+  expect(progress()).toEqual([{ type: TYPE, behind: 0, since: null, confirmedAt: at, refused: 0, withheld: 0 }]);
+  const put = (name: string, to: string[]) => store.write({ op: 'put', key: { ...slow, name }, labels: {}, spec: { to } });
+  for (const to of [[], ['x']]) await put('slow', to);
+  await put('other', []);
+  await senders.caughtUp();
+  expect(progress()).toMatchObject([{ behind: 2, since: at }]);
+  await answerNext(2, { code: 3, message: 'too slow', details: [] });
+  expect(progress()).toMatchObject([{ behind: 0, since: null, refused: 2 }]);
+  await store.write({ op: 'delete', key: slow });
+  await senders.caughtUp();
+  expect(progress()).toMatchObject([{ behind: 1, refused: 2 }]);
+  expect(senders.progressOf('west')).toBeUndefined();
+});

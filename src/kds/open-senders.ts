@@ -13,20 +13,47 @@ export type Delivery =
   | { readonly kind: 'confirmed' | 'waiting'; readonly since: Date | null }
   | Exclude<Holding, { readonly kind: 'confirmed' } | { readonly kind: 'waiting' }>;
 
+/** How far a peer is with one type. */
+export type TypeProgress = {
+  readonly type: string;
+  /** Resources that it has not confirmed, at most `MAX_BEHIND`. */
+  readonly behind: number;
+  /** When the oldest of them came. */
+  readonly since: Date | null;
+  /** When it confirmed something last; null before it has, on this stream. */
+  readonly confirmedAt: Date | null;
+  readonly refused: number;
+  readonly withheld: number;
+};
+
+/** A peer that is so far behind is not counted further. */
+export const MAX_BEHIND = 1_000;
+
 /** The state of the sync with zones that have a stream to this process; a zone knows only the one from itself to global. */
 export interface SyncStates {
   /** Null if the zone has confirmed every change; undefined if it has no stream to this process. */
   lagOf(zone: string): Lag | null | undefined;
   /** Undefined if the zone has no stream to this process. Rejects with `unavailable` when the store does not answer. */
   deliveryOf(zone: string, row: ResourceKey): Promise<Delivery | undefined>;
+  /** The same for many rows: first wait for `caughtUp`, then ask without a wait. */
+  deliveryNow(zone: string, row: ResourceKey): Delivery | undefined;
+  /** Settles when every change that is committed now is in the log. Rejects with `unavailable` when the store does not answer. */
+  caughtUp(): Promise<void>;
 }
 
 /** Without any stream. */
-export const noSyncStates: SyncStates = { lagOf: () => undefined, deliveryOf: async () => undefined };
+export const noSyncStates: SyncStates = {
+  lagOf: () => undefined,
+  deliveryOf: async () => undefined,
+  deliveryNow: () => undefined,
+  caughtUp: async () => undefined,
+};
 
 type Answering = {
   lag(): Lag | null;
-  deliveryOf(row: ResourceKey): Promise<Delivery>;
+  ready(): Promise<void>;
+  deliveryNow(row: ResourceKey): Delivery;
+  progress(): readonly TypeProgress[];
 };
 
 export class OpenSenders implements SyncStates {
@@ -48,7 +75,24 @@ export class OpenSenders implements SyncStates {
   }
 
   async deliveryOf(zone: string, row: ResourceKey): Promise<Delivery | undefined> {
-    return await this.#newest(zone)?.deliveryOf(row);
+    const sender = this.#newest(zone);
+    await sender?.ready();
+    return sender?.deliveryNow(row);
+  }
+
+  deliveryNow(zone: string, row: ResourceKey): Delivery | undefined {
+    return this.#newest(zone)?.deliveryNow(row);
+  }
+
+  async caughtUp(): Promise<void> {
+    // All senders read one log.
+    const [senders] = this.#senders.values();
+    await senders?.at(-1)?.ready();
+  }
+
+  /** Type → how far the zone is, by name of the type; undefined if the zone has no stream to this process. */
+  progressOf(zone: string): readonly TypeProgress[] | undefined {
+    return this.#newest(zone)?.progress();
   }
 
   #newest(zone: string): Answering | undefined {

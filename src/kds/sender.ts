@@ -1,6 +1,7 @@
 // The xDS server end of one stream: takes requests, and answers them from the changelog when the stream has room. The same for both
 // directions; the peer and the rules differ. type-stream.ts holds one type of the stream.
 import { hash } from 'node:crypto';
+import { compareText } from '../base/compare-text.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
@@ -9,7 +10,7 @@ import { formFor } from './entry.ts';
 import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
 import { readNodeMetadata } from './node.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
-import type { Delivery, Lag } from './open-senders.ts';
+import { MAX_BEHIND, type Delivery, type Lag, type TypeProgress } from './open-senders.ts';
 import { isVisibleTo } from './rules.ts';
 import { Subscription, type PeerView } from './subscription.ts';
 import { Nonces, TypeStream, type StreamOptions } from './type-stream.ts';
@@ -94,13 +95,22 @@ export class Sender {
     return first === undefined ? null : { since: first.behindSince, types: waiting.map(({ type }) => type) };
   }
 
-  /**
-   * What the peer has of a row, when every change that is committed now is in the log.
-   * @throws MeridianError `unavailable` when the store or its feed does not answer
-   */
-  async deliveryOf(row: ResourceKey): Promise<Delivery> {
+  /** How far the peer is with each type that it subscribed to, by name. */
+  progress(): TypeProgress[] {
+    return [...this.#types]
+      .flatMap(([type, { subscription, behindSince, lastConfirmedAt }]) => {
+        if (subscription === null) return [];
+        const behind = subscription.behindBy(MAX_BEHIND);
+        const { nacked, withheldCount } = subscription;
+        const since = behind === 0 ? null : behindSince;
+        return [{ type, behind, since, confirmedAt: lastConfirmedAt, refused: nacked.size, withheld: withheldCount }];
+      })
+      .sort((a, b) => compareText(a.type, b.type));
+  }
+
+  /** What the peer has of a row by the log as it is. Wait for `ready` first, so that every change that is committed is in it. */
+  deliveryNow(row: ResourceKey): Delivery {
     const { changelog } = this.#options;
-    await changelog.caughtUp();
     const stream = this.#types.get(row.type);
     const slot = changelog.slotOf(row);
     // A peer that has not subscribed to the type yet has nothing of it from this stream.

@@ -79,6 +79,16 @@ export class Subscription {
     return this.#acknowledged < this.log.position || this.#nacked.size > 0;
   }
 
+  /** How many resources the peer has not confirmed: those that it may see, and removals of those that it has. At most `limit`. */
+  behindBy(limit: number): number {
+    let count = 0;
+    for (const { entry, index } of this.log.newerThan(this.#acknowledged)) {
+      if (count >= limit) break;
+      if (entry === null ? this.#held.has(index) : this.#view.canSee(entry)) count += 1;
+    }
+    return count;
+  }
+
   /** What the peer has of the resource of a slot. */
   holding(slot: Slot): Holding {
     const { entry } = slot;
@@ -94,6 +104,11 @@ export class Subscription {
   /** The resources that the peer refuses now. */
   get nacked(): Pick<NackedResources, 'size' | 'revision' | 'refused' | 'suspects'> {
     return this.#nacked;
+  }
+
+  /** How many resources the peer should have and cannot read. */
+  get withheldCount(): number {
+    return this.#withheld.size;
   }
 
   /** Wire name → why the peer cannot read a resource that it should have (D26). */

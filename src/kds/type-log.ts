@@ -95,6 +95,11 @@ export class TypeLog {
     for (; slot !== null; slot = slot.next) yield slot;
   }
 
+  /** The slots newer than `position`, newest first. */
+  *newerThan(position: number): Generator<Slot> {
+    for (let slot = this.#tail; slot !== null && slot.position > position; slot = slot.previous) yield slot;
+  }
+
   #createSlot({ key, wireName, plainName }: SlotNames): Slot {
     const index = this.#free.pop() ?? this.#slots++;
     const slot: Slot = { key, wireName, plainName, index, position: 0, entry: null, holders: 0, previous: null, next: null };

@@ -112,6 +112,11 @@ export class TypeStream {
     return this.#behindSince;
   }
 
+  /** When the peer confirmed a position last; null before it has. */
+  get lastConfirmedAt(): Date | null {
+    return this.#answers.at(-1)?.at ?? null;
+  }
+
   /** When the peer confirmed a position. For a position before the kept answers this is the oldest of them: it is in sync since then at the latest. */
   confirmedAt(position: number): Date | null {
     return this.#answers.find((answer) => answer.position >= position)?.at ?? null;

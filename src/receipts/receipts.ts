@@ -11,7 +11,7 @@ import { textOf } from '../resource/read-json.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { RecentChanges, type Change, type Delivery, type Logged } from './recent-changes.ts';
-import { ReplicaQuestions, type Deliveries } from './replica-questions.ts';
+import { ReceiptQuestions, type Deliveries } from './receipt-questions.ts';
 
 /** Requests that wait for acknowledgements at the same time. */
 const MAX_WAITING = 256;
@@ -61,7 +61,7 @@ type Serving = { readonly changelog: Changelog; readonly peers: Peers };
 export class Receipts {
   readonly changes: RecentChanges;
   readonly #options: ReceiptsOptions;
-  readonly #questions: ReplicaQuestions;
+  readonly #questions: ReceiptQuestions;
   readonly #waiting = new Set<() => void>();
   #serving: Serving | null = null;
   #wakes = false;
@@ -71,7 +71,7 @@ export class Receipts {
     this.#options = options;
     const { mode, store, instanceId, clock, log } = options;
     this.changes = new RecentChanges(mode === 'global' ? 'globalToZone' : 'zoneToGlobal');
-    this.#questions = new ReplicaQuestions(store, instanceId, { clock, log }, async (question, signal) => {
+    this.#questions = new ReceiptQuestions(store, instanceId, { clock, log }, async (question, signal) => {
       const deliveries = new Map<string, Delivery>();
       if (this.#serving === null) return deliveries;
       const { targets } = await this.#followHere(this.#serving, question, question, signal);
@@ -134,6 +134,15 @@ export class Receipts {
   /** What became of a kept change now, as far as this replica knows. */
   targetsOf(change: Change): readonly Target[] {
     return this.#serving === null ? [] : this.#targets(this.#serving, change);
+  }
+
+  /** For a row: zone → the last kept version that it has confirmed to this process; in a zone what global has. */
+  confirmedOf(row: ResourceKey): (zone: string) => { readonly version: number; readonly at: Date } | undefined {
+    const lastOf = this.changes.lastConfirmed(row);
+    return (zone) => {
+      const found = lastOf(this.#options.mode === 'zone' ? GLOBAL : zone);
+      return found === null || found.version === null ? undefined : { version: found.version, at: found.at };
+    };
   }
 
   /**

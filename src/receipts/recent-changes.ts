@@ -68,6 +68,7 @@ export type Delivery = {
   readonly reason: string | null;
 };
 
+type RowOfChange = Pick<LoggedChange, 'type' | 'mesh' | 'name'>;
 type IsEnabled = (zone: string) => boolean;
 
 export class RecentChanges {
@@ -194,6 +195,20 @@ export class RecentChanges {
     const position = 'history' in change ? newestOf(change.history).position : change.position;
     if (times === null && (peer.reached.get(type)?.acknowledged ?? 0) >= position) return delivery('acknowledged');
     return { ...delivery(sentMs === null ? 'pending' : 'sent'), sentMs };
+  }
+
+  /** For a row: peer → the newest kept change of it that the peer has acknowledged. A removal has no version. */
+  lastConfirmed({ type, mesh, name }: RowOfChange): (peer: string) => { version: number | null; at: Date } | null {
+    const own = (this.#byType.get(type) ?? []).filter((change) => change.name === name && change.mesh === mesh).reverse();
+    return (peerName) => {
+      const peer = this.#peers.get(peerName);
+      if (peer === undefined) return null;
+      for (const { times, version, at } of own) {
+        const ms = millisecondsOf(times?.acknowledged[peer.index] ?? NONE);
+        if (ms !== null) return { version, at: new Date(at + ms) };
+      }
+      return null;
+    };
   }
 
   #open(name: string): Peer {

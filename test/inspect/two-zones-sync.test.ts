@@ -45,6 +45,16 @@ describe('explaining sync', () => {
     });
   });
 
+  it('explains a page of resources as it explains each of them', async () => {
+    const { body } = await planes.ask('global', '/meshes/default/meshtimeouts/_sync?size=2&offset=1');
+    const page = body as { total: number; items: { storedName: string }[]; next: string | null };
+    expect(page.items).toHaveLength(2);
+    expect([page.total > 3, page.next]).toEqual([true, expect.stringContaining('offset=3')]);
+    for (const item of page.items)
+      expect((await planes.ask('global', `/meshes/default/meshtimeouts/${item.storedName}/_sync`)).body).toMatchObject(item);
+    expect((await planes.ask('global', '/meshes/nowhere/meshtimeouts/_sync')).status).toBe(404);
+  });
+
   it('explains a global type, a synced copy and an unsynced type', async () => {
     expect((await planes.ask('global', '/zones/east/_sync')).body).toMatchObject({
       targets: [{ isSent: false, reason: 'the type Zone is not synced to zones' }, { isSent: false }],

@@ -135,11 +135,27 @@ export class ApiClient {
   ): AsyncGenerator<ServerEvent> {
     const base = name === undefined ? listPath(info, mesh) : itemPath(info, mesh ?? '', name);
     const path = `${base}?${new URLSearchParams({ ...filter, watch: 'true' }).toString()}`;
+    try {
+      yield* this.#stream(path, signal);
+    } catch (error) {
+      throw name === undefined ? listFailure(error, info, mesh) : error;
+    }
+  }
+
+  /** What changes at the control plane, until the signal aborts or the server ends the stream. @param lastId the stream goes on after it */
+  async *events(topics: readonly string[], lastId: string, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+    const query = new URLSearchParams({
+      ...(topics.length > 0 && { topics: topics.join(',') }),
+      ...(lastId !== '' && { lastEventId: lastId }),
+    });
+    yield* this.#stream(`/_events?${query.toString()}`, signal);
+  }
+
+  async *#stream(path: string, signal: AbortSignal): AsyncGenerator<ServerEvent> {
     const response = await openStream(this.#endpoint, { method: 'GET', path, headers: { accept: 'text/event-stream' } }, signal);
     if (response.statusCode !== 200) {
       const refusal = await textOfStream(response);
-      const failure = failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
-      throw name === undefined ? listFailure(failure, info, mesh) : failure;
+      throw failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
     }
     if (!(response.headers['content-type'] ?? '').startsWith('text/event-stream')) {
       response.destroy();

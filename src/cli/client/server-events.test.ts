@@ -25,7 +25,7 @@ describe('server-sent events', () => {
       })();
       await expect(reading).rejects.toThrow('ended the watch');
       expect(events).toEqual([
-        { event: 'put', data: { name: 'é' } },
+        { event: 'put', data: { name: 'é' }, id: '3' },
         { event: 'synced', data: {} },
       ]);
     }

@@ -4,7 +4,8 @@ import { createParser } from 'eventsource-parser';
 import { MeridianError, messageOf } from '../../base/errors.ts';
 import { failedAnswer } from './failed-answer.ts';
 
-export type ServerEvent = { readonly event: string; readonly data: unknown };
+/** @property id where the server gives one: a stream that begins after it misses nothing */
+export type ServerEvent = { readonly event: string; readonly data: unknown; readonly id?: string };
 
 /** Characters of one event: a resource has at most a mebibyte. */
 const MAX_EVENT = 8 * 1024 * 1024;
@@ -17,7 +18,8 @@ export async function* readEvents(stream: AsyncIterable<Buffer>, signal: AbortSi
   const decoder = new TextDecoder();
   let parsed: ServerEvent[] = [];
   const parser = createParser({
-    onEvent: ({ event = 'message', data }) => parsed.push({ event, data: JSON.parse(data) as unknown }),
+    onEvent: ({ event = 'message', data, id }) =>
+      parsed.push({ event, data: JSON.parse(data) as unknown, ...(id !== undefined && { id }) }),
     maxBufferSize: MAX_EVENT,
   });
   try {

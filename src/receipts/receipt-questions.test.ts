@@ -3,7 +3,7 @@ import { createLogger } from '../base/log.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import type { Delivery } from './recent-changes.ts';
-import { ReplicaQuestions, type Answerer } from './replica-questions.ts';
+import { ReceiptQuestions, type Answerer } from './receipt-questions.ts';
 
 const log = createLogger('silent');
 const key = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
@@ -24,9 +24,9 @@ function replicas(...answerers: Answerer[]) {
     marks.push(id);
     await mark(id);
   };
-  const all = answerers.map((answer, index) => new ReplicaQuestions(store, `replica-${String(index)}`, { clock, log }, answer));
+  const all = answerers.map((answer, index) => new ReceiptQuestions(store, `replica-${String(index)}`, { clock, log }, answer));
   for (const one of all) void one.run(stop.signal);
-  return { clock, marks, asker: all[0] as ReplicaQuestions };
+  return { clock, marks, asker: all[0] as ReceiptQuestions };
 }
 
 describe('a question to other replicas', () => {

@@ -1,0 +1,59 @@
+// Questions about receipts to the other replicas: what became of a change at the zones that are connected there.
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import type { Following } from '../store/follow-feed.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import type { Delivery, PeerState } from './recent-changes.ts';
+
+/** Characters of a reason in an answer. */
+const MAX_REASON = 200;
+
+export type Question = ResourceKey & {
+  readonly version: number | null;
+  /** How long the other replica may wait for acknowledgements, in milliseconds. */
+  readonly waitMs: number;
+};
+
+/** Zone → what became of the change there. */
+export type Deliveries = ReadonlyMap<string, Delivery>;
+
+type Row = readonly [zone: string, state: PeerState, sentMs: number | null, acknowledgedMs: number | null, reason: string | null];
+
+type Store = Pick<ResourceStore, 'changes' | 'mark'>;
+export type Answerer = (question: Question, signal: AbortSignal) => Promise<Deliveries>;
+
+export class ReceiptQuestions {
+  readonly #questions: ReplicaQuestions<Question, Row>;
+
+  constructor(store: Store, instanceId: string, following: Following, answer: Answerer) {
+    const rows = async (question: Question, signal: AbortSignal): Promise<Row[]> => {
+      const deliveries = await answer(question, signal);
+      // A zone without a stream to this process may have one to another.
+      return [...deliveries].filter(([, { state }]) => state !== 'away').map(rowOf);
+    };
+    this.#questions = new ReplicaQuestions({ ...following, store, instanceId, subject: 'receipt', answer: rows });
+  }
+
+  /** Answers the questions of other replicas until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#questions.run(signal);
+  }
+
+  /**
+   * Asks every other replica. Resolves when all these zones are answered for, or the time is over; then some may be missing. Rejects when
+   * the store does not answer.
+   */
+  async ask(question: Question, zones: ReadonlySet<string>, signal: AbortSignal): Promise<Deliveries> {
+    const rows = await this.#questions.ask(question, zones, question.waitMs, signal);
+    return new Map(
+      [...rows.values()].map(([zone, state, sentMs, acknowledgedMs, reason]) => [
+        zone,
+        { state, sentMs, acknowledgedMs, reason },
+      ]),
+    );
+  }
+}
+
+function rowOf([zone, { state, sentMs, acknowledgedMs, reason }]: readonly [string, Delivery]): Row {
+  return [zone, state, sentMs, acknowledgedMs, reason?.slice(0, MAX_REASON) ?? null];
+}

@@ -1,0 +1,114 @@
+// Questions of one replica to the others about one subject. Questions and answers are marks of the change feed, so they need no table, no
+// port between replicas, and cost nothing while nobody asks. Invariants: an answer fits a notification of PostgreSQL, or comes in parts; a
+// question has a time limit; a lost mark costs its question no more than that time.
+import { randomUUID } from 'node:crypto';
+import { FeedFollower, type Following, type Hints } from '../store/follow-feed.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+
+/** Bytes of the JSON of a part. In base64 and as JSON it stays below the 8,000 bytes of a notification. */
+const MAX_PART_BYTES = 5_000;
+/** Milliseconds that an answer may take beside the time that the question itself waits: the feed of both sides, under load. */
+const ANSWER_MS = 2_000;
+/** Answers that this process gives at the same time. */
+const MAX_ANSWERS = 64;
+
+/** A part of an answer about one key, such as a zone. Its JSON must be shorter than 5,000 bytes. */
+export type AnswerRow = readonly [key: string, ...rest: unknown[]];
+
+type Asked<Q> = { readonly id: string; readonly by: string; readonly question: Q };
+type Part<R> = { readonly id: string; readonly by: string; readonly rows: readonly R[] };
+
+export type ReplicaQuestionsOptions<Q, R> = Following & {
+  readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
+  readonly instanceId: string;
+  /** A word that begins the marks. */
+  readonly subject: string;
+  /** The rows that this replica knows. */
+  readonly answer: (question: Q, signal: AbortSignal) => Promise<readonly R[]>;
+};
+
+export class ReplicaQuestions<Q, R extends AnswerRow> {
+  readonly #options: ReplicaQuestionsOptions<Q, R>;
+  readonly #mark: RegExp;
+  readonly #waiting = new Map<string, (rows: readonly R[]) => void>();
+  #answering = 0;
+
+  constructor(options: ReplicaQuestionsOptions<Q, R>) {
+    this.#options = options;
+    this.#mark = new RegExp(`^${options.subject} ([?!]) ([\\w-]+)$`);
+  }
+
+  /** Answers the questions of other replicas until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.#options;
+    const follower = new FeedFollower({ store, clock, log, types: [], isMark: (id) => this.#mark.test(id) });
+    await follower.run(async ({ marks }: Hints) => {
+      for (const mark of marks) this.#take(mark, signal);
+    }, signal);
+  }
+
+  /**
+   * Asks every other replica. Resolves when there is a row for each of these keys, or the time is over; then some may be missing. The first
+   * row of a key counts. Rejects when the store does not answer.
+   * @param waitMs how long the other replica may take by the question itself
+   */
+  async ask(question: Q, keys: ReadonlySet<string>, waitMs: number, signal: AbortSignal): Promise<Map<string, R>> {
+    const id = randomUUID();
+    const found = new Map<string, R>();
+    const missing = new Set(keys);
+    const all = Promise.withResolvers<void>();
+    this.#waiting.set(id, (rows) => {
+      for (const row of rows) if (missing.delete(row[0])) found.set(row[0], row);
+      if (missing.size === 0) all.resolve();
+    });
+    const done = new AbortController();
+    try {
+      await this.#send('?', { question, id, by: this.#options.instanceId } satisfies Asked<Q>);
+      const either = AbortSignal.any([signal, done.signal]);
+      const limit = this.#options.clock.sleep(waitMs + ANSWER_MS, either, { ref: false });
+      await Promise.race([all.promise, limit]);
+      return found;
+    } finally {
+      done.abort();
+      this.#waiting.delete(id);
+    }
+  }
+
+  #take(mark: string, signal: AbortSignal): void {
+    const { instanceId, log } = this.#options;
+    const [, kind, text = ''] = this.#mark.exec(mark) ?? [];
+    const message = JSON.parse(Buffer.from(text, 'base64url').toString()) as Asked<Q> | Part<R>;
+    if (kind === '!' && 'rows' in message) this.#waiting.get(message.id)?.(message.rows);
+    if (kind !== '?' || 'rows' in message || message.by === instanceId || this.#answering >= MAX_ANSWERS) return;
+    this.#answering += 1;
+    void this.#reply(message, signal)
+      .catch((error: unknown) => log.debug({ err: error }, 'the question of another replica was not answered'))
+      .finally(() => (this.#answering -= 1));
+  }
+
+  async #reply({ id, question }: Asked<Q>, signal: AbortSignal): Promise<void> {
+    const { answer, instanceId } = this.#options;
+    for (const rows of partsOf(await answer(question, signal))) await this.#send('!', { id, by: instanceId, rows });
+  }
+
+  async #send(kind: '?' | '!', message: Asked<Q> | Part<R>): Promise<void> {
+    const { store, subject } = this.#options;
+    await store.mark(`${subject} ${kind} ${Buffer.from(JSON.stringify(message)).toString('base64url')}`);
+  }
+}
+
+function* partsOf<R>(rows: readonly R[]): Generator<R[]> {
+  let part: R[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const size = Buffer.byteLength(JSON.stringify(row)) + 1;
+    if (bytes + size > MAX_PART_BYTES && part.length > 0) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(row);
+    bytes += size;
+  }
+  if (part.length > 0) yield part;
+}
