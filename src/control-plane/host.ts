@@ -149,7 +149,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     });
     const progress = new ZoneProgress({ mode: side.mode, store: answering, instanceId, senders, clock, log });
     component('progress', (progressSignal) => progress.run(progressSignal));
-    const events = createEvents({ store: answering, lagOf, receipts, problems, roster, clock, log });
+    const events = createEvents({ store: answering, lagOf, receipts, problems, roster, instanceId, clock, log });
     const tokens = await createTokens(answering, config, writerOf(side).federated, clock);
     component('token secrets', (secretsSignal) => tokens.secrets.run({ clock, log }, secretsSignal));
 

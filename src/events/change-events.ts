@@ -1,43 +1,112 @@
 // The topic `changes`: each change of the log, and how many peers have it. A count is kept with the answers of peers, so an event costs
-// nothing for each zone.
-import { aborted } from '../base/supervise.ts';
+// nothing for each zone. Zones that are connected to other replicas are counted there: while a change is on its way, one question a second asks
+// for all changes.
+import { every } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Change, Tally } from '../receipts/recent-changes.ts';
-import type { Receipts } from '../receipts/receipts.ts';
+import { MAX_TALLIES, type Receipts } from '../receipts/receipts.ts';
+import type { Following } from '../store/follow-feed.ts';
 import type { EventSource, Tell } from './event-hub.ts';
 import type { EventItem } from './event-ring.ts';
 
-type Watched = Pick<Receipts, 'changes' | 'audienceOf'>;
+/** Milliseconds between two questions to other replicas. */
+const ASK_MS = 1_000;
+/** Milliseconds after which a change is no longer asked for: a zone that takes so long is a problem of its own. */
+const ASK_FOR_MS = 300_000;
+/** Changes that are on their way to zones of other replicas. */
+const MAX_ON_THE_WAY = 200;
+
+export type ChangeEventsOptions = Following & {
+  readonly receipts: Pick<Receipts, 'changes' | 'audienceOf' | 'talliesAt'>;
+  /** The ids of the other replicas that live. */
+  readonly others: () => ReadonlySet<string>;
+  /** Whether a zone is connected to another replica. */
+  readonly isElsewhere: (zone: string) => boolean;
+};
 
 export class ChangeEvents implements EventSource {
   readonly name = 'changes';
   readonly render: EventSource['render'] = { changes: (id) => this.#render(id) };
-  readonly #receipts: Watched;
-  /** Changes that were told and may change again. */
+  readonly #options: ChangeEventsOptions;
+  /** Changes that are to be told. */
   readonly #open = new Map<string, Change>();
+  /** Changes that zones of other replicas may lack, the oldest first. */
+  readonly #onTheWay = new Set<Change>();
+  /** What other replicas answered last. */
+  readonly #elsewhere = new WeakMap<Change, Tally>();
 
-  constructor(receipts: Watched) {
-    this.#receipts = receipts;
+  constructor(options: ChangeEventsOptions) {
+    this.#options = options;
   }
 
   async run({ touch, loaded }: Tell, signal: AbortSignal): Promise<void> {
-    const { changes } = this.#receipts;
+    const { receipts, others, clock, log } = this.#options;
     const tell = (change: Change): void => {
       const key = String(change.id);
       this.#open.set(key, change);
       touch('changes', key);
     };
-    changes.onProgress = tell;
+    const { changes } = receipts;
+    const hear = (change: Change): void => {
+      tell(change);
+      if (others().size > 0) this.#onTheWay.add(change);
+      const [oldest] = this.#onTheWay;
+      if (oldest !== undefined && this.#onTheWay.size > MAX_ON_THE_WAY) this.#onTheWay.delete(oldest);
+    };
+    changes.onProgress = hear;
     loaded();
-    await aborted(signal);
-    if (changes.onProgress === tell) changes.onProgress = null;
+    await every(clock, ASK_MS, signal, async () => {
+      await this.#ask(tell, signal).catch((error: unknown) =>
+        log.debug({ reason: messageOf(error) }, 'the other replicas were not asked about changes'),
+      );
+    });
+    if (changes.onProgress === hear) changes.onProgress = null;
     this.#open.clear();
+    this.#onTheWay.clear();
+  }
+
+  async #ask(tell: (change: Change) => void, signal: AbortSignal): Promise<void> {
+    const { receipts, others, clock } = this.#options;
+    const replicas = others();
+    const now = clock.now().getTime();
+    for (const change of this.#onTheWay)
+      if (replicas.size === 0 || now - change.at > ASK_FOR_MS || this.#isEverywhere(change)) this.#onTheWay.delete(change);
+    const asked = [...this.#onTheWay].slice(-MAX_TALLIES);
+    if (asked.length === 0) return;
+    const tallies = await receipts.talliesAt(replicas, asked, signal);
+    for (const [index, change] of asked.entries()) {
+      const [before, after] = [this.#elsewhere.get(change), tallies[index]];
+      if (after === undefined || JSON.stringify(before) === JSON.stringify(after)) continue;
+      this.#elsewhere.set(change, after);
+      tell(change);
+    }
+  }
+
+  #isEverywhere(change: Change): boolean {
+    const { acknowledged, refused } = this.#total(change);
+    return acknowledged + refused >= this.#options.receipts.audienceOf(change);
+  }
+
+  #total(change: Change): Tally {
+    const elsewhere = this.#elsewhere.get(change);
+    if (elsewhere === undefined) return change.tally;
+    const { receipts, isElsewhere } = this.#options;
+    // A zone that moved to another replica is counted there.
+    const here = receipts.changes.tallyOf(change, (zone, { streams }) => streams.size > 0 || !isElsewhere(zone));
+    return {
+      sent: here.sent + elsewhere.sent,
+      acknowledged: here.acknowledged + elsewhere.acknowledged,
+      refused: here.refused + elsewhere.refused,
+      slowestMs: Math.max(here.slowestMs, elsewhere.slowestMs),
+    };
   }
 
   #render(id: string): EventItem | null {
     const change = this.#open.get(id);
     if (change === undefined) return null;
     this.#open.delete(id);
-    return { json: JSON.stringify(changeProgress(change, change.tally, this.#receipts.audienceOf(change))), type: change.type };
+    const progress = changeProgress(change, this.#total(change), this.#options.receipts.audienceOf(change));
+    return { json: JSON.stringify(progress), type: change.type };
   }
 }
 

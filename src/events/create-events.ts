@@ -1,11 +1,12 @@
 // The events of a control plane: the hub with its sources.
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { CurrentProblems } from '../problems/current-problems.ts';
-import type { Receipts } from '../receipts/receipts.ts';
 import type { ReplicaRoster } from '../replicas/replica-roster.ts';
+import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
+import { textOf } from '../resource/read-json.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
-import { ChangeEvents } from './change-events.ts';
+import { ChangeEvents, type ChangeEventsOptions } from './change-events.ts';
 import { EventHub } from './event-hub.ts';
 import { leaderEvents } from './leader-events.ts';
 import { ProblemEvents } from './problem-events.ts';
@@ -21,15 +22,29 @@ export type Events = {
 export type EventsOptions = Following & {
   readonly store: ZoneRowsStore;
   readonly lagOf: LagOf;
-  readonly receipts: Pick<Receipts, 'changes' | 'audienceOf'>;
+  readonly receipts: ChangeEventsOptions['receipts'];
+  /** Of this replica. */
+  readonly instanceId: string;
   readonly problems: CurrentProblems;
   readonly roster: ReplicaRoster;
 };
 
-export function createEvents({ store, lagOf, receipts, problems, roster, clock, log }: EventsOptions): Events {
+export function createEvents({ store, lagOf, receipts, problems, roster, instanceId, clock, log }: EventsOptions): Events {
   const following = { clock, log: log.child({ component: 'events' }) };
   const zones = new ZoneEvents({ store, lagOf, ...following });
   const ofProblems = new ProblemEvents({ zones, current: problems, roster, ...following });
-  const hub = new EventHub([zones, new ChangeEvents(receipts), ofProblems, leaderEvents(roster)], following);
+  const others = (): ReadonlySet<string> =>
+    new Set(
+      roster
+        .replicas()
+        .filter((one) => one.instanceId !== instanceId && !roster.isSilent(one))
+        .map((one) => one.instanceId),
+    );
+  const isElsewhere = (zone: string): boolean => {
+    const { spec = {} } = zones.stateOf(zone)?.insight ?? {};
+    return subscriptionsOf(spec).some((one) => isOpen(one) && textOf(one['globalInstanceId']) !== instanceId);
+  };
+  const changes = new ChangeEvents({ receipts, others, isElsewhere, ...following });
+  const hub = new EventHub([zones, changes, ofProblems, leaderEvents(roster)], following);
   return { hub, observe: (event) => zones.observe(event) };
 }

@@ -6,11 +6,12 @@ import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Changelog } from '../kds/changelog.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import { textOf } from '../resource/read-json.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { RecentChanges, type Change, type Delivery, type Logged } from './recent-changes.ts';
+import { RecentChanges, type Change, type Delivery, type Logged, type Tally } from './recent-changes.ts';
 import { ReceiptQuestions, type Deliveries } from './receipt-questions.ts';
 
 /** Requests that wait for acknowledgements at the same time. */
@@ -58,10 +59,20 @@ type Audience = {
 
 type Serving = { readonly changelog: Changelog; readonly peers: Peers };
 
+/** Changes of one question about tallies: the question fits a notification where names are not very long. */
+export const MAX_TALLIES = 25;
+
+type TallyQuestion = {
+  readonly changes: readonly (readonly [type: string, mesh: string, name: string, version: number | null])[];
+};
+type TallyCounts = readonly [sent: number, acknowledged: number, refused: number, slowestMs: number];
+type TallyRow = readonly [instanceId: string, tallies: readonly TallyCounts[]];
+
 export class Receipts {
   readonly changes: RecentChanges;
   readonly #options: ReceiptsOptions;
   readonly #questions: ReceiptQuestions;
+  readonly #tallies: ReplicaQuestions<TallyQuestion, TallyRow>;
   readonly #waiting = new Set<() => void>();
   #serving: Serving | null = null;
   #wakes = false;
@@ -78,6 +89,40 @@ export class Receipts {
       for (const { to, ...delivery } of targets) deliveries.set(to, delivery);
       return deliveries;
     });
+    const answer = async (question: TallyQuestion): Promise<TallyRow[]> => [[instanceId, this.#talliesHere(question)]];
+    this.#tallies = new ReplicaQuestions({ store, instanceId, clock, log, subject: 'tally', answer });
+  }
+
+  /**
+   * The tallies of changes over the zones that are connected to these other replicas, in the order of the changes. One question for all of
+   * them; at most `MAX_TALLIES` changes. Rejects when the store does not answer.
+   */
+  async talliesAt(replicas: ReadonlySet<string>, changes: readonly Change[], signal: AbortSignal): Promise<Tally[]> {
+    const question = { changes: changes.map(({ type, mesh, name, version }) => [type, mesh, name, version] as const) };
+    const rows = await this.#tallies.ask(question, replicas, 0, signal);
+    return changes.map((_change, index) =>
+      [...rows.values()]
+        .map(([, tallies]) => tallies[index] ?? [0, 0, 0, 0])
+        .reduce(
+          (sum, [sent, acknowledged, refused, slowestMs]) => ({
+            sent: sum.sent + sent,
+            acknowledged: sum.acknowledged + acknowledged,
+            refused: sum.refused + refused,
+            slowestMs: Math.max(sum.slowestMs, slowestMs),
+          }),
+          { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 },
+        ),
+    );
+  }
+
+  /** What the zones that are connected here have of changes; zeros for a change that is not kept. */
+  #talliesHere({ changes }: TallyQuestion): TallyCounts[] {
+    return changes.slice(0, MAX_TALLIES).map(([type, mesh, name, version]) => {
+      const change = this.changes.ofRow({ type, mesh, name }, version);
+      if (change === undefined) return [0, 0, 0, 0];
+      const { sent, acknowledged, refused, slowestMs } = this.changes.tallyOf(change, (_name, { streams }) => streams.size > 0);
+      return [sent, acknowledged, refused, slowestMs];
+    });
   }
 
   /** Records an event of a stream; never throws, never waits. */
@@ -90,7 +135,7 @@ export class Receipts {
 
   /** Answers other replicas until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#questions.run(signal);
+    await Promise.all([this.#questions.run(signal), this.#tallies.run(signal)]);
   }
 
   /** Follows the log whose changes these peers get. Returns the way to stop. */

@@ -197,6 +197,16 @@ export class RecentChanges {
     return { ...delivery(sentMs === null ? 'pending' : 'sent'), sentMs };
   }
 
+  /** The tally of a change over these peers alone. Zeros for a change whose times are no longer kept. */
+  tallyOf(change: Change, counts: (name: string, peer: Peer) => boolean): Tally {
+    const tally = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
+    for (const [name, peer] of this.#peers) {
+      if (!counts(name, peer) || !isCounted(change, name, peer)) continue;
+      for (const field of FIELDS) count(tally, field, change.times?.[field][peer.index] ?? NONE, 1);
+    }
+    return tally;
+  }
+
   /** For a row: peer → the newest kept change of it that the peer has acknowledged. A removal has no version. */
   lastConfirmed({ type, mesh, name }: RowOfChange): (peer: string) => { version: number | null; at: Date } | null {
     const own = (this.#byType.get(type) ?? []).filter((change) => change.name === name && change.mesh === mesh).reverse();
@@ -290,13 +300,12 @@ export class RecentChanges {
     }
   }
 
-  #mark(change: Change, field: Field, name: string, { index, features }: Peer, byte: number): void {
+  #mark(change: Change, field: Field, name: string, peer: Peer, byte: number): void {
     const bytes = change.times?.[field];
-    const before = bytes?.[index] ?? NONE;
+    const before = bytes?.[peer.index] ?? NONE;
     if (bytes === undefined || before === byte) return;
-    bytes[index] = byte;
-    // A peer passes positions of changes that it may not see. Whether their origin is enabled is not for a count of answers.
-    if (!isVisibleTo(change.visibility, { zone: name, features, isEnabled: () => true })) return;
+    bytes[peer.index] = byte;
+    if (!isCounted(change, name, peer)) return;
     count(change.tally, field, before, -1);
     count(change.tally, field, byte, 1);
     this.onProgress?.(change);
@@ -342,6 +351,11 @@ function reachedOf(peer: Peer, type: string): { sent: number; acknowledged: numb
   const known = peer.reached.get(type) ?? { sent: 0, acknowledged: 0 };
   peer.reached.set(type, known);
   return known;
+}
+
+/** A peer passes positions of changes that it may not see. Whether their origin is enabled is not for a count of answers. */
+function isCounted({ visibility }: Change, zone: string, { features }: Peer): boolean {
+  return isVisibleTo(visibility, { zone, features, isEnabled: () => true });
 }
 
 function count(tally: Tally, field: Field, byte: number, by: 1 | -1): void {

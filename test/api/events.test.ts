@@ -110,7 +110,7 @@ describe('a stream of events', () => {
     const ends = async () => ({ certificates: new Map<string, Date>(), tokens: new Map<string, Date>() });
     const about = { mode: 'global', zone: null, instanceId: 'cp-1', productVersion: '0.1.0-preview' } as const;
     const problems = new CurrentProblems({ ...about, store, lagOf, roster, ends, clock: following.clock });
-    events = createEvents({ store, lagOf, receipts, problems, roster, ...following });
+    events = createEvents({ store, lagOf, receipts, problems, roster, instanceId: 'cp-1', ...following });
     app = testApi(store, 'global', {
       addRoutes: (api, context) => {
         addEventRoutes(api, context, events.hub);
