@@ -260,3 +260,55 @@ describe('the recent changes', () => {
     expect(changes.delivery(removal, 'east', yes).acknowledgedMs).toBe(10);
   });
 });
+
+describe('the tally of a change', () => {
+  it('counts the peers that were sent it, have acknowledged it, or refuse it', () => {
+    const { changes, tell } = setUp('east', 'west', 'north');
+    const [east, west, north] = [streamOf('east'), streamOf('west'), streamOf('north')];
+    const change = changes.append(logged(1), START);
+    for (const { sent } of [east, west, north]) tell(sent(1), 5);
+    tell(east.acknowledged(1), 10);
+    tell(west.refused({ [change.wireName]: 'no' }), 20);
+    tell(west.rejected(1), 20);
+    expect(change.tally).toEqual({ sent: 3, acknowledged: 1, refused: 1, slowestMs: expect.closeTo(10, 0) as number });
+    tell(west.refused({}), 40);
+    expect(change.tally).toMatchObject({ acknowledged: 2, refused: 0, slowestMs: expect.closeTo(40, -1) as number });
+    expect(changes.tallyOf(change, (name) => name === 'west')).toMatchObject({ sent: 1, acknowledged: 1, refused: 0 });
+  });
+
+  it('leaves out a peer that may not see the change, and one that was deleted', () => {
+    const { changes, tell } = setUp('east', 'west', 'north');
+    const change = changes.append(logged(1, { visibility: { to: 'others', zone: 'east' } }), START);
+    for (const zone of ['east', 'west', 'north']) tell(streamOf(zone).passed(1), 10);
+    expect(change.tally).toMatchObject({ acknowledged: 2 });
+    tell(streamOf('west').closed, 20);
+    changes.forget('west');
+    expect(change.tally).toMatchObject({ acknowledged: 1 });
+  });
+
+  it('is told with each new change and each answer, and only then', () => {
+    const { changes, tell } = setUp('east');
+    const heard: number[] = [];
+    changes.onProgress = ({ id }) => heard.push(id);
+    changes.append(logged(1), START);
+    changes.append(logged(2), START);
+    expect(heard).toEqual([1, 2]);
+    tell(streamOf('east').acknowledged(1), 10);
+    tell(streamOf('east').acknowledged(1), 10);
+    expect(heard).toEqual([1, 2, 1]);
+  });
+});
+
+describe('the last confirmed version of a row', () => {
+  it('is that of the newest change that the peer has acknowledged', () => {
+    const { changes, tell } = setUp('east');
+    const row = { type: TYPE, mesh: 'default', name: 'slow' };
+    for (const version of [3, 4, 5]) changes.append(logged(version, { name: 'slow', version }), START);
+    expect(changes.lastConfirmed(row)('east')).toBeNull();
+    tell(streamOf('east').acknowledged(5), 30);
+    expect(changes.lastConfirmed(row)('east')).toMatchObject({ version: 5 });
+    changes.append(logged(6, { name: 'slow', version: 6 }), START);
+    expect(changes.lastConfirmed(row)('east')).toMatchObject({ version: 5 });
+    expect([changes.lastConfirmed(row)('west'), changes.lastConfirmed({ ...row, mesh: 'shop' })('east')]).toEqual([null, null]);
+  });
+});

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '../base/log.ts';
+import type { LoggedChange } from '../kds/changelog.ts';
+import type { SyncEvent } from '../kds/sync-events.ts';
+import { RecentChanges, type Change, type Tally } from '../receipts/recent-changes.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { ChangeEvents } from './change-events.ts';
+
+const TYPE = 'MeshTimeout';
+const logged = (position: number): LoggedChange => ({
+  ...{ type: TYPE, mesh: 'shop', name: `t-${String(position)}`, position, version: 0, committedAt: null, isRemoval: false },
+  ...{ wireName: `t-${String(position)}.shop`, visibility: { to: 'all' } },
+});
+
+let clock: ManualClock;
+let stop: AbortController;
+let changes: RecentChanges;
+let others: Set<string>;
+/** What the other replicas answer, and what they were asked. */
+let elsewhere: Tally;
+let asked: string[][];
+let touched: string[];
+let events: ChangeEvents;
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  stop = new AbortController();
+  changes = new RecentChanges('globalToZone');
+  others = new Set(['cp-2']);
+  elsewhere = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
+  [asked, touched] = [[], []];
+  const talliesAt = async (_replicas: ReadonlySet<string>, given: readonly Change[]): Promise<Tally[]> => {
+    asked.push(given.map(({ name }) => name));
+    return given.map(() => elsewhere);
+  };
+  const receipts = { changes, audienceOf: () => 3, talliesAt };
+  events = new ChangeEvents({ receipts, others: () => others, isElsewhere: () => false, clock, log: createLogger('silent') });
+  changes.observe({ kind: 'opened', peer: 'east', streamId: 'e', stream: 'globalToZone', authorized: true }, 0);
+  void events.run({ touch: (_topic, key) => touched.push(key), loaded: () => undefined }, stop.signal);
+  await clock.advance(0);
+});
+afterEach(() => stop.abort());
+
+const append = (position: number): void => void changes.append(logged(position), clock.now().getTime());
+const acknowledge = (position: number): void => {
+  const event: SyncEvent = { kind: 'acknowledged', peer: 'east', streamId: 'e', type: TYPE, position, seconds: 0 };
+  changes.observe(event, clock.now().getTime());
+};
+const shown = (): unknown => JSON.parse(events.render.changes?.(touched.at(-1) ?? '')?.json ?? 'null');
+
+describe('the events of changes', () => {
+  it('add what zones of other replicas have, with one question a second while a change is on its way', async () => {
+    append(1);
+    append(2);
+    acknowledge(2);
+    elsewhere = { sent: 2, acknowledged: 1, refused: 0, slowestMs: 9_000 };
+    await clock.advance(1_000);
+    expect(asked).toEqual([['t-1', 't-2']]);
+    expect(shown()).toMatchObject({ name: 't-2', targets: 3, applied: 2, slowestMs: 9_000 });
+    elsewhere = { sent: 2, acknowledged: 2, refused: 0, slowestMs: 9_000 };
+    await clock.advance(1_000);
+    expect(shown()).toMatchObject({ name: 't-2', applied: 3 });
+    await clock.advance(10_000);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('ask nobody where there is no other replica, and not for ever about a zone that is away', async () => {
+    others.clear();
+    append(1);
+    await clock.advance(10_000);
+    expect(asked).toEqual([]);
+    others.add('cp-2');
+    append(2);
+    await clock.advance(310_000);
+    const before = asked.length;
+    expect(before).toBeGreaterThan(100);
+    await clock.advance(60_000);
+    expect(asked).toHaveLength(before);
+  });
+
+  it('are not made while nobody follows them', async () => {
+    stop.abort();
+    await clock.advance(0);
+    append(1);
+    expect([touched, changes.onProgress, clock.sleepers]).toEqual([[], null, 0]);
+  });
+});
