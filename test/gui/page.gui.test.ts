@@ -134,6 +134,7 @@ describe('the page', () => {
       'resources/meshtimeouts',
       'resources/meshtimeouts/shop/seen',
       'proxies',
+      'health',
     ];
     const opened = await openPage();
     const { page } = opened;

@@ -12,4 +12,5 @@ export const SECTIONS: readonly Section[] = [
   { title: 'Changes', parts: ['changes'], firsts: ['changes'] },
   { title: 'Resources', parts: ['resources'], firsts: ['resources', 'kri'] },
   { title: 'Proxies', parts: ['proxies'], firsts: ['proxies'] },
+  { title: 'Health', parts: ['health'], firsts: ['health'] },
 ];

@@ -12,6 +12,9 @@ import { ago, counted, lasting } from '../words.ts';
 import { loadZones, patchZones, reasonOf, sorted, toneOf, wordOf, type Zone } from '../zones.ts';
 import type { PageProps } from './page-list.tsx';
 
+/** Beside the fleet. */
+const MAX_PROBLEMS = 100;
+
 const COLUMNS: readonly Column<Zone>[] = [
   {
     title: 'Zone',
@@ -61,7 +64,7 @@ export function FleetPage({ control }: PageProps): JSX.Element {
             />
           </section>
         </div>
-        <Problems zones={all} isLoaded={zones !== undefined} />
+        <Problems max={MAX_PROBLEMS} />
       </div>
     </>
   );

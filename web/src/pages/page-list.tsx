@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact';
 import type { Answer } from '../../../src/api/answers.ts';
 import { ChangesPage } from './changes-page.tsx';
 import { FleetPage } from './fleet-page.tsx';
+import { HealthPage } from './health-page.tsx';
 import { KriPage } from './kri-page.tsx';
 import { ProxiesPage } from './proxies-page.tsx';
 import { ProxyPage } from './proxy-page.tsx';
@@ -29,6 +30,7 @@ const PAGES: Readonly<Record<string, Readonly<Record<number, Page>>>> = {
     2: { title: ([, path = '']) => path, Page: TypePage },
     4: { title: ([, , , name = '']) => name, Page: ResourcePage },
   },
+  health: { 1: { title: () => 'Health', Page: HealthPage } },
   kri: { 2: { title: ([, kri = '']) => kri, Page: KriPage } },
   proxies: {
     1: { title: () => 'Proxies', Page: ProxiesPage },

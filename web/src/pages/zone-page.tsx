@@ -2,23 +2,21 @@
 import type { JSX } from 'preact';
 import type { Answer } from '../../../src/api/answers.ts';
 import { Failure } from '../parts/failure.tsx';
-import { LongTable, type Column } from '../parts/long-table.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
 import { useLive } from '../live.ts';
 import { linkTo } from '../router.ts';
 import { get } from '../session.ts';
-import { clockTime, lasting, sinceThen } from '../words.ts';
+import { clockTime, sinceThen } from '../words.ts';
 import { toneOf, wordOf, zoneOf, type SyncProblem } from '../zones.ts';
+import { ZoneTypes } from '../parts/zone-types.tsx';
 import { ZoneReach } from '../parts/zone-reach.tsx';
 import type { PageProps } from './page-list.tsx';
 
 /** What the page reads of a ZoneInsight beside the fields of the schema. */
-type Counts = { readonly responsesSent?: string; readonly responsesAcknowledged?: string; readonly responsesRejected?: string };
 type Subscription = {
   readonly zoneInstanceId?: string;
   readonly connectTime?: string;
   readonly disconnectTime?: string;
-  readonly status?: { readonly stat?: Readonly<Record<string, Counts>> };
 };
 type Stream = { readonly globalInstanceId?: string; readonly connectTime?: string };
 type Insight = { readonly subscriptions?: readonly Subscription[]; readonly kdsStreams?: Readonly<Record<string, Stream>> };
@@ -30,7 +28,7 @@ const STREAMS: readonly (readonly [string, string])[] = [
 ];
 
 export function ZonePage({ parts: [, name = ''] }: PageProps): JSX.Element {
-  const { data, failure } = useLive(`zone ${name}`, ['zones', 'lag', 'clock'], (signal) =>
+  const { data, failure } = useLive(`zone ${name}`, ['zones', 'lag'], (signal) =>
     get<Overview>(`/zones/${encodeURIComponent(name)}/_overview`, signal),
   );
   return (
@@ -62,7 +60,7 @@ function Content({ overview }: { readonly overview: Overview }): JSX.Element {
       <div class="split even">
         <div class="stack">
           <Refused problems={syncProblems} />
-          <Types overview={overview} />
+          <ZoneTypes zone={name} />
         </div>
         <div class="stack">
           <Facts overview={overview} />
@@ -155,69 +153,6 @@ function Refused({ problems }: { readonly problems: readonly SyncProblem[] }): J
           </li>
         ))}
       </ul>
-    </section>
-  );
-}
-
-type TypeRow = {
-  readonly type: string;
-  readonly sent: number;
-  readonly acknowledged: number;
-  readonly rejected: number;
-  readonly isBehind: boolean;
-};
-
-const number = (text: string | undefined): number => Number(text ?? 0);
-
-const COLUMNS: readonly Column<TypeRow>[] = [
-  { title: 'Type', width: 'minmax(150px, 2fr)', cell: ({ type }) => type },
-  {
-    title: 'State',
-    width: '128px',
-    cell: ({ isBehind, rejected, acknowledged, sent }) =>
-      isBehind ? (
-        <StateMark tone="late" word="unconfirmed" />
-      ) : rejected > 0 && acknowledged < sent ? (
-        <StateMark tone="ok" word="has refused" />
-      ) : (
-        <StateMark tone="ok" word="in step" />
-      ),
-  },
-  { title: 'Responses', width: '84px', isNumber: true, cell: ({ sent }) => sent.toLocaleString('en') },
-  { title: 'Confirmed', width: '84px', isNumber: true, cell: ({ acknowledged }) => acknowledged.toLocaleString('en') },
-  {
-    title: 'Refused',
-    width: '70px',
-    isNumber: true,
-    cell: ({ rejected }) => (rejected === 0 ? '' : rejected.toLocaleString('en')),
-  },
-];
-
-function Types({ overview }: { readonly overview: Overview }): JSX.Element {
-  const insight = (overview.zoneInsight ?? {}) as Insight;
-  const { pending, lagMs } = overview.sync;
-  const stat = insight.subscriptions?.at(-1)?.status?.stat ?? {};
-  const rows = [...new Set([...pending, ...Object.keys(stat).sort()])].map((type) => ({
-    type,
-    sent: number(stat[type]?.responsesSent),
-    acknowledged: number(stat[type]?.responsesAcknowledged),
-    rejected: number(stat[type]?.responsesRejected),
-    isBehind: pending.includes(type),
-  }));
-  return (
-    <section class="card" aria-label="Types">
-      <div class="bar">
-        <h2>Types</h2>
-        <span class="soft end">{pending.length > 0 && `${lasting(lagMs)} behind in ${pending.join(', ')}`}</span>
-      </div>
-      <LongTable
-        label="Types"
-        rows={rows}
-        columns={COLUMNS}
-        keyOf={({ type }) => type}
-        none="This connection has carried nothing yet"
-        height="56vh"
-      />
     </section>
   );
 }

@@ -1,42 +1,65 @@
-// What needs a person, beside the fleet.
+// What needs a person, with what to do.
 import type { JSX } from 'preact';
+import { toneOfProblem, useProblems, type Problem } from '../problems.ts';
 import { linkTo } from '../router.ts';
-import { problemText, toneOf, type Zone } from '../zones.ts';
-import { Mark, type Tone } from './state-mark.tsx';
+import { ago } from '../words.ts';
+import { Failure } from './failure.tsx';
+import { Mark } from './state-mark.tsx';
 
-/** A page with more would not be read. */
-const MAX_SHOWN = 100;
+type Props = {
+  /** More are on the page of the health. */
+  readonly max: number;
+};
 
-type Problem = { readonly zone: string; readonly tone: Tone; readonly text: string };
-
-export function Problems({ zones, isLoaded }: { readonly zones: readonly Zone[]; readonly isLoaded: boolean }): JSX.Element {
-  const all = zones.flatMap(problemsOf);
+export function Problems({ max }: Props): JSX.Element {
+  const { data: problems, failure } = useProblems();
+  const all = problems ?? [];
   return (
     <section class="card" aria-label="Problems">
       <div class="bar">
         <h2>Problems</h2>
         <span class="soft end">{all.length > 0 && all.length.toLocaleString('en')}</span>
       </div>
-      {all.length === 0 && isLoaded && <p class="none">Nothing needs attention</p>}
-      <ul class="problems scroll" tabIndex={0} aria-label="Problems of zones">
-        {all.slice(0, MAX_SHOWN).map(({ zone, tone, text }) => (
-          <li key={`${zone} ${text}`}>
-            <div class="title">
-              <Mark tone={tone} />
-              <a href={linkTo(['zones', zone])}>{zone}</a>
-            </div>
-            <p>{text}</p>
-          </li>
-        ))}
-        {all.length > MAX_SHOWN && <li class="soft">and {(all.length - MAX_SHOWN).toLocaleString('en')} more, in the list</li>}
-      </ul>
+      <Failure of={failure} />
+      {all.length === 0 && problems !== undefined && <p class="none">Nothing needs attention</p>}
+      {all.length > 0 && (
+        <ul class="problems scroll" tabIndex={0} aria-label="Problems with what to do">
+          {all.slice(0, max).map((problem) => (
+            <Item key={problem.id} problem={problem} />
+          ))}
+          {all.length > max && (
+            <li>
+              <a href={linkTo(['health'])}>All {all.length.toLocaleString('en')}</a>
+            </li>
+          )}
+        </ul>
+      )}
     </section>
   );
 }
 
-function problemsOf(zone: Zone): Problem[] {
-  const { name, reason, problems, warnings } = zone;
-  const state = reason === '' ? [] : [{ zone: name, tone: toneOf({ ...zone, problems: [] }), text: reason }];
-  const refused = problems.map((problem) => ({ zone: name, tone: 'bad' as const, text: problemText(problem) }));
-  return [...state, ...refused, ...warnings.map((text) => ({ zone: name, tone: 'late' as const, text }))];
+function Item({ problem }: { readonly problem: Problem }): JSX.Element {
+  const { zone, instanceId, message, remedy, runbook, since, resources = [], code } = problem;
+  return (
+    <li>
+      <div class="title">
+        <Mark tone={toneOfProblem(problem)} />
+        {zone === undefined ? (instanceId ?? titleOf(code)) : <a href={linkTo(['zones', zone])}>{zone}</a>}
+        <span class="soft when" title={since ?? ''}>
+          {ago(since)}
+        </span>
+      </div>
+      <p class="ink">{message}</p>
+      {resources.length > 0 && !message.includes(resources[0] ?? '') && <div class="mono">{resources.join(', ')}</div>}
+      <p>
+        {remedy} (<code>{runbook}</code>)
+      </p>
+    </li>
+  );
+}
+
+/** `certificateEnds` → `Certificate ends` */
+function titleOf(code: string): string {
+  const words = code.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,0 +1,66 @@
+// How far a zone is with each type: what it has not confirmed, since when, and its last confirmation.
+import type { JSX } from 'preact';
+import type { Answer } from '../../../src/api/answers.ts';
+import { useLive } from '../live.ts';
+import { get } from '../session.ts';
+import { clockTime, lasting } from '../words.ts';
+import { Failure } from './failure.tsx';
+import { LongTable, type Column } from './long-table.tsx';
+import { StateMark } from './state-mark.tsx';
+
+type Progress = Answer<'ZoneProgress'>;
+type Row = NonNullable<Progress['types']>[number];
+
+/** The control plane counts no further. */
+const MOST_BEHIND = 1_000;
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'Type', width: 'minmax(190px, 2fr)', cell: ({ type }) => type },
+  { title: 'State', width: '108px', cell: (row) => <State row={row} /> },
+  {
+    title: 'Behind',
+    width: '56px',
+    isNumber: true,
+    cell: ({ behind }) => (behind === 0 ? '' : behind >= MOST_BEHIND ? `${MOST_BEHIND.toLocaleString('en')}+` : String(behind)),
+  },
+  { title: 'For', width: '48px', isNumber: true, cell: ({ oldestMs }) => (oldestMs === 0 ? '' : lasting(oldestMs)) },
+  {
+    title: 'Last confirmed',
+    width: '104px',
+    cell: ({ confirmedAt }) => (confirmedAt === null ? 'not yet' : clockTime(confirmedAt)),
+  },
+  { title: 'Refused', width: '60px', isNumber: true, cell: ({ refused }) => (refused === 0 ? '' : String(refused)) },
+  { title: 'Withheld', width: '62px', isNumber: true, cell: ({ withheld }) => (withheld === 0 ? '' : String(withheld)) },
+];
+
+export function ZoneTypes({ zone }: { readonly zone: string }): JSX.Element {
+  const { data, failure } = useLive(`progress ${zone}`, ['zones', 'lag', 'changes'], (signal) => loadProgress(zone, signal));
+  const types = data?.types ?? [];
+  const rows = types.toSorted((a, b) => rankOf(a) - rankOf(b) || (a.type < b.type ? -1 : 1));
+  const none = data === undefined ? 'Loading' : 'The zone has no stream to this control plane now';
+  return (
+    <section class="card" aria-label="Types">
+      <div class="bar">
+        <h2>Types</h2>
+        {typeof data?.instanceId === 'string' && <span class="soft end">sent by {data.instanceId}</span>}
+      </div>
+      <Failure of={failure} />
+      <LongTable label="Types" rows={rows} columns={COLUMNS} keyOf={({ type }) => type} none={none} height="70vh" />
+    </section>
+  );
+}
+
+function State({ row: { refused, withheld, behind } }: { readonly row: Row }): JSX.Element {
+  if (refused + withheld > 0) return <StateMark tone="bad" word={refused > 0 ? 'refuses some' : 'withheld'} />;
+  return behind > 0 ? <StateMark tone="late" word="behind" /> : <StateMark tone="ok" word="in step" />;
+}
+
+function rankOf({ refused, withheld, behind }: Row): number {
+  return refused + withheld > 0 ? 0 : behind > 0 ? 1 : 2;
+}
+
+/** The filter of the list takes a part of a name. */
+async function loadProgress(zone: string, signal: AbortSignal): Promise<Progress | null> {
+  const { items } = await get<{ items: Progress[] }>(`/zones/_progress?size=100&name=${encodeURIComponent(zone)}`, signal);
+  return items.find(({ name }) => name === zone) ?? null;
+}
