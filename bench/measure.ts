@@ -1,5 +1,5 @@
 // Clocks and counters of the operating system: one monotonic clock for all processes, CPU time and memory of one of them.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /** Ticks a second in /proc; the kernel shows 100 to programs whatever it uses itself. */
 const TICKS = 100;
@@ -21,10 +21,28 @@ export function cpuMs({ user, system }: NodeJS.CpuUsage): number {
 
 /** Seconds of CPU, user and system, that a process has used in all its threads. */
 export function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
-  // The second field is the command in parentheses, which may hold anything.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = statOf(pid);
   return (Number(fields[11]) + Number(fields[12])) / TICKS;
+}
+
+/** The processes with the same parent as this one, itself included: those of a PostgreSQL server, from one of its sessions. */
+export function siblingsOf(pid: number): number[] {
+  const parentOf = (one: number): string | undefined => {
+    try {
+      return statOf(one)[1];
+    } catch {
+      return undefined;
+    }
+  };
+  const parent = parentOf(pid);
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return parent === undefined ? [] : all.map(Number).filter((one) => parentOf(one) === parent);
+}
+
+/** The fields after the command, which is in parentheses and may hold anything. */
+function statOf(pid: number): string[] {
+  const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 /** Resident memory of a process in MB (10⁶ bytes). */

@@ -30,6 +30,8 @@ export const budgets = {
   burstSeconds: { most: 3 },
   putsPerSecond: { least: 5_000 },
   putP99Ms: { most: 40 },
+  /** The time of a PUT with history, against one without. */
+  historyFactor: { most: 1.1 },
   getsPerSecond: { least: 5_500 },
   pagesPerSecond: { least: 1_500 },
   tableP50Ms: { most: 40 },

@@ -6,6 +6,7 @@ import { openDatabase, type PostgresConfig } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { cloneDatabase, configOf } from '../test/support/postgres-database.ts';
 import { providePostgres } from '../test/support/postgres.ts';
+import { cpuSeconds, siblingsOf } from './measure.ts';
 import { MESH, policyLabels, policyName, policySpec, TYPE } from './policies.ts';
 
 const TEMPLATE = 'meridian_bench_template';
@@ -71,6 +72,14 @@ export function clientConfig({ host, port, user, password, dbName }: PostgresCon
 
 export async function withDatabase<T>(database: PostgresConfig, use: (client: pg.Client) => Promise<T>): Promise<T> {
   return await withClient(clientConfig(database), use);
+}
+
+/** Seconds of CPU of all processes of the server; it must run on this machine. */
+export async function databaseCpuSeconds(database: PostgresConfig): Promise<number> {
+  return await withDatabase(database, async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    return siblingsOf(rows[0]?.pid ?? 0).reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+  });
 }
 
 async function withClient<T>(config: pg.ClientConfig, use: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, Sections } from './context.ts';
 import { endChild, nextMessage, startScript } from './children.ts';
 import { startSeededGlobal } from './fleet.ts';
-import { cpuSeconds } from './measure.ts';
-import { withDatabase } from './postgres.ts';
+import { cpuSeconds, percentile } from './measure.ts';
+import { databaseCpuSeconds, withDatabase } from './postgres.ts';
 import { policyBody, policyPath, TYPE } from './policies.ts';
 import { HttpClient } from './http-client.ts';
 import type { PostgresConfig } from '../src/store/database.ts';
@@ -31,6 +31,12 @@ export const restKinds: Sections<Sizes> = {
     put: 'PUT of one, on 64 connections, and whether all that was acknowledged is in the table',
   },
   measure: measureRest,
+};
+
+/** What the history of resources costs a PUT. */
+export const historyCost: Sections<Sizes> = {
+  names: { history: 'PUTs with the history of resources and without it, in turns, on 64 connections and on one' },
+  measure: async (context) => await measureHistory(context),
 };
 
 async function measureRest({ settings, postgres, say }: Context<Sizes>, wanted: ReadonlySet<string>): Promise<Metric[]> {
@@ -64,6 +70,69 @@ async function measureRest({ settings, postgres, say }: Context<Sizes>, wanted: 
     await endChild(client);
     await global.stop();
   }
+}
+
+const TURNS = 5;
+const WITHOUT_HISTORY = ['inserted', 'updated', 'deleted'].map((on) => `drop trigger meridian_history_${on} on resources;`).join('');
+
+/** Two globals on one server, one of them on a database without the triggers of the history; they take turns. */
+async function measureHistory({ settings, postgres, say }: Context<Sizes>): Promise<Metric[]> {
+  const { resources, restSeconds: seconds } = settings;
+  const server = await postgres();
+  const globals = [await startSeededGlobal(server, resources), await startSeededGlobal(server, resources)] as const;
+  await withDatabase(globals[1].database, async (client) => void (await client.query(WITHOUT_HISTORY)));
+  const client = startScript('http-load-process.ts');
+  const turn = async ({ apiPort: port, pid, database }: (typeof globals)[number], connections: number): Promise<Turn> => {
+    const before = [cpuSeconds(pid), await databaseCpuSeconds(database)] as const;
+    client.send({ kind: 'put', port, connections, resources, warmUpSeconds: WARM_UP_SECONDS, seconds } satisfies LoadCommand);
+    const report = await nextMessage<LoadReport>(client);
+    if ('failure' in report) throw new Error(`PUT with history: ${report.failure}`);
+    const us = (used: number): number => (used / report.answers) * 1e6;
+    return {
+      ms: (1000 * connections) / report.perSecond,
+      serverUs: us(cpuSeconds(pid) - before[0]),
+      databaseUs: us((await databaseCpuSeconds(database)) - before[1]),
+    };
+  };
+  try {
+    const metrics: Metric[] = [];
+    for (const connections of [64, 1]) {
+      const pairs: { kept: Turn; plain: Turn }[] = [];
+      for (let pair = 0; pair < TURNS; pair += 1) {
+        say(`history: PUT on ${String(connections)} connections, ${String(pair + 1)} of ${String(TURNS)}`);
+        pairs.push({ kept: await turn(globals[0], connections), plain: await turn(globals[1], connections) });
+      }
+      metrics.push(...historyMetrics(connections, pairs));
+    }
+    return metrics;
+  } finally {
+    await endChild(client);
+    for (const global of globals) await global.stop();
+  }
+}
+
+/** Of one PUT: milliseconds until its answer, and microseconds of CPU of the server and of the database. */
+type Turn = { readonly ms: number; readonly serverUs: number; readonly databaseUs: number };
+
+function historyMetrics(connections: number, pairs: readonly { readonly kept: Turn; readonly plain: Turn }[]): Metric[] {
+  const name = `PUT, ${String(connections)} ${connections === 1 ? 'connection' : 'connections'}`;
+  const of = (read: (pair: (typeof pairs)[number]) => number): number => percentile(pairs.map(read), 0.5);
+  const cpu = ({ serverUs, databaseUs }: Turn): number => serverUs + databaseUs;
+  return [
+    { section: 'history', name: `${name}: CPU of server and database`, unit: 'µs', meridian: of(({ kept }) => cpu(kept)) },
+    { section: 'history', name: `${name}: CPU of the database`, unit: 'µs', meridian: of(({ kept }) => kept.databaseUs) },
+    { section: 'history', name: `${name}: the same without history`, unit: 'µs', meridian: of(({ plain }) => plain.databaseUs) },
+    {
+      ...{ section: 'history', name: `${name}: CPU with history against without`, unit: '×' },
+      meridian: of(({ kept, plain }) => cpu(kept) / cpu(plain)),
+      budget: budgets.historyFactor,
+    },
+    {
+      ...{ section: 'history', name: `${name}: time with history against without`, unit: '×' },
+      meridian: of(({ kept, plain }) => kept.ms / plain.ms),
+      budget: budgets.historyFactor,
+    },
+  ];
 }
 
 const section = 'rest';

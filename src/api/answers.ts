@@ -75,6 +75,19 @@ const zoneSync = z.object({
   reason: text,
 });
 
+const versionFacts = {
+  version: count.meta({ description: 'that of the row; it goes on counting when a deleted resource is created again' }),
+  etag: text.meta({ description: 'the ETag of that version' }),
+  action: z.enum(['created', 'updated', 'deleted']),
+  by: text.exactOptional().meta({ description: 'the user, or the role of the database' }),
+  via: z.enum(['api', 'database', 'control-plane', 'unknown']).meta({
+    description: 'unknown: a control plane wrote it, or it is older than the history',
+  }),
+  time: text,
+  zone: text.exactOptional().meta({ description: 'the zone that the labels name' }),
+  restored: count.exactOptional().meta({ description: 'the version that a rollback wrote again' }),
+  isHidden: flag.exactOptional().meta({ description: 'a secret: the history has no data of it' }),
+};
 const meta = z.object({ type: text, mesh: text, name: text, labels });
 const page = { total: count, next: text.exactOptional() };
 const origin = z.object({ kri: text, name: text, ruleIndex: z.int() });
@@ -244,6 +257,24 @@ export const answerSchemas = {
   Change: change,
   Written: z.object({ warnings: outcome.warnings, rollout: rolloutAnswer.exactOptional() }),
   DryRun: z.object({ dryRun: z.literal(true), resource: object, ...outcome }),
+  VersionSummary: z.object({
+    ...versionFacts,
+    changed: list(text).exactOptional().meta({ description: 'the first of the changed fields, as JSON pointers' }),
+    changes: count.exactOptional().meta({ description: 'the number of changed fields' }),
+  }),
+  Version: z.object({
+    ...versionFacts,
+    from: count.exactOptional().meta({ description: 'the version that `diff` begins with' }),
+    diff: list(change).exactOptional(),
+    resource: object.exactOptional(),
+  }),
+  History: z.object({
+    exists: flag,
+    home: text.exactOptional().meta({ description: 'global or the zone where a copy was written; its history is there' }),
+    items: list(z.object({ ...versionFacts, changed: list(text).exactOptional(), changes: count.exactOptional() })),
+    next: count.nullable().meta({ description: 'for `before` of the next page' }),
+  }),
+  RolledBack: z.object({ dryRun: flag, restored: count, ...outcome, resource: object.exactOptional() }),
   DeleteDryRun: z.object({
     dryRun: z.literal(true),
     takes: list(z.object({ type: text, total: count })).meta({ description: 'what a deleted Mesh takes along, by type' }),

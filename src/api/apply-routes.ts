@@ -22,7 +22,11 @@ export function addApplyRoutes(app: FastifyInstance, { options, store, service, 
     const results = await applyAll(
       parseDocuments(request.body),
       { store, service, rules, meshDefaults },
-      { dryRun, authorize: ({ info, mesh, name }) => callers.requireMayWrite(info, { mesh, name }, request) },
+      {
+        dryRun,
+        authorize: ({ info, mesh, name }) => callers.requireMayWrite(info, { mesh, name }, request),
+        by: { user: callers.userOf(request).name },
+      },
     );
     for (const { key, result, version } of results)
       if (!dryRun && result !== 'unchanged') audit.write(request, { key, result, version });

@@ -5,7 +5,7 @@ import { MeridianError } from '../base/errors.ts';
 import { MAX_VIOLATIONS, type Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
 import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
-import type { ResourceStore, Write } from '../store/resource-store.ts';
+import type { Author, ResourceStore, Write } from '../store/resource-store.ts';
 import type { ApplyDocument } from './apply-documents.ts';
 import { ApiError } from './error-body.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
@@ -22,7 +22,12 @@ type Options = {
   readonly meshDefaults: ServiceOptions['meshDefaults'];
 };
 
-type Call = { readonly dryRun: boolean; readonly authorize: (document: ApplyDocument) => void };
+type Call = {
+  readonly dryRun: boolean;
+  readonly authorize: (document: ApplyDocument) => void;
+  /** For the history of the resources. */
+  readonly by: Author;
+};
 type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; readonly write: ContentWrite };
 
 /** @returns the outcome of each document, with `dryRun` the expected one. @throws ApiError 400 with fields `documents[3].spec…` */
@@ -39,7 +44,7 @@ export async function applyAll(documents: readonly ApplyDocument[], options: Opt
     const results = planned.map(({ draft, write, stored }) => describeWrite(draft, write, stored));
     if (call.dryRun) return results;
     const changed = planned.filter((_, index) => results[index]?.result !== 'unchanged');
-    if (changed.length === 0 || (await storeAll(changed, options))) return results;
+    if (changed.length === 0 || (await storeAll(changed, options, call.by))) return results;
   }
   throw new ApiError('conflict', 'Conflict', 'resource conflict: the resources are being written by others; try again');
 }
@@ -67,8 +72,8 @@ async function planAll(
 }
 
 /** True when all is stored; false when another writer changed a row meanwhile, so that all rows must be read again. */
-async function storeAll(planned: readonly Planned[], { store, meshDefaults }: Options): Promise<boolean> {
-  const writes: Write[] = planned.map(({ write }) => write);
+async function storeAll(planned: readonly Planned[], { store, meshDefaults }: Options, by: Author): Promise<boolean> {
+  const writes: Write[] = planned.map(({ write }) => ({ ...write, by }));
   const named = new Set(writes.map(({ key }) => describeKey(key)));
   for (const { write } of planned) {
     if (write.key.type !== 'Mesh' || write.op !== 'create') continue;

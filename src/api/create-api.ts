@@ -10,6 +10,7 @@ import { followConventions } from './http-conventions.ts';
 import { measureRequests } from './http-metrics.ts';
 import { createServer } from './http-server.ts';
 import { addGuiRoutes } from './gui-routes.ts';
+import { addHistoryRoutes } from './history-routes.ts';
 import { addIndexRoutes } from './index-routes.ts';
 import { addInsightRoutes } from './insight-routes.ts';
 import { addInspectRoutes } from './inspect-routes.ts';
@@ -46,6 +47,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   addIndexRoutes(app, context);
   addGuiRoutes(app);
   addResourceRoutes(app, context, new Watches(context));
+  addHistoryRoutes(app, context);
   addOverviewRoutes(app, context);
   addInsightRoutes(app, context);
   addKriRoutes(app, context);

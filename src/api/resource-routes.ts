@@ -97,6 +97,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
   const callOf = (request: FastifyRequest): WriteCall => ({
     precondition: preconditionOf(request),
     authorize: (written, at) => callers.requireMayWrite(written, at, request),
+    by: { user: callers.userOf(request).name },
   });
   const put = about(info.plural, `Create or replace a ${info.singular}`, {
     query: ['dryRun', 'wait', 'timeout', 'ifMatch'],
@@ -147,7 +148,7 @@ async function rolloutOf(
 }
 
 /** `If-Match` (D33); weak and strong tags mean the same. @throws ApiError 400 if the header is not a list of versions */
-function preconditionOf({ headers }: FastifyRequest): Precondition {
+export function preconditionOf({ headers }: FastifyRequest): Precondition {
   const header = headers['if-match']?.trim();
   if (header === undefined) return null;
   if (header === '*') return 'any';

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
-import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
+import type { Author, ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Answer } from './answers.ts';
@@ -45,6 +45,8 @@ export type WriteCall = {
   readonly precondition: Precondition;
   /** @throws ApiError 403; called after the body was checked (rest-api 2.4.5) */
   readonly authorize: (info: TypeInfo, at: At) => void;
+  /** For the history of the resource. */
+  readonly by: Author;
 };
 
 export type PutResult = {
@@ -77,7 +79,7 @@ export class ResourceService {
   async put(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<PutResult> {
     const draft = await this.#check(info, at, text, call);
     const unread = call.precondition === null ? unreadWrite(draft) : null;
-    const done = unread === null ? null : putResult(draft, await this.#options.store.write(unread));
+    const done = unread === null ? null : putResult(draft, await this.#options.store.write({ ...unread, by: call.by }));
     // Concurrent writes of this process would conflict with a write that reads first, and it would have to start again.
     return done ?? (await this.#inTurn.run(describeKey(draft.key), () => this.#putByReading(draft, call)));
   }
@@ -87,7 +89,7 @@ export class ResourceService {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const stored = await this.#find<StoredRow>(draft, (key) => (hasComputed(draft.info) ? store.get(key) : store.getMeta(key)));
       requireMatch(draft.key, stored, call.precondition);
-      const write = planWrite(draft, stored, rules);
+      const write = { ...planWrite(draft, stored, rules), by: call.by };
       const outcome = write.op === 'create' ? await this.#create(write) : await store.write(write);
       if (outcome.result === 'rejected') refuseAll([{ field: 'name', reason: outcome.message }]);
       const put = putResult(draft, outcome);
@@ -137,7 +139,7 @@ export class ResourceService {
       await this.#requireUnused(info, name);
       const expected = call.precondition === null ? {} : { expectVersion: stored.version };
       const secrets = info.name === 'Mesh' ? await this.#secretsOf(name, call) : [];
-      const outcome = await this.#delete({ op: 'delete', key, ...expected }, secrets);
+      const outcome = await this.#delete({ op: 'delete', key, by: call.by, ...expected }, secrets);
       if (outcome.result === 'deleted') return { key, version: outcome.version };
       if (outcome.result === 'missing') throw new ApiError('not_found', NO_DELETE, `Not found: ${describeKey(key)}`);
     }
@@ -151,7 +153,8 @@ export class ResourceService {
   async #secretsOf(mesh: string, call: WriteCall): Promise<Write[]> {
     const secrets = await this.#options.store.list({ type: 'Secret', mesh });
     if (secrets.length > 0) call.authorize(typeOf('Secret'), { mesh, name: '' });
-    return secrets.filter(({ owner }) => owner === null).map(({ type, name }) => ({ op: 'delete', key: { type, mesh, name } }));
+    const own = secrets.filter(({ owner }) => owner === null);
+    return own.map(({ type, name }) => ({ op: 'delete', key: { type, mesh, name }, by: call.by }));
   }
 
   /** Deletes a row together with others: all of them or none. */

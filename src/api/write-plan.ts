@@ -4,7 +4,7 @@ import { displayNameOf, label } from '../resource/labels.ts';
 import { fixedZoneOf, isLocal, isNameOfZone, isOfZone, sourceZoneOf, zoneNamed, zoneOf } from '../resource/ownership.ts';
 import { isClusterWide, RFC_1035_LABEL, RFC_1035_REASON } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
+import { describeKey, type JsonObject, type Mode, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceMeta } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
 import { hasComputed, INVALID, labelField, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
@@ -56,11 +56,15 @@ export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' 
     const reason = `zone ${zoneOf(stored)} has a resource under this name, which no zone may take: delete it first`;
     throw new ApiError('invalid', INVALID, reason, [{ field: 'name', reason }]);
   }
-  const zone = sourceZoneOf(stored, mode);
-  const home = zone === undefined ? 'global' : `zone ${zone}`;
-  const reason = `this is a copy of a resource of ${home}: ${verb} it there`;
+  const reason = `this is a copy of a resource of ${homeOf(stored, mode)}: ${verb} it there`;
   const field = verb === 'delete' ? `[${JSON.stringify(label.origin)}]` : labelField(label.origin);
   throw new ApiError('invalid', verb === 'delete' ? 'Could not delete a resource' : INVALID, reason, [{ field, reason }]);
+}
+
+/** `global`, or `zone east`: the control plane that a copy comes from. */
+export function homeOf(stored: ResourceMeta, mode: Mode): string {
+  const zone = sourceZoneOf(stored, mode);
+  return zone === undefined ? 'global' : `zone ${zone}`;
 }
 
 /**

@@ -19,6 +19,9 @@ const READS: Record<string, (store: ResourceStore) => Promise<unknown>> = {
   countAll: (store) => store.countAll(),
   deletedMeshes: (store) => store.deletedMeshes(['a']),
   epochs: (store) => store.epochs(['a']),
+  versions: (store) => store.versions({ key, limit: 1 }),
+  versionNumbers: (store) => store.versionNumbers(key),
+  versionsAfter: (store) => store.versionsAfter(0, 1, []),
   mark: (store) => store.mark('a'),
   ping: (store) => store.ping(),
 };
@@ -27,6 +30,7 @@ const WRITES: typeof READS = {
   writeBatch: (store) => store.writeBatch([put]),
   writeAll: (store) => store.writeAll([put]),
   acquireFencingToken: (store) => store.acquireFencingToken('a'),
+  pruneVersions: (store) => store.pruneVersions({ versions: 1, replacedBefore: new Date(0) }, { counted: 0, aged: 0 }),
 };
 
 /** A store of which no method settles. */

@@ -23,6 +23,8 @@ const BULK_MS = 120_000;
 const LOCK_MS = 5_000;
 /** The time for which the server may confirm the end of a connection, and for statements that still run when the database closes. */
 const GOODBYE_MS = 2_000;
+/** The name of each connection. The triggers of the history know a control plane by it. */
+const APPLICATION = 'meridian';
 
 export type PostgresConfig = {
   readonly type: 'postgres';
@@ -89,6 +91,8 @@ async function openEmbedded(path: string, clock: Clock, signal: AbortSignal): Pr
     await fillEmptyFolder(path, signal);
     const { PGlite } = await import('@electric-sql/pglite');
     const pglite = await PGlite.create(path);
+    // As on PostgreSQL: the history keeps what other programs write.
+    await pglite.exec(`set application_name = '${APPLICATION}'`);
     const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) });
     return {
       kind: 'embedded',
@@ -126,7 +130,7 @@ export function clientOptionsOf(config: PostgresConfig): pg.ClientConfig {
     keepAlive: true,
     query_timeout: BULK_MS,
     lock_timeout: LOCK_MS,
-    application_name: 'meridian',
+    application_name: APPLICATION,
     ssl: tlsOf(config.tls),
   };
 }

@@ -1,5 +1,6 @@
 // The interface of a store. Two backends (PostgreSQL through pg, embedded PGlite) pass one contract suite.
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
+import type { HistoryStore } from './history-store.ts';
 
 /** The conditions of a list; all must hold. Rows are sorted by mesh and name (rest-api 2.2). */
 export type ListQuery = {
@@ -37,7 +38,15 @@ export type ResourceMeta = Omit<Resource, 'spec' | 'status' | 'creationTime'>;
 export type Write =
   | (WriteContent & { readonly op: 'create' | 'update'; readonly expectVersion?: number | undefined })
   | (WriteContent & { readonly op: 'put'; readonly ownOnly?: boolean | undefined })
-  | { readonly op: 'delete'; readonly key: ResourceKey; readonly expectVersion?: number | undefined };
+  | {
+      readonly op: 'delete';
+      readonly key: ResourceKey;
+      readonly expectVersion?: number | undefined;
+      readonly by?: Author | undefined;
+    };
+
+/** The user of a write. A write with an author is kept in the history of the resource. @property restores the version of a rollback */
+export type Author = { readonly user: string; readonly restores?: number | undefined };
 
 type WriteContent = {
   readonly key: ResourceKey;
@@ -47,6 +56,8 @@ type WriteContent = {
   /** Set on creation, never changed. */
   readonly owner?: ResourceKey | null | undefined;
   readonly syncVersion?: string | null | undefined;
+  /** Left out for what a control plane writes itself, and for rows that came by KDS. */
+  readonly by?: Author | undefined;
 };
 
 export type WriteOutcome =
@@ -70,7 +81,7 @@ export type StoreChange =
 /** Fences a batch: it fails with code `conflict` unless `epoch` is still the newest of `peer` (engine 11). */
 export type Fence = { readonly peer: string; readonly epoch: number };
 
-export interface ResourceStore {
+export interface ResourceStore extends HistoryStore {
   get(key: ResourceKey): Promise<Resource | undefined>;
   /** As `get`, but without the spec. */
   getMeta(key: ResourceKey): Promise<ResourceMeta | undefined>;

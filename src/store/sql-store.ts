@@ -9,6 +9,8 @@ import { ReadBatcher } from './read-batcher.ts';
 import { GroupCommitWriter } from './group-commit-writer.ts';
 import type { Database } from './database.ts';
 import { leadByLock } from './election.ts';
+import { pruneVersions, readVersionNumbers, readVersions, readVersionsAfter } from './history-statements.ts';
+import type { HistoryBounds, PruneProgress, ResourceVersion, VersionQuery } from './history-store.ts';
 import { SingleFlight } from './single-flight.ts';
 import { canExist, columns, keyColumns, metaColumns, metaOf, resourceOf, type MetaRow, type Row } from './resource-row.ts';
 import type {
@@ -187,6 +189,22 @@ export class SqlStore implements ResourceStore {
         where peer = any(${[...peers]}::text[])`.execute(this.#database.db),
     );
     return rows.map(({ peer, epoch }) => ({ peer, epoch: Number(epoch) }));
+  }
+
+  async versions(query: VersionQuery): Promise<ResourceVersion[]> {
+    return await this.#try(() => readVersions(this.#database.db, query));
+  }
+
+  async versionNumbers(key: ResourceKey): Promise<number[]> {
+    return await this.#try(() => readVersionNumbers(this.#database.db, key));
+  }
+
+  async versionsAfter(id: number, limit: number, withoutTypes: readonly string[]): Promise<ResourceVersion[]> {
+    return await this.#try(() => readVersionsAfter(this.#database.db, id, limit, withoutTypes));
+  }
+
+  async pruneVersions(bounds: HistoryBounds, progress: PruneProgress): Promise<PruneProgress> {
+    return await this.#write(() => pruneVersions(this.#database.bulk, bounds, progress));
   }
 
   changes(signal: AbortSignal): AsyncIterable<StoreChange> {

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { MeridianError } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
-import { isStorable, isStorableJson } from '../resource/storable-text.ts';
+import { isStorable, isStorableJson, storablePart } from '../resource/storable-text.ts';
 import { compareKeys, keyOf, keyText, type ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
 import { canExist } from './resource-row.ts';
@@ -16,12 +16,16 @@ type Delete = Extract<Write, { op: 'delete' }>;
 type Put = Extract<Write, { op: 'put' }>;
 type Update = Extract<Write, { op: 'create' | 'update' }>;
 type Indexed<T> = { readonly index: number; readonly write: T };
+/** The writes of a transaction. @property hasAuthors whether a person makes one of them: then each statement says who */
+type Run = { readonly tx: Tx; readonly outcomes: (WriteOutcome | undefined)[]; readonly hasAuthors: boolean };
 
 /**
  * Rows of an insert. The next statement is prepared while the database runs this one. More than 1,000: from there on the trigger
  * notifies the type, not keys.
  */
 const ROWS_AT_ONCE = 1_250;
+/** Characters of the name of a user that the history keeps. */
+const MAX_AUTHOR = 253;
 
 /** Whether `runWrites` needs only one statement, except for a second one that explains failures. */
 export function isOneStatement(writes: readonly Write[]): boolean {
@@ -64,12 +68,13 @@ export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<Write
     else if (write.op === 'put') puts.push({ index, write });
     else inserts.push({ index, write });
   }
-  await runDeletes(tx, deletes, outcomes);
+  const run = { tx, outcomes, hasAuthors: writes.some(({ by }) => by !== undefined) };
+  await runDeletes(run, deletes);
   await runOverlapped([
-    ...inPieces(inserts).map((piece) => () => readyInserts(tx, piece, outcomes)),
-    ...inPieces(puts).map((piece) => () => readyPuts(tx, piece, outcomes)),
+    ...inPieces(inserts).map((piece) => () => readyInserts(run, piece)),
+    ...inPieces(puts).map((piece) => () => readyPuts(run, piece)),
   ]);
-  await runUpdates(tx, updates, outcomes);
+  await runUpdates(run, updates);
   return outcomes.map((outcome) => outcome ?? { result: 'missing' });
 }
 
@@ -118,13 +123,14 @@ export async function requireFence(tx: Tx, { peer, epoch }: Fence): Promise<void
   }
 }
 
-async function runDeletes(tx: Tx, deletes: readonly Indexed<Delete>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
+async function runDeletes({ tx, outcomes, hasAuthors }: Run, deletes: readonly Indexed<Delete>[]): Promise<void> {
   if (deletes.length === 0) return;
   const input = JSON.stringify(
     deletes.map(({ index, write }) => ({ index, ...keyOf(write.key), expect: write.expectVersion ?? null })),
   );
-  const { rows } = await sql<{ index: number; version: number }>`
-    delete from resources r using jsonb_to_recordset(${input}::jsonb) as d(index int, type text, mesh text, name text, expect int)
+  const said = authorsOf(deletes, hasAuthors);
+  const { rows } = await sql<{ index: number; version: number }>`${said.first}
+    delete from resources r using jsonb_to_recordset(${input}::jsonb) as d(index int, type text, mesh text, name text, expect int)${said.from}
     where r.type = d.type and r.mesh = d.mesh and r.name = d.name and (d.expect is null or r.version = d.expect)
     returning d.index, r.version`.execute(tx);
   for (const { index, version } of rows) outcomes[index] = { result: 'deleted', version };
@@ -135,7 +141,7 @@ async function runDeletes(tx: Tx, deletes: readonly Indexed<Delete>[], outcomes:
  * The rows of an insert as a table `input`, with a flag whether the owner exists. The few owners are looked up one by one: with a
  * join on the owners of the rows, the planner would scan `resources`.
  */
-function inputOf(writes: readonly Indexed<Content>[]): RawBuilder<unknown> {
+function inputOf(writes: readonly Indexed<Content>[], hasAuthors: boolean): RawBuilder<unknown> {
   const owners = new Map<string, ResourceKey>();
   const rows = writes.map(({ index, write }) => {
     const { owner } = write;
@@ -146,14 +152,15 @@ function inputOf(writes: readonly Indexed<Content>[]): RawBuilder<unknown> {
     content['owner_name'] = owner?.name;
     return content;
   });
-  return sql`owners as materialized (
+  const said = authorsOf(writes, hasAuthors);
+  return sql`${said.part} owners as materialized (
       select o.* from jsonb_to_recordset(${JSON.stringify([...owners.values()])}::jsonb) as k(type text, mesh text, name text)
       cross join lateral (
         select r.type, r.mesh, r.name from resources r where r.type = k.type and r.mesh = k.mesh and r.name = k.name limit 1) o
     ), input as (
       select i.*, i.owner_type is null or (i.owner_type, i.owner_mesh, i.owner_name) in (select type, mesh, name from owners) as has_owner
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as i(index int, type text, mesh text, name text, spec text, labels jsonb,
-        status jsonb, sync_version text, owner_type text, owner_mesh text, owner_name text))`;
+        status jsonb, sync_version text, owner_type text, owner_mesh text, owner_name text)${said.from})`;
 }
 
 /** @param only a condition on a row of `input` */
@@ -169,10 +176,10 @@ function withoutOwner({ owner }: Content): WriteOutcome {
   return { result: 'rejected', message: `its owner ${owner?.type ?? ''} ${JSON.stringify(owner?.name ?? '')} does not exist` };
 }
 
-function readyInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes: (WriteOutcome | undefined)[]): Ready {
+function readyInserts({ tx, outcomes, hasAuthors }: Run, inserts: readonly Indexed<Content>[]): Ready {
   // Return only the rows that were not inserted: usually there are none.
   const statement = sql<{ index: number; has_owner: boolean }>`
-    with ${inputOf(inserts)}, inserted as (insert ${insertInput(sql`true`)} on conflict do nothing returning type, mesh, name)
+    with ${inputOf(inserts, hasAuthors)}, inserted as (insert ${insertInput(sql`true`)} on conflict do nothing returning type, mesh, name)
     select i.index, i.has_owner from input i
     where not exists (select 1 from inserted n where n.type = i.type and n.mesh = i.mesh and n.name = i.name)`;
   return async () => {
@@ -201,11 +208,11 @@ const mayReplaceIfAny = sql`coalesce((
   select ${mayReplaceRow(sql`i.labels`)} is true from resources r where r.type = i.type and r.mesh = i.mesh and r.name = i.name limit 1), true)`;
 
 /** @param puts all of them with a status or none, all of them for own rows only or none */
-function readyPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOutcome | undefined)[]): Ready {
+function readyPuts({ tx, outcomes, hasAuthors }: Run, puts: readonly Indexed<Put>[]): Ready {
   const [first] = puts;
   const ownOnly = first?.write.ownOnly === true;
   const statement = sql<{ index: number; has_owner: boolean; version: number | null }>`
-    with ${inputOf(puts)}, stored as (
+    with ${inputOf(puts, hasAuthors)}, stored as (
       insert ${insertInput(ownOnly ? mayReplaceIfAny : sql`true`)} on conflict (name, mesh, type) do update
       set version = r.version + 1, spec = excluded.spec, labels = excluded.labels, sync_version = excluded.sync_version,
         ${first?.write.status === undefined ? sql`` : sql`status = excluded.status,`} modification_time = excluded.modification_time
@@ -225,15 +232,16 @@ function readyPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOutcom
   };
 }
 
-async function runUpdates(tx: Tx, updates: readonly Indexed<Update>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
+async function runUpdates({ tx, outcomes, hasAuthors }: Run, updates: readonly Indexed<Update>[]): Promise<void> {
   if (updates.length === 0) return;
   const input = JSON.stringify(
     updates.map(({ index, write }) => ({ ...contentOf(index, write), expect: write.expectVersion ?? null })),
   );
-  const { rows } = await sql<{ index: number; version: number }>`
+  const said = authorsOf(updates, hasAuthors);
+  const { rows } = await sql<{ index: number; version: number }>`${said.first}
     update resources r set version = r.version + 1, spec = u.spec, labels = u.labels, status = coalesce(u.status, r.status),
       sync_version = u.sync_version, modification_time = now() at time zone 'utc'
-    from jsonb_to_recordset(${input}::jsonb) as u(index int, type text, mesh text, name text, spec text, labels jsonb, status jsonb, sync_version text, expect int)
+    from jsonb_to_recordset(${input}::jsonb) as u(index int, type text, mesh text, name text, spec text, labels jsonb, status jsonb, sync_version text, expect int)${said.from}
     where r.type = u.type and r.mesh = u.mesh and r.name = u.name and (u.expect is null or r.version = u.expect)
     returning u.index, r.version`.execute(tx);
   for (const { index, version } of rows) outcomes[index] = { result: 'updated', version };
@@ -268,6 +276,31 @@ function unstorable({ key, labels, status }: Content): string | null {
   if (!isStorableJson(labels)) return 'labels: must be valid text';
   if (!isStorableJson(status)) return 'status: must be valid text';
   return null;
+}
+
+/** Parts of a statement: at its beginning, among its other common tables, and at the end of its tables. */
+type Said = Readonly<Record<'first' | 'part' | 'from', RawBuilder<unknown>>>;
+
+const nothingSaid: Said = { first: sql``, part: sql``, from: sql`` };
+
+/** Tells the triggers of the history who writes the rows of a statement (migrations/0007_history.sql). It holds until the commit. */
+function authorsOf(writes: readonly Indexed<Write>[], hasAuthors: boolean): Said {
+  if (!hasAuthors) return nothingSaid;
+  const said = sql`said as materialized (select set_config('meridian.authors', ${authorsText(writes)}, true))`;
+  return { first: sql`with ${said}`, part: sql`${said},`, from: sql`, said` };
+}
+
+/** `=` and a name if one person writes all rows, else a list. A deletion has a list, because it may take other rows along. */
+function authorsText(writes: readonly Indexed<Write>[]): string {
+  const only = writes[0]?.write.by;
+  const isOfOne = ({ write: { op, by } }: Indexed<Write>): boolean =>
+    op !== 'delete' && by?.user === only?.user && by?.restores === undefined;
+  if (only !== undefined && writes.every(isOfOne))
+    return `=${storablePart(only.user, MAX_AUTHOR)}`;
+  const authors = writes.flatMap(({ write: { key, by } }) =>
+    by === undefined ? [] : [{ ...keyOf(key), author: storablePart(by.user, MAX_AUTHOR), restored: by.restores }],
+  );
+  return JSON.stringify(authors);
 }
 
 /** JSON omits undefined values; they are read as NULL. */

@@ -25,7 +25,7 @@ class WatchedStore extends TinyStore {
 
 let store: WatchedStore;
 let service: ResourceService;
-const call: WriteCall = { precondition: null, authorize: () => undefined };
+const call: WriteCall = { precondition: null, authorize: () => undefined, by: { user: 'alice' } };
 const timeout = { type: 'MeshTimeout', mesh: 'default', name: 'slow' };
 
 function serviceOf(writer: ControlPlaneIdentity): ResourceService {

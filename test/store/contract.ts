@@ -6,6 +6,7 @@ import { FenceWatch } from '../../src/store/fence-watch.ts';
 import type { ResourceStore, StoreChange, Write } from '../../src/store/resource-store.ts';
 import { following } from '../support/following.ts';
 import { fc } from '../support/property.ts';
+import { historyContract } from './history-contract.ts';
 
 export const mesh: ResourceKey = { type: 'Mesh', mesh: '', name: 'default' };
 
@@ -21,6 +22,8 @@ export function create(key: ResourceKey, more: Partial<Extract<Write, { op: 'cre
 export function storeContract(empty: () => ResourceStore): void {
   let store: ResourceStore;
   beforeEach(() => void (store = empty()));
+
+  historyContract(() => store);
 
   describe('all or nothing', () => {
     it('stores all writes, or none when one fails', async () => {

@@ -4,7 +4,10 @@ import { MeridianError } from '../../src/base/errors.ts';
 import { mayReplace } from '../../src/resource/ownership.ts';
 import { isStorable, isStorableJson } from '../../src/resource/storable-text.ts';
 import { fenceMark } from '../../src/store/fence-watch.ts';
+import { TinyHistory } from './tiny-history.ts';
+import type { HistoryBounds, PruneProgress, ResourceVersion, VersionQuery } from '../../src/store/history-store.ts';
 import type {
+  Author,
   Fence,
   ListQuery,
   ResourceMeta,
@@ -27,6 +30,7 @@ export class TinyStore implements ResourceStore {
   #isFeedLost = false;
   readonly #epochs = new Map<string, number>();
   readonly #deletedMeshes = new Set<string>();
+  readonly #history = new TinyHistory();
 
   constructor(now = (): Date => new Date(0)) {
     this.#now = now;
@@ -93,9 +97,11 @@ export class TinyStore implements ResourceStore {
 
   async writeAll(writes: readonly Write[]): Promise<WriteOutcome[]> {
     const [rows, deleted] = [new Map(this.rows), new Set(this.#deletedMeshes)];
+    const forget = this.#history.mark();
     const { outcomes, changed } = await this.#run(writes);
     if (outcomes.every((outcome) => 'version' in outcome)) this.#tell(changed);
     else {
+      forget();
       this.rows.clear();
       for (const [id, row] of rows) this.rows.set(id, row);
       for (const name of this.#deletedMeshes) if (!deleted.has(name)) this.#deletedMeshes.delete(name);
@@ -143,6 +149,22 @@ export class TinyStore implements ResourceStore {
 
   deletedMeshes(names: readonly string[]): Promise<string[]> {
     return Promise.resolve(names.filter((name) => this.#deletedMeshes.has(name)));
+  }
+
+  versions(query: VersionQuery): Promise<ResourceVersion[]> {
+    return this.#history.versions(query);
+  }
+
+  versionNumbers(key: ResourceKey): Promise<number[]> {
+    return this.#history.versionNumbers(key);
+  }
+
+  versionsAfter(id: number, limit: number, withoutTypes: readonly string[]): Promise<ResourceVersion[]> {
+    return this.#history.versionsAfter(id, limit, withoutTypes);
+  }
+
+  pruneVersions(bounds: HistoryBounds, progress: PruneProgress): Promise<PruneProgress> {
+    return this.#history.pruneVersions(bounds, progress);
   }
 
   async acquireFencingToken(peer: string): Promise<number> {
@@ -201,7 +223,7 @@ export class TinyStore implements ResourceStore {
     if (op === 'delete') {
       if (before === undefined) return { result: 'missing' };
       if (write.expectVersion !== undefined && write.expectVersion !== before.version) return { result: 'conflict' };
-      this.#delete(before, changed);
+      this.#delete(before, changed, write.by, undefined);
       return { result: 'deleted', version: before.version };
     }
     const fault = faultOf(write);
@@ -228,17 +250,20 @@ export class TinyStore implements ResourceStore {
       syncVersion: write.syncVersion ?? null,
     };
     this.rows.set(idOf(key), row);
+    if (before === undefined) this.#history.created(row, write.by);
+    else this.#history.updated(before, row, write.by);
     changed.push(key);
     return { result: before === undefined ? 'created' : 'updated', version: row.version };
   }
 
   /** Deletes the rows that the row owns too. */
-  #delete(row: Resource, changed: ResourceKey[]): void {
+  #delete(row: Resource, changed: ResourceKey[], by: Author | undefined, ofOwner: Author | undefined): void {
     this.rows.delete(idOf(row));
+    this.#history.deleted(row, by, ofOwner);
     if (row.type === 'Mesh') this.#deletedMeshes.add(row.name);
     changed.push({ type: row.type, mesh: row.mesh, name: row.name });
     for (const owned of [...this.rows.values()])
-      if (owned.owner !== null && idOf(owned.owner) === idOf(row)) this.#delete(owned, changed);
+      if (owned.owner !== null && idOf(owned.owner) === idOf(row)) this.#delete(owned, changed, undefined, by);
   }
 }
 

@@ -1,0 +1,182 @@
+// `GET …/{name}/_history`: the versions of a resource. `GET …/_history/{version}`: one of them, with its document and its difference.
+// `POST …/{name}/_rollback`: writes a version again. `GET /_history`: the versions of all resources as JSON lines.
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isLocal } from '../resource/ownership.ts';
+import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
+import { describeKey, type ResourceKey } from '../resource/types.ts';
+import type { ResourceVersion } from '../store/history-store.ts';
+import type { Answer } from './answers.ts';
+import type { ApiContext } from './api-options.ts';
+import { ApiError, badQuery } from './error-body.ts';
+import { exportedVersion, versionAnswer, versionSummary } from './history-answers.ts';
+import { setVersion } from './http-conventions.ts';
+import { SMALL_BODY_BYTES } from './http-server.ts';
+import { parseFlag, parsePage, queryOf } from './list-query.ts';
+import { preconditionOf } from './resource-routes.ts';
+import { rollBack } from './rollback.ts';
+import { about, component } from './route-config.ts';
+import { homeOf } from './write-plan.ts';
+
+const JSON_LINES = 'application/x-ndjson';
+const MOST_LISTED = 100;
+/** Versions that are read at a time: each may be as large as a resource. */
+const AT_ONCE = 20;
+
+const list = about('History', 'Versions of a resource, the newest first: who wrote what, and when', {
+  query: ['size', 'before'],
+  answer: component('History'),
+});
+const one = about('History', 'One version: its document, and its difference to the version before it or to `from`', {
+  query: ['from'],
+  answer: component('Version'),
+});
+const rollback = about('History', 'Write an earlier version again, with the checks of a PUT', {
+  query: ['to', 'dryRun', 'ifMatch'],
+  answer: component('RolledBack'),
+  created: component('RolledBack'),
+});
+const all = about('History', 'The versions of all resources in the order of their writes, as JSON lines', {
+  query: ['after'],
+  answer: { type: 'object', description: 'one JSON object in each line' },
+  produces: [JSON_LINES],
+});
+
+type ItemRoute = { Params: { readonly mesh?: string; readonly name: string } };
+type VersionRoute = { Params: ItemRoute['Params'] & { readonly version: string } };
+
+export function addHistoryRoutes(app: FastifyInstance, context: ApiContext): void {
+  for (const info of resourceTypes) {
+    if (info.isInsight) continue;
+    for (const path of [info.path, ...info.aliases])
+      if (path !== '') addRoutesOf(app, info, `${info.scope === 'Mesh' ? '/meshes/:mesh' : ''}/${path}/:name`, context);
+  }
+  addExport(app, context);
+}
+
+function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context: ApiContext): void {
+  const { callers, service, store, audit } = context;
+  const preHandler = async (request: FastifyRequest): Promise<void> => callers.requireMay(info, request);
+  app.get<ItemRoute>(`${url}/_history`, { preHandler, ...list }, async (request): Promise<Answer<'History'>> => {
+    const key = keyOf(info, request.params);
+    const query = queryOf(request);
+    const { size } = parsePage(query);
+    return await historyOf(info, key, { size: Math.min(size, MOST_LISTED), before: wholeNumber(query, 'before') }, context);
+  });
+  app.get<VersionRoute>(`${url}/_history/:version`, { preHandler, ...one }, async (request): Promise<Answer<'Version'>> => {
+    const key = keyOf(info, request.params);
+    const wanted = await requireVersion(store, key, request.params.version);
+    const from = queryOf(request).get('from') ?? '';
+    const [before] = from === '' ? await store.versions({ key, before: wanted.version, limit: 1 }) : [];
+    const other = from === '' ? before : await requireVersion(store, key, from, 'from');
+    return versionAnswer(info, wanted, other);
+  });
+  const onRequest = async (): Promise<void> => service.requireWritable(info);
+  const taken = { onRequest, preHandler, bodyLimit: SMALL_BODY_BYTES, ...rollback };
+  app.post<ItemRoute>(`${url}/_rollback`, taken, async (request, reply): Promise<Answer<'RolledBack'>> => {
+    const query = queryOf(request);
+    const to = query.get('to') ?? '';
+    if (to === '') throw badQuery('to', 'must be given: the number of a version; GET …/_history lists them');
+    const key = keyOf(info, request.params);
+    const version = await requireVersion(store, key, to, 'to');
+    const dryRun = parseFlag(query, 'dryRun');
+    const done = await rollBack(info, version, service, {
+      dryRun,
+      precondition: preconditionOf(request),
+      authorize: (written, at) => callers.requireMayWrite(written, at, request),
+      by: { user: callers.userOf(request).name, restores: version.version },
+    });
+    const { key: written, warnings, ...answer } = done;
+    if (!dryRun && done.result !== 'unchanged') audit.write(request, { ...done, result: done.result, key: written });
+    setVersion(reply.code(!dryRun && done.result === 'created' ? 201 : 200), done.version);
+    return { dryRun, restored: version.version, ...answer, ...(warnings.length > 0 && { warnings }) };
+  });
+}
+
+async function historyOf(
+  info: TypeInfo,
+  key: ResourceKey,
+  { size, before }: { readonly size: number; readonly before: number | null },
+  { store, options: { mode } }: ApiContext,
+): Promise<Answer<'History'>> {
+  const items: Answer<'VersionSummary'>[] = [];
+  let next: ResourceVersion | undefined;
+  for (let below = before ?? undefined; ; below = next?.version) {
+    const read = await store.versions({ key, before: below, limit: Math.min(AT_ONCE, size - items.length) + 1 });
+    const isLast = read.length <= Math.min(AT_ONCE, size - items.length);
+    const shown = isLast ? read : read.slice(0, -1);
+    items.push(...shown.map((version, index) => versionSummary(info, version, read[index + 1])));
+    next = shown.at(-1);
+    if (isLast) return await withHome(info, key, { items, next: null }, { store, mode });
+    if (items.length >= size) return await withHome(info, key, { items, next: next?.version ?? null }, { store, mode });
+  }
+}
+
+/** @throws ApiError 404 for a resource that does not exist and has no history */
+async function withHome(
+  info: TypeInfo,
+  key: ResourceKey,
+  answer: Pick<Answer<'History'>, 'items' | 'next'>,
+  { store, mode }: Pick<ApiContext, 'store'> & Pick<ApiContext['options'], 'mode'>,
+): Promise<Answer<'History'>> {
+  const row = await store.getMeta(key);
+  if (row === undefined && answer.items.length === 0 && (await store.versionNumbers(key)).length === 0) {
+    const missing = { type: info.name, ...(key.mesh !== '' && { mesh: key.mesh }), name: key.name };
+    throw new ApiError('not_found', 'Could not retrieve a history', `Not found: ${describeKey(key)}, nor versions of it`, [], { missing });
+  }
+  const home = row === undefined || isLocal(row, mode) ? null : homeOf(row, mode);
+  return { exists: row !== undefined, ...(home !== null && { home }), ...answer };
+}
+
+/** @throws ApiError 404 that lists the kept versions, or 400 */
+async function requireVersion(
+  store: ApiContext['store'],
+  key: ResourceKey,
+  text: string,
+  field = 'version',
+): Promise<ResourceVersion> {
+  if (!/^\d{1,9}$/.test(text)) throw badQuery(field, 'must be the number of a version');
+  const [found] = await store.versions({ key, before: Number(text) + 1, limit: 1 });
+  if (found?.version === Number(text)) return found;
+  const kept = await store.versionNumbers(key);
+  const which = kept.length === 0 ? 'no version of it is kept' : `kept are ${kept.toReversed().join(', ')}`;
+  throw new ApiError('not_found', 'Could not retrieve a version', `Not found: version ${text} of ${describeKey(key)}: ${which}`);
+}
+
+function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
+  app.get('/_history', all, async (request, reply) => {
+    const after = wholeNumber(queryOf(request), 'after') ?? 0;
+    const hidden = resourceTypes.filter((info) => !mayRead(() => callers.requireMay(info, request))).map(({ name }) => name);
+    const lines = async function* (): AsyncGenerator<string> {
+      for (let id = after; ;) {
+        // The next page is read when the caller has taken this one.
+        const page = await store.versionsAfter(id, AT_ONCE, hidden);
+        if (page.length === 0) return;
+        yield page.map((version) => `${JSON.stringify(exportedVersion(typeOf(version.type), version))}\n`).join('');
+        id = page.at(-1)?.id ?? id;
+      }
+    };
+    return await reply.type(JSON_LINES).send(Readable.from(lines(), { objectMode: false }));
+  });
+}
+
+function mayRead(check: () => void): boolean {
+  try {
+    check();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function keyOf(info: TypeInfo, { mesh = '', name }: ItemRoute['Params']): ResourceKey {
+  return { type: info.name, mesh, name };
+}
+
+/** Null if it is not given. @throws ApiError 400 */
+function wholeNumber(query: URLSearchParams, field: string): number | null {
+  const given = query.get(field) ?? '';
+  if (given === '') return null;
+  if (!/^\d{1,15}$/.test(given)) throw badQuery(field, 'must be a whole number from 0');
+  return Number(given);
+}

@@ -1,0 +1,97 @@
+// The statements on the table of the history. Triggers write it (migrations/0007_history.sql); a control plane reads it and removes what
+// is beyond the bounds.
+import { sql, type Kysely } from 'kysely';
+import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
+import type { Tables } from './database.ts';
+import type { HistoryBounds, PruneProgress, ResourceVersion, VersionQuery } from './history-store.ts';
+import { canExist } from './resource-row.ts';
+
+/** Versions that one step of a removal considers. */
+const CONSIDERED = 500;
+const MOST_NUMBERS = 1_000;
+
+type VersionRow = {
+  readonly id: string;
+  readonly type: string;
+  readonly mesh: string;
+  readonly name: string;
+  readonly version: number;
+  readonly row_version: number;
+  readonly action: ResourceVersion['action'];
+  readonly author: string | null;
+  readonly via: ResourceVersion['via'];
+  readonly restored: number | null;
+  readonly written: string;
+  readonly labels: string;
+  readonly spec: string | null;
+};
+
+const columns = sql`h.id::text as id, h.type, h.mesh, h.name, h.version, h.row_version, h.action, h.author, h.via, h.restored,
+  h.written_at::text as written, h.labels::text as labels, h.spec`;
+
+const isOf = ({ type, mesh, name }: ResourceKey) => sql`h.name = ${name} and h.mesh = ${mesh} and h.type = ${type}`;
+
+export async function readVersions(db: Kysely<Tables>, { key, before, limit }: VersionQuery): Promise<ResourceVersion[]> {
+  if (!canExist(key)) return [];
+  const { rows } = await sql<VersionRow>`select ${columns} from meridian_history h
+    where ${isOf(key)} ${before === undefined ? sql`` : sql`and h.version < ${before}`}
+    order by h.version desc limit ${limit}`.execute(db);
+  return rows.map(versionOf);
+}
+
+export async function readVersionNumbers(db: Kysely<Tables>, key: ResourceKey): Promise<number[]> {
+  if (!canExist(key)) return [];
+  const { rows } = await sql<{ version: number }>`select h.version from meridian_history h where ${isOf(key)}
+    order by h.version desc limit ${MOST_NUMBERS}`.execute(db);
+  return rows.map(({ version }) => version);
+}
+
+export async function readVersionsAfter(
+  db: Kysely<Tables>,
+  id: number,
+  limit: number,
+  withoutTypes: readonly string[],
+): Promise<ResourceVersion[]> {
+  const { rows } = await sql<VersionRow>`select ${columns} from meridian_history h
+    where h.id > ${id} and h.type <> all(${[...withoutTypes]}::text[]) order by h.id limit ${limit}`.execute(db);
+  return rows.map(versionOf);
+}
+
+/** One step, as `pruneVersions` of the store. */
+export async function pruneVersions(
+  db: Kysely<Tables>,
+  { versions, replacedBefore }: HistoryBounds,
+  { counted, aged }: PruneProgress,
+): Promise<PruneProgress> {
+  const ids = sql<{ id: string }>`select id::text as id from meridian_history where id > ${counted} order by id limit ${CONSIDERED}`;
+  const upTo = (await ids.execute(db)).rows.at(-1)?.id;
+  if (upTo !== undefined)
+    await sql`delete from meridian_history h
+      using (select distinct type, mesh, name from meridian_history where id > ${counted} and id <= ${upTo}) k
+      where h.name = k.name and h.mesh = k.mesh and h.type = k.type and h.version <= (
+        select o.version from meridian_history o where o.name = k.name and o.mesh = k.mesh and o.type = k.type
+        order by o.version desc offset ${versions} limit 1)`.execute(db);
+  const until = replacedBefore.toISOString();
+  const { rows } = await sql<{ id: string; is_old: boolean }>`
+    select id::text as id, written_at < ${until}::timestamptz at time zone 'utc' as is_old
+    from meridian_history where id > ${aged} order by id limit ${CONSIDERED}`.execute(db);
+  const young = rows.findIndex(({ is_old: isOld }) => !isOld);
+  const agedUpTo = (young === -1 ? rows : rows.slice(0, young)).at(-1)?.id;
+  if (agedUpTo !== undefined)
+    // Each version was replaced when the next one was written.
+    await sql`delete from meridian_history h using meridian_history n
+      where n.id > ${aged} and n.id <= ${agedUpTo} and h.name = n.name and h.mesh = n.mesh and h.type = n.type
+        and (h.version < n.version or (h.id = n.id and h.action = 'deleted'))`.execute(db);
+  return { counted: Number(upTo ?? counted), aged: Number(agedUpTo ?? aged) };
+}
+
+function versionOf({ id, row_version: rowVersion, written, labels, spec, ...row }: VersionRow): ResourceVersion {
+  return {
+    ...row,
+    id: Number(id),
+    rowVersion,
+    time: new Date(`${written.replace(' ', 'T')}Z`),
+    labels: JSON.parse(labels) as Labels,
+    spec: spec === null || spec === '' ? null : (JSON.parse(spec) as JsonObject | null),
+  };
+}

@@ -1,0 +1,51 @@
+// What a store keeps of earlier versions of resources: each write by a person that changed the spec or the labels of a row that belongs
+// to this control plane. Triggers keep it, in the transaction of the write (migrations/0007_history.sql).
+import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
+
+/** One version of a resource. */
+export type ResourceVersion = ResourceKey & {
+  /** Its place among all versions of all resources: later writes have larger ones. */
+  readonly id: number;
+  /** That of the row. It goes on counting when a deleted resource is created again, while the row starts at 0. */
+  readonly version: number;
+  readonly rowVersion: number;
+  readonly action: 'created' | 'updated' | 'deleted';
+  /** The user, or the role of the database; null if it is not known. */
+  readonly author: string | null;
+  /** `unknown`: a control plane wrote it, or it is older than the history. It was found when the next version replaced it. */
+  readonly via: 'api' | 'database' | 'control-plane' | 'unknown';
+  /** The version that a rollback restored. */
+  readonly restored: number | null;
+  readonly time: Date;
+  readonly labels: Labels;
+  /** Null after a deletion, and for secrets, whose data is not kept. */
+  readonly spec: JsonObject | null;
+};
+
+/** @property before only versions with a smaller number */
+export type VersionQuery = { readonly key: ResourceKey; readonly before?: number | undefined; readonly limit: number };
+
+/** How long versions are kept. The last version of a resource that exists is always kept. */
+export type HistoryBounds = {
+  /** The number of versions of one resource. */
+  readonly versions: number;
+  /** Versions that were replaced before this time, and resources that were deleted before it, are removed. */
+  readonly replacedBefore: Date;
+};
+
+/** Up to which `id` versions were counted, and up to which their age was considered. */
+export type PruneProgress = { readonly counted: number; readonly aged: number };
+
+export interface HistoryStore {
+  /** The versions of a resource, the newest first. */
+  versions(query: VersionQuery): Promise<ResourceVersion[]>;
+  /** The numbers of the kept versions of a resource, the newest first, at most 1,000. */
+  versionNumbers(key: ResourceKey): Promise<number[]>;
+  /** Versions of all resources in the order of their ids, those after `id`. @param types without these types */
+  versionsAfter(id: number, limit: number, withoutTypes: readonly string[]): Promise<ResourceVersion[]>;
+  /**
+   * Removes versions beyond the bounds, as a step of bounded size: considers some of the versions that are newer than the progress.
+   * Returns the new progress; the same one when nothing is left to consider.
+   */
+  pruneVersions(bounds: HistoryBounds, progress: PruneProgress): Promise<PruneProgress>;
+}
