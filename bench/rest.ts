@@ -73,7 +73,9 @@ async function measureRest({ settings, postgres, say }: Context<Sizes>, wanted: 
 }
 
 const TURNS = 5;
-const WITHOUT_HISTORY = ['inserted', 'updated', 'deleted'].map((on) => `drop trigger meridian_history_${on} on resources;`).join('');
+const WITHOUT_HISTORY = ['inserted', 'updated', 'deleted']
+  .map((on) => `drop trigger meridian_history_${on} on resources;`)
+  .join('');
 
 /** Two globals on one server, one of them on a database without the triggers of the history; they take turns. */
 async function measureHistory({ settings, postgres, say }: Context<Sizes>): Promise<Metric[]> {

@@ -25,11 +25,7 @@ export function versionSummary(
 }
 
 /** A version with its document, and its difference to another one. @param from undefined: to nothing */
-export function versionAnswer(
-  info: TypeInfo,
-  version: ResourceVersion,
-  from: ResourceVersion | undefined,
-): Answer<'Version'> {
+export function versionAnswer(info: TypeInfo, version: ResourceVersion, from: ResourceVersion | undefined): Answer<'Version'> {
   const resource = documentOf(info, version);
   return {
     ...factsOf(info, version),

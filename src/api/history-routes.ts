@@ -3,8 +3,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLocal } from '../resource/ownership.ts';
+import { objectOf } from '../resource/read-json.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
-import { describeKey, type ResourceKey } from '../resource/types.ts';
+import { describeKey, type Json, type ResourceKey } from '../resource/types.ts';
 import type { ResourceVersion } from '../store/history-store.ts';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
@@ -32,7 +33,8 @@ const one = about('History', 'One version: its document, and its difference to t
   answer: component('Version'),
 });
 const rollback = about('History', 'Write an earlier version again, with the checks of a PUT', {
-  query: ['to', 'dryRun', 'ifMatch'],
+  query: ['dryRun', 'ifMatch'],
+  body: { type: 'object', required: ['to'], properties: { to: { type: 'integer', minimum: 0 } } },
   answer: component('RolledBack'),
   created: component('RolledBack'),
 });
@@ -74,12 +76,9 @@ function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context:
   const onRequest = async (): Promise<void> => service.requireWritable(info);
   const taken = { onRequest, preHandler, bodyLimit: SMALL_BODY_BYTES, ...rollback };
   app.post<ItemRoute>(`${url}/_rollback`, taken, async (request, reply): Promise<Answer<'RolledBack'>> => {
-    const query = queryOf(request);
-    const to = query.get('to') ?? '';
-    if (to === '') throw badQuery('to', 'must be given: the number of a version; GET …/_history lists them');
     const key = keyOf(info, request.params);
-    const version = await requireVersion(store, key, to, 'to');
-    const dryRun = parseFlag(query, 'dryRun');
+    const version = await requireVersion(store, key, String(wantedOf(request.body)), 'to');
+    const dryRun = parseFlag(queryOf(request), 'dryRun');
     const done = await rollBack(info, version, service, {
       dryRun,
       precondition: preconditionOf(request),
@@ -122,7 +121,9 @@ async function withHome(
   const row = await store.getMeta(key);
   if (row === undefined && answer.items.length === 0 && (await store.versionNumbers(key)).length === 0) {
     const missing = { type: info.name, ...(key.mesh !== '' && { mesh: key.mesh }), name: key.name };
-    throw new ApiError('not_found', 'Could not retrieve a history', `Not found: ${describeKey(key)}, nor versions of it`, [], { missing });
+    throw new ApiError('not_found', 'Could not retrieve a history', `Not found: ${describeKey(key)}, nor versions of it`, [], {
+      missing,
+    });
   }
   const home = row === undefined || isLocal(row, mode) ? null : homeOf(row, mode);
   return { exists: row !== undefined, ...(home !== null && { home }), ...answer };
@@ -141,6 +142,13 @@ async function requireVersion(
   const kept = await store.versionNumbers(key);
   const which = kept.length === 0 ? 'no version of it is kept' : `kept are ${kept.toReversed().join(', ')}`;
   throw new ApiError('not_found', 'Could not retrieve a version', `Not found: version ${text} of ${describeKey(key)}: ${which}`);
+}
+
+/** @throws ApiError 400 */
+function wantedOf(body: unknown): number {
+  const { to } = objectOf(body as Json);
+  if (typeof to === 'number' && Number.isInteger(to) && to >= 0) return to;
+  throw badQuery('to', 'must be the number of a version, such as {"to": 3}; GET …/_history lists them');
 }
 
 function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {

@@ -25,7 +25,8 @@ export async function rollBack(
     throw new ApiError('invalid', title, `to: ${reason}`, [{ field: 'to', reason }]);
   };
   if (info.adminOnly) refuse(`the data of ${describeKey(version)} is not kept in the history; write it again`);
-  const document = documentOf(info, version) ?? refuse(`version ${String(version.version)} is a deletion; name a version before it`);
+  const document =
+    documentOf(info, version) ?? refuse(`version ${String(version.version)} is a deletion; name a version before it`);
   const text = JSON.stringify(document);
   try {
     const planned = await service.dryRun(info, { mesh, name }, text, call);

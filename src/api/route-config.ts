@@ -51,7 +51,6 @@ export const parameters = {
   before: inQuery('before', { type: 'integer', minimum: 1 }, 'only changes with a smaller number'),
   topics: inQuery('topics', text, 'only these, with a comma between them: zones, lag, changes, problems, leader'),
   lastEventId: inQuery('lastEventId', text, 'the id of the last event, as the header Last-Event-ID: the stream goes on after it'),
-  to: inQuery('to', { type: 'integer', minimum: 0 }, 'the number of the version that is written again'),
   from: inQuery('from', { type: 'integer', minimum: 0 }, 'the number of the version to compare with'),
   after: inQuery('after', { type: 'integer', minimum: 0 }, 'only versions with a larger id'),
   shadow: inQuery('shadow', flag, 'policies with the label kuma.io/effect: shadow have their effect'),

@@ -84,6 +84,8 @@ export const configSchema = z.strictObject({
   store: section({
     type: z.enum(['embedded', 'postgres']).default('embedded'),
     unsafeDelete: flag(false),
+    /** The versions of each resource that are kept, and for how long after they were replaced. */
+    history: section({ versions: z.int().min(1).default(10), age: duration('720h') }),
     embedded: section({ path: text('') }),
     postgres: section({
       host: text('127.0.0.1'),

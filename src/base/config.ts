@@ -11,7 +11,7 @@ type Postgres = { readonly type: 'postgres' } & RawConfig['store']['postgres'];
 
 /** The configuration as the program uses it: one store, durations in milliseconds. */
 export type Config = Omit<RawConfig, 'store'> & {
-  readonly store: (Embedded | Postgres) & { readonly unsafeDelete: boolean };
+  readonly store: (Embedded | Postgres) & Pick<RawConfig['store'], 'unsafeDelete' | 'history'>;
 };
 
 type Tree = { [key: string]: unknown };
@@ -61,18 +61,18 @@ export function loadConfig({ file, env = {}, flags = {}, mode }: ConfigSources):
 
 /** The configuration that may be shown and sent: keys as in a file, without secrets. Always has `store.type` (kds-wire 2.7). */
 export function sanitizedConfig({ store, ...rest }: Config): Tree {
-  const { type, unsafeDelete, ...backend } = store;
+  const { type, unsafeDelete, history, ...backend } = store;
   const shown = 'password' in backend ? { ...backend, password: '*****' } : backend;
-  return structuredClone({ ...rest, store: { type, unsafeDelete, [type]: shown } });
+  return structuredClone({ ...rest, store: { type, unsafeDelete, history, [type]: shown } });
 }
 
 function resolve(raw: RawConfig): Config {
   const { store, ...rest } = raw;
   const name = raw.mode === 'global' ? 'global' : raw.multizone.zone.name;
-  const { unsafeDelete } = store;
-  if (store.type === 'postgres') return { ...rest, store: { type: 'postgres', unsafeDelete, ...store.postgres } };
+  const { unsafeDelete, history } = store;
+  if (store.type === 'postgres') return { ...rest, store: { type: 'postgres', unsafeDelete, history, ...store.postgres } };
   const path = store.embedded.path || join(raw.general.workDir, name, 'pg');
-  return { ...rest, store: { type: 'embedded', unsafeDelete, path } };
+  return { ...rest, store: { type: 'embedded', unsafeDelete, history, path } };
 }
 
 /** Copies a file's keys; an unknown one is a violation, one of Kuma's a warning. */

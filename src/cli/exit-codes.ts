@@ -17,7 +17,7 @@ export const EXIT_HELP = `Exit codes:
   0  done
   1  refused or failed; the text says why and what to do
   2  the call was not understood: an unknown command, option, type or context
-  3  the named resource does not exist
+  3  the named resource or version does not exist
   4  the control plane cannot be reached, or cannot use its store now
   5  \`meridian diff\` found differences
   6  with --wait: a zone refused the change, or cannot read it

@@ -18,6 +18,8 @@ import { addGenerateKeys } from './commands/generate-keys.ts';
 import { addGenerateTlsCertificate } from './commands/generate-tls-certificate.ts';
 import { addGenerateTokens } from './commands/generate-tokens.ts';
 import { addGetCommand } from './commands/get.ts';
+import { addHistoryCommand } from './commands/history.ts';
+import { addRollbackCommand } from './commands/rollback.ts';
 import { addHelpCommand } from './commands/help.ts';
 import { addIdentityRotate, addInspectIdentity } from './commands/identity-rotate.ts';
 import { addInspectDataplane } from './commands/inspect-dataplane.ts';
@@ -62,6 +64,8 @@ export function createProgram(): Command {
   addEditCommand(program);
   addDeleteCommand(program);
   addExportCommand(program);
+  addHistoryCommand(program);
+  addRollbackCommand(program);
   addExplainCommand(program);
   program.commandsGroup('State:');
   const inspect = program.command('inspect').description('the state of zones, meshes, proxies, policies and routes');

@@ -211,7 +211,9 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       onLeader,
     });
     const { bootstrapAdminToken } = config.apiServer.authn.tokens;
-    tasks.push(...commonTasks({ store, writer: writerOf(side), registry, clock, log, bootstrapAdminToken }));
+    tasks.push(
+      ...commonTasks({ store, writer: writerOf(side), registry, clock, log, bootstrapAdminToken, history: config.store.history }),
+    );
     const showLeader = createLeaderMetric(registry);
     const setLeader = (isLeader: boolean): void => {
       showLeader(isLeader);

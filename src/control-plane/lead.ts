@@ -7,6 +7,7 @@ import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { pruneHistory, type HistoryLimits } from './prune-history.ts';
 import { createAdminToken } from '../token/create-admin-token.ts';
 import { runGatewayRoutes } from '../reconcile/gateway-routes/run-gateway-routes.ts';
 import { aborted, supervise } from '../base/supervise.ts';
@@ -24,10 +25,23 @@ export type CommonTasksOptions = {
   readonly log: Logger;
   /** `apiServer.authn.tokens.bootstrapAdminToken`. */
   readonly bootstrapAdminToken: boolean;
+  /** `store.history`. */
+  readonly history: HistoryLimits;
 };
 
-/** The tasks of the leader on either side: the first admin token, the count of resources, the routes of the Gateway API. */
-export function commonTasks({ store, writer, registry, clock, log, bootstrapAdminToken }: CommonTasksOptions): LeaderTask[] {
+/**
+ * The tasks of the leader on either side: the first admin token, the count of resources, the routes of the Gateway API, the bounds of the
+ * history.
+ */
+export function commonTasks({
+  store,
+  writer,
+  registry,
+  clock,
+  log,
+  bootstrapAdminToken,
+  history,
+}: CommonTasksOptions): LeaderTask[] {
   const countResources = createResourcesCountMetric(
     registry,
     resourceTypes.map(({ name }) => name),
@@ -40,6 +54,7 @@ export function commonTasks({ store, writer, registry, clock, log, bootstrapAdmi
     },
     (lease) => every(clock, COUNT_MS, lease, countResources),
     (lease) => runGatewayRoutes({ store, writer, clock, log }, lease),
+    (lease) => pruneHistory({ store, clock, log, limits: history }, lease),
   ];
 }
 

@@ -63,7 +63,9 @@ export async function pruneVersions(
   { versions, replacedBefore }: HistoryBounds,
   { counted, aged }: PruneProgress,
 ): Promise<PruneProgress> {
-  const ids = sql<{ id: string }>`select id::text as id from meridian_history where id > ${counted} order by id limit ${CONSIDERED}`;
+  const ids = sql<{
+    id: string;
+  }>`select id::text as id from meridian_history where id > ${counted} order by id limit ${CONSIDERED}`;
   const upTo = (await ids.execute(db)).rows.at(-1)?.id;
   if (upTo !== undefined)
     await sql`delete from meridian_history h

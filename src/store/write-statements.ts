@@ -295,8 +295,7 @@ function authorsText(writes: readonly Indexed<Write>[]): string {
   const only = writes[0]?.write.by;
   const isOfOne = ({ write: { op, by } }: Indexed<Write>): boolean =>
     op !== 'delete' && by?.user === only?.user && by?.restores === undefined;
-  if (only !== undefined && writes.every(isOfOne))
-    return `=${storablePart(only.user, MAX_AUTHOR)}`;
+  if (only !== undefined && writes.every(isOfOne)) return `=${storablePart(only.user, MAX_AUTHOR)}`;
   const authors = writes.flatMap(({ write: { key, by } }) =>
     by === undefined ? [] : [{ ...keyOf(key), author: storablePart(by.user, MAX_AUTHOR), restored: by.restores }],
   );

@@ -68,7 +68,12 @@ export class TinyHistory implements HistoryStore {
     const last = this.#lastOf(row);
     const isLast = last !== undefined && last.action !== 'deleted';
     if (isLast && isDeepStrictEqual([last.spec, last.labels], [specOf(row), row.labels])) return;
-    this.#push(row, { action: row.version === 0 ? 'created' : 'updated', author: null, via: 'unknown', time: row.modificationTime });
+    this.#push(row, {
+      action: row.version === 0 ? 'created' : 'updated',
+      author: null,
+      via: 'unknown',
+      time: row.modificationTime,
+    });
   }
 
   #keep(row: Resource, action: ResourceVersion['action'], by: Author | undefined): void {
@@ -98,7 +103,9 @@ export class TinyHistory implements HistoryStore {
   }
 
   #lastOf(key: ResourceKey): ResourceVersion | undefined {
-    return this.#of(key).toSorted((a, b) => a.version - b.version).at(-1);
+    return this.#of(key)
+      .toSorted((a, b) => a.version - b.version)
+      .at(-1);
   }
 }
 

@@ -190,6 +190,45 @@ export class ApiClient {
     return body as Answer<'Rollout'>;
   }
 
+  /** The kept versions of a resource, the newest first, also of one that was deleted. */
+  async history(info: TypeInfo, mesh: string, name: string): Promise<Answer<'History'>> {
+    const path = `${itemPath(info, mesh, name)}/_history`;
+    const first = (await this.read(path)) as Answer<'History'>;
+    const items = [...first.items];
+    for (let { next } = first; next !== null;) {
+      const page = (await this.read(`${path}?before=${String(next)}`)) as Answer<'History'>;
+      items.push(...page.items);
+      next = page.next;
+    }
+    return { ...first, items, next: null };
+  }
+
+  /** One version. @param from the version that its difference begins with, in place of the one before it */
+  async version(info: TypeInfo, mesh: string, name: string, number: string, from?: string): Promise<Answer<'Version'>> {
+    const query = from === undefined ? '' : `?from=${encodeURIComponent(from)}`;
+    return (await this.read(`${itemPath(info, mesh, name)}/_history/${pathPart(number)}${query}`)) as Answer<'Version'>;
+  }
+
+  /** Writes a version again. */
+  async rollBack(
+    info: TypeInfo,
+    mesh: string,
+    name: string,
+    to: number,
+    { dryRun }: { dryRun: boolean },
+  ): Promise<Answer<'RolledBack'>> {
+    const path = `${itemPath(info, mesh, name)}/_rollback${dryRun ? '?dryRun=true' : ''}`;
+    return (await this.#call('POST', path, { body: { to } })).body as Answer<'RolledBack'>;
+  }
+
+  /** The bytes of an answer that may be long. @throws MeridianError as `read` */
+  async stream(path: string, accept: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
+    const response = await openStream(this.#endpoint, { method: 'GET', path, headers: { accept } }, signal);
+    if (response.statusCode === 200) return response as AsyncIterable<Buffer>;
+    const refusal = await textOfStream(response);
+    throw failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
+  }
+
   /** What a deletion takes along, by type; nothing is deleted. Empty for a control plane that has no dry run. */
   async planDelete(info: TypeInfo, mesh: string, name: string): Promise<Answer<'DeleteDryRun'>['takes']> {
     // Another control plane would ignore the query and delete.

@@ -25,6 +25,12 @@ export async function differenceOf(client: ApiClient, { document, result, diff =
   );
 }
 
+/** The difference of two documents; null is the document of a resource that does not exist. */
+export async function linesBetween(before: Json, after: Json): Promise<string[]> {
+  const { diffLines } = await import('../views/text-diff.ts');
+  return paint(diffLines(yamlOf(before), yamlOf(after)));
+}
+
 /** The value of a secret is never printed. */
 export function hidden(resource: Json, shown: string): Json {
   const object = objectOf(resource);
