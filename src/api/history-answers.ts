@@ -39,7 +39,7 @@ export function exportedVersion(info: TypeInfo, version: ResourceVersion): JsonO
   const { type, mesh, name, id, labels, spec } = version;
   const where = { id, type, ...(mesh !== '' && { mesh }), name };
   const content = version.action === 'deleted' ? {} : { labels, ...(spec !== null && { spec }) };
-  return { ...where, ...factsOf(info, version), ...content } as JsonObject;
+  return { ...where, ...factsOf(info, version), ...content };
 }
 
 /** The document of a version, as a PUT takes it; null after a deletion. A secret has no data. */

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLocal } from '../resource/ownership.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
-import { describeKey, type Json, type ResourceKey } from '../resource/types.ts';
+import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { ResourceVersion } from '../store/history-store.ts';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
@@ -146,7 +146,7 @@ async function requireVersion(
 
 /** @throws ApiError 400 */
 function wantedOf(body: unknown): number {
-  const { to } = objectOf(body as Json);
+  const { to } = objectOf(body);
   if (typeof to === 'number' && Number.isInteger(to) && to >= 0) return to;
   throw badQuery('to', 'must be the number of a version, such as {"to": 3}; GET …/_history lists them');
 }

@@ -55,6 +55,40 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
     expect((await store.write(put)).result).toBe('updated');
   });
 
+  it('keeps what another program writes in the history, with its role', async () => {
+    const key = timeout('by-psql');
+    const psql = async (...statements: ReturnType<typeof sql>[]): Promise<void> =>
+      await db()
+        .transaction()
+        .execute(async (tx) => {
+          await sql`set local application_name = 'psql'`.execute(tx);
+          for (const statement of statements) await statement.execute(tx);
+        });
+    await psql(
+      sql`insert into resources (type, mesh, name, version, spec) values ('MeshTimeout', 'default', 'by-psql', 0, '{"n":0}')`,
+    );
+    await store.write({ op: 'update', key, labels: {}, spec: { n: 1 } });
+    await psql(
+      sql`update resources set spec = '{"n":2}' where name = 'by-psql'`,
+      sql`delete from resources where name = 'by-psql'`,
+    );
+    const kept = await store.versions({ key, limit: 9 });
+    const via = (entry: (typeof kept)[number]): string => `${String(entry.version)} ${entry.action} ${entry.via}`;
+    expect(kept.map(via)).toEqual(['3 deleted database', '2 updated database', '1 updated unknown', '0 created database']);
+    expect(kept[0]?.author).toBe((await sql<{ role: string }>`select session_user as role`.execute(db())).rows[0]?.role);
+  });
+
+  it('keeps each of many rows that one statement replaces', async () => {
+    const writes = (n: number): Write[] =>
+      Array.from({ length: 1_000 }, (_, index) =>
+        create(timeout(`many-${String(index)}`), { spec: { n }, by: { user: 'alice' } }),
+      );
+    await store.writeBatch(writes(0));
+    await store.writeBatch(writes(1).map((write) => ({ ...write, op: 'update' }) as Write));
+    expect(await store.versionNumbers(timeout('many-0'))).toEqual([1, 0]);
+    expect(await store.versionNumbers(timeout('many-999'))).toEqual([1, 0]);
+  });
+
   it('records a Mesh that psql deletes', async () => {
     await store.write(create({ ...mesh, name: 'by-hand' }));
     await sql`delete from resources where type = 'Mesh'`.execute(db());

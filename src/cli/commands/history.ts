@@ -21,7 +21,7 @@ const HELP = `
 A version is a write by a person that changed the spec or the labels. Its number
 is that of the row, and goes on counting when a deleted resource is created
 again. store.history.versions and store.history.age say how long it is kept. The
-data of secrets is never kept. Copies have their history where they were written.
+data of secrets is never kept. A copy has its history where it was written.
 
 --export prints one JSON object in each line, the oldest first: who wrote what,
 when, and what the resource was then. --after continues after an id.
