@@ -73,16 +73,15 @@ DECLARE
   stranger text := meridian_stranger();
   kept bigint;
 BEGIN
-  -- Nearly always the last version is the one that is replaced.
+  -- Nearly always the last version is the one that is replaced. A control plane raises the version of the row by one; others may not.
   INSERT INTO meridian_history (type, mesh, name, version, row_version, action, author, via, restored, labels, spec)
-  SELECT n.type, n.mesh, n.name, l.version + 1, n.version, 'updated', coalesce(said, a.author, stranger),
-    CASE WHEN coalesce(said, a.author) IS NULL THEN 'database' ELSE 'api' END, a.restored, n.labels, n.spec
+  SELECT n.type, n.mesh, n.name, l.version + 1, n.version, 'updated', coalesce(said, a.author), 'api', a.restored, n.labels, n.spec
   FROM changed n
   LEFT JOIN meridian_authors() a ON a.name = n.name AND a.mesh = n.mesh AND a.type = n.type
   CROSS JOIN LATERAL (SELECT h.version, h.row_version, h.action, h.labels, h.spec FROM meridian_history h
     WHERE h.name = n.name AND h.mesh = n.mesh AND h.type = n.type ORDER BY h.version DESC LIMIT 1) l
   WHERE l.row_version = n.version - 1 AND l.action <> 'deleted' AND l.spec IS NOT NULL
-    AND n.sync_version IS NULL AND coalesce(said, a.author, stranger) IS NOT NULL
+    AND n.sync_version IS NULL AND stranger IS NULL AND coalesce(said, a.author) IS NOT NULL
     AND (n.spec <> l.spec OR n.labels <> l.labels);
   GET DIAGNOSTICS kept = ROW_COUNT;
   IF kept = (SELECT count(*) FROM changed) THEN
