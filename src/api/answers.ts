@@ -1,225 +1,38 @@
 // The schemas of REST answers with a fixed form. They give the types of handlers and of the command line, and the components of the
 // OpenAPI document. The command line imports only types from here, so it starts without the schemas.
 import { z } from 'zod';
-import type { Json, JsonObject } from '../resource/types.ts';
-
-const text = z.string();
-const flag = z.boolean();
-const count = z.int().min(0);
-const list = <T>(item: z.ZodType<T>): z.ZodType<readonly T[]> => z.array(item) as z.ZodType as z.ZodType<readonly T[]>;
-const json = z.unknown() as unknown as z.ZodType<Json>;
-const object = z.record(text, z.unknown()) as unknown as z.ZodType<JsonObject>;
-const labels = z.record(text, text);
-
-const change = z.object({ op: z.enum(['add', 'remove', 'replace']), path: text, value: json.exactOptional() });
-const outcome = {
-  result: z.enum(['created', 'updated', 'unchanged']),
-  version: count,
-  warnings: list(text).exactOptional(),
-  diff: list(change).exactOptional(),
-};
-const withdrawal = z.object({
-  name: text,
-  storedName: text,
-  step: z.enum(['open', 'clients', 'trust']),
-  since: text,
-  until: text.meta({ description: 'the step does not end before this' }),
-  services: count.meta({ description: 'MeshServices of the proxies that lose it' }),
-  waiting: count.meta({ description: 'connected proxies that have not done their part of the step' }),
-  waitsFor: list(text).meta({ description: 'names of the first of them' }),
-});
-const missing = z.object({ type: text, mesh: text.exactOptional(), name: text });
-
-const overview = {
-  type: text,
-  name: text,
-  mesh: text.exactOptional(),
-  kri: text.exactOptional(),
-  labels: labels.exactOptional(),
-};
-const version = z.object({ version: text.exactOptional() }).exactOptional();
-/** 64-bit counts are strings in proto3 JSON. */
-const subscription = z.object({
-  connectTime: text.exactOptional(),
-  disconnectTime: text.exactOptional(),
-  status: z
-    .object({
-      lastUpdateTime: text.exactOptional(),
-      total: z.object({ responsesSent: text.exactOptional(), responsesRejected: text.exactOptional() }).exactOptional(),
-    })
-    .exactOptional(),
-  version: z.object({ kumaCp: version, kumaDp: version, envoy: version }).exactOptional(),
-  config: text.exactOptional(),
-});
-const insight = z.object({ subscriptions: list(subscription).exactOptional() }).exactOptional();
-const syncProblem = z.object({
-  stream: text,
-  type: text,
-  kind: text,
-  resources: list(text),
+import {
+  text,
+  flag,
   count,
-  message: text,
-});
-
-/** The state of a zone that is so now. */
-const zoneSync = z.object({
-  state: z.enum(['online', 'lagging', 'refused', 'offline', 'disabled']).meta({
-    description:
-      'online: connected, and at most for a moment behind. lagging: connected, and changes wait for its answer. refused: not ' +
-      'connected, because its calls are refused. offline: not connected. disabled: a person has disabled it',
-  }),
-  connection: z.enum(['online', 'lagging', 'refused', 'offline']).meta({ description: 'the state, were the zone not disabled' }),
-  since: text.nullable().meta({ description: 'since when the connection is so' }),
-  pending: list(text).meta({ description: 'types with changes that the zone has not confirmed' }),
-  lagMs: count.meta({ description: 'milliseconds since the oldest of these changes' }),
-  reason: text,
-});
-
-const versionFacts = {
-  version: count.meta({ description: 'that of the row; it goes on counting when a deleted resource is created again' }),
-  etag: text.meta({ description: 'the ETag of that version' }),
-  action: z.enum(['created', 'updated', 'deleted']),
-  by: text.exactOptional().meta({ description: 'the user, or the role of the database' }),
-  via: z.enum(['api', 'database', 'control-plane', 'unknown']).meta({
-    description: 'unknown: a control plane wrote it, or it is older than the history',
-  }),
-  time: text,
-  zone: text.exactOptional().meta({ description: 'the zone that the labels name' }),
-  restored: count.exactOptional().meta({ description: 'the version that a rollback wrote again' }),
-  isHidden: flag.exactOptional().meta({ description: 'a secret: the history has no data of it' }),
-};
-const meta = z.object({ type: text, mesh: text, name: text, labels });
-const page = { total: count, next: text.exactOptional() };
-const origin = z.object({ kri: text, name: text, ruleIndex: z.int() });
-const effectivePolicy = z.object({
-  kind: text,
-  level: text,
-  kri: text,
-  conf: list(json),
-  values: list(z.object({ path: text, value: json, origins: list(origin) })),
-  hashPolicies: list(json).nullable().exactOptional(),
-  note: text.exactOptional().meta({ description: 'why a part of the conf does nothing' }),
-});
-const effectiveRoute = z.object({
-  kind: text,
-  kri: text,
-  matches: list(object).nullable(),
-  conf: json,
-  note: text.exactOptional(),
-  policies: list(effectivePolicy),
-});
-/** A part of its configuration that a proxy does not have: it refuses it, or it could not be made. */
-const proxyProblem = z.object({
-  kind: z.enum(['refused', 'leftOut']),
-  at: text.meta({ description: 'type and name of the refused resource, or the field at fault' }),
-  reason: text,
-  policies: list(text).meta({
-    description: 'KRIs: the cause, or those in force on the resource, the one that changed last first',
-  }),
-  time: text.exactOptional(),
-});
-const PEER_STATES = ['acknowledged', 'refused', 'withheld', 'sent', 'pending', 'away', 'unknown', 'hidden'] as const;
-const rollout = {
-  version: count.nullable().meta({ description: 'of the row; null when it was removed' }),
-  isRemoval: flag.meta({ description: 'zones remove the resource' }),
-  committedAt: text,
-};
-const rolloutSummary = {
-  outcome: z.enum(['everywhere', 'refused', 'waiting', 'away']).meta({
-    description:
-      'refused: at least one peer refused it or cannot read it; waiting: at least one connected peer has not answered; away: all ' +
-      'connected peers have it',
-  }),
-  counts: z.object(
-    Object.fromEntries(PEER_STATES.map((state) => [state, count])) as Record<(typeof PEER_STATES)[number], typeof count>,
-  ),
-  medianMs: count.exactOptional().meta({ description: 'from the commit to the acknowledgement' }),
-  slowestMs: count.exactOptional(),
-};
-const rolloutAnswer = z.object({
-  type: text,
-  mesh: text.exactOptional(),
-  name: text,
-  change: count.exactOptional().meta({ description: 'its number in /_changes; left out where the change is no longer kept' }),
-  version: rollout.version.exactOptional(),
-  isRemoval: rollout.isRemoval.exactOptional(),
-  committedAt: rollout.committedAt.exactOptional(),
-  note: text.exactOptional().meta({ description: 'why the resource is sent to no peer' }),
-  ...rolloutSummary,
-  targets: list(
-    z.object({
-      to: text.meta({ description: 'a zone, or global' }),
-      state: z.enum(PEER_STATES).meta({
-        description:
-          'withheld: it cannot be sent in a form that the peer reads; hidden: no rule sends it there; away: not connected; unknown: ' +
-          'connected to a replica that did not answer',
-      }),
-      sentMs: count.exactOptional().meta({ description: 'after the commit' }),
-      acknowledgedMs: count.exactOptional().meta({ description: 'after the commit' }),
-      reason: text.exactOptional(),
-    }),
-  ),
-});
-const problem = z.object({
-  id: text.meta({ description: 'the same as long as the problem lasts' }),
-  code: text.meta({ description: 'the kind of problem' }),
-  zone: text.exactOptional(),
-  type: text.exactOptional(),
-  mesh: text.exactOptional(),
-  resources: list(text).exactOptional().meta({ description: 'names of the first of them; empty: all of the type' }),
-  count: count.exactOptional().meta({ description: 'how many resources or services' }),
-  instanceId: text.exactOptional(),
-  since: text.nullable().meta({ description: 'null: unknown' }),
-  until: text.exactOptional().meta({ description: 'when a token or a certificate ends' }),
-  message: text,
-  remedy: text,
-  runbook: text.meta({ description: 'the section of docs/runbook.md' }),
-});
-const replicas = z.object({
-  leader: text.nullable().meta({ description: 'instanceId; null while no replica leads' }),
-  replicas: list(
-    z.object({
-      instanceId: text,
-      version: text,
-      isLeader: flag,
-      since: text.meta({ description: 'since when it leads, or does not' }),
-      lastSeen: text,
-    }),
-  ),
-});
-const removed = z.object({ name: text, isRemoved: z.literal(true) });
-const batch = <T>(item: z.ZodType<T>): z.ZodType<{ readonly items: readonly T[] }> => z.object({ items: list(item) });
-/** The data of `GET /_events`, by the name of the event. */
-const events = z.object({
-  resync: z
-    .object({ reason: z.enum(['started', 'expired', 'unknown']), instanceId: text })
-    .meta({ description: 'read the lists now: what changes after this follows. It begins each stream that cannot resume' }),
-  zones: batch(
-    z.union([z.object({ name: text, sync: zoneSync, version: text.exactOptional(), syncProblems: count }), removed]),
-  ).meta({ description: 'zones whose state changed; `sync` as in /zones/_overview' }),
-  lag: batch(z.object({ name: text, lagMs: count, pending: list(text) })).meta({
-    description: 'zones that are behind, each second; once with 0 when they no longer are',
-  }),
-  changes: batch(
-    z.object({
-      id: count,
-      type: text,
-      mesh: text.exactOptional(),
-      name: text,
-      ...rollout,
-      targets: count.meta({ description: 'zones that should have it' }),
-      sent: count,
-      applied: count.meta({ description: 'zones that have acknowledged it' }),
-      refused: count,
-      slowestMs: count.exactOptional().meta({ description: 'from the commit to the last acknowledgement' }),
-    }),
-  ).meta({ description: 'new changes, and those that zones have answered; `id` as in /_changes' }),
-  problems: batch(z.union([problem, z.object({ id: text, isSolved: z.literal(true) })])).meta({
-    description: 'as in /_problems',
-  }),
-  leader: batch(replicas).meta({ description: 'as /_replicas, when a replica comes, goes, leads or ceases to lead' }),
-});
-const inboundRule = z.object({ match: object.exactOptional(), conf: object, origin });
+  list,
+  json,
+  object,
+  change,
+  outcome,
+  withdrawal,
+  missing,
+  overview,
+  insight,
+  syncProblem,
+  zoneSync,
+  versionFacts,
+  meta,
+  page,
+  origin,
+  effectivePolicy,
+  effectiveRoute,
+  proxyProblem,
+  rollout,
+  rolloutSummary,
+  rolloutAnswer,
+  problem,
+  replicas,
+  events,
+  inboundRule,
+  syncExplanation,
+  valueChange,
+} from './answer-parts.ts';
 
 export const answerSchemas = {
   Error: z.object({
@@ -427,42 +240,33 @@ export const answerSchemas = {
   }),
   Rollout: rolloutAnswer,
   ChangeSummary: z.object({ id: count, type: text, mesh: text.exactOptional(), name: text, ...rollout, ...rolloutSummary }),
-  SyncExplanation: z.object({
-    resource: meta,
-    storedName: text,
-    kri: text.exactOptional(),
-    role: z.object({ label: text, computed: text.nullable() }).exactOptional(),
-    from: text,
-    withoutLabels: list(text).exactOptional().meta({ description: 'labels that are not sent' }),
-    targets: list(
+  SyncExplanation: syncExplanation,
+  Preview: z.object({
+    items: list(
       z.object({
-        to: text,
-        isSent: flag.meta({ description: 'whether the rules send it; `state` says what is so now' }),
-        name: text.nullable(),
-        reason: text,
-        needs: text.exactOptional(),
-        problem: z.object({ kind: text, message: text }).exactOptional(),
-        zone: zoneSync.exactOptional(),
-        state: z
-          .object({
-            kind: z.enum(['inSync', 'pending', 'refused', 'withheld', 'away', 'turnedAway', 'unknown']).meta({
-              description:
-                'inSync: it has this version. pending: it has not confirmed the last change. refused: it refuses the resource. ' +
-                'withheld: it could not read it. away: it is not connected. turnedAway: its calls are refused. unknown: another ' +
-                'replica knows',
-            }),
-            version: count.exactOptional().meta({ description: 'version of the row' }),
-            since: text.nullable(),
-            reason: text,
-          })
-          .exactOptional()
-          .meta({ description: 'of a resource that the rules send' }),
-        confirmed: z
-          .object({ version: count.meta({ description: 'of the row' }), at: text })
-          .exactOptional()
-          .meta({ description: 'the last version that it has confirmed to this replica; left out where that is unknown' }),
+        type: text,
+        mesh: text.exactOptional(),
+        name: text,
+        ...outcome,
+        sentTo: count.meta({ description: 'zones that would get it by the rules; `sync` may list fewer' }),
+        sync: syncExplanation,
       }),
     ),
+    proxies: z.object({
+      candidates: count.meta({ description: 'proxies that the documents may touch' }),
+      compared: count.meta({ description: 'those whose values were compared, the first by name' }),
+      changed: count,
+      items: list(
+        z.object({
+          dataplane: meta,
+          kri: text,
+          zone: text,
+          isNew: flag.meta({ description: 'the documents make the proxy' }),
+          total: count.meta({ description: 'values that change; `changes` may list fewer' }),
+          changes: list(valueChange),
+        }),
+      ),
+    }),
   }),
 };
 

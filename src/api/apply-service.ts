@@ -10,7 +10,7 @@ import type { ApplyDocument } from './apply-documents.ts';
 import { ApiError } from './error-body.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
 import { draftOf, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
-import { planWrite } from './write-plan.ts';
+import { planWrite, resultOf } from './write-plan.ts';
 
 /** Milliseconds of checks before other work runs. */
 const MAX_SLICE_MS = 10;
@@ -28,10 +28,12 @@ type Call = {
   /** For the history of the resources. */
   readonly by: Author;
 };
+/** @property row as it is stored, or would be */
+export type AppliedWrite = DryRun & { readonly row: Resource };
 type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; readonly write: ContentWrite };
 
 /** @returns the outcome of each document, with `dryRun` the expected one. @throws ApiError 400 with fields `documents[3].spec…` */
-export async function applyAll(documents: readonly ApplyDocument[], options: Options, call: Call): Promise<DryRun[]> {
+export async function applyAll(documents: readonly ApplyDocument[], options: Options, call: Call): Promise<AppliedWrite[]> {
   await requireMeshes(documents, options);
   const drafts = await checkEach(documents, ({ info, mesh, name, body }) => {
     options.service.requireWritable(info);
@@ -41,7 +43,10 @@ export async function applyAll(documents: readonly ApplyDocument[], options: Opt
   for (const document of documents) call.authorize(document);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const planned = await planAll(documents, drafts, options);
-    const results = planned.map(({ draft, write, stored }) => describeWrite(draft, write, stored));
+    const results = planned.map(({ draft, write, stored }) => ({
+      ...describeWrite(draft, write, stored),
+      row: resultOf(write, stored),
+    }));
     if (call.dryRun) return results;
     const changed = planned.filter((_, index) => results[index]?.result !== 'unchanged');
     if (changed.length === 0 || (await storeAll(changed, options, call.by))) return results;

@@ -19,6 +19,7 @@ import { addGenerateTlsCertificate } from './commands/generate-tls-certificate.t
 import { addGenerateTokens } from './commands/generate-tokens.ts';
 import { addGetCommand } from './commands/get.ts';
 import { addHistoryCommand } from './commands/history.ts';
+import { addPreviewCommand } from './commands/preview.ts';
 import { addRollbackCommand } from './commands/rollback.ts';
 import { addHelpCommand } from './commands/help.ts';
 import { addIdentityRotate, addInspectIdentity } from './commands/identity-rotate.ts';
@@ -61,6 +62,7 @@ export function createProgram(): Command {
   addGetCommand(program);
   addApplyCommand(program);
   addDiffCommand(program);
+  addPreviewCommand(program);
   addEditCommand(program);
   addDeleteCommand(program);
   addExportCommand(program);

@@ -5,6 +5,7 @@ import { noSyncStates, type SyncStates } from '../kds/open-senders.ts';
 import type { SendRules } from '../kds/rules.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { addConfigRoute } from './config-routes.ts';
+import { addPreviewRoute } from './preview-routes.ts';
 import { addProxyRoutes } from './proxy-routes.ts';
 import { addReachRoutes } from './reach-routes.ts';
 import { addSyncRoutes, type ConfirmedOf } from './sync-routes.ts';
@@ -31,6 +32,7 @@ export function addPolicyInspect(
     addConfigRoute(app, { service, store, indexes, callers });
     addReachRoutes(app, { service, store, indexes, zone: options.zone, clock, lagOf: (zone) => syncs.lagOf(zone) });
     addSyncRoutes(app, context, rules, syncs, confirmedOf);
+    addPreviewRoute(app, context, { rules, indexes, syncs });
     addTlsRoutes(app, { service, store, indexes });
   };
 }

@@ -5,6 +5,7 @@ import { tokenRoutes } from '../../src/token/token-routes.ts';
 import { MAX_APPLY_BYTES } from '../../src/api/apply-routes.ts';
 import { MAX_BODY_BYTES, SMALL_BODY_BYTES } from '../../src/api/http-server.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import { MAX_PREVIEW_BYTES } from '../../src/inspect/preview-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi, type Place } from './test-api.ts';
@@ -49,7 +50,9 @@ async function routesOf(place: Place): Promise<{ method: string; url: string; is
 
 describe.each(PLACES)('on %s', (place) => {
   it('a route without a resource accepts only a small body', async () => {
-    const routes = (await routesOf(place)).filter(({ url, isResource }) => !isResource && url !== '/_apply');
+    const routes = (await routesOf(place)).filter(
+      ({ url, isResource }) => !isResource && !['/_apply', '/_preview'].includes(url),
+    );
     expect(routes.map(({ method, url }) => `${method} ${url}`)).toEqual(
       expect.arrayContaining([
         'post /tokens/user',
@@ -79,10 +82,13 @@ describe.each(PLACES)('on %s', (place) => {
     expect([...statuses].filter((status) => status !== 405)).toEqual([413]);
   });
 
-  it('an apply over the limit is refused with the limit', async () => {
-    const { status, body } = await send(place, 'post', '/_apply', MAX_APPLY_BYTES + 1);
+  it.each([
+    ['an apply', '/_apply', MAX_APPLY_BYTES],
+    ['a preview', '/_preview', MAX_PREVIEW_BYTES],
+  ])('%s over the limit is refused with the limit', async (_, url, limit) => {
+    const { status, body } = await send(place, 'post', url, limit + 1);
     expect(status).toBe(413);
-    expect(body).toContain(`the body is larger than ${String(MAX_APPLY_BYTES)} bytes`);
+    expect(body).toContain(`the body is larger than ${String(limit)} bytes`);
   });
 });
 

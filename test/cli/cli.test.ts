@@ -259,6 +259,28 @@ describe('diff and export', () => {
   });
 });
 
+describe('preview', () => {
+  it('says what files would change, and changes nothing', async () => {
+    await line.write('tried.yaml', timeout('tried', '4s'));
+    const { code, stdout } = await run('preview', '-f', 'tried.yaml');
+    expect({ code, stdout }).toEqual({
+      ...{
+        code: 0,
+        stdout: expect.stringMatching(/^MeshTimeout tried would be created\n {2}no zone has joined yet\n/) as string,
+      },
+    });
+    expect((await run('get', 'mt', 'tried', '--mesh', 'shop')).code).toBe(3);
+    const { items } = JSON.parse((await run('preview', '-f', 'tried.yaml', '-o', 'json')).stdout) as { items: object[] };
+    expect(items).toMatchObject([{ name: 'tried', result: 'created', sentTo: 0 }]);
+  });
+
+  it('names the file, line and column of a refused field', async () => {
+    await line.write('tried.yaml', timeout('tried', 'soon'));
+    const { code, stderr } = await run('preview', '-f', 'tried.yaml');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('tried.yaml:8:') as string });
+  });
+});
+
 describe('delete', () => {
   it('accepts a name or files', async () => {
     await line.write('gone.yaml', `type: Mesh\nname: gone\n---\n${timeout('gone', '1s').replace('mesh: shop', 'mesh: gone')}`);

@@ -79,6 +79,20 @@ export async function* sendPlan(client: ApiClient, plan: ApplyPlan, { dryRun }: 
   }
 }
 
+/**
+ * What the documents would change, all in one request.
+ * @throws MeridianError that names every violation by file, line and column
+ */
+export async function sendPreview(client: ApiClient, { parts, isTransactional }: ApplyPlan): Promise<Answer<'Preview'>> {
+  if (!isTransactional) throw new MeridianError('invalid', 'this control plane is not Meridian: it has no preview');
+  const sent = parts.flat();
+  try {
+    return await client.preview(`[${sent.map(({ json }) => json).join(',')}]`);
+  } catch (error) {
+    throw explained(error, sent);
+  }
+}
+
 async function putOne(client: ApiClient, { document, messages, json }: Sendable): Promise<Applied> {
   try {
     const { created, warnings } = await client.put(document.info, document.mesh, document.name, JSON.parse(json) as JsonObject);

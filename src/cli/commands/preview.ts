@@ -1,0 +1,37 @@
+// `meridian preview`: what files would change, without writing them: zones, proxies and values in force.
+import type { Command } from 'commander';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
+import { planApply, sendPreview } from '../documents/apply-requests.ts';
+import { readDocuments } from '../documents/read-files.ts';
+import { addFileOption, addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
+import { isForPrograms, print, serialize } from '../output.ts';
+import { previewText } from '../views/preview-text.ts';
+
+const HELP = `
+Every check of apply is made. For each document it shows which zones would get
+it and under which name, then each proxy of which a value in force changes: the
+value before and after, and the policy that sets it. What control planes compute
+from services, such as hostnames and addresses, is not in it.
+
+Examples:
+  meridian preview -f timeout.yaml
+  meridian preview -f examples/shop/global -o json
+  cat timeout.yaml | meridian preview -f -`;
+
+type Options = ConnectOptions & MeshOptions & OutputOptions & { readonly file: readonly string[] };
+
+export function addPreviewCommand(program: Command): void {
+  const command = program.command('preview').description('show what files would change: zones, proxies and values');
+  addConnectOptions(addOutputOption(addMeshOption(addFileOption(command, { required: true })), ['table', 'json', 'yaml']))
+    .addHelpText('after', HELP)
+    .action(preview);
+}
+
+async function preview({ file, mesh, output, ...connection }: Options): Promise<void> {
+  const documents = await readDocuments(file, mesh);
+  const { checkDocuments } = await import('../documents/check-documents.ts');
+  checkDocuments(documents);
+  const client = await connect(connection);
+  const answer = await sendPreview(client, await planApply(client, documents));
+  print(isForPrograms(output) ? serialize(answer, output) : previewText(answer));
+}

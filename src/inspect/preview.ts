@@ -1,0 +1,86 @@
+// What documents would change that are not written: for which proxies, and which values. Pure but for turns that it leaves to others.
+// Invariant: both states are copies, so writes of others meanwhile are no part of the difference.
+import { setImmediate as otherWork } from 'node:timers/promises';
+import type { Answer } from '../api/answers.ts';
+import { compareText } from '../base/compare-text.ts';
+import { metaOf } from '../policy/inspect-view.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { outboundsOf } from '../policy/outbounds.ts';
+import { policyReach } from '../policy/policy-reach.ts';
+import { valueChanges, type ValueChange, type ValueInForce } from '../policy/value-changes.ts';
+import { findType } from '../resource/type-registry.ts';
+import type { Resource } from '../resource/types.ts';
+
+type Preview = Answer<'Preview'>;
+
+/** Proxies whose values are compared. */
+export const MAX_COMPARED = 100;
+/** Outbounds of all compared proxies. */
+const MAX_OUTBOUNDS = 20_000;
+/** Changes that are listed of one proxy. */
+const MAX_LISTED = 100;
+
+/** One mesh without the documents, and with them. */
+export type MeshStates = { readonly before: MeshIndex; readonly after: MeshIndex };
+
+/** @param rows those of the documents, of this mesh */
+export function statesOf(index: MeshIndex, rows: readonly Resource[]): MeshStates {
+  const before = index.copy((row) => row);
+  const after = index.copy((row) => row);
+  for (const row of rows) after.put(row);
+  return { before, after };
+}
+
+/**
+ * The proxies of which a value in force changes. Of many candidates the first by name are compared: `compared` says how many.
+ * @param rows those of the documents
+ */
+export async function changedProxies({ before, after }: MeshStates, rows: readonly Resource[]): Promise<Preview['proxies']> {
+  const candidates = [...candidatesOf({ before, after }, rows)].sort(compareText);
+  const items: Preview['proxies']['items'][number][] = [];
+  let compared = 0;
+  let outbounds = 0;
+  for (const name of candidates) {
+    const proxy = after.proxy(name);
+    if (proxy === undefined) continue;
+    outbounds += outboundsOf(after, proxy).length;
+    if (compared === MAX_COMPARED || (compared > 0 && outbounds > MAX_OUTBOUNDS)) break;
+    compared += 1;
+    const changes = valueChanges(before, after, name);
+    if (changes.length > 0)
+      items.push({
+        dataplane: metaOf(proxy.resource),
+        kri: proxy.kri,
+        zone: proxy.zone,
+        isNew: before.proxy(name) === undefined,
+        total: changes.length,
+        changes: changes.slice(0, MAX_LISTED).map(changeView),
+      });
+    await otherWork();
+  }
+  return { candidates: candidates.length, compared, changed: items.length, items };
+}
+
+/** Stored names of the proxies that the documents may touch. */
+function candidatesOf({ before, after }: MeshStates, rows: readonly Resource[]): Set<string> {
+  const found = new Set<string>();
+  for (const row of rows) {
+    if (row.type === 'Dataplane') found.add(row.name);
+    // A service is an outbound of each proxy that sees it, and a mesh decides for all.
+    else if ((findType(row.type)?.policy ?? null) === null) for (const { resource } of after.proxies()) found.add(resource.name);
+    else
+      for (const index of [before, after]) {
+        const policy = index.policyOf(row);
+        if (policy !== undefined) for (const { proxy } of policyReach(index, policy).touched) found.add(proxy.resource.name);
+      }
+  }
+  return found;
+}
+
+function changeView({ before, after, ...rest }: ValueChange): Preview['proxies']['items'][number]['changes'][number] {
+  return { ...rest, before: before && valueView(before), after: after && valueView(after) };
+}
+
+function valueView({ value, from }: ValueInForce): NonNullable<Preview['proxies']['items'][number]['changes'][number]['before']> {
+  return { value, origins: from.map(({ policy, index }) => ({ kri: policy.kri, name: policy.displayName, ruleIndex: index })) };
+}
