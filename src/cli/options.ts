@@ -1,5 +1,5 @@
 // Options of several commands, with the same spelling everywhere.
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Format } from './output.ts';
 
 export type OutputOptions = { readonly output: Format };
@@ -14,8 +14,19 @@ export function addNamespaceOption(command: Command): Command {
   return command.option('-n, --namespace <namespace>', 'only those of this Kubernetes namespace');
 }
 
-export function addOutputOption(command: Command, formats: readonly Format[] = ['table', 'wide', 'json', 'yaml']): Command {
-  return command.addOption(new Option('-o, --output <format>', 'form of the answer').choices(formats).default('table'));
+export function addOutputOption(
+  command: Command,
+  formats: readonly (Format | 'name')[] = ['table', 'wide', 'json', 'yaml'],
+): Command {
+  const option = new Option('-o, --output <format>', 'form of the answer').choices(formats).default('table');
+  return command.addOption(option.argParser((value: string) => formatOf(value, formats)));
+}
+
+/** The templates of kubectl are no forms: jq reads the answer in JSON. */
+function formatOf(value: string, formats: readonly string[]): string {
+  if (formats.includes(value)) return value;
+  const instead = /^(jsonpath|go-template|custom-columns)/.test(value) ? ' Select fields with jq: -o json | jq' : '';
+  throw new InvalidArgumentError(`Allowed choices are ${formats.join(', ')}.${instead}`);
 }
 
 export function addFileOption(command: Command, { required }: { required: boolean }): Command {

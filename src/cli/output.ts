@@ -21,7 +21,7 @@ function yamlOf(value: unknown): string {
   return document.toString({ lineWidth: 80 });
 }
 
-export function isForPrograms(output: Format): output is 'json' | 'yaml' {
+export function isForPrograms(output: string): output is 'json' | 'yaml' {
   return output === 'json' || output === 'yaml';
 }
 

@@ -27,7 +27,7 @@ describe('help', () => {
     for (const line of helpOf(command).split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   });
 
-  it.each(commands.filter((command) => command.commands.length === 0).map((command) => [pathOf(command), command] as const))(
+  it.each(commands.filter((command) => command.parent !== null).map((command) => [pathOf(command), command] as const))(
     'of %s has examples that call the command',
     (path, command) => {
       const [, examples = ''] = helpOf(command).split('\nExamples:\n');
@@ -52,7 +52,7 @@ describe('the command help', () => {
   });
 
   it('lists the existing commands after an unknown one', async () => {
-    await expect(run('nosuch')).rejects.toThrow(/^there is no command "nosuch"; there are get, apply/);
+    await expect(run('nosuch')).rejects.toThrow(/^there is no command "nosuch"; there are get, describe, apply/);
     await expect(run('inspect', 'nosuch')).rejects.toThrow(/^there is no command "inspect nosuch"; there are zones/);
     await expect(run('get', 'more')).rejects.toThrow('there is no command "get more"; get has none of its own');
   });

@@ -8,6 +8,7 @@ import { addDataplaneInstallEnvoy } from './commands/dataplane-install-envoy.ts'
 import { addDataplaneRun } from './commands/dataplane-run.ts';
 import { addDeleteCommand } from './commands/delete.ts';
 import { addDemoCommand } from './commands/demo.ts';
+import { addDescribeCommand } from './commands/describe.ts';
 import { addDiffCommand } from './commands/diff.ts';
 import { addEditCommand } from './commands/edit.ts';
 import { addEventsCommand } from './commands/events.ts';
@@ -33,11 +34,38 @@ import { addInspectService } from './commands/inspect-service.ts';
 import { addInspectZones } from './commands/inspect-zones.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addRolloutList, addRolloutStatus } from './commands/rollout-status.ts';
+import { addTokenRevoke } from './commands/token-revoke.ts';
 import { addVersionCommand } from './commands/version.ts';
 import { EXIT_HELP } from './exit-codes.ts';
 import { addExplainSync } from './commands/explain-sync.ts';
 import { addZoneAcceptGlobal, addZoneAdopt } from './commands/zone-accept.ts';
 import { addZoneRun } from './commands/zone-run.ts';
+
+/** Below the help of the groups: calls that often come first. */
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  inspect: [
+    'meridian inspect zones',
+    'meridian inspect problems',
+    'meridian inspect service cart --mesh shop',
+    'meridian inspect dataplane web-1 --mesh shop',
+  ],
+  rollout: ['meridian rollout list', 'meridian rollout status meshtimeout slow --mesh shop --wait'],
+  global: ['meridian global run'],
+  zone: [
+    'meridian zone run --name east --global-address grpcs://global.example:5685',
+    'meridian zone adopt east',
+    'meridian zone accept-global --address http://zone-east.example:5681',
+  ],
+  identity: ['meridian identity rotate identity --mesh shop --context east'],
+  dataplane: ['meridian dataplane install-envoy', 'meridian dataplane run -d cart.yaml --dataplane-token-file cart.token'],
+  migrate: ['meridian migrate status --config global.yaml', 'meridian migrate up --config global.yaml'],
+  generate: [
+    'meridian generate zone-token --zone east --valid-for 8760h --out east.token',
+    'meridian generate signing-key --format pem --out key.pem',
+    'meridian generate tls-certificate --type server --hostname global.example',
+  ],
+  token: ['meridian token revoke east.token'],
+};
 
 const HELP = `
 First steps:
@@ -60,6 +88,7 @@ export function createProgram(): Command {
     .addHelpText('after', HELP);
   program.commandsGroup('Resources:');
   addGetCommand(program);
+  addDescribeCommand(program);
   addApplyCommand(program);
   addDiffCommand(program);
   addPreviewCommand(program);
@@ -70,7 +99,7 @@ export function createProgram(): Command {
   addRollbackCommand(program);
   addExplainCommand(program);
   program.commandsGroup('State:');
-  const inspect = program.command('inspect').description('the state of zones, meshes, proxies, policies and routes');
+  const inspect = group(program, 'inspect', 'the state of zones, meshes, proxies, policies and routes');
   addInspectZones(inspect);
   addInspectMeshes(inspect);
   addInspectDataplanes(inspect);
@@ -82,29 +111,39 @@ export function createProgram(): Command {
   addInspectProblems(inspect);
   addExplainSync(program);
   addEventsCommand(program);
-  const rollout = program.command('rollout').description('which zones have a change, since when, and why others have not');
+  const rollout = group(program, 'rollout', 'which zones have a change, since when, and why others have not');
   addRolloutStatus(rollout);
   addRolloutList(rollout);
   program.commandsGroup('Control planes:');
   addDemoCommand(program);
-  addGlobalRun(program.command('global').description('the global control plane'));
-  const zone = program.command('zone').description('a zone control plane');
+  addGlobalRun(group(program, 'global', 'the global control plane'));
+  const zone = group(program, 'zone', 'a zone control plane');
   addZoneRun(zone);
   addZoneAdopt(zone);
   addZoneAcceptGlobal(zone);
-  addIdentityRotate(program.command('identity').description('the workload identity of a mesh in a zone'));
-  const dataplane = program.command('dataplane').description('an Envoy proxy on this machine');
+  addIdentityRotate(group(program, 'identity', 'the workload identity of a mesh in a zone'));
+  const dataplane = group(program, 'dataplane', 'an Envoy proxy on this machine');
   addDataplaneRun(dataplane);
   addDataplaneInstallEnvoy(dataplane);
-  addMigrate(program.command('migrate').description('the schema of the store'));
+  addMigrate(group(program, 'migrate', 'the schema of the store'));
   program.commandsGroup('Access and set-up:');
   addHelpCommand(program);
-  const generate = program.command('generate').description('tokens, the keys that sign them, and certificates');
+  const generate = group(program, 'generate', 'tokens, the keys that sign them, and certificates');
   addGenerateTokens(generate);
   addGenerateKeys(generate);
   addGenerateTlsCertificate(generate);
+  addTokenRevoke(group(program, 'token', 'tokens after they were issued'));
   addConfigCommand(program);
   addCompletionCommand(program);
   addVersionCommand(program);
   return program;
+}
+
+/** A command that only has commands of its own. */
+function group(program: Command, name: string, about: string): Command {
+  const lines = (EXAMPLES[name] ?? []).map((example) => `  ${example}`);
+  return program
+    .command(name)
+    .description(about)
+    .addHelpText('after', ['', 'Examples:', ...lines].join('\n'));
 }

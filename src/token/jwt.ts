@@ -56,6 +56,15 @@ export function statedEndOfJwt(token: string): Date | null {
   }
 }
 
+/** The claims of an unverified token, for its bearer; null if there are none. Never throws. */
+export function claimsOfJwt(token: string): Claims | null {
+  try {
+    return decodeJwt(token);
+  } catch {
+    return null;
+  }
+}
+
 /** Checks the signature, the times and the common claims. Never rejects. */
 export async function verifyJwt(token: string, kid: string, publicKey: KeyObject, now: Date): Promise<SignedClaims | Refused> {
   try {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WAIT } from '../support/wait.ts';
 import { CommandLine, type Outcome } from './command-line.ts';
 
 const SHOP = join(import.meta.dirname, '../../examples/shop/global');
@@ -159,6 +160,50 @@ describe('get', () => {
     await said(['get'], 2, "missing required argument 'type'");
   });
 
+  it('shows several types, each in its table, and all in one list for programs', async () => {
+    const { code, stdout } = await run('get', 'mt,meshes,mt', '-A');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^MeshTimeout\nMESH +NAME/);
+    expect(stdout).toMatch(/\n\nMesh\nNAME +/);
+    expect(stdout.match(/^MeshTimeout$/gm)).toHaveLength(1);
+    const { items } = JSON.parse((await run('get', 'mt,meshes', '-A', '-o', 'json')).stdout) as { items: { type: string }[] };
+    expect(new Set(items.map(({ type }) => type))).toEqual(new Set(['MeshTimeout', 'Mesh']));
+    expect(await run('get', 'mt,meshes', 'slow')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('one type') as string,
+    });
+    expect(await run('get', 'mt,meshes', '-w')).toMatchObject({ code: 2, stderr: expect.stringContaining('one type') as string });
+  });
+
+  it('prints names that get, describe and delete take', async () => {
+    await line.run(['apply', '-f', '-'], { input: timeout('named', '1s', 'labels: { named: a }\n') });
+    const { stdout } = await run('get', 'mt', '--mesh', 'shop', '-l', 'named', '-o', 'name');
+    expect(stdout).toBe('meshtimeout/named\n');
+    expect((await run('get', stdout.trim(), '--mesh', 'shop')).stdout).toMatch(/^shop +named/m);
+    expect((await run('describe', stdout.trim(), '--mesh', 'shop')).stdout).toMatch(/^Name: +named$/m);
+    expect(await run('delete', stdout.trim(), 'other', '--mesh', 'shop')).toMatchObject({ code: 2 });
+    expect(await run('delete', stdout.trim(), '--mesh', 'shop')).toMatchObject({
+      code: 0,
+      stdout: 'deleted MeshTimeout shop/named\n',
+    });
+  });
+
+  it('sorts by a field', async () => {
+    const sorted = async (field: string): Promise<string[]> =>
+      (await run('get', 'secrets', '-A', '--sort-by', field, '-o', 'name')).stdout.trim().split('\n');
+    const names = await sorted('name');
+    expect(names.length).toBeGreaterThan(1);
+    expect(names).toEqual(names.toSorted(new Intl.Collator('en', { numeric: true }).compare));
+    expect((await sorted('.metadata.creationTimestamp')).toSorted()).toEqual(names.toSorted());
+    const { code, stderr } = await run('get', 'mt', '-A', '--sort-by', 'nosuch');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('no resource has the field "nosuch"')]);
+  });
+
+  it('names jq in place of the templates of kubectl', async () => {
+    const { code, stderr } = await run('get', 'mt', '-A', '-o', 'jsonpath={.items[*].name}');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('-o json | jq')]);
+  });
+
   it('watches until Ctrl-C', async () => {
     const child = line.begin(['get', 'mt', '--mesh', 'shop', '-w', '-l', 'team notin (payments),!hidden']);
     const { stdout } = child;
@@ -183,6 +228,37 @@ describe('get', () => {
     const ended = once(child, 'exit');
     child.kill('SIGINT');
     expect(await ended).toEqual([0, null]);
+  });
+});
+
+describe('describe', () => {
+  it('shows the content, the zones and the versions of a resource', async () => {
+    await line.run(['apply', '-f', '-'], { input: timeout('told', '1s') });
+    await line.run(['apply', '-f', '-'], { input: timeout('told', '2s') });
+    const { code, stdout, stderr } = await run('describe', 'mt', 'told', '--mesh', 'shop');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^Origin: +global$/m);
+    expect(stdout).toMatch(/^Created: +\S+Z \(\d+\w\)$/m);
+    expect(stdout).toContain('\nSpec:\n  targetRef:\n    kind: Mesh\n');
+    expect(stdout).toMatch(/\nZones:\n {2}MeshTimeout shop\/told: /);
+    expect(stdout).toMatch(
+      /\nHistory:\n {2}VERSION +AGE +WHO +ACTION +WHAT\n {2}\d+ .*updated +\/spec\/to\/0\/default\/http\/requestTimeout$/m,
+    );
+    expect(stdout).toContain('  meridian inspect policy meshtimeout told --mesh shop');
+    expect((await run('describe', 'mesh', 'shop')).stdout).toMatch(/^Type: +Mesh$/m);
+    expect((await run('describe', 'mt', 'nosuch', '--mesh', 'shop')).code).toBe(3);
+    expect((await run('describe', 'mt')).code).toBe(2);
+  });
+
+  it('does not show the data of a secret', async () => {
+    const { items } = JSON.parse((await run('get', 'globalsecrets', '-o', 'json')).stdout) as {
+      items: { name: string; data: string }[];
+    };
+    const [{ name, data } = { name: '', data: '' }] = items;
+    expect(data).not.toBe('');
+    const { stdout } = await run('describe', 'globalsecret', name);
+    expect(stdout).toContain('data: (hidden)');
+    expect(stdout).not.toContain(data);
   });
 });
 
@@ -414,6 +490,58 @@ describe('generate', () => {
     } finally {
       server.close();
     }
+  });
+});
+
+describe('token revoke', () => {
+  const issue = async (...args: string[]): Promise<string> => (await run('generate', ...args, '--valid-for', '1h')).stdout;
+  const revokedIds = async (...list: string[]): Promise<string> => {
+    const { stdout } = await run('get', ...list, '-o', 'json');
+    return Buffer.from((JSON.parse(stdout) as { data: string }).data, 'base64').toString();
+  };
+  /** Of a call that came through a proxy: one from this machine is that of an admin. */
+  const statusOf = async (token: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': '192.0.2.1' };
+    return (await fetch(`${line.address}/meshes`, { headers })).status;
+  };
+  const idOf = (token: string): string => (claimsOf(token) as { jti: string }).jti;
+
+  it('refuses the token of a file from then on, and keeps other tokens', async () => {
+    const [first, second] = [await issue('user-token', '--name', 'jo'), await issue('user-token', '--name', 'mo')];
+    await line.write('jo.token', `${first}\n`);
+    expect(await statusOf(first)).toBe(200);
+    const revoked = await run('token', 'revoke', 'jo.token');
+    expect(revoked).toMatchObject({ code: 0, stdout: `token of user jo ${idOf(first)} is revoked at ${line.address}\n` });
+    expect(revoked.stdout).not.toContain(first.split('.')[2]);
+    await expect.poll(() => statusOf(first), WAIT).toBe(401);
+    expect(await statusOf(second)).toBe(200);
+    expect((await run('token', 'revoke', 'jo.token')).stdout).toContain('was already revoked');
+    expect((await line.run(['token', 'revoke', '-'], { input: second })).code).toBe(0);
+    expect(await revokedIds('globalsecret', 'user-token-revocations')).toBe(`${idOf(first)},${idOf(second)}`);
+  });
+
+  it('knows the list of each kind of token', async () => {
+    await line.write('zone.token', await issue('zone-token', '--zone', 'east'));
+    await line.write('dp.token', await issue('dataplane-token', '--mesh', 'shop', '--name', 'web'));
+    expect((await run('token', 'revoke', 'zone.token')).stdout).toMatch(/^token of zone east \S+ is revoked/);
+    expect((await run('token', 'revoke', 'dp.token')).stdout).toMatch(/^dataplane token of mesh shop \S+ is revoked/);
+    expect((await run('token', 'revoke', '--kind', 'zone', '--id', 'lost')).code).toBe(0);
+    expect(await revokedIds('globalsecret', 'zone-token-revocations')).toMatch(/^[\w-]+,lost$/);
+    expect(await revokedIds('secret', 'dataplane-token-revocations-shop', '--mesh', 'shop')).toMatch(/^[\w-]+$/);
+  });
+
+  it('names what is missing, and quotes nothing of a file', async () => {
+    await line.write('no.token', 'hush');
+    const said = async (more: string[], code: number, text: string): Promise<void> => {
+      const outcome = await run('token', 'revoke', ...more);
+      expect([outcome.code, outcome.stdout, outcome.stderr]).toEqual([code, '', expect.stringContaining(text)]);
+      expect(outcome.stderr).not.toContain('hush');
+    };
+    await said([], 2, 'give the file of a token, or --id and --kind');
+    await said(['--id', 'a'], 2, 'give the file of a token, or --id and --kind');
+    await said(['--id', 'a,b', '--kind', 'zone'], 2, 'an id has no comma');
+    await said(['none.token'], 1, 'none.token cannot be read (ENOENT)');
+    await said(['no.token'], 1, 'no.token holds no JSON Web Token');
   });
 });
 

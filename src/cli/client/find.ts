@@ -20,6 +20,19 @@ export function requireType(text: string): TypeInfo {
   throw new UsageError(`${JSON.stringify(text)} is not a resource type.${hint}\nTypes, with their short names:\n${typeNames()}`);
 }
 
+/** The types of `mt,mr`, each once. @throws UsageError that lists the types */
+export function requireTypes(text: string): TypeInfo[] {
+  return [...new Set(text.split(',').map((one) => requireType(one.trim())))];
+}
+
+/** The type and the name of `TYPE NAME` or `TYPE/NAME`. @throws UsageError if there are two names */
+export function targetOf(type: string, name?: string): { readonly type: string; readonly name: string | undefined } {
+  const at = type.indexOf('/');
+  if (at < 0) return { type, name };
+  if (name !== undefined) throw new UsageError(`${JSON.stringify(type)} already has a name; give TYPE NAME or TYPE/NAME`);
+  return { type: type.slice(0, at), name: type.slice(at + 1) };
+}
+
 /** Plural names of all types, with short names, in lines of 80 columns. */
 export function typeNames(): string {
   const lines: string[] = [];

@@ -8,6 +8,14 @@ describe('completion', () => {
   it.each([
     [['ge'], ['get', 'generate']],
     [['get', 'meshti'], ['meshtimeouts']],
+    [['get', 'mt,meshti'], ['mt,meshtimeouts']],
+    [['describe', 'meshti'], ['meshtimeouts']],
+    [['explain', 'meshti'], ['meshtimeouts']],
+    [['token', 'revoke', '--k'], ['--kind']],
+    [
+      ['token', 'revoke', '--kind', ''],
+      ['user', 'zone', 'dataplane'],
+    ],
     [['get', 'meshtimeouts', 'x'], []],
     [['get', '-o', 'w'], ['wide']],
     [

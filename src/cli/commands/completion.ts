@@ -51,7 +51,7 @@ export function completeWords(program: Command, words: readonly string[]): strin
       ? (pending.argChoices ?? [])
       : typed.startsWith('-')
         ? optionNames(command)
-        : [...subcommandNames(command), ...argumentValues(command, positionals)];
+        : [...subcommandNames(command), ...argumentValues(command, positionals, typed)];
   return [...new Set(candidates)].filter((candidate) => candidate.startsWith(typed));
 }
 
@@ -91,10 +91,11 @@ function subcommandNames(command: Command): string[] {
     .map((one) => one.name());
 }
 
-/** Plural names of types for an argument that is a type. */
-function argumentValues(command: Command, positionals: number): readonly string[] {
+/** Plural names of types for an argument that is a type, also after the comma of `mt,mr`. */
+function argumentValues(command: Command, positionals: number, typed: string): readonly string[] {
   const argument = command.registeredArguments[positionals];
   if (argument === undefined) return [];
-  if (argument.name() === 'type') return resourceTypes.map(({ path }) => path).filter((path) => path !== '');
-  return argument.argChoices ?? [];
+  if (!/^type\b/.test(argument.name())) return argument.argChoices ?? [];
+  const before = command.name() === 'get' ? typed.slice(0, typed.lastIndexOf(',') + 1) : '';
+  return resourceTypes.flatMap(({ path }) => (path === '' ? [] : [before + path]));
 }

@@ -19,7 +19,13 @@ import { table } from '../views/table.ts';
 type AddOptions = ConnectOptions & { name?: string; address: string; overwrite?: boolean; skipCheck?: boolean };
 
 export function addConfigCommand(program: Command): void {
-  const config = program.command('config').description('the control planes you work with');
+  const config = program
+    .command('config')
+    .description('the control planes you work with')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  meridian config control-planes add east --address http://127.0.0.1:5691\n  meridian config control-planes list',
+    );
   const planes = config
     .command('control-planes')
     .description('control planes by name, kept in ~/.meridian/config.yaml')

@@ -7,7 +7,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
 import { exitCodeOfRollouts, UsageError } from '../exit-codes.ts';
-import { findOne, requireType } from '../client/find.ts';
+import { findOne, requireType, targetOf } from '../client/find.ts';
 import { addWaitOptions, rolloutsOf, waitOf, WAIT_HELP, type WaitOptions, type Written } from '../client/follow-rollouts.ts';
 import { addFileOption, addMeshOption, addNamespaceOption, type MeshOptions, type NamespaceOptions } from '../options.ts';
 import { note, print } from '../output.ts';
@@ -34,6 +34,7 @@ ${WAIT_HELP}
 
 Examples:
   meridian delete meshtimeout slow --mesh shop
+  meridian delete mt/slow --mesh shop      as get -o name prints it
   meridian delete mesh shop --dry-run      show what it takes along
   meridian delete -f examples/shop/global --ignore-not-found`;
 
@@ -41,7 +42,7 @@ export function addDeleteCommand(program: Command): void {
   const command = program
     .command('delete')
     .description('delete a resource, or the resources of files')
-    .argument('[type]', 'type, plural or short name')
+    .argument('[type]', 'type, plural or short name; or TYPE/NAME')
     .argument('[name]', 'display name or stored name');
   const withFiles = addNamespaceOption(addMeshOption(addFileOption(command, { required: false })))
     .option('--ignore-not-found', 'succeed for a resource that does not exist')
@@ -49,7 +50,8 @@ export function addDeleteCommand(program: Command): void {
     .option('-y, --yes', 'delete a Mesh with its resources without a question');
   addConnectOptions(addWaitOptions(withFiles))
     .addHelpText('after', HELP)
-    .action(async (type: string | undefined, name: string | undefined, options: Options) => {
+    .action(async (typeText: string | undefined, nameText: string | undefined, options: Options) => {
+      const { type, name } = typeText === undefined ? { type: undefined, name: undefined } : targetOf(typeText, nameText);
       if (options.file !== undefined && type === undefined) await deleteFiles(options.file, options);
       else if (options.file === undefined && type !== undefined && name !== undefined) await deleteOne(type, name, options);
       else throw new UsageError('give a type and a name, or files with -f; `meridian delete --help` shows both');

@@ -1,14 +1,17 @@
-// `meridian get`: the resources of a type, or one of them, once or with their changes.
+// `meridian get`: the resources of one or more types, or one resource, once or with their changes.
 import { Option, type Command } from 'commander';
 import type { TypeInfo } from '../../resource/type-registry.ts';
+import type { JsonObject } from '../../resource/types.ts';
 import type { ApiClient, Item } from '../client/api-client.ts';
 import { columnsOf } from '../views/columns.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { UsageError } from '../exit-codes.ts';
-import { findOne, requireType, typeNames } from '../client/find.ts';
+import { findOne, requireTypes, targetOf, typeNames } from '../client/find.ts';
 import { SELECTOR_HELP } from '../client/label-requirements.ts';
-import { neededColumns, pagedTable, TableLayout } from '../views/table.ts';
-import { addMeshOption, addNamespaceOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
+import { sortedBy } from '../views/sort-items.ts';
+import { pagedTable } from '../views/table.ts';
+import { watchTable } from '../views/watch-text.ts';
+import { addMeshOption, addNamespaceOption, addOutputOption, collect, type MeshOptions } from '../options.ts';
 import { isForPrograms, note, print, serialize, type Format } from '../output.ts';
 import { resourceForms } from '../documents/resource-forms.ts';
 import { lasting } from '../client/lasting-watch.ts';
@@ -16,28 +19,30 @@ import { selectionOf } from '../client/selector.ts';
 import { rowsOf, type Row, type Watched } from '../client/watched-rows.ts';
 
 type Options = ConnectOptions &
-  MeshOptions &
-  OutputOptions & {
+  MeshOptions & {
+    readonly output: Format | 'name';
     readonly allMeshes?: boolean;
     readonly watch?: boolean;
     readonly selector?: readonly string[];
     readonly zone?: string;
     readonly namespace?: string;
+    readonly sortBy?: string;
     readonly format: keyof typeof resourceForms;
   };
 
 export function addGetCommand(program: Command): void {
   const command = program
     .command('get')
-    .description('show the resources of a type, or one of them')
-    .argument('<type>', 'type, plural or short name: MeshTimeout, meshtimeouts, mt')
+    .description('show the resources of one or more types, or one resource')
+    .argument('<type>', 'type, plural or short name: MeshTimeout, meshtimeouts, mt; several as mt,mr; or TYPE/NAME')
     .argument('[name]', 'display name or stored name');
   addNamespaceOption(addMeshOption(command))
     .option('-A, --all-meshes', 'of all meshes')
     .option('-l, --selector <labels>', 'only with these labels: team=a,tier!=db,!old; see below', collect)
     .option('--zone <zone>', 'only those of this zone')
+    .option('--sort-by <field>', 'order by a field, as -o json prints it: creationTime')
     .option('-w, --watch', 'show changes as they happen, until Ctrl-C');
-  addConnectOptions(addOutputOption(command))
+  addConnectOptions(addOutputOption(command, ['table', 'wide', 'json', 'yaml', 'name']))
     .addOption(
       new Option('--format <form>', 'form of the resources, with -o json or yaml')
         .choices(Object.keys(resourceForms))
@@ -55,6 +60,13 @@ Examples:
   meridian get mt -A -l 'team in (storefront,cart),tier!=db,!old'
   meridian get meshservice cart --zone east -o yaml
   meridian get meshservices -A -w
+  meridian get mt,mr,mcb -m shop               several types
+  meridian get mt -A --sort-by modificationTime
+  meridian get mt -m shop -o name | xargs -n1 meridian delete -m shop
+  meridian get mt -A -o json | jq -r '.items[].spec.targetRef.kind'
+
+-o name prints TYPE/NAME, which get, describe and delete take as one argument.
+-o jsonpath does not exist: jq selects fields of -o json.
 
 ${SELECTOR_HELP}
 != and notin also choose what has no such label. -l may be given again.
@@ -63,47 +75,68 @@ Types, with their short names:
 ${typeNames()}`;
 }
 
-async function get(typeName: string, name: string | undefined, options: Options): Promise<void> {
-  const { mesh, output, allMeshes = false, watch = false, selector, zone, namespace, format, ...connection } = options;
-  const info = requireType(typeName);
+async function get(typeText: string, nameText: string | undefined, options: Options): Promise<void> {
+  const { mesh, output, allMeshes = false, watch = false, selector, zone, namespace, format, sortBy, ...connection } = options;
+  const { type, name } = targetOf(typeText, nameText);
+  const [info, ...others] = requireTypes(type) as [TypeInfo, ...TypeInfo[]];
   const { filter, matches } = selectionOf({ selector, zone, namespace });
   if (name !== undefined && (allMeshes || selector !== undefined))
     throw new UsageError('NAME excludes --all-meshes and --selector');
+  if (others.length > 0 && (watch || name !== undefined))
+    throw new UsageError(`${watch ? '--watch' : 'NAME'} needs one type, not ${JSON.stringify(type)}`);
+  if (watch && (sortBy !== undefined || output === 'name'))
+    throw new UsageError(`--watch excludes ${sortBy === undefined ? '-o name' : '--sort-by'}`);
   if (format !== 'universal' && (!isForPrograms(output) || watch))
     throw new UsageError(`--format ${format} needs -o yaml or -o json, without --watch`);
   const client = await connect(connection);
-  const inMesh = info.scope === 'Global' || allMeshes ? undefined : mesh;
+  const meshOf = ({ scope }: TypeInfo): string | undefined => (scope === 'Global' || allMeshes ? undefined : mesh);
   if (name !== undefined) {
     const item = await findOne(client, info, mesh, name, { command: `get ${info.name}`, filter });
     if (watch) await watchResources(client, info, { mesh: item.mesh, name: item.name, filter: {}, matches: null }, output);
-    else if (isForPrograms(output)) await printForm(client, info, [item], { format, output });
-    else await printTable(info, [[item]], { wide: output === 'wide' });
+    else if (isForPrograms(output)) await printForm(client, [{ info, items: [item] }], { format, output });
+    else await printForPeople([{ info, pages: [[item]] }], output);
     return;
   }
   if (watch) {
-    await watchResources(client, info, { mesh: inMesh, filter, matches }, output);
+    await watchResources(client, info, { mesh: meshOf(info), filter, matches }, output);
     return;
   }
   const keeps = ({ labels = {} }: Item): boolean => matches?.(labels) ?? true;
-  if (!isForPrograms(output)) {
-    const isNarrowed = matches !== null || Object.keys(filter).length > 0;
-    const pages = chosen(client.listPages(info, inMesh, filter), keeps);
-    await printTable(info, pages, { wide: output === 'wide', nothing: nothingFound(info, inMesh, isNarrowed) });
+  const listed = async (one: TypeInfo): Promise<Item[]> => {
+    const items = await client.list(one, meshOf(one), filter, keeps);
+    return sortBy === undefined ? items : sortedBy(items, sortBy);
+  };
+  if (isForPrograms(output)) {
+    const found: Listed[] = [];
+    for (const one of [info, ...others]) found.push({ info: one, items: await listed(one) });
+    const items = found.flatMap((one) => one.items);
+    if (format !== 'universal') await printForm(client, found, { format, output });
+    else print(serialize({ total: items.length, items }, output));
     return;
   }
-  const items = await client.list(info, inMesh, filter, keeps);
-  if (format !== 'universal') await printForm(client, info, items, { format, output });
-  else print(serialize({ total: items.length, items }, output));
+  const isNarrowed = matches !== null || Object.keys(filter).length > 0;
+  const sections = [info, ...others].map((one) => ({
+    info: one,
+    nothing: nothingFound(one, meshOf(one), isNarrowed),
+    // The order, and each name once, need the whole list.
+    pages:
+      sortBy !== undefined || output === 'name'
+        ? onePage(() => listed(one))
+        : chosen(client.listPages(one, meshOf(one), filter), keeps),
+  }));
+  await printForPeople(sections, output);
 }
+
+type Listed = { readonly info: TypeInfo; readonly items: readonly Item[] };
 
 /** Prints the documents one after the other, as input for `apply` and kubectl. */
 async function printForm(
   client: ApiClient,
-  info: TypeInfo,
-  items: readonly Item[],
+  found: readonly Listed[],
   { format, output }: { format: Options['format']; output: 'json' | 'yaml' },
 ): Promise<void> {
-  const documents = await resourceForms[format](info, items, client);
+  const documents: JsonObject[] = [];
+  for (const { info, items } of found) documents.push(...(await resourceForms[format](info, items, client)));
   if (documents.length > 0)
     print(documents.map((document) => serialize(document, output)).join(output === 'yaml' ? '\n---\n' : '\n'));
 }
@@ -113,26 +146,45 @@ function nothingFound(info: TypeInfo, mesh: string | undefined, isChosen: boolea
   return `no ${info.plural.toLowerCase()}${isChosen ? ' with these labels' : ''}${where}`;
 }
 
+async function* onePage(items: () => Promise<Item[]>): AsyncGenerator<Item[]> {
+  yield await items();
+}
+
 async function* chosen(pages: AsyncIterable<readonly Item[]>, keeps: (item: Item) => boolean): AsyncGenerator<Item[]> {
   for await (const page of pages) yield page.filter(keeps);
 }
 
-/** @param nothing the message for an empty result */
-async function printTable(
-  info: TypeInfo,
-  pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,
-  { wide, nothing = '' }: { readonly wide: boolean; readonly nothing?: string },
-): Promise<void> {
-  let isEmpty = true;
-  for await (const text of pagedTable(columnsOf(info, { wide }), pages)) {
-    isEmpty = false;
-    print(text);
+/** @property nothing the message for an empty result */
+type Section = {
+  readonly info: TypeInfo;
+  readonly pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>;
+  readonly nothing?: string;
+};
+
+/** A table for each type, under its name if there are several; or a line for each resource with `-o name`. */
+async function printForPeople(sections: readonly Section[], output: 'table' | 'wide' | 'name'): Promise<void> {
+  let isFirst = true;
+  for (const { info, pages, nothing = '' } of sections) {
+    let isEmpty = true;
+    const texts = output === 'name' ? namesOf(info, pages) : pagedTable(columnsOf(info, { wide: output === 'wide' }), pages);
+    for await (const text of texts) {
+      if (isEmpty && sections.length > 1 && output !== 'name') print(`${isFirst ? '' : '\n'}${info.name}`);
+      isEmpty = false;
+      isFirst = false;
+      print(text);
+    }
+    if (isEmpty) note(nothing);
   }
-  if (isEmpty) note(nothing);
+}
+
+/** `meshtimeout/slow`, as `get`, `describe` and `delete` take it. */
+async function* namesOf(info: TypeInfo, pages: Section['pages']): AsyncGenerator<string> {
+  for await (const page of pages)
+    if (page.length > 0) yield page.map(({ name }) => `${info.name.toLowerCase()}/${name}`).join('\n');
 }
 
 /** Watches until Ctrl-C, also across restarts of the control plane. @throws MeridianError if the control plane is unreachable or refuses */
-async function watchResources(client: ApiClient, info: TypeInfo, what: Watched, output: Format): Promise<void> {
+async function watchResources(client: ApiClient, info: TypeInfo, what: Watched, output: string): Promise<void> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   const show = isForPrograms(output) ? printerForPrograms(output) : printerOfTable(info, output === 'wide');
@@ -148,27 +200,12 @@ function printerForPrograms(output: 'json' | 'yaml'): (rows: readonly Row[]) => 
   };
 }
 
-/** Rows of later events keep the columns of the first ones, and their widths while the cells fit. */
 function printerOfTable(info: TypeInfo, wide: boolean): (rows: readonly Row[]) => void {
-  let columns: { head: string; of: (row: Row) => string }[] | null = null;
-  let layout = new TableLayout([]);
+  const lines = watchTable(info, { wide });
+  let isFirst = true;
   return (rows) => {
-    const isFirst = columns === null;
-    if (columns === null) {
-      const needed = neededColumns(
-        columnsOf(info, { wide }),
-        rows.map(({ item }) => item),
-      );
-      columns = [
-        { head: 'EVENT', of: ({ event }) => event },
-        ...needed.map(({ head, of }) => ({ head, of: ({ item }: Row) => of(item) })),
-      ];
-      layout = new TableLayout(columns.map(({ head }) => (head === 'EVENT' ? 'existing' : head)));
-    }
-    const shown = columns;
-    const cells = rows.map((row) => shown.map(({ of }) => of(row)));
-    const lines = layout.lines(isFirst ? [shown.map(({ head }) => head), ...cells] : cells);
     if (isFirst && rows.length === 0) note(`no ${info.plural.toLowerCase()} yet; waiting for changes`);
-    for (const line of lines) print(line);
+    isFirst = false;
+    for (const line of lines(rows)) print(line);
   };
 }

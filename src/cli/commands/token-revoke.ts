@@ -1,0 +1,71 @@
+// `meridian token revoke`: the id of a token goes into the revocation list of its kind. The token itself never leaves this machine.
+import { Option, type Command } from 'commander';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { MeridianError } from '../../base/errors.ts';
+import { typeOf } from '../../resource/type-registry.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
+import { addRevocation } from '../client/revocations.ts';
+import { UsageError } from '../exit-codes.ts';
+import { addMeshOption, type MeshOptions } from '../options.ts';
+import { print } from '../output.ts';
+
+type Kind = 'user' | 'zone' | 'dataplane';
+type Options = ConnectOptions & MeshOptions & { readonly id?: string; readonly kind?: Kind };
+type Revoked = { readonly kind: Kind; readonly mesh: string; readonly id: string; readonly of: string };
+
+const HELP = `
+A zone token is revoked on global, a user token on the control plane that issued
+it, a dataplane token where its mesh was written. The open streams of the token
+end at once. A replaced signing key revokes all its tokens.
+
+Examples:
+  meridian token revoke east.token
+  meridian token revoke - < east.token
+  meridian token revoke --kind zone --id 3f6f1c56-2f1c-4b5e-9f0a-3f7f2f0c8d11
+  meridian token revoke --kind dataplane --mesh shop --id 7d1f0b1e-0c55`;
+
+export function addTokenRevoke(token: Command): void {
+  const command = token
+    .command('revoke')
+    .description('refuse a token from now on')
+    .argument('[file]', 'the file of the token; - for standard input')
+    .option('--id <jti>', 'id of a token whose file is lost: its claim jti')
+    .addOption(new Option('--kind <kind>', 'of --id: the kind of the token').choices(['user', 'zone', 'dataplane']));
+  addConnectOptions(addMeshOption(command)).addHelpText('after', HELP).action(revoke);
+}
+
+async function revoke(file: string | undefined, { id, kind, mesh, ...connection }: Options): Promise<void> {
+  if ((file === undefined) === (id === undefined) || (id === undefined) !== (kind === undefined))
+    throw new UsageError('give the file of a token, or --id and --kind');
+  const revoked =
+    id === undefined || kind === undefined
+      ? await revokedOf(file ?? '-')
+      : { kind, mesh: kind === 'dataplane' ? mesh : '', id, of: `${kind} token` };
+  if (!/^[^\s,]+$/.test(revoked.id)) throw new UsageError('--id: an id has no comma and no white space');
+  const { dataplaneRealm, userRealm, zoneRealm } = await import('../../token/token-realm.ts');
+  const realm = { user: userRealm, zone: zoneRealm, dataplane: dataplaneRealm(revoked.mesh) }[revoked.kind];
+  const client = await connect(connection);
+  const list = { info: typeOf(realm.secretType), mesh: realm.mesh, name: realm.revocations };
+  const isNew = await addRevocation(client, list, revoked.id);
+  print(`${revoked.of} ${revoked.id} ${isNew ? 'is revoked' : 'was already revoked'} at ${client.address}`);
+}
+
+/** The token of a file. Its signature is not checked: the id is all that counts. @throws MeridianError that quotes nothing of the file */
+async function revokedOf(file: string): Promise<Revoked> {
+  const where = file === '-' ? 'standard input' : file;
+  const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((cause: unknown) => {
+    throw new MeridianError('config', `${where} cannot be read (${(cause as { code?: string }).code ?? 'unknown error'})`, {
+      cause,
+    });
+  });
+  const { claimsOfJwt } = await import('../../token/jwt.ts');
+  const claims = claimsOfJwt(content.trim());
+  if (claims === null) throw new MeridianError('invalid', `${where} holds no JSON Web Token`);
+  const { jti, Zone: zone, Name: name, Mesh: mesh } = claims;
+  if (typeof jti !== 'string' || jti === '') throw new MeridianError('invalid', `the token in ${where} has no id (claim jti)`);
+  if (typeof zone === 'string') return { kind: 'zone', mesh: '', id: jti, of: `token of zone ${zone}` };
+  if (typeof mesh === 'string') return { kind: 'dataplane', mesh, id: jti, of: `dataplane token of mesh ${mesh}` };
+  if (typeof name === 'string') return { kind: 'user', mesh: '', id: jti, of: `token of user ${name}` };
+  throw new MeridianError('invalid', `the token in ${where} has none of the claims Zone, Mesh and Name`);
+}
