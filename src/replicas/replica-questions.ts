@@ -18,10 +18,13 @@ export type AnswerRow = readonly [key: string, ...rest: unknown[]];
 type Asked<Q> = { readonly id: string; readonly by: string; readonly question: Q };
 type Part<R> = { readonly id: string; readonly by: string; readonly rows: readonly R[] };
 
+/** Subject, question or answer, and the message. */
+const MARK = /^([a-z]+) ([?!]) ([\w-]+)$/;
+
 export type ReplicaQuestionsOptions<Q, R> = Following & {
   readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
   readonly instanceId: string;
-  /** A word that begins the marks. */
+  /** A word of small letters that begins the marks. */
   readonly subject: string;
   /** The rows that this replica knows. */
   readonly answer: (question: Q, signal: AbortSignal) => Promise<readonly R[]>;
@@ -29,19 +32,17 @@ export type ReplicaQuestionsOptions<Q, R> = Following & {
 
 export class ReplicaQuestions<Q, R extends AnswerRow> {
   readonly #options: ReplicaQuestionsOptions<Q, R>;
-  readonly #mark: RegExp;
   readonly #waiting = new Map<string, (rows: readonly R[]) => void>();
   #answering = 0;
 
   constructor(options: ReplicaQuestionsOptions<Q, R>) {
     this.#options = options;
-    this.#mark = new RegExp(`^${options.subject} ([?!]) ([\\w-]+)$`);
   }
 
   /** Answers the questions of other replicas until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#options;
-    const follower = new FeedFollower({ store, clock, log, types: [], isMark: (id) => this.#mark.test(id) });
+    const follower = new FeedFollower({ store, clock, log, types: [], isMark: (id) => this.#isOurs(id) });
     await follower.run(async ({ marks }: Hints) => {
       for (const mark of marks) this.#take(mark, signal);
     }, signal);
@@ -74,9 +75,13 @@ export class ReplicaQuestions<Q, R extends AnswerRow> {
     }
   }
 
+  #isOurs(mark: string): boolean {
+    return MARK.exec(mark)?.[1] === this.#options.subject;
+  }
+
   #take(mark: string, signal: AbortSignal): void {
     const { instanceId, log } = this.#options;
-    const [, kind, text = ''] = this.#mark.exec(mark) ?? [];
+    const [, , kind, text = ''] = MARK.exec(mark) ?? [];
     const message = JSON.parse(Buffer.from(text, 'base64url').toString()) as Asked<Q> | Part<R>;
     if (kind === '!' && 'rows' in message) this.#waiting.get(message.id)?.(message.rows);
     if (kind !== '?' || 'rows' in message || message.by === instanceId || this.#answering >= MAX_ANSWERS) return;
