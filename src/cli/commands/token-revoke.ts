@@ -8,16 +8,16 @@ import { addConnectOptions, connect, type ConnectOptions } from '../client/conne
 import { addRevocation } from '../client/revocations.ts';
 import { UsageError } from '../exit-codes.ts';
 import { addMeshOption, type MeshOptions } from '../options.ts';
-import { print } from '../output.ts';
+import { note, print } from '../output.ts';
 
 type Kind = 'user' | 'zone' | 'dataplane';
 type Options = ConnectOptions & MeshOptions & { readonly id?: string; readonly kind?: Kind };
 type Revoked = { readonly kind: Kind; readonly mesh: string; readonly id: string; readonly of: string };
 
 const HELP = `
-A zone token is revoked on global, a user token on the control plane that issued
-it, a dataplane token where its mesh was written. The open streams of the token
-end at once. A replaced signing key revokes all its tokens.
+Zone tokens and dataplane tokens are revoked on global, a user token on the
+control plane that issued it. The open streams of the token end at once.
+Another signing key in place of the old one ends all its tokens.
 
 Examples:
   meridian token revoke east.token
@@ -48,7 +48,10 @@ async function revoke(file: string | undefined, { id, kind, mesh, ...connection 
   const client = await connect(connection);
   const list = { info: typeOf(realm.secretType), mesh: realm.mesh, name: realm.revocations };
   const isNew = await addRevocation(client, list, revoked.id);
+  const isElsewhere = revoked.kind !== 'user' && (await client.index()).mode === 'zone';
   print(`${revoked.of} ${revoked.id} ${isNew ? 'is revoked' : 'was already revoked'} at ${client.address}`);
+  if (isElsewhere)
+    note('This is a zone. If it has a global, revoke the token there: global and the other zones still accept it.');
 }
 
 /** The token of a file. Its signature is not checked: the id is all that counts. @throws MeridianError that quotes nothing of the file */
