@@ -22,6 +22,7 @@ import { addEventRoutes } from '../events/event-routes.ts';
 import { CurrentProblems } from '../problems/current-problems.ts';
 import { addProblemRoutes } from '../problems/problem-routes.ts';
 import { addReceiptRoutes, rolloutFollower } from '../receipts/receipt-routes.ts';
+import { DeliveryQuestions } from '../receipts/delivery-questions.ts';
 import { addProgressRoutes } from '../receipts/progress-routes.ts';
 import { ZoneProgress } from '../receipts/zone-progress.ts';
 import { Receipts } from '../receipts/receipts.ts';
@@ -149,6 +150,8 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     });
     const progress = new ZoneProgress({ mode: side.mode, store: answering, instanceId, senders, clock, log });
     component('progress', (progressSignal) => progress.run(progressSignal));
+    const deliveries = new DeliveryQuestions({ store: answering, instanceId, senders, clock, log });
+    component('deliveries', (deliveriesSignal) => deliveries.run(deliveriesSignal));
     const events = createEvents({ store: answering, lagOf, receipts, problems, roster, instanceId, clock, log });
     const tokens = await createTokens(answering, config, writerOf(side).federated, clock);
     component('token secrets', (secretsSignal) => tokens.secrets.run({ clock, log }, secretsSignal));
@@ -172,6 +175,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       events,
       problems,
       progress,
+      deliveries,
       roster,
       registry,
       instanceId,
@@ -259,6 +263,7 @@ type ApiParts = Pick<
   readonly side: Side;
   readonly problems: CurrentProblems;
   readonly progress: ZoneProgress;
+  readonly deliveries: DeliveryQuestions;
   readonly roster: ReplicaRoster;
 };
 
@@ -276,6 +281,7 @@ function apiOptions({
   events,
   problems,
   progress,
+  deliveries,
   roster,
   registry,
   instanceId,
@@ -283,7 +289,13 @@ function apiOptions({
 }: ApiParts): Omit<ApiOptions, 'proxyAdmin'> {
   const { apiServer } = config;
   const followRollout = rolloutFollower(receipts, rules, store);
-  const addInspect = addPolicyInspect(rules, indexes, senders, (row) => receipts.confirmedOf(row));
+  const addInspect = addPolicyInspect(
+    rules,
+    indexes,
+    senders,
+    (row) => receipts.confirmedOf(row),
+    (row, zones, signal) => deliveries.of(row, zones, signal),
+  );
   return {
     store,
     ...writerOf(side),

@@ -8,7 +8,7 @@ import { addConfigRoute } from './config-routes.ts';
 import { addPreviewRoute } from './preview-routes.ts';
 import { addProxyRoutes } from './proxy-routes.ts';
 import { addReachRoutes } from './reach-routes.ts';
-import { addSyncRoutes, type ConfirmedOf } from './sync-routes.ts';
+import { addSyncRoutes, type ConfirmedOf, type DeliveriesElsewhere } from './sync-routes.ts';
 import { addTlsRoutes } from './tls-routes.ts';
 
 /**
@@ -16,6 +16,7 @@ import { addTlsRoutes } from './tls-routes.ts';
  * @param rules those of the sender of this control plane
  * @param syncs what peers of this process have confirmed
  * @param confirmedOf versions of rows that they have confirmed
+ * @param elsewhere what zones of other replicas have of a row
  * @param shared indexes that others use too; without them, the first request creates some, and they end with the API
  */
 export function addPolicyInspect(
@@ -23,6 +24,7 @@ export function addPolicyInspect(
   shared: MeshIndexes | null = null,
   syncs: SyncStates = noSyncStates,
   confirmedOf?: ConfirmedOf,
+  elsewhere?: DeliveriesElsewhere,
 ): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
     const { store, clock, closing, options, service, callers } = context;
@@ -31,7 +33,7 @@ export function addPolicyInspect(
     addProxyRoutes(app, { service, store, indexes });
     addConfigRoute(app, { service, store, indexes, callers });
     addReachRoutes(app, { service, store, indexes, zone: options.zone, clock, lagOf: (zone) => syncs.lagOf(zone) });
-    addSyncRoutes(app, context, rules, syncs, confirmedOf);
+    addSyncRoutes(app, context, rules, syncs, confirmedOf, elsewhere);
     addPreviewRoute(app, context, { rules, indexes, syncs });
     addTlsRoutes(app, { service, store, indexes });
   };

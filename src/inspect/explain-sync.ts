@@ -18,7 +18,7 @@ type Explanation = Answer<'SyncExplanation'>;
 
 /**
  * What is so now with a peer.
- * @property delivery what it has of the resource; undefined if its stream is not in this process
+ * @property delivery what it has of the resource; undefined if its stream is not in this process, and no other one answers
  * @property at the replica with its stream, as far as known; `''` otherwise
  */
 export type LivePeer = {
@@ -146,7 +146,7 @@ function confirmedBy(
   return { confirmed: { version, at: delivery.since.toISOString() } };
 }
 
-/** The stream is in another replica, and so its insight alone tells. */
+/** The stream is in another replica that does not answer or is not asked, and so its insight alone tells. */
 function elsewhere(
   type: string,
   { pending, since }: ZoneSync,

@@ -4,9 +4,10 @@ import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { nextPage, parsePage, queryOf, routePathOf } from '../api/list-query.ts';
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
+import { whileConnected } from '../api/await-zones.ts';
 import { about, component, pageOf, PAGE } from '../api/route-config.ts';
 import { meshType } from '../api/route-types.ts';
-import type { SyncStates } from '../kds/open-senders.ts';
+import type { Delivery, SyncStates } from '../kds/open-senders.ts';
 import type { SendRules } from '../kds/rules.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
@@ -29,26 +30,48 @@ const MAX_TARGETS = 10_000;
 /** For a row: zone → the last version that it has confirmed to this process; undefined where that is unknown. */
 export type ConfirmedOf = (row: ResourceKey) => (zone: string) => { readonly version: number; readonly at: Date } | undefined;
 
+/** What zones without a stream to this process have of a row, by zone, as far as other replicas answer. */
+export type DeliveriesElsewhere = (
+  row: ResourceKey,
+  zones: ReadonlySet<string>,
+  signal: AbortSignal,
+) => Promise<ReadonlyMap<string, Delivery>>;
+
+const NONE_ELSEWHERE: DeliveriesElsewhere = async () => new Map();
+
 /**
  * @param syncs what peers of this process have confirmed
  * @param confirmedOf versions of rows that they have confirmed
+ * @param elsewhere asks other replicas; a page of resources is answered without it
  */
 export function addSyncRoutes(
   app: FastifyInstance,
-  { options, store, service, callers, clock }: ApiContext,
+  { options, store, service, callers, clock, closing }: ApiContext,
   rules: SendRules,
   syncs: SyncStates,
   confirmedOf: ConfirmedOf = () => () => undefined,
+  elsewhere: DeliveriesElsewhere = NONE_ELSEWHERE,
 ): void {
   /** Includes every write that is committed now. */
   const zonesCaughtUp = async (): Promise<ZoneNow[]> => {
     await syncs.caughtUp();
     return await zonesNow(store, (zone) => syncs.lagOf(zone), clock);
   };
-  const explain = (row: Resource, zones: readonly ZoneNow[]): Answer<'SyncExplanation'> => {
+  /** Connected zones whose stream is not in this process. */
+  const strangers = (row: Resource, zones: readonly ZoneNow[]): Set<string> => {
+    const isAsked = ({ name, sync }: ZoneNow): boolean =>
+      ['online', 'lagging'].includes(sync.connection) && (options.zone === null || (options.federated && name === options.zone));
+    const asked = zones.filter((zone) => isAsked(zone) && syncs.deliveryNow(zone.name, row) === undefined);
+    return new Set(asked.map(({ name }) => name));
+  };
+  const explain = (
+    row: Resource,
+    zones: readonly ZoneNow[],
+    others?: ReadonlyMap<string, Delivery>,
+  ): Answer<'SyncExplanation'> => {
     const confirmed = confirmedOf(row);
     const peers = zones.map((zone): KnownZone & { readonly live: LivePeer } => {
-      const delivery = syncs.deliveryNow(zone.name, row);
+      const delivery = syncs.deliveryNow(zone.name, row) ?? others?.get(zone.name);
       const at = instanceOf(zone.insight.spec);
       const live = { sync: zone.sync, delivery, at, confirmed: confirmed(zone.name) };
       return { name: zone.name, isEnabled: zone.isEnabled, insight: zone.insight.status, live };
@@ -61,11 +84,13 @@ export function addSyncRoutes(
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
     for (const path of [info.path, ...info.aliases]) {
       if (path === '') continue;
-      app.get<{ Params: { mesh?: string; name: string } }>(`${prefix}/${path}/:name/_sync`, explained, async (request) => {
+      app.get<{ Params: { mesh?: string; name: string } }>(`${prefix}/${path}/:name/_sync`, explained, async (request, reply) => {
         const { mesh = '', name } = request.params;
         callers.requireMay(info, request);
         const row = await service.get(info, mesh, name);
-        return explain(row, await zonesCaughtUp());
+        const zones = await zonesCaughtUp();
+        const others = await elsewhere(row, strangers(row, zones), whileConnected(reply, closing));
+        return explain(row, zones, others);
       });
       if (info.scope !== 'Mesh') continue;
       app.get<{ Params: { mesh: string } }>(`${prefix}/${path}/_sync`, explainedPage, async (request) => {

@@ -1,4 +1,5 @@
-// The streams of this process that send resources, by zone: what each zone has confirmed, for people. Replicas do not ask each other.
+// The streams of this process that send resources, by zone: what each zone has confirmed, for people. `src/receipts` asks other
+// replicas about their streams.
 import type { ResourceKey } from '../resource/types.ts';
 import type { Holding } from './subscription.ts';
 
@@ -68,6 +69,11 @@ export class OpenSenders implements SyncStates {
       if (left.length === 0) this.#senders.delete(zone);
       else this.#senders.set(zone, left);
     };
+  }
+
+  /** The zones with a stream to this process. */
+  zones(): readonly string[] {
+    return [...this.#senders.keys()];
   }
 
   lagOf(zone: string): Lag | null | undefined {

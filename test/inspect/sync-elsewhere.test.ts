@@ -1,0 +1,53 @@
+// `_sync` on a replica that has no stream of a zone: another replica answers what the zone has.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { FastifyInstance } from 'fastify';
+import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import type { DeliveriesElsewhere } from '../../src/inspect/sync-routes.ts';
+import { noSyncStates } from '../../src/kds/open-senders.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
+import { testApi } from '../api/test-api.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+
+const since = new Date('2026-01-01T00:00:00.000Z');
+const PATH = '/meshes/default/meshtimeouts/slow/_sync';
+
+let store: TinyStore;
+let app: FastifyInstance | undefined;
+let asked: string[][];
+
+beforeEach(async () => {
+  store = new TinyStore();
+  asked = [];
+  const create = async (type: string, mesh: string, name: string, spec: object): Promise<void> => {
+    await store.write({ op: 'create', key: { type, mesh, name }, labels: {}, spec: spec as never });
+  };
+  await create('Mesh', '', 'default', {});
+  await create('MeshTimeout', 'default', 'slow', { to: [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout: '1s' } }] });
+  for (const zone of ['east', 'west']) await create('Zone', '', zone, { enabled: true });
+  const connected = { id: 'x', globalInstanceId: 'b', connectTime: since.toISOString(), status: { total: {} } };
+  await create('ZoneInsight', '', 'east', { subscriptions: [connected] });
+});
+afterEach(async () => app?.close());
+
+async function targets(elsewhere: DeliveriesElsewhere): Promise<unknown> {
+  app = testApi(store, 'global', {
+    addRoutes: addPolicyInspect(globalSendRules(), null, noSyncStates, undefined, async (row, zones, signal) => {
+      asked.push([...zones]);
+      return await elsewhere(row, zones, signal);
+    }),
+  });
+  return (await app.inject(PATH)).json<{ targets: unknown }>().targets;
+}
+
+it('shows what another replica knows of a connected zone, and does not ask about the others', async () => {
+  const found = await targets(async () => new Map([['east', { kind: 'confirmed', since }]]));
+  expect(found).toMatchObject([
+    { to: 'east', state: { kind: 'inSync', since: since.toISOString() } },
+    { to: 'west', state: { kind: 'away' } },
+  ]);
+  expect(asked).toEqual([['east']]);
+});
+
+it('names the replica that does not answer', async () => {
+  expect(await targets(async () => new Map())).toMatchObject([{ to: 'east', state: { kind: 'unknown' } }, { to: 'west' }]);
+});
