@@ -95,6 +95,21 @@ describe('the events of a fleet', () => {
     expect(slow?.targets).toMatchObject([{ to: 'east', confirmed }, { to: 'west', confirmed }]); // oxfmt-ignore
   });
 
+  it('an explanation of one resource is complete at a replica without the streams', async () => {
+    const states = async (): Promise<unknown> => {
+      const path = '/meshes/default/meshtimeouts/slow/_sync';
+      return (await read<Answer<'SyncExplanation'>>(second, path)).targets.map(({ to, state }) => [
+        to,
+        state?.kind,
+        state?.version,
+      ]);
+    };
+    await expect.poll(states, WAIT).toEqual([
+      ['east', 'inSync', 0],
+      ['west', 'inSync', 0],
+    ]);
+  });
+
   it('replicas know each other, and which of them leads', async () => {
     const replicasOf = async (plane: ControlPlane): Promise<Answer<'Replicas'>> => read(plane, '/_replicas');
     await expect.poll(async () => (await replicasOf(global)).replicas.length, WAIT).toBe(2);
