@@ -114,7 +114,7 @@ export class EnvoyMesh {
     for (const { proxy, barrier } of this.#proxies.filter(({ proxy }) => !proxy.hasEnded))
       await vi.waitFor(async () => {
         expect((await this.get(barrier)).headers.location).toContain(hostname);
-        expect(await proxy.sum(/^cluster_manager\.warming_clusters$/)).toBe(0);
+        expect(await proxy.sum(/^(cluster_manager\.warming_clusters|listener_manager\.total_listeners_warming)$/)).toBe(0);
       });
     // Connections that are open keep the listener with which they began.
     this.#agent.destroy();
