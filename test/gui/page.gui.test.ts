@@ -1,5 +1,5 @@
 // The page in a browser, with a global and two zones.
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Page } from 'playwright-core';
 import { startFleet, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { seriousFaults, tabTo } from './accessibility.ts';
@@ -105,6 +105,33 @@ describe('the page', () => {
     await close(opened);
   });
 
+  it('shows what a document would change that is not stored, and that is what then happens', async () => {
+    const tried = {
+      ...{ type: 'MeshTimeout', mesh: 'shop', name: 'tried' },
+      spec: { targetRef: { kind: 'Dataplane' }, rules: [{ default: { connectionTimeout: '4s' } }] },
+    };
+    const opened = await openPage('preview');
+    const { page } = opened;
+    await page.getByLabel('Documents as JSON, one or a list').fill(JSON.stringify(tried));
+    const show = page.getByRole('button', { name: 'Show what would change' });
+    await vi.waitFor(async () => {
+      await show.click();
+      // The Dataplane of the zone may be on its way.
+      await page.getByRole('heading', { name: '1 proxy would change' }).waitFor({ timeout: 1_000 });
+    });
+    for (const zone of ['east', 'west']) await rowOf(page, zone).filter({ hasText: 'yes' }).waitFor();
+    const value = rowOf(page, 'MeshTimeout connectionTimeout');
+    await value.filter({ hasText: '10s mesh-timeout-all-shop' }).filter({ hasText: '4s tried' }).waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(await fleet.global.put('/meshes/shop/meshtimeouts/tried', tried)).toBe(201);
+    await show.click();
+    await page.getByRole('heading', { name: '0 proxies would change' }).waitFor();
+    await close(opened);
+    const inZone = await openPage('proxies/shop/cart', east);
+    await rowOf(inZone.page, 'connectionTimeout').filter({ hasText: '4s' }).filter({ hasText: 'tried' }).waitFor();
+    await close(inZone);
+  });
+
   it('is usable with the keyboard alone', async () => {
     const opened = await openPage();
     const { page } = opened;
@@ -117,6 +144,7 @@ describe('the page', () => {
     await page.goBack();
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
     await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('combobox').waitFor({ state: 'detached' });
     await tabTo(page, 'east');

@@ -12,5 +12,6 @@ export const SECTIONS: readonly Section[] = [
   { title: 'Changes', parts: ['changes'], firsts: ['changes'] },
   { title: 'Resources', parts: ['resources'], firsts: ['resources', 'kri'] },
   { title: 'Proxies', parts: ['proxies'], firsts: ['proxies'] },
+  { title: 'What if', parts: ['preview'], firsts: ['preview'] },
   { title: 'Health', parts: ['health'], firsts: ['health'] },
 ];

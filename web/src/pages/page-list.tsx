@@ -5,6 +5,7 @@ import { ChangesPage } from './changes-page.tsx';
 import { FleetPage } from './fleet-page.tsx';
 import { HealthPage } from './health-page.tsx';
 import { KriPage } from './kri-page.tsx';
+import { PreviewPage } from './preview-page.tsx';
 import { ProxiesPage } from './proxies-page.tsx';
 import { ProxyPage } from './proxy-page.tsx';
 import { ResourcePage } from './resource-page.tsx';
@@ -31,6 +32,7 @@ const PAGES: Readonly<Record<string, Readonly<Record<number, Page>>>> = {
     4: { title: ([, , , name = '']) => name, Page: ResourcePage },
   },
   health: { 1: { title: () => 'Health', Page: HealthPage } },
+  preview: { 1: { title: () => 'What if', Page: PreviewPage } },
   kri: { 2: { title: ([, kri = '']) => kri, Page: KriPage } },
   proxies: {
     1: { title: () => 'Proxies', Page: ProxiesPage },
