@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 /** Some below what there is, so that a test may go. By the end of a file's name; the rest are unit tests. */
 const LEAST = {
   '.e2e.test.ts': 100,
-  '.pg.test.ts': 100,
+  '.pg.test.ts': 85,
   '.envoy.test.ts': 100,
   '.gui.test.ts': 8,
   '.chaos.test.ts': 0,
