@@ -7,6 +7,7 @@ import { parseDocuments, type ApplyDocument } from '../api/apply-documents.ts';
 import { applyAll, type AppliedWrite } from '../api/apply-service.ts';
 import { badQuery } from '../api/error-body.ts';
 import { about, component } from '../api/route-config.ts';
+import { Turns } from '../base/turns.ts';
 import type { SyncStates } from '../kds/open-senders.ts';
 import type { SendRules } from '../kds/rules.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
@@ -32,6 +33,8 @@ const declared = about('Inspect', 'What documents would change, without writing 
 export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rules, indexes, syncs }: Options): void {
   const { options, store, service, callers, clock } = context;
   const { meshDefaults } = options;
+  // All previews of this process together: many callers delay each other, and not the sync.
+  const turns = new Turns(clock);
   app.post('/_preview', { ...declared, bodyLimit: MAX_PREVIEW_BYTES }, async (request): Promise<Preview> => {
     const documents = parseDocuments(request.body);
     if (documents.length > MAX_PREVIEWED)
@@ -68,7 +71,7 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rul
   async function proxiesIn(mesh: string, rows: readonly Resource[]): Promise<Preview['proxies']> {
     const isStored = (await store.get({ type: 'Mesh', mesh: '', name: mesh })) !== undefined;
     const index = isStored ? await indexes.indexOf(mesh) : new MeshIndex(mesh);
-    return await changedProxies(statesOf(index, rows), rows);
+    return await changedProxies(await statesOf(index, rows, turns), rows, turns);
   }
 }
 

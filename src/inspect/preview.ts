@@ -1,8 +1,8 @@
-// What documents would change that are not written: for which proxies, and which values. Pure but for turns that it leaves to others.
+// What documents would change that are not written: for which proxies, and which values. It works in turns, because a mesh may be large.
 // Invariant: both states are copies, so writes of others meanwhile are no part of the difference.
-import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Answer } from '../api/answers.ts';
 import { compareText } from '../base/compare-text.ts';
+import type { Turns } from '../base/turns.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsOf } from '../policy/outbounds.ts';
@@ -19,14 +19,24 @@ export const MAX_COMPARED = 100;
 const MAX_OUTBOUNDS = 20_000;
 /** Changes that are listed of one proxy. */
 const MAX_LISTED = 100;
+/** Rows that are copied in one turn: some milliseconds. */
+const COPIED_ROWS = 200;
 
 /** One mesh without the documents, and with them. */
 export type MeshStates = { readonly before: MeshIndex; readonly after: MeshIndex };
 
 /** @param rows those of the documents, of this mesh */
-export function statesOf(index: MeshIndex, rows: readonly Resource[]): MeshStates {
-  const before = index.copy((row) => row);
-  const after = index.copy((row) => row);
+export async function statesOf(index: MeshIndex, rows: readonly Resource[], turns: Turns): Promise<MeshStates> {
+  const held = index.allResources();
+  const before = index.emptyCopy();
+  const after = index.emptyCopy();
+  for (let at = 0; at < held.length; at += COPIED_ROWS)
+    await turns.run(() => {
+      for (const row of held.slice(at, at + COPIED_ROWS)) {
+        before.put(row);
+        after.put(row);
+      }
+    });
   for (const row of rows) after.put(row);
   return { before, after };
 }
@@ -35,8 +45,12 @@ export function statesOf(index: MeshIndex, rows: readonly Resource[]): MeshState
  * The proxies of which a value in force changes. Of many candidates the first by name are compared: `compared` says how many.
  * @param rows those of the documents
  */
-export async function changedProxies({ before, after }: MeshStates, rows: readonly Resource[]): Promise<Preview['proxies']> {
-  const candidates = [...candidatesOf({ before, after }, rows)].sort(compareText);
+export async function changedProxies(
+  { before, after }: MeshStates,
+  rows: readonly Resource[],
+  turns: Turns,
+): Promise<Preview['proxies']> {
+  const candidates = [...(await candidatesOf({ before, after }, rows, turns))].sort(compareText);
   const items: Preview['proxies']['items'][number][] = [];
   let compared = 0;
   let outbounds = 0;
@@ -46,7 +60,7 @@ export async function changedProxies({ before, after }: MeshStates, rows: readon
     outbounds += outboundsOf(after, proxy).length;
     if (compared === MAX_COMPARED || (compared > 0 && outbounds > MAX_OUTBOUNDS)) break;
     compared += 1;
-    const changes = valueChanges(before, after, name);
+    const changes = await turns.run(() => valueChanges(before, after, name));
     if (changes.length > 0)
       items.push({
         dataplane: metaOf(proxy.resource),
@@ -56,13 +70,12 @@ export async function changedProxies({ before, after }: MeshStates, rows: readon
         total: changes.length,
         changes: changes.slice(0, MAX_LISTED).map(changeView),
       });
-    await otherWork();
   }
   return { candidates: candidates.length, compared, changed: items.length, items };
 }
 
 /** Stored names of the proxies that the documents may touch. */
-function candidatesOf({ before, after }: MeshStates, rows: readonly Resource[]): Set<string> {
+async function candidatesOf({ before, after }: MeshStates, rows: readonly Resource[], turns: Turns): Promise<Set<string>> {
   const found = new Set<string>();
   for (const row of rows) {
     if (row.type === 'Dataplane') found.add(row.name);
@@ -71,7 +84,9 @@ function candidatesOf({ before, after }: MeshStates, rows: readonly Resource[]):
     else
       for (const index of [before, after]) {
         const policy = index.policyOf(row);
-        if (policy !== undefined) for (const { proxy } of policyReach(index, policy).touched) found.add(proxy.resource.name);
+        if (policy === undefined) continue;
+        const { touched } = await turns.run(() => policyReach(index, policy));
+        for (const { proxy } of touched) found.add(proxy.resource.name);
       }
   }
   return found;

@@ -81,10 +81,20 @@ export class MeshIndex implements Lookup {
 
   /** Another index, of each row as `edit` gives it back. */
   copy(edit: (resource: Resource) => Resource): MeshIndex {
+    const copy = this.emptyCopy();
+    for (const resource of this.allResources()) copy.put(edit(resource));
+    return copy;
+  }
+
+  /** An index of the same mesh without rows. */
+  emptyCopy(): MeshIndex {
     const copy = new MeshIndex(this.mesh);
     copy.disableZones(this.#referents.disabledZones);
-    for (const named of this.#resources.values()) for (const resource of named.values()) copy.put(edit(resource));
     return copy;
+  }
+
+  allResources(): Resource[] {
+    return [...this.#resources.values()].flatMap((named) => [...named.values()]);
   }
 
   isDisabled(zone: string): boolean {
