@@ -1,5 +1,6 @@
 // An answer of server-sent events that lasts. Invariants: it ends with its client, the server or the token of its request. Every event is
-// checked against that token. An event that nobody reads ends the answer where the caller of this file sets a limit.
+// checked against that token. An unread event ends the answer after `unreadMs`, if the
+// route gives it.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';

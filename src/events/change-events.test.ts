@@ -64,7 +64,7 @@ describe('the events of changes', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('ask nobody where there is no other replica, and not for ever about a zone that is away', async () => {
+  it('ask no replica where there is only one, and stop asking about a zone that is away', async () => {
     others.clear();
     append(1);
     await clock.advance(10_000);
@@ -78,7 +78,7 @@ describe('the events of changes', () => {
     expect(asked).toHaveLength(before);
   });
 
-  it('are not made while nobody follows them', async () => {
+  it('are not made without a stream', async () => {
     stop.abort();
     await clock.advance(0);
     append(1);

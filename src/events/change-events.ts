@@ -28,7 +28,7 @@ export class ChangeEvents implements EventSource {
   readonly name = 'changes';
   readonly render: EventSource['render'] = { changes: (id) => this.#render(id) };
   readonly #options: ChangeEventsOptions;
-  /** Changes that are to be told. */
+  /** Changes that wait for their event. */
   readonly #open = new Map<string, Change>();
   /** Changes that zones of other replicas may lack, the oldest first. */
   readonly #onTheWay = new Set<Change>();

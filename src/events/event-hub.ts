@@ -14,7 +14,7 @@ export const LINGER_MS = 60_000;
 export type Tell = {
   /** The state of a key changed. */
   readonly touch: (topic: Topic, key: string) => void;
-  /** The source knows the present state: each later change of this run is told. Call it once in each run. */
+  /** The source knows the present state, and reports each change after it. Call it once in each run. */
   readonly loaded: () => void;
 };
 
@@ -22,7 +22,7 @@ export type EventSource = {
   readonly name: string;
   /** Follows the state until the signal aborts. */
   readonly run: (tell: Tell, signal: AbortSignal) => Promise<void>;
-  /** The newest state of a key of these topics; null if nothing is to be told. */
+  /** The newest state of a key of these topics; null for no event. */
   readonly render: Partial<Record<Topic, (key: string) => EventItem | null>>;
 };
 
@@ -137,8 +137,8 @@ export class EventHub {
       let isLoaded = false;
       const sourceLoaded = (): void => {
         resolve();
-        // It failed and started again: what changed meanwhile is not told.
-        if (isLoaded) this.#wake(() => ring.skip());
+        // It failed and started again: it did not report what changed meanwhile.
+        if (isLoaded) this.#wake(() => ring.leaveGap());
         isLoaded = true;
       };
       const touch: Tell['touch'] = (topic, key) => {

@@ -42,7 +42,7 @@ export class EventRing {
   }
 
   /** Drops all events: readers of every earlier position learn that they lack some. */
-  skip(): void {
+  leaveGap(): void {
     this.#newest += 1;
     this.#events.length = 0;
     this.#characters = 0;

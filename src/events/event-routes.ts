@@ -78,7 +78,7 @@ function topicsOf(query: URLSearchParams): ReadonlySet<Topic> {
   return new Set(topics.length === 0 ? TOPICS : topics);
 }
 
-/** The header, as browsers send it when they connect again, or the query. An id of another form is one that nobody knows. */
+/** The id of the last event that the client has: the header that browsers send when they connect again, or the query. */
 function lastIdOf(request: FastifyRequest): string | null {
   const header = request.headers['last-event-id'];
   const given = typeof header === 'string' ? header : (queryOf(request).get('lastEventId') ?? '');

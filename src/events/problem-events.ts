@@ -28,7 +28,7 @@ export class ProblemEvents implements EventSource {
   /** Zone, or `BESIDES` → its problems by id. */
   readonly #scopes = new Map<string, ReadonlyMap<string, EventItem>>();
   /** What streams know, by id. */
-  readonly #told = new Map<string, EventItem>();
+  readonly #last = new Map<string, EventItem>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -61,7 +61,7 @@ export class ProblemEvents implements EventSource {
     try {
       await firstZones.promise;
       await lookBesides();
-      for (const problems of this.#scopes.values()) for (const [id, item] of problems) this.#told.set(id, item);
+      for (const problems of this.#scopes.values()) for (const [id, item] of problems) this.#last.set(id, item);
       isLoaded = true;
       loaded();
       await together(signal, (either) => every(clock, LOOK_MS, either, lookBesides));
@@ -69,7 +69,7 @@ export class ProblemEvents implements EventSource {
       stopZones();
       stopRoster();
       this.#scopes.clear();
-      this.#told.clear();
+      this.#last.clear();
     }
   }
 
@@ -87,14 +87,14 @@ export class ProblemEvents implements EventSource {
 
   #render(id: string): EventItem | null {
     const item = this.#find(id);
-    const told = this.#told.get(id);
-    if (item?.json === told?.json) return null;
+    const last = this.#last.get(id);
+    if (item?.json === last?.json) return null;
     if (item !== undefined) {
-      this.#told.set(id, item);
+      this.#last.set(id, item);
       return item;
     }
-    this.#told.delete(id);
-    return told === undefined ? null : { json: JSON.stringify({ id, isSolved: true }), type: told.type };
+    this.#last.delete(id);
+    return last === undefined ? null : { json: JSON.stringify({ id, isSolved: true }), type: last.type };
   }
 
   #find(id: string): EventItem | undefined {

@@ -26,11 +26,11 @@ export class ZoneEvents implements EventSource {
   readonly #lagOf: LagOf;
   readonly #rows: ZoneRows;
   readonly #listeners = new Set<(names: readonly string[]) => void>();
-  /** What streams were told last, by zone. */
-  readonly #told = new Map<string, string>();
+  /** The last event of each zone. */
+  readonly #last = new Map<string, string>();
   /** Zones that streams know to be behind. */
-  readonly #toldLag = new Set<string>();
-  /** Zones that may be behind; null while nobody asks. */
+  readonly #lagging = new Set<string>();
+  /** Zones that may be behind; null while no stream is open. */
   #waiting: Set<string> | null = null;
 
   constructor({ store, lagOf, clock, log }: Options) {
@@ -91,13 +91,13 @@ export class ZoneEvents implements EventSource {
         signal,
         (either) => this.#rows.run(take, either),
         (either) =>
-          every(this.#clock, LOOK_MS, either, () => look([...new Set([...this.#stillWaiting(waiting), ...this.#toldLag])])),
+          every(this.#clock, LOOK_MS, either, () => look([...new Set([...this.#stillWaiting(waiting), ...this.#lagging])])),
         (either) => every(this.#clock, LOOK_ALL_MS, either, () => look([...this.#rows.names()])),
       );
     } finally {
       this.#waiting = null;
-      this.#told.clear();
-      this.#toldLag.clear();
+      this.#last.clear();
+      this.#lagging.clear();
     }
   }
 
@@ -112,23 +112,23 @@ export class ZoneEvents implements EventSource {
     const news = this.#zoneNews(name);
     if (news === null) return null;
     if (news.state === '') {
-      this.#told.delete(name);
-      this.#toldLag.delete(name);
-    } else this.#told.set(name, news.state);
+      this.#last.delete(name);
+      this.#lagging.delete(name);
+    } else this.#last.set(name, news.state);
     return { json: JSON.stringify(news.item), type: 'Zone' };
   }
 
-  /** The state of a zone, if it is not what was told last; an empty state for a zone that is gone. */
+  /** The state of a zone, if it differs from the last event; an empty state for a zone that is gone. */
   #zoneNews(name: string): { readonly state: string; readonly item: object } | null {
     const zone = this.stateOf(name);
-    if (zone === null) return this.#told.has(name) ? { state: '', item: { name, isRemoved: true } } : null;
+    if (zone === null) return this.#last.has(name) ? { state: '', item: { name, isRemoved: true } } : null;
     const { lagMs, pending, ...sync } = zone.sync;
     const { syncProblems } = zone.insight.status;
     const problems = Array.isArray(syncProblems) ? syncProblems.length : 0;
     const { version } = zone;
-    // A lag that grows is told by its own topic.
+    // A growing lag has its own topic.
     const state = JSON.stringify([sync, version, problems]);
-    if (this.#told.get(name) === state) return null;
+    if (this.#last.get(name) === state) return null;
     const item = { name, sync: { ...sync, lagMs, pending }, ...(version !== null && { version }), syncProblems: problems };
     return { state, item };
   }
@@ -136,8 +136,8 @@ export class ZoneEvents implements EventSource {
   #lag(name: string): EventItem | null {
     const json = this.#lagNews(name);
     if (json === null) return null;
-    if (json.lagMs > 0) this.#toldLag.add(name);
-    else this.#toldLag.delete(name);
+    if (json.lagMs > 0) this.#lagging.add(name);
+    else this.#lagging.delete(name);
     return { json: JSON.stringify(json), type: 'Zone' };
   }
 
@@ -147,6 +147,6 @@ export class ZoneEvents implements EventSource {
     if (zone === null) return null;
     const { lagMs, pending } = zone.sync;
     if (lagMs >= LAGGING_MS) return { name, lagMs, pending };
-    return this.#toldLag.has(name) ? { name, lagMs: 0, pending: [] } : null;
+    return this.#lagging.has(name) ? { name, lagMs: 0, pending: [] } : null;
   }
 }

@@ -286,7 +286,7 @@ describe('the tally of a change', () => {
     expect(change.tally).toMatchObject({ acknowledged: 1 });
   });
 
-  it('is told with each new change and each answer, and only then', () => {
+  it('reports each new change and each answer, and nothing else', () => {
     const { changes, tell } = setUp('east');
     const heard: number[] = [];
     changes.onProgress = ({ id }) => heard.push(id);

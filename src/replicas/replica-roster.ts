@@ -136,7 +136,7 @@ export class ReplicaRoster {
     const text = Buffer.from(JSON.stringify(this.#message(kind))).toString('base64url');
     await store
       .mark(`replica ${text}`)
-      .catch((error: unknown) => log.debug({ reason: messageOf(error) }, 'the other replicas were not told of this one'));
+      .catch((error: unknown) => log.debug({ reason: messageOf(error) }, 'this replica could not report itself to the others'));
   }
 }
 
