@@ -64,6 +64,9 @@ export type MeshPolicyDefault = { readonly name: string; readonly type: string; 
 
 const TO_ALL = { targetRef: { kind: 'Mesh' } };
 const RETRY = { numRetries: 5, perTryTimeout: '16s', backOff: { baseInterval: '25ms', maxInterval: '250ms' } };
+/** A server that was killed keeps its address for seconds (decision 67). Its requests go to others, as many as there are. */
+const OTHER_SERVER = { hostSelection: [{ predicate: 'OmitPreviousHosts', updateFrequency: 2 }], hostSelectionMaxAttempts: 5 };
+const MAX_RETRIES = 1024;
 
 const MESH_POLICIES: readonly MeshPolicyDefault[] = [
   {
@@ -107,7 +110,9 @@ const MESH_POLICIES: readonly MeshPolicyDefault[] = [
       to: [
         {
           ...TO_ALL,
-          default: { connectionLimits: { maxConnections: 1024, maxPendingRequests: 1024, maxRetries: 3, maxRequests: 1024 } },
+          default: {
+            connectionLimits: { maxConnections: 1024, maxPendingRequests: 1024, maxRetries: MAX_RETRIES, maxRequests: 1024 },
+          },
         },
       ],
     },
@@ -117,7 +122,7 @@ const MESH_POLICIES: readonly MeshPolicyDefault[] = [
     type: 'MeshRetry',
     spec: {
       targetRef: { kind: 'Mesh' },
-      to: [{ ...TO_ALL, default: { tcp: { maxConnectAttempt: 5 }, http: RETRY, grpc: RETRY } }],
+      to: [{ ...TO_ALL, default: { tcp: { maxConnectAttempt: 5 }, http: { ...RETRY, ...OTHER_SERVER }, grpc: RETRY } }],
     },
   },
 ];

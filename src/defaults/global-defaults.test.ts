@@ -38,7 +38,11 @@ describe('the defaults of a global', () => {
             targetRef: { kind: 'Mesh' },
             default: {
               tcp: { maxConnectAttempt: 5 },
-              http: { numRetries: 5, perTryTimeout: '16s', backOff: { baseInterval: '25ms', maxInterval: '250ms' } },
+              http: {
+                ...{ numRetries: 5, perTryTimeout: '16s', backOff: { baseInterval: '25ms', maxInterval: '250ms' } },
+                hostSelection: [{ predicate: 'OmitPreviousHosts', updateFrequency: 2 }],
+                hostSelectionMaxAttempts: 5,
+              },
               grpc: { numRetries: 5, perTryTimeout: '16s', backOff: { baseInterval: '25ms', maxInterval: '250ms' } },
             },
           },

@@ -13,7 +13,7 @@ import { hashNameOf } from '../../src/resource/hash-name.ts';
 import { homeZoneOf, isInAllZones } from '../../src/resource/ownership.ts';
 import { serviceSni } from '../../src/resource/sni.ts';
 import { computeLabels, type ControlPlaneIdentity } from '../../src/resource/compute-labels.ts';
-import { objectOf, textMapOf, textOf } from '../../src/resource/read-json.ts';
+import { objectOf, objectsOf, textMapOf, textOf } from '../../src/resource/read-json.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
@@ -146,7 +146,7 @@ function rowsIn(path: string, writer: ControlPlaneIdentity): Resource[] {
   return documents.flatMap((document, at) => [
     rowOf(document, at, writer),
     ...(document['type'] === 'Mesh'
-      ? initialPolicies(textOf(document['name']), specOf(document)).map((policy) => policyRow(policy, writer))
+      ? initialPolicies(textOf(document['name']), specOf(document)).map((policy) => policyRow(asInKuma(policy), writer))
       : []),
   ]);
 }
@@ -161,7 +161,22 @@ function rowOf(document: JsonObject, age: number, writer: ControlPlaneIdentity):
   return makeRow(type, name, { mesh, labels, spec, creationTime: new Date(age * 1000) });
 }
 
-function policyRow({ type, name, spec }: ReturnType<typeof initialPolicies>[number], writer: ControlPlaneIdentity): Resource {
+type InitialPolicy = ReturnType<typeof initialPolicies>[number];
+
+/** Kuma has other values in two initial policies (decision 67). */
+function asInKuma(policy: InitialPolicy): InitialPolicy {
+  const [to] = objectsOf(policy.spec['to']);
+  const conf = objectOf(to?.['default']);
+  const { hostSelection: _selection, hostSelectionMaxAttempts: _attempts, ...http } = objectOf(conf['http']);
+  const changed: Partial<Record<string, JsonObject>> = {
+    MeshCircuitBreaker: { connectionLimits: { ...objectOf(conf['connectionLimits']), maxRetries: 3 } },
+    MeshRetry: { ...conf, http },
+  };
+  const own = changed[policy.type];
+  return own === undefined ? policy : { ...policy, spec: { ...policy.spec, to: [{ ...to, default: own }] } };
+}
+
+function policyRow({ type, name, spec }: InitialPolicy, writer: ControlPlaneIdentity): Resource {
   const labels = computeLabels(typeOf(type), { displayName: name, mesh: 'shop', labels: {}, spec }, writer);
   return makeRow(type, name, { mesh: 'shop', labels, spec });
 }
