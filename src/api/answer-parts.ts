@@ -74,6 +74,15 @@ export const zoneSync = z.object({
   reason: text,
 });
 
+/** What is so with a zone beside its sync. */
+export const zoneCondition = {
+  enabled: flag,
+  refused: count.meta({ description: 'resources that the zone or its peer refuses, or may refuse' }),
+  withheld: count.meta({ description: 'resources that cannot be sent in a form that the peer reads' }),
+  replica: text.nullable().meta({ description: 'the instance of global with its stream; null without one' }),
+  reason: text.meta({ description: 'why the zone is not connected or behind, else its first problem; empty without one' }),
+};
+
 export const versionFacts = {
   version: count.meta({ description: 'that of the row; it goes on counting when a deleted resource is created again' }),
   etag: text.meta({ description: 'the ETag of that version' }),
@@ -196,8 +205,11 @@ export const events = z.object({
     .object({ reason: z.enum(['started', 'expired', 'unknown']), instanceId: text })
     .meta({ description: 'read the lists now: what changes after this follows. It begins each stream that cannot resume' }),
   zones: batch(
-    z.union([z.object({ name: text, sync: zoneSync, version: text.exactOptional(), syncProblems: count }), removed]),
-  ).meta({ description: 'zones whose state changed; `sync` as in /zones/_overview' }),
+    z.union([
+      z.object({ name: text, sync: zoneSync, version: text.exactOptional(), syncProblems: count, ...zoneCondition }),
+      removed,
+    ]),
+  ).meta({ description: 'zones whose state changed; `sync` as in /zones/_overview, the others as in /zones/_summary' }),
   lag: batch(z.object({ name: text, lagMs: count, pending: list(text) })).meta({
     description: 'zones that are behind, each second; once with 0 when they no longer are',
   }),

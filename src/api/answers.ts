@@ -16,6 +16,7 @@ import {
   insight,
   syncProblem,
   zoneSync,
+  zoneCondition,
   versionFacts,
   meta,
   page,
@@ -220,6 +221,15 @@ export const answerSchemas = {
   Events: events.meta({ description: 'text/event-stream: the data of each event, by its name' }),
   Problem: problem,
   Replicas: replicas,
+  ZoneSummary: z.object({
+    name: text,
+    state: zoneSync.shape.state,
+    since: zoneSync.shape.since,
+    lagMs: zoneSync.shape.lagMs,
+    pending: zoneSync.shape.pending,
+    version: text.nullable().meta({ description: 'of its control plane; null while unknown' }),
+    ...zoneCondition,
+  }),
   ZoneProgress: z.object({
     name: text,
     sync: zoneSync,

@@ -19,6 +19,7 @@ import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { createEvents, type Events } from '../events/create-events.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { addEventRoutes } from '../events/event-routes.ts';
+import { addSummaryRoute } from '../events/summary-route.ts';
 import { CurrentProblems } from '../problems/current-problems.ts';
 import { addProblemRoutes } from '../problems/problem-routes.ts';
 import { addReceiptRoutes, rolloutFollower } from '../receipts/receipt-routes.ts';
@@ -322,6 +323,7 @@ function apiOptions({
       addInspect(app, context);
       addReceiptRoutes(app, context, receipts, followRollout);
       addEventRoutes(app, context, events.hub);
+      addSummaryRoute(app, context, events);
       addProgressRoutes(app, context, progress);
       addProblemRoutes(app, context, problems, roster);
     },

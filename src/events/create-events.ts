@@ -17,6 +17,8 @@ export type Events = {
   readonly hub: EventHub;
   /** Records an event of a stream; never throws, never waits. */
   readonly observe: (event: SyncEvent) => void;
+  /** Each zone in a line, by name. Rejects when the store does not answer. */
+  readonly summaries: ZoneEvents['summaries'];
 };
 
 export type EventsOptions = Following & {
@@ -46,5 +48,5 @@ export function createEvents({ store, lagOf, receipts, problems, roster, instanc
   };
   const changes = new ChangeEvents({ receipts, others, isElsewhere, ...following });
   const hub = new EventHub([zones, changes, ofProblems, leaderEvents(roster)], following);
-  return { hub, observe: (event) => zones.observe(event) };
+  return { hub, observe: (event) => zones.observe(event), summaries: () => zones.summaries() };
 }

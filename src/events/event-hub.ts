@@ -102,6 +102,16 @@ export class EventHub {
     }
   }
 
+  /** Follows the state as a stream does, for a while, and settles when it is known, or after the time. */
+  async load(limitMs: number, signal: AbortSignal): Promise<void> {
+    const session = this.#enter();
+    try {
+      await this.#isLoaded(session, limitMs, signal);
+    } finally {
+      this.#leave();
+    }
+  }
+
   /** True as soon as the sources know the present state; false after the time. */
   async #isLoaded({ loaded }: Session, idleMs: number, signal: AbortSignal): Promise<boolean> {
     const done = new AbortController();

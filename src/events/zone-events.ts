@@ -1,6 +1,7 @@
 // The topics `zones` and `lag`: the state of a zone when it changes, and how far it is behind while it is. A zone is looked at when its
 // rows change, while it has not answered, and once a minute, because a state may end by time.
 import { every, type Clock } from '../base/clock.ts';
+import { compareText } from '../base/compare-text.ts';
 import { together } from '../base/supervise.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { Following } from '../store/follow-feed.ts';
@@ -8,7 +9,8 @@ import type { LagOf, ZoneSync } from '../zone-status/zone-sync.ts';
 import type { EventSource, Tell } from './event-hub.ts';
 import type { EventItem } from './event-ring.ts';
 import { syncOf, type ZoneFacts } from './zone-facts.ts';
-import { ZoneRows, type ZoneRowsStore } from './zone-rows.ts';
+import { readZoneFacts, ZoneRows, type ZoneRowsStore } from './zone-rows.ts';
+import { zoneCondition, zoneSummary, type ZoneSummary } from './zone-summary.ts';
 
 /** Milliseconds between two looks at zones that have not answered. */
 const LOOK_MS = 1_000;
@@ -24,6 +26,7 @@ export class ZoneEvents implements EventSource {
   readonly render: EventSource['render'] = { zones: (zone) => this.#zone(zone), lag: (zone) => this.#lag(zone) };
   readonly #clock: Clock;
   readonly #lagOf: LagOf;
+  readonly #store: ZoneRowsStore;
   readonly #rows: ZoneRows;
   readonly #listeners = new Set<(names: readonly string[]) => void>();
   /** The last event of each zone. */
@@ -34,6 +37,7 @@ export class ZoneEvents implements EventSource {
   #waiting: Set<string> | null = null;
 
   constructor({ store, lagOf, clock, log }: Options) {
+    this.#store = store;
     this.#rows = new ZoneRows(store, { clock, log });
     this.#clock = clock;
     this.#lagOf = lagOf;
@@ -58,6 +62,15 @@ export class ZoneEvents implements EventSource {
   stateOf(name: string): (ZoneFacts & { readonly sync: ZoneSync }) | null {
     const facts = this.#rows.get(name);
     return facts === undefined ? null : { ...facts, sync: syncOf(facts, this.#lagOf(name), this.#clock.now()) };
+  }
+
+  /** Each zone in a line, by name: from memory while it is followed, else from the store. Rejects when the store does not answer. */
+  async summaries(): Promise<ZoneSummary[]> {
+    const zones = this.#rows.isCurrent ? [...this.#rows.all()] : [...(await readZoneFacts(this.#store)).values()];
+    const now = this.#clock.now();
+    return zones
+      .map((facts) => zoneSummary({ ...facts, sync: syncOf(facts, this.#lagOf(facts.name), now) }, now))
+      .sort((a, b) => compareText(a.name, b.name));
   }
 
   async run({ touch, loaded }: Tell, signal: AbortSignal): Promise<void> {
@@ -126,11 +139,12 @@ export class ZoneEvents implements EventSource {
     const { syncProblems } = zone.insight.status;
     const problems = Array.isArray(syncProblems) ? syncProblems.length : 0;
     const { version } = zone;
+    const condition = zoneCondition(zone, this.#clock.now());
     // A growing lag has its own topic.
-    const state = JSON.stringify([sync, version, problems]);
+    const state = JSON.stringify([sync, version, problems, condition]);
     if (this.#last.get(name) === state) return null;
-    const item = { name, sync: { ...sync, lagMs, pending }, ...(version !== null && { version }), syncProblems: problems };
-    return { state, item };
+    const known = { name, sync: { ...sync, lagMs, pending }, ...(version !== null && { version }), syncProblems: problems };
+    return { state, item: { ...known, ...condition } };
   }
 
   #lag(name: string): EventItem | null {

@@ -15,6 +15,7 @@ export class ZoneRows {
   readonly #store: ZoneRowsStore;
   readonly #following: Following;
   #zones = new Map<string, ZoneFacts>();
+  #follower: FeedFollower | null = null;
 
   constructor(store: ZoneRowsStore, following: Following) {
     this.#store = store;
@@ -23,6 +24,15 @@ export class ZoneRows {
 
   get(name: string): ZoneFacts | undefined {
     return this.#zones.get(name);
+  }
+
+  /** True while the zones here are those of the store, but for changes on their way. */
+  get isCurrent(): boolean {
+    return this.#follower?.isCurrent === true;
+  }
+
+  all(): IterableIterator<ZoneFacts> {
+    return this.#zones.values();
   }
 
   names(): IterableIterator<string> {
@@ -35,18 +45,19 @@ export class ZoneRows {
    */
   async run(changed: (names: Iterable<string>) => void, signal: AbortSignal): Promise<void> {
     const follower = new FeedFollower({ ...this.#following, store: this.#store, types: [ZONE, INSIGHT], gatherMs: GATHER_MS });
+    this.#follower = follower;
     try {
       await follower.run(async (hints) => changed(await this.#read(hints)), signal);
     } finally {
+      this.#follower = null;
       this.#zones = new Map();
     }
   }
 
   async #read({ types, keys }: Hints): Promise<Iterable<string>> {
     if (types.length > 0) {
-      const [zones, insights] = await Promise.all([this.#store.list({ type: ZONE }), this.#store.list({ type: INSIGHT })]);
       const before = this.#zones;
-      this.#zones = factsOf(zones, insights);
+      this.#zones = await readZoneFacts(this.#store);
       return new Set([...before.keys(), ...this.#zones.keys()]);
     }
     const names = [...new Set(keys.map(({ name }) => name))];
@@ -64,6 +75,12 @@ export class ZoneRows {
     }
     return names;
   }
+}
+
+/** All zones by name. Rejects when the store does not answer. */
+export async function readZoneFacts(store: Pick<ResourceStore, 'list'>): Promise<Map<string, ZoneFacts>> {
+  const [zones, insights] = await Promise.all([store.list({ type: ZONE }), store.list({ type: INSIGHT })]);
+  return factsOf(zones, insights);
 }
 
 function factsOf(zones: readonly Resource[], insights: readonly Resource[]): Map<string, ZoneFacts> {

@@ -28,16 +28,14 @@ afterAll(async () => {
 
 const nameOf = (at: number): string => `zone-${String(at).padStart(5, '0')}`;
 
-function overviewOf(at: number): Answer<'ZoneOverview'> {
+function summaryOf(at: number): Answer<'ZoneSummary'> {
   const isAway = at % AWAY_EVERY === 7;
   const state = isAway ? 'offline' : 'online';
   const since = '2026-11-20T08:00:00.000Z';
   const reason = isAway ? `zone ${nameOf(at)} is not connected since ${since}` : '';
-  return {
-    ...{ type: 'ZoneOverview', name: nameOf(at), zone: { enabled: true } },
-    zoneInsight: { subscriptions: [{ connectTime: since, version: { kumaCp: { version: '0.1.0-preview' } } }] },
-    sync: { state, connection: state, since, pending: [], lagMs: 0, reason },
-  };
+  const replica = isAway ? null : 'cp-1';
+  const condition = { enabled: true, refused: 0, withheld: 0, replica, reason };
+  return { name: nameOf(at), state, since, lagMs: 0, pending: [], version: '0.1.0-preview', ...condition };
 }
 
 async function answerWithMany(page: Page): Promise<void> {
@@ -48,12 +46,8 @@ async function answerWithMany(page: Page): Promise<void> {
     });
   });
   await page.route('**/_problems?*', async (route) => route.fulfill({ json: { total: 0, items: [], next: null } }));
-  await page.route('**/zones/_overview?*', async (route) => {
-    const { searchParams } = new URL(route.request().url());
-    const [size, offset] = ['size', 'offset'].map((name) => Number(searchParams.get(name)));
-    const count = Math.max(0, Math.min(size ?? 0, COUNT - (offset ?? 0)));
-    const items = Array.from({ length: count }, (_, at) => overviewOf(at + (offset ?? 0)));
-    await route.fulfill({ json: { total: COUNT, items } });
+  await page.route('**/zones/_summary', async (route) => {
+    await route.fulfill({ json: { total: COUNT, items: Array.from({ length: COUNT }, (_, at) => summaryOf(at)) } });
   });
 }
 

@@ -4,7 +4,12 @@ import { App } from './app.tsx';
 import { followEvents } from './events.ts';
 import { followLinks } from './router.ts';
 import './styles/base.css';
-import './styles/parts.css';
+import './styles/layout.css';
+import './styles/states.css';
+import './styles/tables.css';
+import './styles/charts.css';
+import './styles/editor.css';
+import './styles/dialogs.css';
 
 const root = document.querySelector('#page');
 if (root !== null) {

@@ -33,6 +33,8 @@ export type Sending = {
   readonly ifMatch?: string | null;
   readonly signal?: AbortSignal;
   readonly accept?: string;
+  /** The browser keeps the answer, and asks whether it is still so. */
+  readonly isKept?: boolean;
 };
 
 export function hasToken(): boolean {
@@ -59,6 +61,11 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await ask<T>(path, signal === undefined ? {} : { signal })).body;
 }
 
+/** The answer of a GET with an ETag: one that did not change is not sent again. @throws ApiFailure */
+export async function getKept<T>(path: string, signal: AbortSignal): Promise<T> {
+  return (await ask<T>(path, { signal, isKept: true })).body;
+}
+
 /** @throws ApiFailure */
 export async function ask<T>(path: string, sending: Sending = {}): Promise<Reply<T>> {
   const response = await open(path, sending);
@@ -67,12 +74,13 @@ export async function ask<T>(path: string, sending: Sending = {}): Promise<Reply
 }
 
 /** The response, its body unread. @throws ApiFailure */
-export async function open(path: string, { method = 'GET', body, ifMatch, signal, accept }: Sending): Promise<Response> {
+export async function open(path: string, sending: Sending): Promise<Response> {
+  const { method = 'GET', body, ifMatch, signal, accept, isKept = false } = sending;
   const headers = new Headers({ accept: accept ?? 'application/json' });
   if (token !== '') headers.set('authorization', `Bearer ${token}`);
   if (body !== undefined) headers.set('content-type', 'application/json');
   if (ifMatch !== undefined && ifMatch !== null) headers.set('if-match', ifMatch);
-  const sent: RequestInit = { method, headers, cache: 'no-store' };
+  const sent: RequestInit = { method, headers, cache: isKept ? 'no-cache' : 'no-store' };
   if (body !== undefined) sent.body = JSON.stringify(body);
   if (signal !== undefined) sent.signal = signal;
   const response = await fetch(path, sent).catch((error: unknown) => {

@@ -9,7 +9,7 @@ import { Problems } from '../parts/problems.tsx';
 import { useLive } from '../live.ts';
 import { linkTo, query, setQuery } from '../router.ts';
 import { ago, counted, lasting } from '../words.ts';
-import { loadZones, patchZones, reasonOf, sorted, toneOf, wordOf, type Zone } from '../zones.ts';
+import { loadZones, patchZones, sorted, toneOf, wordOf, type Zone } from '../zones.ts';
 import type { PageProps } from './page-list.tsx';
 
 /** Beside the fleet. */
@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Zone>[] = [
   { title: 'Since', width: '90px', sort: 'since', cell: ({ since }) => <span title={since ?? ''}>{ago(since)}</span> },
   { title: 'Behind', width: '80px', sort: 'lag', isNumber: true, cell: ({ lagMs }) => (lagMs === 0 ? '' : lasting(lagMs)) },
   { title: 'Version', width: '120px', sort: 'version', cell: ({ version }) => version },
-  { title: 'Reason', width: 'minmax(160px, 3fr)', cell: (zone) => <span title={reasonOf(zone)}>{reasonOf(zone)}</span> },
+  { title: 'Reason', width: 'minmax(160px, 3fr)', cell: ({ reason }) => <span title={reason}>{reason}</span> },
 ];
 
 export function FleetPage({ control }: PageProps): JSX.Element {

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { go, linkTo } from '../router.ts';
 import { counted } from '../words.ts';
-import { reasonOf, toneOf, wordOf, type Zone } from '../zones.ts';
+import { toneOf, wordOf, type Zone } from '../zones.ts';
 import type { Tone } from './state-mark.tsx';
 
 /** Between cells; small ones have half of it. */
@@ -72,7 +72,7 @@ export function HeatMap({ zones }: { readonly zones: readonly Zone[] }): JSX.Ele
           style={{ left: `${String(Math.max(8, Math.min(under.x + 22, width - 340)))}px`, top: `${String(under.y + 30)}px` }}
         >
           <strong>{shown.name}</strong> {wordOf(shown)}
-          <div>{reasonOf(shown)}</div>
+          <div>{shown.reason}</div>
         </div>
       )}
     </div>

@@ -1,0 +1,49 @@
+// `GET /zones/_summary`: all zones, a line each, for lists of ten thousand. An overview of a zone has some kilobytes, mostly of its
+// configuration. The zones are those in memory for the events: a client that reads this after `resync` misses nothing.
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { ApiContext } from '../api/api-options.ts';
+import { whileConnected } from '../api/await-zones.ts';
+import { about } from '../api/route-config.ts';
+import type { Events } from './create-events.ts';
+
+/** Milliseconds for which callers get the same text. */
+const KEEP_MS = 250;
+/** Milliseconds until the store is read for this answer alone. */
+const LOAD_MS = 10_000;
+
+const route = about('Insights', 'All zones, a line each; with If-None-Match an answer without a change is a 304', {
+  answer: {
+    type: 'object',
+    required: ['total', 'items'],
+    properties: {
+      total: { type: 'integer', minimum: 0 },
+      items: { type: 'array', items: { $ref: '#/components/schemas/ZoneSummary' } },
+    },
+  },
+});
+
+type Answered = { readonly until: number; readonly text: string; readonly etag: string };
+
+export function addSummaryRoute(
+  app: FastifyInstance,
+  { clock, closing }: ApiContext,
+  { hub, summaries }: Pick<Events, 'hub' | 'summaries'>,
+): void {
+  let last: Answered | null = null;
+  const answer = async (signal: AbortSignal): Promise<Answered> => {
+    if (last !== null && clock.elapsed() < last.until) return last;
+    await hub.load(LOAD_MS, signal);
+    const items = await summaries();
+    const text = `${JSON.stringify({ total: items.length, items })}\n`;
+    const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+    return (last = { until: clock.elapsed() + KEEP_MS, text, etag });
+  };
+  app.get('/zones/_summary', route, async (request, reply) => {
+    const { text, etag } = await answer(whileConnected(reply, closing));
+    // A browser keeps the answer, and asks whether it is still so.
+    reply.header('etag', etag).header('cache-control', 'private, no-cache');
+    if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+    return reply.type('application/json').send(text);
+  });
+}

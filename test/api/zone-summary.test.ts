@@ -1,0 +1,100 @@
+// `GET /zones/_summary`: all zones, a line each.
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { answerSchemas, type Answer } from '../../src/api/answers.ts';
+import { createEvents } from '../../src/events/create-events.ts';
+import { addSummaryRoute } from '../../src/events/summary-route.ts';
+import { CurrentProblems } from '../../src/problems/current-problems.ts';
+import { Receipts } from '../../src/receipts/receipts.ts';
+import { ReplicaRoster } from '../../src/replicas/replica-roster.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
+import { following } from '../support/following.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { testApi } from './test-api.ts';
+
+type Summary = { readonly total: number; readonly items: readonly Answer<'ZoneSummary'>[] };
+
+let store: TinyStore;
+let app: FastifyInstance;
+let stopHub: () => void;
+
+const connectTime = '2026-01-01T00:00:00.000Z';
+const version = { kumaCp: { version: '0.1.0-preview' } };
+
+async function insight(zone: string, subscription: JsonObject, status: JsonObject = {}): Promise<void> {
+  // Most of an insight is the configuration of the zone.
+  const spec = { subscriptions: [{ id: '1', connectTime, version, config: 'x'.repeat(8_000), ...subscription }] };
+  await store.write({ op: 'put', key: { type: 'ZoneInsight', mesh: '', name: zone }, labels: {}, spec, status });
+}
+
+const summary = async (headers: Record<string, string> = {}): Promise<Awaited<ReturnType<FastifyInstance['inject']>>> =>
+  await app.inject({ url: '/zones/_summary', headers: { host: 'localhost', ...headers } });
+
+beforeEach(() => {
+  store = new TinyStore().withZones('west', 'east');
+  const receipts = new Receipts({ mode: 'global', store, instanceId: 'cp-1', ...following });
+  const roster = new ReplicaRoster({ store, instanceId: 'cp-1', version: '0.1.0-preview', ...following });
+  const lagOf = (): undefined => undefined;
+  const ends = async () => ({ certificates: new Map<string, Date>(), tokens: new Map<string, Date>() });
+  const about = { mode: 'global', zone: null, instanceId: 'cp-1', productVersion: '0.1.0-preview' } as const;
+  const problems = new CurrentProblems({ ...about, store, lagOf, roster, ends, clock: following.clock });
+  const events = createEvents({ store, lagOf, receipts, problems, roster, instanceId: 'cp-1', ...following });
+  stopHub = () => events.hub.stop();
+  app = testApi(store, 'global', { addRoutes: (api, context) => addSummaryRoute(api, context, events) });
+});
+
+afterEach(async () => {
+  await app.close();
+  stopHub();
+});
+
+describe('the summary of the zones', () => {
+  it('has a line for each zone, by name', async () => {
+    await insight('east', { globalInstanceId: 'cp-1' });
+    await insight('west', { disconnectTime: '2026-01-02T00:00:00.000Z' });
+    const { statusCode, headers, body } = await summary();
+    expect([statusCode, headers['content-type']]).toEqual([200, 'application/json']);
+    const { total, items } = JSON.parse(body) as Summary;
+    for (const item of items) answerSchemas.ZoneSummary.parse(item);
+    const since = '2026-01-02T00:00:00.000Z';
+    const none = { lagMs: 0, pending: [], enabled: true, refused: 0, withheld: 0 };
+    expect([total, items]).toEqual([
+      2,
+      [
+        { ...none, name: 'east', state: 'online', since: connectTime, version: '0.1.0-preview', replica: 'cp-1', reason: '' },
+        {
+          ...{ ...none, name: 'west', state: 'offline', since, version: '0.1.0-preview', replica: null },
+          reason: `zone west is not connected since ${since}`,
+        },
+      ],
+    ]);
+    expect(body.length).toBeLessThan(1_000);
+  });
+
+  it('counts what a zone refuses, and gives the first reason', async () => {
+    const problem = { stream: 'globalToZone', type: 'MeshTimeout', resources: ['a.default'], message: 'no', time: connectTime };
+    const syncProblems = [
+      { ...problem, kind: 'refused', count: 3 },
+      { ...problem, kind: 'withheld', count: 1, message: 'too new' },
+    ];
+    await insight('east', {}, { syncProblems });
+    const { items } = (await summary()).json<Summary>();
+    expect(items[0]).toMatchObject({
+      name: 'east',
+      state: 'online',
+      refused: 3,
+      withheld: 1,
+      reason: 'MeshTimeout a.default: no',
+    });
+  });
+
+  it('answers 304 for the ETag of an answer that is still so, and sees the next change', async () => {
+    await insight('east', {});
+    const first = await summary();
+    const etag = String(first.headers['etag']);
+    expect((await summary({ 'if-none-match': etag })).statusCode).toBe(304);
+    await insight('east', { disconnectTime: '2026-01-02T00:00:00.000Z' });
+    await expect.poll(async () => (await summary({ 'if-none-match': etag })).statusCode).toBe(200);
+    expect((await summary()).json<Summary>().items[0]).toMatchObject({ name: 'east', state: 'offline' });
+  });
+});
