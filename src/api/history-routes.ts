@@ -154,11 +154,13 @@ function wantedOf(body: unknown): number {
 function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
   app.get('/_history', all, async (request, reply) => {
     const after = wholeNumber(queryOf(request), 'after') ?? 0;
+    // What is committed later with an id of a running transaction is left to the next export.
+    const upTo = await store.settledVersion();
     const hidden = resourceTypes.filter((info) => !mayRead(() => callers.requireMay(info, request))).map(({ name }) => name);
     const lines = async function* (): AsyncGenerator<string> {
       for (let id = after; ;) {
         // The next page is read when the caller has taken this one.
-        const page = await store.versionsAfter(id, AT_ONCE, hidden);
+        const page = await store.versionsAfter({ after: id, upTo, limit: AT_ONCE, withoutTypes: hidden });
         if (page.length === 0) return;
         yield page.map((version) => `${JSON.stringify(exportedVersion(typeOf(version.type), version))}\n`).join('');
         id = page.at(-1)?.id ?? id;

@@ -84,8 +84,12 @@ export const configSchema = z.strictObject({
   store: section({
     type: z.enum(['embedded', 'postgres']).default('embedded'),
     unsafeDelete: flag(false),
-    /** The versions of each resource that are kept, and for how long after they were replaced. */
-    history: section({ versions: z.int().min(1).default(10), age: duration('720h') }),
+    /** The versions of each resource that are kept, for how long after they were replaced, and how many of all resources together. */
+    history: section({
+      versions: z.int().min(1).default(10),
+      age: duration('720h'),
+      total: z.int().min(1).default(500_000),
+    }),
     embedded: section({ path: text('') }),
     postgres: section({
       host: text('127.0.0.1'),

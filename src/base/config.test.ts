@@ -22,7 +22,7 @@ function problemsOf(sources: Partial<ConfigSources>): string {
 describe('the configuration', () => {
   it('has valid defaults', () => {
     const { config, warnings } = loadConfig({ mode: 'global', flags: { 'general.workDir': '/w' } });
-    const history = { versions: 10, age: 30 * 24 * 3_600_000 };
+    const history = { versions: 10, age: 30 * 24 * 3_600_000, total: 500_000 };
     expect(config.store).toEqual({ type: 'embedded', path: '/w/global/pg', unsafeDelete: false, history });
     expect(config.multizone.global.kds).toMatchObject({
       grpcPort: 5685,

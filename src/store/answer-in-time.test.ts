@@ -21,7 +21,9 @@ const READS: Record<string, (store: ResourceStore) => Promise<unknown>> = {
   epochs: (store) => store.epochs(['a']),
   versions: (store) => store.versions({ key, limit: 1 }),
   versionNumbers: (store) => store.versionNumbers(key),
-  versionsAfter: (store) => store.versionsAfter(0, 1, []),
+  settledVersion: (store) => store.settledVersion(),
+  versionsAfter: (store) => store.versionsAfter({ after: 0, upTo: 1, limit: 1, withoutTypes: [] }),
+  countVersions: (store) => store.countVersions(),
   mark: (store) => store.mark('a'),
   ping: (store) => store.ping(),
 };
@@ -30,6 +32,7 @@ const WRITES: typeof READS = {
   writeBatch: (store) => store.writeBatch([put]),
   writeAll: (store) => store.writeAll([put]),
   acquireFencingToken: (store) => store.acquireFencingToken('a'),
+  trimVersions: (store) => store.trimVersions(0, 1),
   pruneVersions: (store) => store.pruneVersions({ versions: 1, replacedBefore: new Date(0) }, { counted: 0, aged: 0 }),
 };
 

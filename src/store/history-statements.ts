@@ -3,7 +3,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
-import type { HistoryBounds, PruneProgress, ResourceVersion, VersionQuery } from './history-store.ts';
+import type { ExportQuery, HistoryBounds, PruneProgress, ResourceVersion, Trimmed, VersionQuery } from './history-store.ts';
 import { canExist } from './resource-row.ts';
 
 /** Versions that one step of a removal considers. */
@@ -48,12 +48,12 @@ export async function readVersionNumbers(db: Kysely<Tables>, key: ResourceKey): 
 
 export async function readVersionsAfter(
   db: Kysely<Tables>,
-  id: number,
-  limit: number,
-  withoutTypes: readonly string[],
+  { after, upTo, limit, withoutTypes }: ExportQuery,
 ): Promise<ResourceVersion[]> {
   const { rows } = await sql<VersionRow>`select ${columns} from meridian_history h
-    where h.id > ${id} and h.type <> all(${[...withoutTypes]}::text[]) order by h.id limit ${limit}`.execute(db);
+    where h.id > ${after} and h.id <= ${upTo} and h.type <> all(${[...withoutTypes]}::text[]) order by h.id limit ${limit}`.execute(
+    db,
+  );
   return rows.map(versionOf);
 }
 
@@ -85,6 +85,29 @@ export async function pruneVersions(
       where n.id > ${aged} and n.id <= ${agedUpTo} and h.name = n.name and h.mesh = n.mesh and h.type = n.type
         and (h.version < n.version or (h.id = n.id and h.action = 'deleted'))`.execute(db);
   return { counted: Number(upTo ?? counted), aged: Number(agedUpTo ?? aged) };
+}
+
+export async function countVersions(db: Kysely<Tables>): Promise<number> {
+  const { rows } = await sql<{ count: string }>`select count(*)::text as count from meridian_history`.execute(db);
+  return Number(rows[0]?.count ?? 0);
+}
+
+/** One step, as `trimVersions` of the store. */
+export async function trimVersions(db: Kysely<Tables>, after: number, most: number): Promise<Trimmed> {
+  const { rows } = await sql<{ up_to: string | null; removed: number }>`
+    with considered as materialized (
+      select h.id, h.type, h.mesh, h.name, h.version, h.action from meridian_history h where h.id > ${after}
+      order by h.id limit ${CONSIDERED}
+    ), gone as (
+      delete from meridian_history h where h.id in (
+        select c.id from considered c where c.action = 'deleted' or exists (select from meridian_history n
+          where n.name = c.name and n.mesh = c.mesh and n.type = c.type and n.version > c.version)
+        order by c.id limit ${most})
+      returning h.id
+    )
+    select (select max(id)::text from considered) as up_to, (select count(*)::int from gone) as removed`.execute(db);
+  const [row] = rows;
+  return { upTo: Number(row?.up_to ?? after), removed: row?.removed ?? 0 };
 }
 
 function versionOf({ id, row_version: rowVersion, written, labels, spec, ...row }: VersionRow): ResourceVersion {

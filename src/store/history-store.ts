@@ -4,7 +4,10 @@ import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 
 /** One version of a resource. */
 export type ResourceVersion = ResourceKey & {
-  /** Its place among all versions of all resources: later writes have larger ones. */
+  /**
+   * Its place among all versions of all resources. A transaction gets it before it commits, so that a smaller one may become visible
+   * later: see `settledVersion`.
+   */
   readonly id: number;
   /** That of the row. It goes on counting when a deleted resource is created again, while the row starts at 0. */
   readonly version: number;
@@ -21,6 +24,17 @@ export type ResourceVersion = ResourceKey & {
   /** Null after a deletion, and for secrets, whose data is not kept. */
   readonly spec: JsonObject | null;
 };
+
+/** Versions of all resources in the order of their ids: those after `after`, up to `upTo`, of no type of `withoutTypes`. */
+export type ExportQuery = {
+  readonly after: number;
+  readonly upTo: number;
+  readonly limit: number;
+  readonly withoutTypes: readonly string[];
+};
+
+/** Up to which `id` versions were considered, and how many of them were removed. */
+export type Trimmed = { readonly upTo: number; readonly removed: number };
 
 /** @property before only versions with a smaller number */
 export type VersionQuery = { readonly key: ResourceKey; readonly before?: number | undefined; readonly limit: number };
@@ -41,8 +55,20 @@ export interface HistoryStore {
   versions(query: VersionQuery): Promise<ResourceVersion[]>;
   /** The numbers of the kept versions of a resource, the newest first, at most 1,000. */
   versionNumbers(key: ResourceKey): Promise<number[]>;
-  /** Versions of all resources in the order of their ids, those after `id`. @param types without these types */
-  versionsAfter(id: number, limit: number, withoutTypes: readonly string[]): Promise<ResourceVersion[]>;
+  /**
+   * The largest `id`, and 0 without a version. After the call no version with a smaller one can appear: it waits for the transactions that
+   * are writing versions. Rejects with `unavailable` when one of them stays open.
+   */
+  settledVersion(): Promise<number>;
+  /** A page of the versions of all resources. A page up to `settledVersion` is complete. */
+  versionsAfter(query: ExportQuery): Promise<ResourceVersion[]>;
+  /** The number of versions of all resources. Its cost grows with the table. */
+  countVersions(): Promise<number>;
+  /**
+   * Removes the oldest versions, as a step of bounded size: of some versions after this id, at most `most` that were replaced, or whose
+   * resource is gone. `upTo` is `after` when nothing is left to consider.
+   */
+  trimVersions(after: number, most: number): Promise<Trimmed>;
   /**
    * Removes versions beyond the bounds, as a step of bounded size: considers some of the versions that are newer than the progress.
    * Returns the new progress; the same one when nothing is left to consider.

@@ -9,8 +9,16 @@ import { ReadBatcher } from './read-batcher.ts';
 import { GroupCommitWriter } from './group-commit-writer.ts';
 import type { Database } from './database.ts';
 import { leadByLock } from './election.ts';
-import { pruneVersions, readVersionNumbers, readVersions, readVersionsAfter } from './history-statements.ts';
-import type { HistoryBounds, PruneProgress, ResourceVersion, VersionQuery } from './history-store.ts';
+import {
+  countVersions,
+  pruneVersions,
+  readVersionNumbers,
+  readVersions,
+  readVersionsAfter,
+  trimVersions,
+} from './history-statements.ts';
+import type { ExportQuery, HistoryBounds, PruneProgress, ResourceVersion, Trimmed, VersionQuery } from './history-store.ts';
+import { settledVersion } from './settled-version.ts';
 import { SingleFlight } from './single-flight.ts';
 import { canExist, columns, keyColumns, metaColumns, metaOf, resourceOf, type MetaRow, type Row } from './resource-row.ts';
 import type {
@@ -199,8 +207,21 @@ export class SqlStore implements ResourceStore {
     return await this.#try(() => readVersionNumbers(this.#database.db, key));
   }
 
-  async versionsAfter(id: number, limit: number, withoutTypes: readonly string[]): Promise<ResourceVersion[]> {
-    return await this.#try(() => readVersionsAfter(this.#database.db, id, limit, withoutTypes));
+  async settledVersion(): Promise<number> {
+    const { db, clock } = this.#database;
+    return await this.#try(() => settledVersion(db, clock));
+  }
+
+  async versionsAfter(query: ExportQuery): Promise<ResourceVersion[]> {
+    return await this.#try(() => readVersionsAfter(this.#database.db, query));
+  }
+
+  async countVersions(): Promise<number> {
+    return await this.#try(() => countVersions(this.#database.bulk));
+  }
+
+  async trimVersions(after: number, most: number): Promise<Trimmed> {
+    return await this.#write(() => trimVersions(this.#database.bulk, after, most));
   }
 
   async pruneVersions(bounds: HistoryBounds, progress: PruneProgress): Promise<PruneProgress> {

@@ -1,7 +1,7 @@
 // The contract of the history of every store: who wrote which version of a resource, and what of it is kept.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject, Labels, ResourceKey } from '../../src/resource/types.ts';
-import type { HistoryBounds } from '../../src/store/history-store.ts';
+import type { HistoryBounds, ResourceVersion } from '../../src/store/history-store.ts';
 import type { Author, ResourceStore, Write } from '../../src/store/resource-store.ts';
 
 const alice: Author = { user: 'alice' };
@@ -167,19 +167,26 @@ export function historyContract(current: () => ResourceStore): void {
     });
 
     it('reads the versions of all resources in the order of the writes, page by page', async () => {
-      const before = await lastId(store);
+      const before = await store.settledVersion();
       for (const n of [0, 1]) await put({ n }, alice);
       key = { ...key, type: 'Secret' };
       await put({}, bob);
-      const [first, second, third, ...more] = await store.versionsAfter(before, 10, []);
+      const read = async (after: number, limit: number, withoutTypes: string[] = []): Promise<ResourceVersion[]> =>
+        store.versionsAfter({ after, upTo: await store.settledVersion(), limit, withoutTypes });
+      const [first, second, third, ...more] = await read(before, 10);
       expect([first, second, third].map((one) => [one?.type, one?.version])).toEqual([
         ['MeshTimeout', 0],
         ['MeshTimeout', 1],
         ['Secret', 0],
       ]);
       expect(more).toEqual([]);
-      expect(await store.versionsAfter(before, 1, [])).toEqual([first]);
-      expect(await store.versionsAfter(first?.id ?? 0, 10, ['Secret'])).toEqual([second]);
+      expect(await read(before, 1)).toEqual([first]);
+      expect(await read(first?.id ?? 0, 10, ['Secret'])).toEqual([second]);
+      expect(await store.versionsAfter({ after: before, upTo: second?.id ?? 0, limit: 10, withoutTypes: [] })).toEqual([
+        first,
+        second,
+      ]);
+      expect(third?.id).toBe(await store.settledVersion());
     });
 
     it('removes the oldest versions of a resource beyond the bound', async () => {
@@ -206,13 +213,27 @@ export function historyContract(current: () => ResourceStore): void {
       await pruneAll({ ...FOREVER, replacedBefore: new Date(Date.now() + 60_000) });
       expect(await store.versionNumbers(key)).toEqual([]);
     });
-  });
-}
 
-async function lastId(store: ResourceStore): Promise<number> {
-  for (let id = 0; ;) {
-    const next = (await store.versionsAfter(id, 500, [])).at(-1)?.id;
-    if (next === undefined) return id;
-    id = next;
-  }
+    it('removes the oldest versions of all resources that were replaced or deleted', async () => {
+      const before = await store.settledVersion();
+      const kept = (name: string): Promise<number[]> => store.versionNumbers({ ...key, name });
+      const { name } = key;
+      const of = (other: string): void => void (key = { ...key, name: other });
+      of(`${name}-stays`);
+      await put({ n: 0 }, alice);
+      of(`${name}-gone`);
+      await put({ n: 0 }, alice);
+      await remove(bob);
+      of(`${name}-new`);
+      for (const n of [0, 1, 2]) await put({ n }, alice);
+      const all = await store.countVersions();
+      expect(await store.trimVersions(before, 3)).toMatchObject({ removed: 3 });
+      expect([await kept(`${name}-stays`), await kept(`${name}-gone`), await kept(`${name}-new`)]).toEqual([[0], [], [2, 1]]);
+      const { upTo, removed } = await store.trimVersions(before, 100);
+      expect(removed).toBe(1);
+      expect(await kept(`${name}-new`)).toEqual([2]);
+      expect(await store.trimVersions(upTo, 100)).toEqual({ upTo, removed: 0 });
+      expect(await store.countVersions()).toBe(all - 4);
+    });
+  });
 }

@@ -7,7 +7,9 @@ import { createLogger } from '../../src/base/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { settledVersion } from '../../src/store/settled-version.ts';
 import { SqlStore } from '../../src/store/sql-store.ts';
+import type { ResourceVersion } from '../../src/store/history-store.ts';
 import type { StoreChange } from '../../src/store/resource-store.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
 import { sqlStoreContract } from './sql-contract.ts';
@@ -82,6 +84,56 @@ describe('the store on PostgreSQL', () => {
       labels: {},
     });
     await store.close();
+  });
+
+  describe('versions of transactions that commit out of order', () => {
+    /** Two transactions have written a version, and the second has committed. */
+    async function outOfOrder() {
+      const config = await cloneDatabase(inject('postgresUrl'));
+      const database = await openDatabase(config, { clock: systemClock, log });
+      const store = new SqlStore(database, log);
+      const { host, port, user, password, dbName } = config;
+      const [first, second] = [1, 2].map(() => new pg.Client({ host, port, user, password, database: dbName }));
+      const pids: number[] = [];
+      for (const [index, psql] of [first, second].entries()) {
+        await psql?.connect();
+        pids.push((await psql?.query<{ pid: number }>('select pg_backend_pid() as pid'))?.rows[0]?.pid ?? 0);
+        await psql?.query('begin');
+        await psql?.query(
+          `insert into resources (name, mesh, type, version, spec) values ('n${String(index + 1)}', 'default', 'MeshTimeout', 0, '{}')`,
+        );
+      }
+      await second?.query('commit');
+      const close = async (): Promise<void> => {
+        await Promise.all([first?.end(), second?.end()]);
+        await store.close();
+      };
+      return { store, db: database.db, commit: async () => void (await first?.query('commit')), pid: pids[0], close };
+    }
+
+    it('are all in an export', async () => {
+      const { store, commit, close } = await outOfOrder();
+      const exported = async (after: number): Promise<ResourceVersion[]> =>
+        store.versionsAfter({ after, upTo: await store.settledVersion(), limit: 10, withoutTypes: [] });
+      const asked = exported(0);
+      for (let trip = 0; trip < 5; trip += 1) await store.ping();
+      await commit();
+      const page = await asked;
+      const rest = await exported(page.at(-1)?.id ?? 0);
+      expect([...page, ...rest].map(({ name }) => name)).toEqual(['n1', 'n2']);
+      await close();
+    });
+
+    it('make an export fail with the process id of one that stays open', async () => {
+      const { store, db, commit, pid, close } = await outOfOrder();
+      await expect(settledVersion(db, systemClock, 0)).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining(`(pid ${String(pid)} in`) as string,
+      });
+      await commit();
+      expect(await store.settledVersion()).toBe(2);
+      await close();
+    });
   });
 
   it('lets one process lead at a time', async () => {

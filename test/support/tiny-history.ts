@@ -2,7 +2,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { label } from '../../src/resource/labels.ts';
 import { keyOf, keyText, type Resource, type ResourceKey } from '../../src/resource/types.ts';
-import type { HistoryBounds, HistoryStore, PruneProgress, ResourceVersion, VersionQuery } from '../../src/store/history-store.ts';
+import type {
+  ExportQuery,
+  HistoryBounds,
+  HistoryStore,
+  PruneProgress,
+  ResourceVersion,
+  Trimmed,
+  VersionQuery,
+} from '../../src/store/history-store.ts';
 import type { Author } from '../../src/store/resource-store.ts';
 
 const WITHOUT = new Set(['ZoneInsight', 'DataplaneInsight', 'MeshInsight', 'ServiceInsight', 'Config']);
@@ -22,8 +30,25 @@ export class TinyHistory implements HistoryStore {
     return (await this.versions({ key, limit: MOST_NUMBERS })).map(({ version }) => version);
   }
 
-  versionsAfter(id: number, limit: number, withoutTypes: readonly string[]): Promise<ResourceVersion[]> {
-    return Promise.resolve(this.#kept.filter((one) => one.id > id && !withoutTypes.includes(one.type)).slice(0, limit));
+  settledVersion(): Promise<number> {
+    return Promise.resolve(this.#kept.at(-1)?.id ?? 0);
+  }
+
+  versionsAfter({ after, upTo, limit, withoutTypes }: ExportQuery): Promise<ResourceVersion[]> {
+    const isAsked = ({ id, type }: ResourceVersion): boolean => id > after && id <= upTo && !withoutTypes.includes(type);
+    return Promise.resolve(this.#kept.filter(isAsked).slice(0, limit));
+  }
+
+  countVersions(): Promise<number> {
+    return Promise.resolve(this.#kept.length);
+  }
+
+  trimVersions(after: number, most: number): Promise<Trimmed> {
+    const considered = this.#kept.filter(({ id }) => id > after);
+    const isReplaced = (one: ResourceVersion): boolean => one.action === 'deleted' || this.#lastOf(one) !== one;
+    const gone = new Set(considered.filter(isReplaced).slice(0, most));
+    this.#kept = this.#kept.filter((one) => !gone.has(one));
+    return Promise.resolve({ upTo: considered.at(-1)?.id ?? after, removed: gone.size });
   }
 
   pruneVersions({ versions, replacedBefore }: HistoryBounds, progress: PruneProgress): Promise<PruneProgress> {

@@ -5,7 +5,14 @@ import { mayReplace } from '../../src/resource/ownership.ts';
 import { isStorable, isStorableJson } from '../../src/resource/storable-text.ts';
 import { fenceMark } from '../../src/store/fence-watch.ts';
 import { TinyHistory } from './tiny-history.ts';
-import type { HistoryBounds, PruneProgress, ResourceVersion, VersionQuery } from '../../src/store/history-store.ts';
+import type {
+  ExportQuery,
+  HistoryBounds,
+  PruneProgress,
+  ResourceVersion,
+  Trimmed,
+  VersionQuery,
+} from '../../src/store/history-store.ts';
 import type {
   Author,
   Fence,
@@ -159,8 +166,20 @@ export class TinyStore implements ResourceStore {
     return this.#history.versionNumbers(key);
   }
 
-  versionsAfter(id: number, limit: number, withoutTypes: readonly string[]): Promise<ResourceVersion[]> {
-    return this.#history.versionsAfter(id, limit, withoutTypes);
+  settledVersion(): Promise<number> {
+    return this.#history.settledVersion();
+  }
+
+  versionsAfter(query: ExportQuery): Promise<ResourceVersion[]> {
+    return this.#history.versionsAfter(query);
+  }
+
+  countVersions(): Promise<number> {
+    return this.#history.countVersions();
+  }
+
+  trimVersions(after: number, most: number): Promise<Trimmed> {
+    return this.#history.trimVersions(after, most);
   }
 
   pruneVersions(bounds: HistoryBounds, progress: PruneProgress): Promise<PruneProgress> {
