@@ -2,6 +2,7 @@
 // port between replicas, and cost nothing while nobody asks. Invariants: an answer fits a notification of PostgreSQL, or comes in parts; a
 // question has a time limit; a lost mark costs its question no more than that time.
 import { randomUUID } from 'node:crypto';
+import { isObject } from '../resource/read-json.ts';
 import { FeedFollower, type Following, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
@@ -81,12 +82,12 @@ export class ReplicaQuestions<Q, R extends AnswerRow> {
 
   #take(mark: string, signal: AbortSignal): void {
     const { instanceId, log } = this.#options;
-    const [, , kind, text = ''] = MARK.exec(mark) ?? [];
-    const message = JSON.parse(Buffer.from(text, 'base64url').toString()) as Asked<Q> | Part<R>;
-    if (kind === '!' && 'rows' in message) this.#waiting.get(message.id)?.(message.rows);
-    if (kind !== '?' || 'rows' in message || message.by === instanceId || this.#answering >= MAX_ANSWERS) return;
+    const read = messageIn<Q, R>(mark);
+    if (read === null) return;
+    if (read.kind === '!') return this.#waiting.get(read.part.id)?.(read.part.rows);
+    if (read.asked.by === instanceId || this.#answering >= MAX_ANSWERS) return;
     this.#answering += 1;
-    void this.#reply(message, signal)
+    void this.#reply(read.asked, signal)
       .catch((error: unknown) => log.debug({ err: error }, 'the question of another replica was not answered'))
       .finally(() => (this.#answering -= 1));
   }
@@ -100,6 +101,26 @@ export class ReplicaQuestions<Q, R extends AnswerRow> {
     const { store, subject } = this.#options;
     await store.mark(`${subject} ${kind} ${Buffer.from(JSON.stringify(message)).toString('base64url')}`);
   }
+}
+
+/** Null for a mark that is neither a question nor an answer: anyone who may connect to the database can send one. */
+function messageIn<Q, R extends AnswerRow>(
+  mark: string,
+): { readonly kind: '?'; readonly asked: Asked<Q> } | { readonly kind: '!'; readonly part: Part<R> } | null {
+  const [, , kind, text = ''] = MARK.exec(mark) ?? [];
+  let message: unknown;
+  try {
+    message = JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    return null;
+  }
+  if (!isObject(message)) return null;
+  const { id, by, rows } = message;
+  if (typeof id !== 'string' || typeof by !== 'string') return null;
+  if (kind === '?') return 'question' in message ? { kind, asked: { id, by, question: message['question'] as Q } } : null;
+  if (kind !== '!' || !Array.isArray(rows)) return null;
+  const isRow = (row: unknown): boolean => Array.isArray(row) && typeof row[0] === 'string';
+  return { kind, part: { id, by, rows: (rows as unknown[]).filter(isRow) as R[] } };
 }
 
 function* partsOf<R>(rows: readonly R[]): Generator<R[]> {

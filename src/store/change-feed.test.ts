@@ -8,7 +8,7 @@ import type { Database } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
 
 type Slow = {
-  readonly notify: (payload: object) => void;
+  readonly notify: (payload: object | null) => void;
   readonly next: () => Promise<StoreChange | undefined>;
   /** Ends the connection. The feed notices. */
   readonly disconnect: () => Promise<void>;
@@ -63,6 +63,16 @@ it('the feed delivers a mark after the changes committed before it', async () =>
       { kind: 'type', type: 'MeshRetry' },
       { kind: 'mark', id: 'm' },
     ]);
+  });
+});
+
+it('the feed names everything for a notification that it cannot read', async () => {
+  await withReader(async ({ notify, next }) => {
+    const unknown = [null, {}, { mark: 5 }, { type: 5 }, { type: 'Mesh', keys: [['', 5]] }, { type: 'Mesh', keys: [null] }];
+    for (const payload of unknown) {
+      notify(payload);
+      expect(await next()).toEqual({ kind: 'all' });
+    }
   });
 });
 

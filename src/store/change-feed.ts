@@ -3,6 +3,7 @@
 import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import type { ResourceKey } from '../resource/types.ts';
 import type { Database } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
 
@@ -147,11 +148,14 @@ function differing(before: ReadonlyMap<string, string>, now: ReadonlyMap<string,
 /** Parses a notification. An unknown payload means `all`. */
 function parsePayload(payload: string): StoreChange {
   try {
-    const { type, keys, mark } = JSON.parse(payload) as { type?: string; keys?: [string, string][]; mark?: string };
-    if (mark !== undefined) return { kind: 'mark', id: mark };
-    if (type === undefined) return { kind: 'all' };
+    const { type, keys, mark } = JSON.parse(payload) as { type?: unknown; keys?: [unknown, unknown][]; mark?: unknown };
+    if (typeof mark === 'string') return { kind: 'mark', id: mark };
+    if (typeof type !== 'string') return { kind: 'all' };
     if (keys === undefined) return { kind: 'type', type };
-    return { kind: 'keys', keys: keys.map(([mesh, name]) => ({ type, mesh, name })) };
+    const keyOf = ([mesh, name]: [unknown, unknown]): ResourceKey | null =>
+      typeof mesh === 'string' && typeof name === 'string' ? { type, mesh, name } : null;
+    const read = keys.map(keyOf);
+    return read.includes(null) ? { kind: 'all' } : { kind: 'keys', keys: read as ResourceKey[] };
   } catch {
     return { kind: 'all' };
   }
