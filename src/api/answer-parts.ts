@@ -233,6 +233,16 @@ export const events = z.object({
   leader: batch(replicas).meta({ description: 'as /_replicas, when a replica comes, goes, leads or ceases to lead' }),
 });
 export const inboundRule = z.object({ match: object.exactOptional(), conf: object, origin });
+const SYNC_STATES = ['inSync', 'pending', 'refused', 'withheld', 'away', 'turnedAway', 'unknown'] as const;
+/** What is so of a resource with some zones. */
+export const syncVerdict = z.object({
+  isSent: flag.meta({ description: 'whether the rules send it' }),
+  name: text.nullable().meta({ description: 'there' }),
+  reason: text.meta({ description: 'the rule' }),
+  needs: text.exactOptional(),
+  state: z.enum(SYNC_STATES).exactOptional().meta({ description: 'of a resource that the rules send, as in SyncExplanation' }),
+  why: text.exactOptional().meta({ description: 'why the zones do not have it' }),
+});
 /** The rules for a resource, by zone. */
 export const syncExplanation = z.object({
   resource: meta,
@@ -252,7 +262,7 @@ export const syncExplanation = z.object({
       zone: zoneSync.exactOptional(),
       state: z
         .object({
-          kind: z.enum(['inSync', 'pending', 'refused', 'withheld', 'away', 'turnedAway', 'unknown']).meta({
+          kind: z.enum(SYNC_STATES).meta({
             description:
               'inSync: it has this version. pending: it has not confirmed the last change. refused: it refuses the resource. ' +
               'withheld: it could not read it. away: it is not connected. turnedAway: its calls are refused. unknown: another ' +

@@ -32,6 +32,7 @@ import {
   events,
   inboundRule,
   syncExplanation,
+  syncVerdict,
   valueChange,
 } from './answer-parts.ts';
 
@@ -251,6 +252,22 @@ export const answerSchemas = {
   Rollout: rolloutAnswer,
   ChangeSummary: z.object({ id: count, type: text, mesh: text.exactOptional(), name: text, ...rollout, ...rolloutSummary }),
   SyncExplanation: syncExplanation,
+  SyncMatrix: z.object({
+    total: count,
+    zones: list(text).meta({ description: 'names; in a zone its global and the other zones' }),
+    items: list(
+      z.object({
+        resource: meta,
+        storedName: text,
+        kri: text.exactOptional(),
+        verdicts: list(syncVerdict),
+        runs: list(count).meta({
+          description: 'the index of a verdict, then for how many zones it counts, and so on, in the order of `zones`',
+        }),
+      }),
+    ),
+    next: text.nullable(),
+  }),
   Preview: z.object({
     items: list(
       z.object({

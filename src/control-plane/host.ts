@@ -296,6 +296,7 @@ function apiOptions({
     senders,
     (row) => receipts.confirmedOf(row),
     (row, zones, signal) => deliveries.of(row, zones, signal),
+    () => events.followed(),
   );
   return {
     store,

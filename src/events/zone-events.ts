@@ -19,6 +19,7 @@ const LOOK_ALL_MS = 60_000;
 /** A lag below this is that of a moment. */
 const LAGGING_MS = 1_000;
 
+type ZoneNow = ZoneFacts & { readonly sync: ZoneSync };
 type Options = Following & { readonly store: ZoneRowsStore; readonly lagOf: LagOf };
 
 export class ZoneEvents implements EventSource {
@@ -59,18 +60,27 @@ export class ZoneEvents implements EventSource {
   }
 
   /** A zone as it is now; null if there is none of the name. */
-  stateOf(name: string): (ZoneFacts & { readonly sync: ZoneSync }) | null {
+  stateOf(name: string): ZoneNow | null {
     const facts = this.#rows.get(name);
     return facts === undefined ? null : { ...facts, sync: syncOf(facts, this.#lagOf(name), this.#clock.now()) };
   }
 
   /** Each zone in a line, by name: from memory while it is followed, else from the store. Rejects when the store does not answer. */
   async summaries(): Promise<ZoneSummary[]> {
-    const zones = this.#rows.isCurrent ? [...this.#rows.all()] : [...(await readZoneFacts(this.#store)).values()];
+    const zones = this.followed() ?? this.#inOrder((await readZoneFacts(this.#store)).values());
     const now = this.#clock.now();
-    return zones
-      .map((facts) => zoneSummary({ ...facts, sync: syncOf(facts, this.#lagOf(facts.name), now) }, now))
-      .sort((a, b) => compareText(a.name, b.name));
+    return zones.map((zone) => zoneSummary(zone, now));
+  }
+
+  /** Each zone as it is now, by name; null while the zones are not followed. */
+  followed(): ZoneNow[] | null {
+    return this.#rows.isCurrent ? this.#inOrder(this.#rows.all()) : null;
+  }
+
+  #inOrder(zones: Iterable<ZoneFacts>): ZoneNow[] {
+    const now = this.#clock.now();
+    const known = [...zones].map((facts) => ({ ...facts, sync: syncOf(facts, this.#lagOf(facts.name), now) }));
+    return known.sort((a, b) => compareText(a.name, b.name));
   }
 
   async run({ touch, loaded }: Tell, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 // What is known of a zone, without what nobody asks of its insight: the configuration of the zone and old counts. Pure.
 import { subscriptionsOf } from '../resource/online-status.ts';
+import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { Lag } from '../kds/open-senders.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
@@ -9,7 +10,7 @@ import { zoneSync, type ZoneSync } from '../zone-status/zone-sync.ts';
 export type ZoneFacts = {
   readonly name: string;
   readonly isEnabled: boolean;
-  /** Times and instances of its subscriptions, and its status. */
+  /** Times and instances of its subscriptions and its stream, and its status. */
   readonly insight: { readonly spec: JsonObject; readonly status: JsonObject };
   /** Of the control plane of the zone, as of its newest subscription; null if unknown. */
   readonly version: string | null;
@@ -28,9 +29,15 @@ export function zoneFacts(zone: Resource, insight: Resource | undefined): ZoneFa
   return {
     name: zone.name,
     isEnabled: zone.spec['enabled'] !== false,
-    insight: { spec: { subscriptions: kept }, status: insight?.status ?? {} },
+    insight: { spec: { subscriptions: kept, kdsStreams: streamsOf(insight?.spec ?? {}) }, status: insight?.status ?? {} },
     version: peerVersionOf(insight?.spec ?? {})?.version ?? null,
   };
+}
+
+/** The instance of global with the stream to the zone. */
+function streamsOf({ kdsStreams }: JsonObject): JsonObject {
+  const { globalInstanceId } = objectOf(objectOf(kdsStreams)['globalToZone']);
+  return globalInstanceId === undefined ? {} : { globalToZone: { globalInstanceId } };
 }
 
 /** @param live the lag by the stream in this process; undefined without one */

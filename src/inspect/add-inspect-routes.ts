@@ -5,10 +5,12 @@ import { noSyncStates, type SyncStates } from '../kds/open-senders.ts';
 import type { SendRules } from '../kds/rules.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { addConfigRoute } from './config-routes.ts';
+import { explainer, type ConfirmedOf } from './explainer.ts';
+import { addMatrixRoutes, type FollowedZones } from './matrix-routes.ts';
 import { addPreviewRoute } from './preview-routes.ts';
 import { addProxyRoutes } from './proxy-routes.ts';
 import { addReachRoutes } from './reach-routes.ts';
-import { addSyncRoutes, type ConfirmedOf, type DeliveriesElsewhere } from './sync-routes.ts';
+import { addSyncRoutes, type DeliveriesElsewhere } from './sync-routes.ts';
 import { addTlsRoutes } from './tls-routes.ts';
 
 /**
@@ -17,6 +19,7 @@ import { addTlsRoutes } from './tls-routes.ts';
  * @param syncs what peers of this process have confirmed
  * @param confirmedOf versions of rows that they have confirmed
  * @param elsewhere what zones of other replicas have of a row
+ * @param followed all zones, while they are in memory
  * @param shared indexes that others use too; without them, the first request creates some, and they end with the API
  */
 export function addPolicyInspect(
@@ -25,6 +28,7 @@ export function addPolicyInspect(
   syncs: SyncStates = noSyncStates,
   confirmedOf?: ConfirmedOf,
   elsewhere?: DeliveriesElsewhere,
+  followed?: FollowedZones,
 ): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
     const { store, clock, closing, options, service, callers } = context;
@@ -33,7 +37,9 @@ export function addPolicyInspect(
     addProxyRoutes(app, { service, store, indexes });
     addConfigRoute(app, { service, store, indexes, callers });
     addReachRoutes(app, { service, store, indexes, zone: options.zone, clock, lagOf: (zone) => syncs.lagOf(zone) });
-    addSyncRoutes(app, context, rules, syncs, confirmedOf, elsewhere);
+    const asked = explainer(context, rules, syncs, confirmedOf);
+    addSyncRoutes(app, context, asked, elsewhere);
+    addMatrixRoutes(app, context, asked, followed);
     addPreviewRoute(app, context, { rules, indexes, syncs });
     addTlsRoutes(app, { service, store, indexes });
   };

@@ -41,8 +41,9 @@ export type KnownZone = {
 export function explainOnGlobal(rules: SendRules, resource: Resource, zones: readonly KnownZone[]): Explanation {
   const info = typeOf(resource.type);
   const decision = decisionOf(rules, info, resource);
+  const home = homeOf(decision, zones);
   const targets = zones.map((zone) => {
-    const verdict = verdictFor(zone.name, decision, zones);
+    const verdict = verdictFor(zone.name, decision, home);
     const problem = verdict.isSent ? problemOf(zone, info, decision.name) : null;
     const target = { ...targetOf(zone.name, verdict, decision), ...(problem !== null && { problem }) };
     const { live } = zone;
@@ -93,10 +94,14 @@ function decisionOf(rules: SendRules, info: TypeInfo, resource: Resource): Named
   }
 }
 
-function verdictFor(zone: string, { visibility, because }: Named, zones: readonly KnownZone[]): Verdict {
+/** The zone from which a resource comes; undefined if none does, or if it is not known. */
+function homeOf({ visibility }: Named, zones: readonly KnownZone[]): KnownZone | undefined {
+  return visibility.to === 'others' ? zones.find(({ name }) => name === visibility.zone) : undefined;
+}
+
+function verdictFor(zone: string, { visibility, because }: Named, home: KnownZone | undefined): Verdict {
   if (visibility.to !== 'others') return { isSent: visibility.to === 'all', reason: because };
   if (visibility.zone === zone) return { isSent: false, reason: 'it comes from this zone, which has the original' };
-  const home = zones.find(({ name }) => name === visibility.zone);
   if (home !== undefined && !home.isEnabled)
     return { isSent: false, reason: `zone ${visibility.zone}, from which it comes, is disabled` };
   return { isSent: true, reason: because };

@@ -1,5 +1,6 @@
 // Explain-sync in a multizone mesh: its answers agree with the content of the stores.
 import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/api/answers.ts';
 import { displayNameOf } from '../../src/resource/labels.ts';
 import { zones } from '../golden/control-planes.ts';
 import { asInTheZone } from './as-in-the-zone.ts';
@@ -53,6 +54,22 @@ describe('explaining sync', () => {
     for (const item of page.items)
       expect((await planes.ask('global', `/meshes/default/meshtimeouts/${item.storedName}/_sync`)).body).toMatchObject(item);
     expect((await planes.ask('global', '/meshes/nowhere/meshtimeouts/_sync')).status).toBe(404);
+  });
+
+  it.each(['global', 'east'] as const)('has a matrix that agrees with the explanation of each resource, on %s', async (cp) => {
+    const { body } = await planes.ask(cp, '/meshes/default/meshtimeouts/_matrix?size=100');
+    const { zones: names, items, total } = body as Answer<'SyncMatrix'>;
+    expect([items.length, total > 3]).toEqual([total, true]);
+    for (const { storedName, verdicts, runs } of items) {
+      const explained = (await planes.ask(cp, `/meshes/default/meshtimeouts/${storedName}/_sync`)).body;
+      const cells = Array.from({ length: runs.length / 2 }, (_, at) => [runs[2 * at] ?? 0, runs[2 * at + 1] ?? 0] as const);
+      const targets = cells
+        .flatMap(([verdict, count]) => Array.from({ length: count }, () => verdicts[verdict]))
+        .map((verdict, at) => ({ to: names[at], isSent: verdict?.isSent, name: verdict?.name, reason: verdict?.reason }));
+      expect(explained).toMatchObject({ targets });
+    }
+    expect((await planes.ask(cp, '/meshes/nowhere/meshtimeouts/_matrix')).status).toBe(404);
+    expect((await planes.ask(cp, '/zones/_matrix')).body).toMatchObject({ total: expect.any(Number) as number });
   });
 
   it('explains a global type, a synced copy and an unsynced type', async () => {

@@ -1,0 +1,66 @@
+// What the rules say of a resource, with what peers of this process have confirmed: for one resource, for a page, and for a matrix.
+import type { Answer } from '../api/answers.ts';
+import type { ApiContext } from '../api/api-options.ts';
+import type { Delivery, SyncStates } from '../kds/open-senders.ts';
+import type { SendRules } from '../kds/rules.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
+import { explainInZone, explainOnGlobal, type KnownZone, type LivePeer } from './explain-sync.ts';
+import { zonesNow, type ZoneNow } from './zones-now.ts';
+
+/** For a row: zone → the last version that it has confirmed to this process; undefined where that is unknown. */
+export type ConfirmedOf = (row: ResourceKey) => (zone: string) => { readonly version: number; readonly at: Date } | undefined;
+
+export type Explainer = {
+  /** Settles when every write that is committed now is in the log. Rejects with `unavailable` when the store does not answer. */
+  readonly caughtUp: () => Promise<void>;
+  /** All zones, when every write that is committed now is in the log. Rejects with `unavailable` when the store does not answer. */
+  readonly zonesCaughtUp: () => Promise<ZoneNow[]>;
+  /** Connected zones whose stream is not in this process. */
+  readonly strangers: (row: Resource, zones: readonly ZoneNow[]) => Set<string>;
+  /** @param others what zones of other replicas have of the row */
+  readonly explain: (
+    row: Resource,
+    zones: readonly ZoneNow[],
+    others?: ReadonlyMap<string, Delivery>,
+  ) => Answer<'SyncExplanation'>;
+};
+
+export function explainer(
+  { options, store, clock }: Pick<ApiContext, 'options' | 'store' | 'clock'>,
+  rules: SendRules,
+  syncs: SyncStates,
+  confirmedOf: ConfirmedOf = () => () => undefined,
+): Explainer {
+  return {
+    caughtUp: () => syncs.caughtUp(),
+    zonesCaughtUp: async () => {
+      await syncs.caughtUp();
+      return await zonesNow(store, (zone) => syncs.lagOf(zone), clock);
+    },
+    strangers: (row, zones) => {
+      const isAsked = ({ name, sync }: ZoneNow): boolean =>
+        ['online', 'lagging'].includes(sync.connection) &&
+        (options.zone === null || (options.federated && name === options.zone));
+      const asked = zones.filter((zone) => isAsked(zone) && syncs.deliveryNow(zone.name, row) === undefined);
+      return new Set(asked.map(({ name }) => name));
+    },
+    explain: (row, zones, others) => {
+      const confirmed = confirmedOf(row);
+      const peers = zones.map((zone): KnownZone & { readonly live: LivePeer } => {
+        const delivery = syncs.deliveryNow(zone.name, row) ?? others?.get(zone.name);
+        const at = instanceOf(zone.insight.spec);
+        const live = { sync: zone.sync, delivery, at, confirmed: confirmed(zone.name) };
+        return { name: zone.name, isEnabled: zone.isEnabled, insight: zone.insight.status, live };
+      });
+      if (options.zone === null) return explainOnGlobal(rules, row, peers);
+      const own = options.federated ? peers.find(({ name }) => name === options.zone)?.live : undefined;
+      return explainInZone(rules, row, options.zone, own);
+    },
+  };
+}
+
+/** The replica of global with the newest stream to the zone; `''` if nothing tells. */
+function instanceOf({ kdsStreams }: JsonObject): string {
+  return textOf(objectOf(objectOf(kdsStreams)['globalToZone'])['globalInstanceId']);
+}

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { globalSendRules } from '../kds/rules.ts';
+import { label } from '../resource/labels.ts';
+import { makeRow } from '../../test/support/make-row.ts';
+import { explainOnGlobal, type KnownZone } from './explain-sync.ts';
+import { matrixRow } from './sync-matrix.ts';
+
+const online = { state: 'online', connection: 'online', since: null, pending: [], lagMs: 0, reason: '' } as const;
+const has = { kind: 'confirmed', since: new Date('2026-01-01') } as const;
+
+function zone(name: string, live: Partial<KnownZone['live']> = {}): KnownZone {
+  return { name, isEnabled: true, insight: {}, live: { sync: online, delivery: has, at: '', ...live } };
+}
+
+it('lets ten thousand zones share a few verdicts', () => {
+  const zones = Array.from({ length: 10_000 }, (_, at) => {
+    const name = `zone-${String(at)}`;
+    const reason = `zone ${name} is not connected since yesterday`;
+    if (at % 1_000 === 7) return zone(name, { sync: { ...online, state: 'offline', connection: 'offline', reason } });
+    return zone(name, at === 5 ? { delivery: { kind: 'refused', reason: 'no' } } : {});
+  });
+  const labels = { [label.origin]: 'zone', [label.zone]: 'zone-3', [label.policyRole]: 'producer', [label.kdsSync]: 'enabled' };
+  const row = makeRow('MeshService', 'cart-x', { mesh: 'default', labels, owner: { type: 'Zone', mesh: '', name: 'zone-3' } });
+  const { verdicts, runs } = matrixRow(explainOnGlobal(globalSendRules(), row, zones));
+  expect(verdicts.map(({ isSent, state, why }) => [isSent, state, why])).toEqual([
+    [true, 'inSync', undefined],
+    [false, undefined, undefined],
+    [true, 'refused', 'no'],
+    [true, 'away', undefined],
+  ]);
+  expect(runs.slice(0, 14)).toEqual([0, 3, 1, 1, 0, 1, 2, 1, 0, 1, 3, 1, 0, 999]);
+  expect(runs.filter((_, at) => at % 2 === 1).reduce((sum, count) => sum + count, 0)).toBe(10_000);
+});

@@ -1,0 +1,40 @@
+// Resources × zones in few bytes: zones for which the same is so share a verdict. Pure.
+import type { Answer } from '../api/answers.ts';
+
+type Explanation = Answer<'SyncExplanation'>;
+type Row = Answer<'SyncMatrix'>['items'][number];
+type Verdict = Row['verdicts'][number];
+
+/** States whose reason is not that of the zone itself. */
+const OWN_REASON = new Set(['pending', 'refused', 'withheld', 'unknown']);
+
+/** @returns `runs`: the index of a verdict and the number of zones for which it counts, again and again, in the order of the targets */
+export function matrixRow({ resource, storedName, kri, targets }: Explanation): Row {
+  const known = new Map<string, number>();
+  const verdicts: Verdict[] = [];
+  const runs: number[] = [];
+  let last = -1;
+  for (const target of targets) {
+    const verdict = verdictOf(target);
+    const key = JSON.stringify(verdict);
+    let index = known.get(key);
+    if (index === undefined) {
+      index = verdicts.push(verdict) - 1;
+      known.set(key, index);
+    }
+    if (index === last) runs.push((runs.pop() ?? 0) + 1);
+    else runs.push(index, 1);
+    last = index;
+  }
+  return { resource, storedName, ...(kri !== undefined && { kri }), verdicts, runs };
+}
+
+function verdictOf({ isSent, name, reason, needs, problem, state }: Explanation['targets'][number]): Verdict {
+  const why = problem?.message ?? (state !== undefined && OWN_REASON.has(state.kind) ? state.reason : '');
+  return {
+    ...{ isSent, name, reason },
+    ...(needs !== undefined && { needs }),
+    ...(state !== undefined && { state: state.kind }),
+    ...(why !== '' && { why }),
+  };
+}
