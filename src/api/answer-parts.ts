@@ -193,6 +193,8 @@ export const replicas = z.object({
       version: text,
       isLeader: flag,
       since: text.meta({ description: 'since when it leads, or does not' }),
+      zones: count.nullable().meta({ description: 'zones with a stream to it; null for a replica that does not share zones' }),
+      isDraining: flag.meta({ description: 'it stops, and takes no more zones' }),
       lastSeen: text,
     }),
   ),

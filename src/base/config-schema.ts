@@ -12,6 +12,12 @@ const port = (value: number) =>
     .min(0, 'must be a port, 0 to 65535')
     .max(65_535, 'must be a port, 0 to 65535')
     .default(value);
+const percent = (value: number) =>
+  z
+    .int('must be a whole number, 1 to 100')
+    .min(1, 'must be a whole number, 1 to 100')
+    .max(100, 'must be a whole number, 1 to 100')
+    .default(value);
 const count = (value: number) => z.int().min(0).default(value);
 /** A Go duration in the file, milliseconds in the program. */
 const duration = (value: string) =>
@@ -232,6 +238,16 @@ export const configSchema = z.strictObject({
         labels,
         /** Whether global sends the MeshTrusts of a zone to the other zones. */
         meshTrustAcrossZones: flag(true),
+        /** How replicas on one database share the zones. */
+        sharing: section({
+          enabled: flag(true),
+          /** How long a replica has too many zones before it moves some. */
+          settleTime: duration('15s'),
+          /** Percent of its zones that it moves in a second, at most. */
+          percentPerSecond: percent(1),
+        }),
+        /** The time over which a replica that stops moves its zones to the others. */
+        drainTime: duration('5s'),
         zoneInsightFlushInterval: duration('10s'),
         zoneHealthCheck: section({ pollInterval: duration('0s'), timeout: duration('0s'), closeStaleConn: flag(false) }),
         auth: section({

@@ -70,6 +70,7 @@ export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promi
   const log = createLogger(config.log.level, { mode, ...(mode === 'zone' && { zone: config.multizone.zone.name }) });
   for (const warning of warnings) log.warn(warning);
   const clock = systemClock;
+  const drainMs = mode === 'global' ? config.multizone.global.kds.drainTime : 0;
   const ending = { clock, log, exit: () => process.exit(process.exitCode ?? 1) };
   const stop = new AbortController();
   let signals = 0;
@@ -79,7 +80,7 @@ export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promi
       if (signals > 1) process.exit(1);
       log.info({ signal: name }, 'stopping; a second signal stops at once');
       stop.abort();
-      exitAfter(MAX_STOP_MS, ending);
+      exitAfter(MAX_STOP_MS + drainMs, ending);
     });
   }
   const { run } = mode === 'global' ? await import('../global/run.ts') : await import('../zone/run.ts');

@@ -27,7 +27,7 @@ import { DeliveryQuestions } from '../receipts/delivery-questions.ts';
 import { addProgressRoutes } from '../receipts/progress-routes.ts';
 import { ZoneProgress } from '../receipts/zone-progress.ts';
 import { Receipts } from '../receipts/receipts.ts';
-import { ReplicaRoster } from '../replicas/replica-roster.ts';
+import { BEAT_MS, ReplicaRoster, SHARING_BEAT_MS } from '../replicas/replica-roster.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { CLUSTER_ID_CONFIG } from '../defaults/default-resources.ts';
 import { textOf } from '../resource/read-json.ts';
@@ -84,6 +84,10 @@ export type Host = {
   readonly component: (name: string, task: (signal: AbortSignal) => Promise<void>) => void;
   /** Runs once when the process stops, also when it stops during its start. Call it before the port listens. */
   readonly onStop: (name: string, close: () => Promise<void>) => void;
+  /** Runs when the process is asked to stop, before anything else ends. It is not ready then. */
+  readonly onDrain: (drain: () => Promise<void>) => void;
+  /** The other replicas of this control plane. */
+  readonly roster: ReplicaRoster;
   /** Runs only on the leader: work that must be done once. */
   readonly onLeader: (task: LeaderTask) => void;
 };
@@ -102,7 +106,7 @@ export type HostOptions = {
 export async function runHost({ side, config, context, start, proxyAdmin }: HostOptions): Promise<void> {
   const { clock, log } = context;
   const stop = new AbortController();
-  const signal = AbortSignal.any([context.signal, stop.signal]);
+  const { signal } = stop;
   const instanceId = `${hostname()}-${randomUUID().slice(0, 4)}`;
   const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);
   const stoppedEarly = (error: unknown): null => {
@@ -110,12 +114,19 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     log.info({ ...(error !== signal.reason && { reason: messageOf(error) }) }, 'stopped during the start');
     return null;
   };
+  let isStarted = false;
+  // What has started completely drains first.
+  const onStopAsked = (): void => {
+    if (!isStarted) stop.abort(context.signal.reason);
+  };
+  context.signal.addEventListener('abort', onStopAsked, { once: true });
+  if (context.signal.aborted) onStopAsked();
   const store = await openStore(config.store, { clock, log, signal }).catch(stoppedEarly);
   if (store === null) return;
   const running = new OpenTasks();
   const closers = new Map<string, () => Promise<void>>();
+  const drains: (() => Promise<void>)[] = [];
   const indexes = new MeshIndexes({ store, log, clock, signal });
-  let isStarted = false;
   try {
     signal.throwIfAborted();
     const component: Host['component'] = (name, task) => running.add(name, supervise(name, task, signal, { clock, log }));
@@ -142,7 +153,9 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     });
     component('receipts', (receiptsSignal) => receipts.run(receiptsSignal));
     const expiries = createExpiryMetrics(registry);
-    const roster = new ReplicaRoster({ store: answering, instanceId, version: productVersion, clock, log });
+    const shares = side.mode === 'global' && config.store.type === 'postgres';
+    const beatMs = shares ? SHARING_BEAT_MS : BEAT_MS;
+    const roster = new ReplicaRoster({ store: answering, instanceId, version: productVersion, beatMs, clock, log });
     component('replicas', (rosterSignal) => roster.run(rosterSignal));
     const lagOf = (zone: string): ReturnType<typeof senders.lagOf> => senders.lagOf(zone);
     const problems = new CurrentProblems({
@@ -160,7 +173,8 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const rules = sendRulesOf(side, config);
     const createsDefaults = !writerOf(side).federated;
     const isFirstStartOver = defaultsComplete({ store, createsDefaults, defaults: config.defaults });
-    const ready = async (): Promise<boolean> => isStarted && (await answers(store, clock)) && (await isFirstStartOver());
+    const ready = async (): Promise<boolean> =>
+      isStarted && !context.signal.aborted && (await answers(store, clock)) && (await isFirstStartOver());
     const diagnosticsServer = await serveDiagnostics(config, { ready, metrics: registry });
     onStop('diagnostics', () => diagnosticsServer.close());
     const options = apiOptions({
@@ -213,6 +227,8 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       signal,
       component,
       onStop,
+      onDrain: (drain) => void drains.push(drain),
+      roster,
       onLeader,
     });
     const { bootstrapAdminToken } = config.apiServer.authn.tokens;
@@ -231,7 +247,8 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const { apiServer, diagnostics } = config;
     const ports = { api: apiServer.http.port, https: api.httpsPort, diagnostics: diagnostics.serverPort };
     log.info({ ...ports, store: config.store.type }, `${side.mode} is up`);
-    await aborted(signal);
+    await aborted(context.signal);
+    await Promise.all(drains.map((drain) => drain()));
   } catch (error) {
     stoppedEarly(error);
   } finally {

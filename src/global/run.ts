@@ -15,6 +15,7 @@ import { createProxyAdmin } from './proxy-admin.ts';
 import { StoreAdmission } from '../peering/store-admission.ts';
 import { createConflictMetric } from '../peering/conflict-metric.ts';
 import { KnownZones } from '../peering/known-zones.ts';
+import { ZoneSharing } from '../replicas/zone-sharing.ts';
 import { runSubscriptionFinalizer } from '../subscriptions/subscription-finalizer.ts';
 
 /** Runs a global until the signal aborts. Rejects with a MeridianError if it cannot start. */
@@ -90,6 +91,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     log: log.child({ component: 'kds' }),
   });
   host.onStop('KDS server', () => server.close());
+  shareZones(host, server);
   const port = await server.listen();
   log.info({ port, tls: kds.tlsEnabled }, 'zones can connect');
   if (tls !== null) host.expiries.certificate('kds', tls.endsAt);
@@ -98,4 +100,24 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
       await tls.follow((material) => server.replaceTls(material), tlsSignal, log);
       await aborted(tlsSignal);
     });
+}
+
+/** Moves zones to other replicas: some while this one has too many, all when it stops. */
+function shareZones({ config, roster, clock, log, component, onDrain }: Host, server: KdsServer): void {
+  if (config.store.type !== 'postgres') return;
+  const { sharing: settings, drainTime } = config.multizone.global.kds;
+  const zones = {
+    count: () => server.zoneCount,
+    movable: (minAgeMs: number) => server.movableZones(minAgeMs),
+    has: (zone: string) => server.hasZone(zone),
+    move: (moved: ReadonlySet<string>) => server.moveZones(moved),
+  };
+  const sharing = new ZoneSharing({ roster, zones, settings, clock, log });
+  component('sharing of zones', (signal) => sharing.run(signal));
+  onDrain(async () => {
+    // Without another replica the zones gain nothing by a slow end.
+    const hasOthers = roster.sharers().length > 1;
+    await roster.setDraining();
+    await server.drain(hasOthers ? drainTime : 0);
+  });
 }

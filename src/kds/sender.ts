@@ -50,9 +50,12 @@ export class Sender {
   #permit: Permit | null = null;
   #scheduled = false;
   #closed = false;
+  /** Milliseconds of the clock at which the stream began. */
+  readonly openedAt: number;
 
   constructor(options: SenderOptions) {
     this.#options = options;
+    this.openedAt = options.clock.elapsed();
     this.#warnings = new RateLimitedLogger(options.log, () => options.clock.elapsed());
     this.#stop = options.changelog.onAppend((type) => {
       if (type === 'Mesh') this.#endWhenKnown();
@@ -81,6 +84,16 @@ export class Sender {
     if (this.#closed) return;
     if (request.responseNonce === '') this.#subscribe(request);
     else this.#settle(request);
+  }
+
+  /** The peer has its first state, and has answered everything. */
+  get isSettled(): boolean {
+    return this.#admitted && [...this.#types.values()].every(({ subscription }) => subscription?.isSettled !== false);
+  }
+
+  /** The peer says which versions it has, and is then sent the difference alone. */
+  get resumes(): boolean {
+    return this.#node.resumes;
   }
 
   /** Types whose state on the peer is incomplete. */

@@ -39,6 +39,14 @@ import { slowToRefuse, ZoneStreams, type Stream } from './zone-streams.ts';
 
 /** Milliseconds between two pings of a zone. */
 const PING_MS = 15_000;
+/** Milliseconds between two steps of a drain. */
+const DRAIN_STEP_MS = 100;
+
+const STOPS = new MeridianError('unavailable', 'stream unavailable: this control plane stops');
+const MOVED = new MeridianError(
+  'unavailable',
+  'this replica of global has more than its share of the zones: connect again, so that another replica serves the zone',
+);
 
 export type KdsServerOptions = {
   readonly host: string;
@@ -145,10 +153,66 @@ export class KdsServer {
     for (const [sender, zone] of this.#senders) for (const type of sender.behind()) yield { zone, type };
   }
 
+  /** How many zones have a stream on which this process sends. */
+  get zoneCount(): number {
+    return this.#placed().size;
+  }
+
+  /** Whether the zone has such a stream. */
+  hasZone(zone: string): boolean {
+    return [...this.#senders.values()].includes(zone);
+  }
+
+  /**
+   * The zones that have their first state and have answered everything, those with the oldest streams first. Zones that are sent
+   * everything again when they reconnect, as those of Kuma, come last.
+   * @param minAgeMs the least age of their stream
+   */
+  movableZones(minAgeMs: number): string[] {
+    const latest = this.#options.clock.elapsed() - minAgeMs;
+    return [...this.#placed()]
+      .filter(([, { isSettled, openedAt }]) => isSettled && openedAt <= latest)
+      .toSorted(([, a], [, b]) => Number(b.resumes) - Number(a.resumes) || a.openedAt - b.openedAt)
+      .map(([zone]) => zone);
+  }
+
+  /** Ends all streams of these zones with Unavailable: they connect again. */
+  moveZones(zones: ReadonlySet<string>): void {
+    this.#streams.endZones(zones, MOVED);
+  }
+
+  /**
+   * Takes no more connections and streams, and ends the streams of all zones one after the other.
+   * @param overMs the time that this takes at most; a zone whose first state is on its way may stay for all of it
+   */
+  async drain(overMs: number): Promise<void> {
+    const { clock } = this.#options;
+    this.#connections.close();
+    this.#streams.refuse(STOPS);
+    const until = clock.elapsed() + overMs;
+    for (;;) {
+      const left = until - clock.elapsed();
+      const open = this.zoneCount;
+      if (open === 0 || left <= 0) return;
+      this.#streams.endZones(new Set(this.movableZones(0).slice(0, Math.ceil((open * DRAIN_STEP_MS) / left))), STOPS);
+      await clock.sleep(Math.min(DRAIN_STEP_MS, left));
+    }
+  }
+
+  /** Zone → the newest of its senders, with the oldest of these first. */
+  #placed(): Map<string, Sender> {
+    const placed = new Map<string, Sender>();
+    for (const [sender, zone] of this.#senders) {
+      placed.delete(zone);
+      placed.set(zone, sender);
+    }
+    return placed;
+  }
+
   /** Ends every stream with Unavailable, so that zones try another replica, and closes the port. */
   async close(): Promise<void> {
     this.#connections.close();
-    this.#streams.close(new MeridianError('unavailable', 'stream unavailable: this control plane stops'));
+    this.#streams.close(STOPS);
     await closeGrpcServer(this.#server, this.#options.clock);
     // gRPC counts a session as closed that its peer began to close, and leaves its connection open.
     this.#connections.endAll();

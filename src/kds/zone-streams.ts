@@ -56,6 +56,8 @@ export class ZoneStreams {
   readonly #refusals: RateLimitedLogger;
   readonly #stale: StaleStreams;
   readonly #stopWatching: readonly (() => void)[];
+  /** Why no more streams are admitted; null while they are. */
+  #closing: MeridianError | null = null;
 
   constructor(options: ZoneStreamsOptions) {
     this.#options = options;
@@ -82,6 +84,10 @@ export class ZoneStreams {
         connections.refused(peerAddress);
         this.logRefusal(call.metadata, kind, error);
         call.emit('error', missingName(kind, error));
+        return;
+      }
+      if (this.#closing !== null) {
+        call.emit('error', statusOf(this.#closing));
         return;
       }
       const { zone: peer, authorization } = caller;
@@ -111,6 +117,7 @@ export class ZoneStreams {
           if (ended !== null || call.cancelled) return messageOf(ended ?? canceled('the zone ended the stream'));
           // Check again: several streams may have passed the first check together. No wait is between this check and the count.
           if (!this.#hasRoom(stream)) await this.#requireRoom(stream);
+          if (this.#closing !== null) throw this.#closing;
           isOpen = true;
           this.#open.add(stream);
           connections.trust(peerAddress);
@@ -185,6 +192,16 @@ export class ZoneStreams {
     await this.#enter(caller);
     this.#stale.seen(caller.zone);
     return caller;
+  }
+
+  /** Refuses new streams with the status of this error. Open streams stay. */
+  refuse(error: MeridianError): void {
+    this.#closing = error;
+  }
+
+  /** Ends every stream of these zones with the status of this error. */
+  endZones(zones: ReadonlySet<string>, error: MeridianError): void {
+    for (const stream of this.#streams) if (zones.has(stream.zone)) stream.end(error);
   }
 
   /** Ends every stream with the status of this error. */

@@ -24,7 +24,8 @@ function ofZone(spec: JsonObject, status: JsonObject = {}, isEnabled = true) {
 
 const replica = (instanceId: string, more: { isLeader?: boolean; isSilent?: boolean; since?: Date } = {}) => {
   const { since = ago(120_000), isLeader = false, isSilent = false } = more;
-  return { instanceId, version: '1', isLeader, isSilent, since: since.toISOString(), lastSeen: ago(1_000) };
+  const times = { since: since.toISOString(), lastSeen: ago(1_000) };
+  return { instanceId, version: '1', isLeader, isSilent, zones: null, isDraining: false, ...times };
 };
 
 describe('the problems of a zone', () => {

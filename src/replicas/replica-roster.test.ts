@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { BEAT_MS, ReplicaRoster, SILENT_MS } from './replica-roster.ts';
+import { BEAT_MS, NO_SHARE_MS, ReplicaRoster, SILENT_MS } from './replica-roster.ts';
 
 const log = createLogger('silent');
 let clock: ManualClock;
@@ -45,6 +45,39 @@ describe('the roster of replicas', () => {
     expect(heard).toBe(1);
     await clock.advance(2 * BEAT_MS);
     expect(heard).toBe(1);
+  });
+
+  it('knows the zones of each replica that takes some', async () => {
+    const [first, second, zone] = [await replica('a'), await replica('b'), await replica('c')];
+    first.roster.setZones(3);
+    second.roster.setZones(0);
+    await clock.advance(0);
+    const sharers = [
+      { instanceId: 'a', zones: 3 },
+      { instanceId: 'b', zones: 0 },
+    ];
+    for (const { roster } of [first, second, zone]) expect(roster.sharers()).toEqual(sharers);
+    await second.roster.setDraining();
+    await clock.advance(0);
+    expect(first.roster.sharers()).toEqual(sharers.slice(0, 1));
+    expect(zone.roster.replicas().map(({ zones, isDraining }) => [zones, isDraining])).toEqual([
+      [3, false],
+      [0, true],
+      [null, false],
+    ]);
+  });
+
+  it('gives no share to a replica that says nothing, and always one to itself', async () => {
+    const [first, second] = [await replica('a'), await replica('b')];
+    first.roster.setZones(1);
+    second.roster.setZones(1);
+    await clock.advance(NO_SHARE_MS);
+    expect(first.roster.sharers()).toHaveLength(2);
+    await clock.advance(1);
+    expect(first.roster.sharers().map(({ instanceId }) => instanceId)).toEqual(['a']);
+    second.roster.setZones(2);
+    await clock.advance(0);
+    expect(first.roster.sharers()).toHaveLength(2);
   });
 
   it('drops a replica that says that it ends, and keeps one that was killed as silent', async () => {

@@ -1,6 +1,6 @@
-// The replicas of this control plane that live, and which of them leads. Each says so by a mark of the change feed: at its start, when it
-// begins or ceases to lead, every half minute, and at its end. Invariants: nothing is stored; a replica that was killed stays for an hour
-// as one that is silent; the number of known replicas is bounded.
+// The replicas of this control plane that live, which of them leads, and how many zones each serves. Each says so by a mark of the change
+// feed: at its start, when it begins or ceases to lead, in a fixed interval, and at its end. Invariants: nothing is stored; a replica that
+// was killed stays for an hour as one that is silent; the number of known replicas is bounded.
 import { every, type Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { together } from '../base/supervise.ts';
@@ -11,6 +11,10 @@ import type { ResourceStore } from '../store/resource-store.ts';
 const MARK = /^replica ([\w-]+)$/;
 /** Milliseconds between two marks of a replica. */
 export const BEAT_MS = 30_000;
+/** The same for a replica that shares its zones with others: they must notice its end soon. */
+export const SHARING_BEAT_MS = 5_000;
+/** Milliseconds without a mark after which a replica has no share of the zones. */
+export const NO_SHARE_MS = 7_500;
 /** Milliseconds without a mark after which a replica counts as gone. */
 export const SILENT_MS = 100_000;
 /** Milliseconds after which a silent replica is forgotten. */
@@ -25,6 +29,10 @@ export type Replica = {
   readonly isLeader: boolean;
   /** When it began or ceased to lead, or started. ISO 8601, by its own clock. */
   readonly since: string;
+  /** Zones with a stream to it; null for a replica that does not share zones. */
+  readonly zones: number | null;
+  /** It stops, and takes no more zones. */
+  readonly isDraining: boolean;
   /** When this process heard of it last. */
   readonly lastSeen: Date;
 };
@@ -37,6 +45,8 @@ export type RosterOptions = Following & {
   readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
   readonly instanceId: string;
   readonly version: string;
+  /** If left out, `BEAT_MS`. */
+  readonly beatMs?: number;
 };
 
 export class ReplicaRoster {
@@ -45,6 +55,8 @@ export class ReplicaRoster {
   readonly #listeners = new Set<() => void>();
   #isLeader = false;
   #since: Date;
+  #zones: number | null = null;
+  #isDraining = false;
 
   constructor(options: RosterOptions) {
     this.#options = options;
@@ -58,6 +70,16 @@ export class ReplicaRoster {
     for (const { instanceId, lastSeen } of this.#replicas.values())
       if (instanceId !== this.#options.instanceId && now - lastSeen.getTime() > FORGET_MS) this.#replicas.delete(instanceId);
     return [...this.#replicas.values()].sort((a, b) => (a.instanceId < b.instanceId ? -1 : 1));
+  }
+
+  /** The replicas that take zones now, with the number of zones of each. This one is among them once it has said its number. */
+  sharers(): { readonly instanceId: string; readonly zones: number }[] {
+    const latest = this.#clock.now().getTime() - NO_SHARE_MS;
+    return this.replicas().flatMap(({ instanceId, zones, isDraining, lastSeen }) =>
+      zones === null || isDraining || (instanceId !== this.#options.instanceId && lastSeen.getTime() < latest)
+        ? []
+        : [{ instanceId, zones }],
+    );
   }
 
   /** Whether a replica has not been heard of for too long. */
@@ -76,8 +98,21 @@ export class ReplicaRoster {
     if (this.#isLeader === isLeader) return;
     this.#isLeader = isLeader;
     this.#since = this.#clock.now();
+    this.#say();
+  }
+
+  /** Says how many zones this replica serves; never throws, never waits. */
+  setZones(zones: number): void {
+    if (this.#zones === zones) return;
+    this.#zones = zones;
+    this.#say();
+  }
+
+  /** Says that this replica stops and takes no more zones. Resolves when it is said; never rejects. */
+  async setDraining(): Promise<void> {
+    this.#isDraining = true;
     this.#note(this.#message('here'));
-    void this.#send('here');
+    await this.#inTime(this.#send('here'));
   }
 
   /** Speaks and listens until the signal aborts. */
@@ -95,13 +130,17 @@ export class ReplicaRoster {
           for (const mark of marks) await this.#take(mark);
         }, either),
       (either) =>
-        every(clock, BEAT_MS, either, async () => {
+        every(clock, this.#options.beatMs ?? BEAT_MS, either, async () => {
           this.#note(this.#message('here'));
           await this.#send('here');
         }),
     );
-    // A stop does not wait for a database that does not answer.
-    await Promise.race([this.#send('end'), clock.sleep(END_MS, undefined, { ref: false })]);
+    await this.#inTime(this.#send('end'));
+  }
+
+  /** A stop does not wait for a database that does not answer. */
+  async #inTime(sent: Promise<void>): Promise<void> {
+    await Promise.race([sent, this.#clock.sleep(END_MS, undefined, { ref: false })]);
   }
 
   get #clock(): Clock {
@@ -110,7 +149,13 @@ export class ReplicaRoster {
 
   #message(kind: Kind): Message {
     const { instanceId, version } = this.#options;
-    return { kind, instanceId, version, isLeader: this.#isLeader, since: this.#since.toISOString() };
+    const since = this.#since.toISOString();
+    return { kind, instanceId, version, isLeader: this.#isLeader, since, zones: this.#zones, isDraining: this.#isDraining };
+  }
+
+  #say(): void {
+    this.#note(this.#message('here'));
+    void this.#send('here');
   }
 
   async #take(mark: string): Promise<void> {
@@ -145,9 +190,13 @@ function messageIn(mark: string): Message | null {
   try {
     const message: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
     if (!isObject(message)) return null;
-    const { kind, instanceId, version, isLeader, since } = message;
+    const { kind, instanceId, version, isLeader, since, zones, isDraining } = message;
     if (textOf(instanceId) === '' || (kind !== 'new' && kind !== 'here' && kind !== 'end')) return null;
-    return { kind, instanceId: textOf(instanceId), version: textOf(version), isLeader: isLeader === true, since: textOf(since) };
+    return {
+      ...{ kind, instanceId: textOf(instanceId), version: textOf(version), isLeader: isLeader === true, since: textOf(since) },
+      zones: typeof zones === 'number' && Number.isInteger(zones) && zones >= 0 ? zones : null,
+      isDraining: isDraining === true,
+    };
   } catch {
     return null;
   }

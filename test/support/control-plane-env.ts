@@ -26,6 +26,8 @@ export function globalEnv(kds: number): Record<string, string> {
   return {
     MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kds),
     MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_ENABLED: 'false',
+    // Zones of a test that connect to one replica stay there.
+    MERIDIAN_MULTIZONE_GLOBAL_KDS_SHARING_ENABLED: 'false',
   };
 }
 
