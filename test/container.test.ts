@@ -26,6 +26,7 @@ type Service = {
   readonly cap_drop?: readonly string[];
   readonly security_opt?: readonly string[];
   readonly environment: Record<string, string>;
+  readonly command: readonly string[];
 };
 const { services } = parse(read('compose.yaml'), { merge: true }) as { services: Record<string, Service> };
 const ours = Object.entries(services).filter(([, service]) => service.build !== undefined);
@@ -70,11 +71,19 @@ describe('compose.yaml', () => {
   });
 
   it('runs each control plane without superuser rights, on the same images', () => {
-    expect(ours).toHaveLength(6);
+    expect(ours).toHaveLength(7);
     for (const [, { build, cap_drop: dropped, security_opt: options }] of ours) {
       expect(dropped).toEqual(['ALL']);
       expect(options).toEqual(['no-new-privileges:true']);
       for (const [name, image] of defaults) expect(build?.args[name]).toBe(`\${${name}:-${image}}`);
     }
+  });
+
+  it('has each replica of global in the configuration of the load balancer, where zones connect', () => {
+    const config = read('examples/replicas/envoy.yaml');
+    const behind = [...config.matchAll(/address: (global\S*), port_value: 5685/g)].map(([, name]) => name);
+    const replicas = ours.filter(([, { command }]) => command[0] === 'global').map(([name]) => name);
+    expect(behind).toEqual(replicas);
+    for (const [, { command }] of ours) if (command[0] === 'zone') expect(command.at(-1)).toBe('grpc://balancer:5685');
   });
 });
