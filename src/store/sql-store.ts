@@ -32,6 +32,7 @@ import type {
   Write,
   WriteOutcome,
 } from './resource-store.ts';
+import { runSingleWrite } from './single-write.ts';
 import { StoreHealth } from './store-health.ts';
 import { isSerializationFailure, isStalePlan } from './pg-errors.ts';
 import { isOneStatement, requireFence, runWrites } from './write-statements.ts';
@@ -148,6 +149,11 @@ export class SqlStore implements ResourceStore {
   }
 
   async writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]> {
+    const [only] = writes;
+    if (fence === undefined && only !== undefined && writes.length === 1) {
+      const outcome = await this.#write(() => runSingleWrite(this.#database.db, only));
+      if (outcome !== null) return [outcome];
+    }
     // One statement is a transaction by itself; without BEGIN and COMMIT it is one round trip in place of three.
     if (fence === undefined && isOneStatement(writes)) return await this.#write(() => runWrites(this.#database.db, writes));
     return await this.#write(() =>

@@ -3,12 +3,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { MeridianError } from '../base/errors.ts';
-import { label } from '../resource/labels.ts';
-import { isStorable, isStorableJson, storablePart } from '../resource/storable-text.ts';
 import { compareKeys, keyOf, keyText, type ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
 import { canExist } from './resource-row.ts';
 import type { Fence, Write, WriteOutcome } from './resource-store.ts';
+import { authorsText, mayReplaceRow, unstorable } from './single-write.ts';
 
 type Tx = Kysely<Tables>;
 type Content = Exclude<Write, { op: 'delete' }>;
@@ -24,9 +23,6 @@ type Run = { readonly tx: Tx; readonly outcomes: (WriteOutcome | undefined)[]; r
  * notifies the type, not keys.
  */
 const ROWS_AT_ONCE = 1_250;
-/** Characters of the name of a user that the history keeps. */
-const MAX_AUTHOR = 253;
-
 /** Whether `runWrites` needs only one statement, except for a second one that explains failures. */
 export function isOneStatement(writes: readonly Write[]): boolean {
   const [first] = writes;
@@ -193,19 +189,9 @@ function readyInserts({ tx, outcomes, hasAuthors }: Run, inserts: readonly Index
   };
 }
 
-/** `mayReplace` of resource/ownership in SQL, of the stored row `r`. */
-function mayReplaceRow(writtenLabels: RawBuilder<unknown>): RawBuilder<unknown> {
-  const labels = [label.origin, label.zone].map((key) => {
-    const [stored, written] = [sql`r.labels->>${sql.lit(key)}`, sql`${writtenLabels}->>${sql.lit(key)}`];
-    return sql`(${stored} is null or ${stored} = ${written})`;
-  });
-  const [stored, written] = [sql`r.labels`, writtenLabels].map((of) => sql`coalesce(${of}->>${sql.lit(label.namespace)}, '')`);
-  return sql`(r.sync_version is null and r.owner_type is distinct from 'Zone' and ${stored} = ${written} and ${sql.join(labels, sql` and `)})`;
-}
-
 /** Checked before the INSERT: ON CONFLICT would lock the row of another writer and wait for its transaction. */
 const mayReplaceIfAny = sql`coalesce((
-  select ${mayReplaceRow(sql`i.labels`)} is true from resources r where r.type = i.type and r.mesh = i.mesh and r.name = i.name limit 1), true)`;
+  select ${sql.raw(mayReplaceRow('i.labels'))} is true from resources r where r.type = i.type and r.mesh = i.mesh and r.name = i.name limit 1), true)`;
 
 /** @param puts all of them with a status or none, all of them for own rows only or none */
 function readyPuts({ tx, outcomes, hasAuthors }: Run, puts: readonly Indexed<Put>[]): Ready {
@@ -216,7 +202,7 @@ function readyPuts({ tx, outcomes, hasAuthors }: Run, puts: readonly Indexed<Put
       insert ${insertInput(ownOnly ? mayReplaceIfAny : sql`true`)} on conflict (name, mesh, type) do update
       set version = r.version + 1, spec = excluded.spec, labels = excluded.labels, sync_version = excluded.sync_version,
         ${first?.write.status === undefined ? sql`` : sql`status = excluded.status,`} modification_time = excluded.modification_time
-      ${ownOnly ? sql`where ${mayReplaceRow(sql`excluded.labels`)}` : sql``}
+      ${ownOnly ? sql.raw(`where ${mayReplaceRow('excluded.labels')}`) : sql``}
       returning r.type, r.mesh, r.name, r.version)
     select i.index, i.has_owner, s.version
     from input i left join stored s on s.type = i.type and s.mesh = i.mesh and s.name = i.name`;
@@ -260,24 +246,6 @@ async function explainFailures(tx: Tx, writes: readonly Indexed<Write>[], outcom
   for (const { index } of open) outcomes[index] = { result: present.has(index) ? 'conflict' : 'missing' };
 }
 
-/** Why the table cannot store the row, or null. Checked before, because one bad row would fail the whole transaction. */
-function unstorable({ key, labels, status }: Content): string | null {
-  const limits = [
-    ['name', key.name, 253],
-    ['mesh', key.mesh, 100],
-    ['type', key.type, 100],
-  ] as const;
-  for (const [field, value, most] of limits) {
-    // Count code units first: a string never has fewer code units than characters, and nearly all are short.
-    if (value.length > most && Array.from(value).length > most) return `${field}: must have at most ${String(most)} characters`;
-    if (!isStorable(value)) return `${field}: must be valid text`;
-  }
-  // Both are jsonb; a spec is JSON in a text column, which keeps any string in its escaped form.
-  if (!isStorableJson(labels)) return 'labels: must be valid text';
-  if (!isStorableJson(status)) return 'status: must be valid text';
-  return null;
-}
-
 /** Parts of a statement: at its beginning, among its other common tables, and at the end of its tables. */
 type Said = Readonly<Record<'first' | 'part' | 'from', RawBuilder<unknown>>>;
 
@@ -286,20 +254,8 @@ const nothingSaid: Said = { first: sql``, part: sql``, from: sql`` };
 /** Tells the triggers of the history who writes the rows of a statement (migrations/0007_history.sql). It holds until the commit. */
 function authorsOf(writes: readonly Indexed<Write>[], hasAuthors: boolean): Said {
   if (!hasAuthors) return nothingSaid;
-  const said = sql`said as materialized (select set_config('meridian.authors', ${authorsText(writes)}, true))`;
+  const said = sql`said as materialized (select set_config('meridian.authors', ${authorsText(writes.map(({ write }) => write))}, true))`;
   return { first: sql`with ${said}`, part: sql`${said},`, from: sql`, said` };
-}
-
-/** `=` and a name if one person writes all rows, else a list. A deletion has a list, because it may take other rows along. */
-function authorsText(writes: readonly Indexed<Write>[]): string {
-  const only = writes[0]?.write.by;
-  const isOfOne = ({ write: { op, by } }: Indexed<Write>): boolean =>
-    op !== 'delete' && by?.user === only?.user && by?.restores === undefined;
-  if (only !== undefined && writes.every(isOfOne)) return `=${storablePart(only.user, MAX_AUTHOR)}`;
-  const authors = writes.flatMap(({ write: { key, by } }) =>
-    by === undefined ? [] : [{ ...keyOf(key), author: storablePart(by.user, MAX_AUTHOR), restored: by.restores }],
-  );
-  return JSON.stringify(authors);
 }
 
 /** JSON omits undefined values; they are read as NULL. */

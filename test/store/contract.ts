@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { mayReplace } from '../../src/resource/ownership.ts';
 import type { Labels, ResourceKey } from '../../src/resource/types.ts';
 import { FenceWatch } from '../../src/store/fence-watch.ts';
-import type { ResourceStore, StoreChange, Write } from '../../src/store/resource-store.ts';
+import type { ResourceStore, StoreChange, Write, WriteOutcome } from '../../src/store/resource-store.ts';
 import { following } from '../support/following.ts';
 import { fc } from '../support/property.ts';
 import { historyContract } from './history-contract.ts';
@@ -202,6 +202,40 @@ export function storeContract(empty: () => ResourceStore): void {
     const expected = pairs.map((pair) => (mayReplace(pair.stored, { labels: pair.written }) ? 'updated' : 'conflict'));
     expect(outcomes.map(({ result }) => result)).toEqual(expected);
     expect(new Set(expected)).toEqual(new Set(['updated', 'conflict']));
+  });
+
+  it('a write alone has the outcome and the row that it has in a batch', async () => {
+    await store.write(create(mesh));
+    const origin = fc.record({ 'kuma.io/origin': fc.constantFrom('global', 'zone') }, { requiredKeys: [] });
+    const owner = fc.constantFrom(null, undefined, mesh, { ...mesh, name: 'absent' });
+    const content = fc.record(
+      { labels: origin, spec: fc.constantFrom({}, { n: 1 }), owner, status: fc.constantFrom(undefined, { ready: true }) },
+      { requiredKeys: ['labels', 'spec'] },
+    );
+    const writes = fc.oneof(
+      fc.record({ op: fc.constant('create' as const), content }),
+      fc.record({ op: fc.constant('put' as const), content, ownOnly: fc.boolean() }),
+      fc.record({ op: fc.constant('update' as const), content, expectVersion: fc.constantFrom(undefined, 0, 1) }),
+    );
+    const syncVersion = fc.constantFrom(null, 'v');
+    const rows = fc.option(fc.record({ labels: origin, spec: fc.constant({ old: true }), syncVersion }));
+    const cases = fc.sample(fc.record({ stored: rows, write: writes }), { numRuns: 200, seed: 1 });
+    const key = (of: string, index: number): ResourceKey => timeout(`${of}${String(index)}`);
+    const stored = (of: string): Write[] =>
+      cases.flatMap((one, index) => (one.stored === null ? [] : [create(key(of, index), one.stored)]));
+    const written = (of: string): Write[] =>
+      cases.map(({ write: { content: fields, ...more } }, index) => ({ ...more, ...fields, key: key(of, index) }));
+    await store.writeBatch([...stored('alone'), ...stored('batch')]);
+    const alone: WriteOutcome[] = [];
+    for (const write of written('alone')) alone.push(await store.write(write));
+    expect(alone).toEqual(await store.writeBatch(written('batch')));
+    for (const index of cases.keys()) {
+      const [one, other] = [await store.get(key('alone', index)), await store.get(key('batch', index))];
+      const { name, creationTime, modificationTime, ...row } = one ?? {};
+      const { name: _, creationTime: __, modificationTime: ___, ...rowOfBatch } = other ?? {};
+      expect(row).toEqual(rowOfBatch);
+    }
+    expect(new Set(alone.map(({ result }) => result)).size).toBeGreaterThan(4);
   });
 
   describe('batches', () => {
