@@ -7,6 +7,7 @@ import './styles/base.css';
 import './styles/layout.css';
 import './styles/states.css';
 import './styles/tables.css';
+import './styles/matrix.css';
 import './styles/charts.css';
 import './styles/editor.css';
 import './styles/dialogs.css';

@@ -2,7 +2,7 @@
 // the written document with the decoded one. Pure.
 import type { Json } from '../../resource/types.ts';
 import { isObject, objectOf } from '../../resource/read-json.ts';
-import { memberPath } from './position.ts';
+import { memberPath } from '../../document/position.ts';
 
 /** Paths of dropped keys with a value. Zero values and renamed snake_case keys do not count, because proto3 JSON omits and renames them. */
 export function droppedKeys(written: Json, read: Json, path = ''): string[] {

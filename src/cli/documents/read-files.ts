@@ -9,8 +9,8 @@ import { readSources, shownName, type SourceText } from './sources.ts';
 import { readDocument, writtenField, type ReadDocument } from '../../document/read-document.ts';
 import { readableTypes } from '../client/find.ts';
 import { problemText } from '../views/problem-text.ts';
-import { SourceFile } from './position.ts';
-import { TOO_DEEP, unfitPart } from './unfit-part.ts';
+import { SourceFile } from '../../document/position.ts';
+import { TOO_DEEP, unfitPart } from '../../document/unfit-part.ts';
 import { isObject, objectOf } from '../../resource/read-json.ts';
 
 export type ResourceDocument = ReadDocument & {

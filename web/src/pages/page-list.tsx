@@ -5,6 +5,7 @@ import { ChangesPage } from './changes-page.tsx';
 import { FleetPage } from './fleet-page.tsx';
 import { HealthPage } from './health-page.tsx';
 import { KriPage } from './kri-page.tsx';
+import { MatrixPage } from './matrix-page.tsx';
 import { PreviewPage } from './preview-page.tsx';
 import { ProxiesPage } from './proxies-page.tsx';
 import { ProxyPage } from './proxy-page.tsx';
@@ -29,6 +30,7 @@ const PAGES: Readonly<Record<string, Readonly<Record<number, Page>>>> = {
   resources: {
     1: { title: () => 'Resources', Page: ResourcesPage },
     2: { title: ([, path = '']) => path, Page: TypePage },
+    3: { title: ([, path = '']) => `${path} by zone`, Page: MatrixPage },
     4: { title: ([, , , name = '']) => name, Page: ResourcePage },
   },
   health: { 1: { title: () => 'Health', Page: HealthPage } },

@@ -1,12 +1,15 @@
 // One resource: where its newest change is, which zones have it, under which name and by which rule; and its document, to edit.
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Answer } from '../../../src/api/answers.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Editor } from '../parts/editor.tsx';
+import { HistoryCard } from '../parts/history-card.tsx';
 import { LongTable, type Column } from '../parts/long-table.tsx';
 import { RolloutCard } from '../parts/rollout-card.tsx';
-import { StateMark, type Tone } from '../parts/state-mark.tsx';
+import { StateMark } from '../parts/state-mark.tsx';
 import { apiPath, typeByPath, type TypeInfo } from '../catalog.ts';
+import { deliveryMark } from '../delivery.ts';
 import { useLive } from '../live.ts';
 import type { Rollout } from '../receipts.ts';
 import { linkTo, place } from '../router.ts';
@@ -16,27 +19,6 @@ import type { PageProps } from './page-list.tsx';
 
 type Explanation = Answer<'SyncExplanation'>;
 type Target = Explanation['targets'][number];
-type Kind = NonNullable<Target['state']>['kind'];
-
-const TONES: Readonly<Record<Kind, Tone>> = {
-  inSync: 'ok',
-  pending: 'late',
-  refused: 'bad',
-  withheld: 'bad',
-  away: 'away',
-  turnedAway: 'bad',
-  unknown: 'late',
-};
-const WORDS: Readonly<Record<Kind, string>> = {
-  inSync: 'has it',
-  pending: 'unconfirmed',
-  refused: 'refuses it',
-  withheld: 'cannot read it',
-  away: 'away',
-  turnedAway: 'turned away',
-  unknown: 'unknown',
-};
-
 const COLUMNS: readonly Column<Target>[] = [
   {
     title: 'Zone',
@@ -85,15 +67,21 @@ type ContentProps = { readonly type: TypeInfo; readonly mesh: string; readonly n
 
 function Content({ type, mesh, name }: ContentProps): JSX.Element {
   const path = apiPath(type, mesh, name);
-  const { data: sync, failure } = useLive(`sync ${path}`, ['changes', 'zones'], (signal) =>
-    get<Explanation>(`${path}/_sync`, signal),
-  );
+  const [written, setWritten] = useState(0);
+  const loadSync = async (signal: AbortSignal): Promise<Explanation> => await get<Explanation>(`${path}/_sync`, signal);
+  const { data: sync, failure } = useLive(`sync ${path}`, ['changes', 'zones'], loadSync, async (data, event, signal) => {
+    const isOther = event.topic === 'changes' && event.data.items.every((item) => item.type !== type.name || item.name !== name);
+    return isOther ? data : await loadSync(signal);
+  });
   const { data: rollout } = useLive(`rollout ${path}`, ['changes'], (signal) => get<Rollout>(`${path}/_rollout`, signal));
   return (
     <>
       <Failure of={failure} />
       <div class="split even">
-        <Editor type={type} path={path} />
+        <div class="stack">
+          <Editor key={written} type={type} path={path} />
+          <HistoryCard path={path} onWritten={() => setWritten(written + 1)} />
+        </div>
         <div class="stack">
           <section class="card" aria-label="Zones">
             <div class="bar">
@@ -117,12 +105,8 @@ function Content({ type, mesh, name }: ContentProps): JSX.Element {
 }
 
 function State({ target: { isSent, state } }: { readonly target: Target }): JSX.Element {
-  if (!isSent) return <StateMark tone="away" word="not sent" />;
-  return state === undefined ? (
-    <StateMark tone="late" word="unknown" />
-  ) : (
-    <StateMark tone={TONES[state.kind]} word={WORDS[state.kind]} />
-  );
+  const { tone, word } = deliveryMark(isSent, state?.kind);
+  return <StateMark tone={tone ?? 'away'} word={word} />;
 }
 
 function reasonOf({ reason, needs, problem, state }: Target): string {

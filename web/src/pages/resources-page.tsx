@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { Failure } from '../parts/failure.tsx';
 import { FilterField } from '../parts/filter-field.tsx';
+import { TypesByZone } from '../parts/types-by-zone.tsx';
 import { resourceTypes, type TypeInfo } from '../catalog.ts';
 import { useLive } from '../live.ts';
 import { linkTo, query } from '../router.ts';
@@ -17,6 +18,7 @@ const GROUPS: readonly (readonly [string, (type: TypeInfo) => boolean])[] = [
 export function ResourcesPage(): JSX.Element {
   const { data: types, failure } = useLive('types', [], resourceTypes);
   const { data: totals = {} } = useLive('totals', [], loadTotals);
+  const isByZone = query.value.get('view') === 'zones';
   const text = (query.value.get('q') ?? '').toLowerCase();
   const found = (types ?? []).filter(({ name, pluralDisplayName }) =>
     `${name} ${pluralDisplayName}`.toLowerCase().includes(text),
@@ -26,17 +28,32 @@ export function ResourcesPage(): JSX.Element {
     <>
       <div class="head">
         <h1>Resources</h1>
-        <div class="end">
-          <FilterField label="Filter types" />
-        </div>
+        <Views isByZone={isByZone} />
+        <div class="end">{!isByZone && <FilterField label="Filter types" />}</div>
       </div>
       <Failure of={failure} />
-      <div class="stack">
-        {GROUPS.map(([title]) => (
-          <Group key={title} title={title} types={grouped.get(title) ?? []} totals={totals} />
-        ))}
-      </div>
+      {isByZone && <TypesByZone />}
+      {!isByZone && (
+        <div class="stack">
+          {GROUPS.map(([title]) => (
+            <Group key={title} title={title} types={grouped.get(title) ?? []} totals={totals} />
+          ))}
+        </div>
+      )}
     </>
+  );
+}
+
+function Views({ isByZone }: { readonly isByZone: boolean }): JSX.Element {
+  return (
+    <nav class="views" aria-label="Views">
+      <a href={linkTo(['resources'])} {...(!isByZone && { 'aria-current': 'page' as const })}>
+        List
+      </a>
+      <a href={linkTo(['resources'], { view: 'zones' })} {...(isByZone && { 'aria-current': 'page' as const })}>
+        By zone
+      </a>
+    </nav>
   );
 }
 

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { Failure } from '../parts/failure.tsx';
 import { FilterField } from '../parts/filter-field.tsx';
+import { ViewChooser } from '../parts/view-chooser.tsx';
 import { LongTable, type Column } from '../parts/long-table.tsx';
 import { placeOf, typeByPath, type TypeInfo } from '../catalog.ts';
 import { useLast, useLive } from '../live.ts';
@@ -38,6 +39,7 @@ export function TypePage({ parts: [, path = ''] }: PageProps): JSX.Element {
             {data.total > data.items.length && `, the first ${data.items.length.toLocaleString('en')} of them below`}
           </span>
         )}
+        {data !== undefined && <ViewChooser path={path} mesh={null} isInMesh={data.type.scope === 'Mesh'} />}
         <div class="end">
           <FilterField label="Filter by stored name" />
           {data !== undefined && (

@@ -1,8 +1,8 @@
 // One change on its way: a dot for each zone at the millisecond at which it had the change. More zones than dots have room for become
 // columns of the same form.
 import type { JSX } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Answer } from '../../../src/api/answers.ts';
+import { useWidth } from '../use-width.ts';
 import { lasting } from '../words.ts';
 
 type Target = Answer<'Rollout'>['targets'][number];
@@ -18,15 +18,7 @@ const MIN_STACK = 3;
 const SIDE = 14;
 
 export function DotStrip({ targets, label }: { readonly targets: readonly Target[]; readonly label: string }): JSX.Element {
-  const frame = useRef<SVGSVGElement>(null);
-  const [width, setWidth] = useState(600);
-  useLayoutEffect(() => {
-    const element = frame.current;
-    if (element === null) return undefined;
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
+  const [frame, width] = useWidth<SVGSVGElement>(600);
   const arrivals = targets.flatMap(({ to, acknowledgedMs }) =>
     acknowledgedMs === undefined ? [] : [{ to, ms: acknowledgedMs }],
   );

@@ -1,8 +1,9 @@
 // The zones of a fleet as cells, in the order of the list. A canvas: 10,000 cells are one element. The table beside it has the same
 // facts for those who do not see it.
 import type { JSX } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { go, linkTo } from '../router.ts';
+import { useWidth } from '../use-width.ts';
 import { counted } from '../words.ts';
 import { toneOf, wordOf, type Zone } from '../zones.ts';
 import type { Tone } from './state-mark.tsx';
@@ -24,19 +25,9 @@ type Layout = {
 };
 
 export function HeatMap({ zones }: { readonly zones: readonly Zone[] }): JSX.Element {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
+  const [canvas, width] = useWidth<HTMLCanvasElement>();
   const [under, setUnder] = useState<{ at: number; x: number; y: number } | null>(null);
   const layout = layOut(zones.length, width);
-  useLayoutEffect(() => {
-    const element = canvas.current;
-    if (element === null) return undefined;
-    const measure = (): void => setWidth(element.clientWidth);
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
   useLayoutEffect(() => {
     const paint = (): void => {
       if (canvas.current !== null && width > 0) draw(canvas.current, zones, layout, width);

@@ -1,7 +1,7 @@
 // Finds the part of a document that no control plane accepts for any type, so that the CLI can show its position. YAML aliases can
 // form cycles, so the walk ends at the first such part. Pure.
-import type { Violation } from '../../base/errors.ts';
-import { isStorable } from '../../resource/storable-text.ts';
+import type { Violation } from '../base/errors.ts';
+import { isStorable } from '../resource/storable-text.ts';
 import { memberPath } from './position.ts';
 
 /** Levels of objects and lists (D32). */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fc } from '../../../test/support/property.ts';
+import { fc } from '../../test/support/property.ts';
 import { memberPath, pathSteps, SourceFile } from './position.ts';
 
 const TEXT = `type: Mesh

@@ -1,0 +1,180 @@
+// Rows × zones, of any number of rows: only those in sight are in the document. One cell has the focus, the arrow keys move it, and what it
+// means stands in words below.
+import type { ComponentChildren, JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Mark, type Tone } from './state-mark.tsx';
+
+const ROW_PX = 32;
+/** The names of the zones above the columns: a few stand as usual, many stand upright. */
+const HEAD_PX = { few: 34, many: 112 };
+const FEW = 8;
+/** Rows above and below those in sight. */
+const MARGIN = 4;
+export const CELL_PX = 30;
+const WIDE_CELL_PX = 110;
+/** The title of a row, and what stands beside it. */
+export const SIDE_PX = 400;
+
+/** Without a tone: nothing is expected there. */
+export type MatrixCell = { readonly tone: Tone | null; readonly word: string; readonly glyph?: string };
+export type MatrixRow = {
+  readonly key: string;
+  readonly name: string;
+  readonly href: string;
+  readonly note: ComponentChildren;
+  readonly cells: readonly (MatrixCell | undefined)[];
+};
+type Place = { readonly row: number; readonly column: number };
+export type Range = { readonly first: number; readonly end: number };
+
+type Props = {
+  readonly label: string;
+  readonly columns: readonly string[];
+  readonly rowCount: number;
+  /** Undefined while the row is not known. */
+  readonly rowAt: (row: number) => MatrixRow | undefined;
+  /** Rows in sight; called again with each change. */
+  readonly onRows?: (range: Range) => void;
+  /** What a cell means, in words. */
+  readonly detailOf: (row: number, column: number) => ComponentChildren;
+  readonly none: string;
+  /** Above what stands beside the names. */
+  readonly noteTitle: string;
+};
+
+const STEPS: Readonly<Record<string, readonly [rows: number, columns: number]>> = {
+  ArrowDown: [1, 0],
+  ArrowUp: [-1, 0],
+  ArrowRight: [0, 1],
+  ArrowLeft: [0, -1],
+  PageDown: [10, 0],
+  PageUp: [-10, 0],
+  Home: [0, -1e6],
+  End: [0, 1e6],
+};
+
+export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none, noteTitle }: Props): JSX.Element {
+  const frame = useRef<HTMLDivElement>(null);
+  const [range, setRange] = useState<Range>({ first: 0, end: 24 });
+  const [place, setPlace] = useState<Place>({ row: 0, column: 0 });
+  const look = (): void => {
+    const { scrollTop = 0, clientHeight = 0 } = frame.current ?? {};
+    const first = Math.max(0, Math.floor(scrollTop / ROW_PX) - MARGIN);
+    const end = Math.min(rowCount, Math.ceil((scrollTop + clientHeight) / ROW_PX) + MARGIN);
+    if (first === range.first && end === range.end) return;
+    setRange({ first, end });
+    onRows?.({ first, end });
+  };
+  useLayoutEffect(look, [rowCount]);
+  const isFew = columns.length <= FEW;
+  const head = isFew ? HEAD_PX.few : HEAD_PX.many;
+  const cellPx = isFew ? WIDE_CELL_PX : CELL_PX;
+  const grid = { gridTemplateColumns: `minmax(130px, 300px) 170px repeat(${String(columns.length)}, ${String(cellPx)}px)` };
+  const at = { row: Math.min(place.row, rowCount - 1), column: Math.min(place.column, columns.length - 1) };
+  const move = (event: KeyboardEvent): void => {
+    const step = STEPS[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const row = within(at.row + step[0], rowCount);
+    setPlace({ row, column: within(at.column + step[1], columns.length) });
+    bringInSight(frame.current, row, head);
+  };
+  const shown = Array.from({ length: Math.max(0, range.end - range.first) }, (_, index) => range.first + index);
+  return (
+    <>
+      <div
+        ref={frame}
+        class="matrix"
+        role="grid"
+        aria-label={label}
+        aria-rowcount={rowCount + 1}
+        aria-colcount={columns.length + 2}
+        aria-activedescendant={rowCount === 0 ? undefined : idOf(at)}
+        tabIndex={0}
+        onScroll={look}
+        onKeyDown={move}
+        style={{ height: `min(62vh, ${String(head + Math.max(2, rowCount) * ROW_PX + 2)}px)` }}
+      >
+        <div
+          class={isFew ? 'titles' : 'titles upright'}
+          role="row"
+          aria-rowindex={1}
+          style={{ ...grid, height: `${String(head)}px` }}
+        >
+          <div role="columnheader">Name</div>
+          <div role="columnheader">{noteTitle}</div>
+          {columns.map((zone) => (
+            <div key={zone} class="zone" role="columnheader" title={zone}>
+              <span>{zone}</span>
+            </div>
+          ))}
+        </div>
+        <div class="lines" role="rowgroup" style={{ height: `${String(rowCount * ROW_PX)}px` }}>
+          {shown.map((row) => (
+            <Line key={row} row={row} content={rowAt(row)} columns={columns} grid={grid} at={at} onPlace={setPlace} />
+          ))}
+        </div>
+      </div>
+      <div class="detail" role="status">
+        {rowCount === 0 ? <p class="soft">{none}</p> : detailOf(at.row, at.column)}
+      </div>
+    </>
+  );
+}
+
+type LineProps = {
+  readonly row: number;
+  readonly content: MatrixRow | undefined;
+  readonly columns: readonly string[];
+  readonly grid: { readonly gridTemplateColumns: string };
+  readonly at: Place;
+  readonly onPlace: (place: Place) => void;
+};
+
+function Line({ row, content, columns, grid, at, onPlace }: LineProps): JSX.Element {
+  return (
+    <div class="line" role="row" aria-rowindex={row + 2} style={{ ...grid, top: `${String(row * ROW_PX)}px` }}>
+      <div role="rowheader" class="name">
+        {content === undefined ? <span class="soft">…</span> : <a href={content.href}>{content.name}</a>}
+      </div>
+      <div role="gridcell" class="note-cell">
+        {content?.note}
+      </div>
+      {columns.map((zone, column) => {
+        const cell = content?.cells[column];
+        const isAt = at.row === row && at.column === column;
+        return (
+          <div
+            key={zone}
+            id={isAt ? idOf(at) : undefined}
+            role="gridcell"
+            class={isAt ? 'cell at' : 'cell'}
+            aria-selected={isAt}
+            aria-label={cell === undefined ? `${zone}: loading` : `${zone}: ${cell.word}`}
+            onClick={() => onPlace({ row, column })}
+          >
+            {cell !== undefined &&
+              (cell.tone === null ? <span class="hole">{cell.glyph ?? '–'}</span> : <Mark tone={cell.tone} />)}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function idOf({ row, column }: Place): string {
+  return `cell-${String(row)}-${String(column)}`;
+}
+
+function within(at: number, count: number): number {
+  return Math.max(0, Math.min(count - 1, at));
+}
+
+/** The titles stay above the rows. */
+function bringInSight(frame: HTMLElement | null, row: number, head: number): void {
+  if (frame === null) return;
+  const room = frame.clientHeight - head;
+  const top = row * ROW_PX;
+  if (top < frame.scrollTop) frame.scrollTop = top;
+  else if (top + ROW_PX > frame.scrollTop + room) frame.scrollTop = top + ROW_PX - room;
+}

@@ -1,0 +1,41 @@
+import type { JSX } from 'preact';
+import { useLive } from '../live.ts';
+import { go, linkTo } from '../router.ts';
+import { get } from '../session.ts';
+
+type Props = {
+  readonly path: string;
+  /** Null: the list is shown. `-`: the matrix of a type outside of meshes. */
+  readonly mesh: string | null;
+  readonly isInMesh: boolean;
+};
+
+/** The list of a type, or its matrix with the zones, which is of one mesh. */
+export function ViewChooser({ path, mesh, isInMesh }: Props): JSX.Element {
+  const { data: meshes = [] } = useLive('meshes', [], async (signal) => {
+    const { items } = await get<{ items: readonly { readonly name: string }[] }>('/meshes?size=1000', signal);
+    return items.map(({ name }) => name);
+  });
+  const first = isInMesh ? (meshes[0] ?? 'default') : '-';
+  return (
+    <nav class="views" aria-label="Views">
+      <a href={linkTo(['resources', path])} {...(mesh === null && { 'aria-current': 'page' as const })}>
+        List
+      </a>
+      <a href={linkTo(['resources', path, mesh ?? first])} {...(mesh !== null && { 'aria-current': 'page' as const })}>
+        By zone
+      </a>
+      {mesh !== null && isInMesh && meshes.length > 1 && (
+        <select
+          aria-label="Mesh"
+          value={mesh}
+          onChange={({ currentTarget }) => go(linkTo(['resources', path, currentTarget.value]))}
+        >
+          {meshes.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      )}
+    </nav>
+  );
+}
