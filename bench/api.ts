@@ -3,6 +3,7 @@ import { requireProc } from './measure.ts';
 import { runProgram } from './program.ts';
 import { historyCost, restKinds } from './rest.ts';
 import { sizes } from './settings.ts';
+import { writes } from './writes.ts';
 
 const { resources, restSeconds } = sizes;
 
@@ -10,7 +11,7 @@ await runProgram({
   command: 'npm run bench:api',
   about: 'Measure how many requests a second a global answers.',
   sizes: { resources, restSeconds },
-  sections: [restKinds, historyCost],
+  sections: [restKinds, historyCost, writes],
   judged: { sizes: '5,000 resources', by: (_, settings) => settings.resources === resources[0] },
   check: requireProc,
   examples: { '--only put --rest-seconds 30': 'writes alone, for long' },

@@ -18,6 +18,8 @@ export type LoadReport =
       readonly p99Ms: number;
       /** All answers, those of the warm-up too. */
       readonly answers: number;
+      /** From the first request to the thousandth answer, warm-up or not. */
+      readonly firstThousandPerSecond: number;
     }
   | { readonly failure: string };
 
@@ -72,16 +74,20 @@ async function drive(command: LoadCommand, until: number, onAnswer: (millisecond
 }
 
 async function load(command: LoadCommand): Promise<LoadReport> {
-  const from = nowMs() + command.warmUpSeconds * 1000;
+  const began = nowMs();
+  const from = began + command.warmUpSeconds * 1000;
   const until = from + command.seconds * 1000;
   const latencies: number[] = [];
   let answers = 0;
+  let thousandAt = NaN;
   const onAnswer = (milliseconds: number): void => {
     answers += 1;
+    if (answers === 1_000) thousandAt = nowMs();
     if (nowMs() >= from) latencies.push(milliseconds);
   };
   await Promise.all(Array.from({ length: command.connections }, () => drive(command, until, onAnswer)));
-  return { perSecond: latencies.length / command.seconds, p99Ms: percentile(latencies, 0.99), answers };
+  const firstThousandPerSecond = 1_000_000 / (thousandAt - began);
+  return { perSecond: latencies.length / command.seconds, p99Ms: percentile(latencies, 0.99), answers, firstThousandPerSecond };
 }
 
 process.on('SIGINT', () => undefined);

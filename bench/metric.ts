@@ -32,6 +32,11 @@ export const budgets = {
   putP99Ms: { most: 40 },
   /** The time of a PUT with history, against one without. */
   historyFactor: { most: 1.1 },
+  /** PUTs a second against upserts of pgbench with as many clients. */
+  shareOfPgbench1: { least: 0.5 },
+  shareOfPgbench8: { least: 0.3 },
+  /** The rate of the first 1,000 PUTs of a process, against its rate later. */
+  firstPuts: { least: 0.5 },
   getsPerSecond: { least: 5_500 },
   pagesPerSecond: { least: 1_500 },
   tableP50Ms: { most: 40 },
