@@ -6,6 +6,9 @@ export type OutputOptions = { readonly output: Format };
 export type MeshOptions = { readonly mesh: string };
 export type NamespaceOptions = { readonly namespace?: string | undefined };
 
+/** Where a resource is found, and the form of the answer about it. */
+export type LookupOptions = MeshOptions & NamespaceOptions & OutputOptions;
+
 export function addMeshOption(command: Command): Command {
   return command.addOption(new Option('-m, --mesh <mesh>', 'mesh of the resources').default('default').env('MERIDIAN_MESH'));
 }
@@ -20,6 +23,10 @@ export function addOutputOption(
 ): Command {
   const option = new Option('-o, --output <format>', 'form of the answer').choices(formats).default('table');
   return command.addOption(option.argParser((value: string) => formatOf(value, formats)));
+}
+
+export function addLookupOptions(command: Command): Command {
+  return addOutputOption(addNamespaceOption(addMeshOption(command)));
 }
 
 /** The templates of kubectl are no forms: jq reads the answer in JSON. */

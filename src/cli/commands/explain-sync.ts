@@ -4,14 +4,7 @@ import type { Answer } from '../../api/answers.ts';
 import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';
-import {
-  addMeshOption,
-  addNamespaceOption,
-  addOutputOption,
-  type MeshOptions,
-  type NamespaceOptions,
-  type OutputOptions,
-} from '../options.ts';
+import { addLookupOptions, type LookupOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
 import { describeSync } from '../views/sync-text.ts';
 
@@ -23,7 +16,7 @@ Examples:
   meridian explain-sync meshtimeout slow --mesh shop
   meridian explain-sync mesh shop`;
 
-type Options = ConnectOptions & MeshOptions & NamespaceOptions & OutputOptions;
+type Options = ConnectOptions & LookupOptions;
 
 export function addExplainSync(program: Command): void {
   const command = program
@@ -31,9 +24,7 @@ export function addExplainSync(program: Command): void {
     .description('the zones that get a resource, and the reason')
     .argument('<type>', 'type, plural or short name: MeshTimeout, meshtimeouts, mt')
     .argument('<name>', 'display name or stored name');
-  addConnectOptions(addOutputOption(addNamespaceOption(addMeshOption(command))))
-    .addHelpText('after', HELP)
-    .action(explainSync);
+  addConnectOptions(addLookupOptions(command)).addHelpText('after', HELP).action(explainSync);
 }
 
 async function explainSync(typeName: string, name: string, { mesh, namespace, output, ...connection }: Options): Promise<void> {

@@ -5,14 +5,7 @@ import { addConnectOptions, connect, type ConnectOptions } from '../client/conne
 import { requireType } from '../client/find.ts';
 import { findVersioned } from '../client/find-versioned.ts';
 import { UsageError } from '../exit-codes.ts';
-import {
-  addMeshOption,
-  addNamespaceOption,
-  addOutputOption,
-  type MeshOptions,
-  type NamespaceOptions,
-  type OutputOptions,
-} from '../options.ts';
+import { addLookupOptions, type LookupOptions } from '../options.ts';
 import { ageOf, note, printList } from '../output.ts';
 import { describeDocument } from '../views/problem-text.ts';
 import { historyText } from '../views/history-text.ts';
@@ -32,10 +25,7 @@ Examples:
   meridian rollback meshtimeout slow --mesh shop --to 3 --dry-run
   meridian history --export > audit.jsonl`;
 
-type Options = ConnectOptions &
-  MeshOptions &
-  NamespaceOptions &
-  OutputOptions & { readonly export?: boolean; readonly after?: string };
+type Options = ConnectOptions & LookupOptions & { readonly export?: boolean; readonly after?: string };
 
 export function addHistoryCommand(program: Command): void {
   const command = program
@@ -45,7 +35,7 @@ export function addHistoryCommand(program: Command): void {
     .argument('[name]', 'display name or stored name')
     .option('--export', 'the versions of all resources, as JSON lines')
     .option('--after <id>', 'with --export: only those after this id');
-  addConnectOptions(addOutputOption(addNamespaceOption(addMeshOption(command))))
+  addConnectOptions(addLookupOptions(command))
     .addHelpText('after', HELP)
     .action(async (type: string | undefined, name: string | undefined, options: Options) => {
       if (options.export === true && type === undefined) await exportAll(options);

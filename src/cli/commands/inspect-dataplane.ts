@@ -7,14 +7,7 @@ import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { describeEffective } from '../views/effective-text.ts';
 import { findOne } from '../client/find.ts';
-import {
-  addMeshOption,
-  addNamespaceOption,
-  addOutputOption,
-  type MeshOptions,
-  type NamespaceOptions,
-  type OutputOptions,
-} from '../options.ts';
+import { addLookupOptions, type LookupOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
 
 const HELP = `
@@ -28,10 +21,7 @@ Examples:
   meridian inspect dataplane web-1 --mesh shop --config
   meridian inspect dataplane web-1 --mesh shop --config --shadow --diff`;
 
-type Options = ConnectOptions &
-  MeshOptions &
-  NamespaceOptions &
-  OutputOptions & { outbound?: string; config?: boolean; shadow?: boolean; diff?: boolean };
+type Options = ConnectOptions & LookupOptions & { outbound?: string; config?: boolean; shadow?: boolean; diff?: boolean };
 
 export function addInspectDataplane(inspect: Command): void {
   const command = inspect
@@ -42,9 +32,7 @@ export function addInspectDataplane(inspect: Command): void {
     .option('--config', 'the Envoy configuration instead')
     .option('--shadow', 'of --config: with the policies that have the label kuma.io/effect: shadow')
     .option('--diff', 'of --config: only what shadow policies change');
-  addConnectOptions(addOutputOption(addNamespaceOption(addMeshOption(command))))
-    .addHelpText('after', HELP)
-    .action(inspectDataplane);
+  addConnectOptions(addLookupOptions(command)).addHelpText('after', HELP).action(inspectDataplane);
 }
 
 async function inspectDataplane(name: string, { mesh, namespace, output, outbound = '', ...options }: Options): Promise<void> {

@@ -5,14 +5,7 @@ import { MeridianError } from '../../base/errors.ts';
 import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';
-import {
-  addMeshOption,
-  addNamespaceOption,
-  addOutputOption,
-  type MeshOptions,
-  type NamespaceOptions,
-  type OutputOptions,
-} from '../options.ts';
+import { addLookupOptions, type LookupOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
 import { describeReach } from '../views/policy-reach-text.ts';
 
@@ -21,7 +14,7 @@ Examples:
   meridian inspect policy meshtimeout slow --mesh shop
   meridian inspect policy mhttpr cart-route --mesh shop -o wide`;
 
-type Options = ConnectOptions & MeshOptions & NamespaceOptions & OutputOptions;
+type Options = ConnectOptions & LookupOptions;
 
 export function addInspectPolicy(inspect: Command): void {
   const command = inspect
@@ -29,9 +22,7 @@ export function addInspectPolicy(inspect: Command): void {
     .description('the proxies that a policy configures, and the reasons for the others')
     .argument('<type>', 'type, plural or short name of a policy: MeshTimeout, meshtimeouts, mt')
     .argument('<name>', 'display name or stored name');
-  addConnectOptions(addOutputOption(addNamespaceOption(addMeshOption(command))))
-    .addHelpText('after', HELP)
-    .action(inspectPolicy);
+  addConnectOptions(addLookupOptions(command)).addHelpText('after', HELP).action(inspectPolicy);
 }
 
 async function inspectPolicy(typeName: string, name: string, { mesh, namespace, output, ...connection }: Options): Promise<void> {
