@@ -8,10 +8,13 @@ const TASK_MS = 4;
 /** Runs tasks of 4 ms. `start` gives them to the turns. @returns the number of tasks in each turn of the event loop that had some */
 async function tasksOfTurns(tasks: number, start: (task: () => void) => Promise<unknown>): Promise<number[]> {
   const counts = [0];
-  const done = start(() => {
-    elapsed += TASK_MS;
-    counts[counts.length - 1] = (counts.at(-1) ?? 0) + 1;
-  });
+  // Tasks of a turn begin after the look at that turn.
+  const done = Promise.resolve().then(() =>
+    start(() => {
+      elapsed += TASK_MS;
+      counts[counts.length - 1] = (counts.at(-1) ?? 0) + 1;
+    }),
+  );
   while (counts.reduce((sum, count) => sum + count, 0) < tasks) {
     await nextTurn();
     counts.push(0);
@@ -25,7 +28,7 @@ const clock = { elapsed: () => elapsed };
 
 it('tasks that come together run in slices of 10 ms, with a turn of the event loop after each', async () => {
   const turns = new Turns(clock);
-  const counts = await tasksOfTurns(10, (task) => Promise.all(Array.from({ length: 10 }, () => turns.run(task))));
+  const counts = await tasksOfTurns(10, (task) => Promise.all(Array.from({ length: 10 }, async () => await turns.run(task))));
   expect(Math.max(...counts)).toBe(3);
 });
 
@@ -37,17 +40,34 @@ it('tasks of which each comes after the last has ended share a slice', async () 
   expect(Math.max(...counts)).toBe(3);
 });
 
-it('tasks run in their order, one at a time, and an error rejects its caller alone', async () => {
+it('tasks run in their order, and an error is the error of its caller alone', async () => {
   const turns = new Turns(clock);
   const seen: string[] = [];
-  const task = (name: string) => async (): Promise<string> => {
-    seen.push(`${name} begins`);
-    await nextTurn();
-    seen.push(`${name} ends`);
-    if (name === 'b') throw new Error('b fails');
+  const task = (name: string) => (): string => {
+    elapsed += TASK_MS;
+    seen.push(name);
+    if (name === 'd') throw new Error('d fails');
     return name;
   };
-  const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((name) => turns.run(task(name))));
-  expect(outcomes).toMatchObject([{ value: 'a' }, { reason: { message: 'b fails' } }, { value: 'c' }]);
-  expect(seen).toEqual(['a', 'b', 'c'].flatMap((name) => [`${name} begins`, `${name} ends`]));
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const outcomes = await Promise.allSettled(names.map(async (name) => await turns.run(task(name))));
+  const values = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : (outcome.reason as Error).message));
+  expect(values).toEqual(['a', 'b', 'c', 'd fails', 'e']);
+  expect(seen).toEqual(names);
+});
+
+it('a task that can begin at once has its result at once', () => {
+  expect(new Turns(clock).run(() => 'done')).toBe('done');
+});
+
+it('a task that another task starts begins when that one has ended', async () => {
+  const turns = new Turns(clock);
+  const seen: string[] = [];
+  let inner: unknown;
+  await turns.run(() => {
+    inner = turns.run(() => seen.push('inner'));
+    seen.push('outer');
+  });
+  await inner;
+  expect(seen).toEqual(['outer', 'inner']);
 });

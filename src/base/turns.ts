@@ -6,7 +6,7 @@ const SLICE_MS = 10;
 
 export class Turns {
   readonly #clock: Pick<Clock, 'elapsed'>;
-  readonly #waiting: (() => Promise<void>)[] = [];
+  readonly #waiting: (() => void)[] = [];
   #isWorking = false;
   /** When the first task of this turn of the event loop began; null before. */
   #began: number | null = null;
@@ -15,12 +15,27 @@ export class Turns {
     this.#clock = clock;
   }
 
-  /** The result of a task, which begins when all earlier tasks have ended. Rejects with its error. */
-  async run<T>(task: () => T | Promise<T>): Promise<T> {
+  /**
+   * The result of a task, which begins when all earlier tasks have ended. Without a promise if it could begin at once: most tasks
+   * can, and are small. Throws or rejects with the error of the task.
+   */
+  run<T>(task: () => T): T | Promise<T> {
+    if (this.#isWorking || this.#isSliceOver()) return this.#later(task);
+    this.#isWorking = true;
+    try {
+      this.#beginSlice();
+      return task();
+    } finally {
+      this.#isWorking = false;
+      if (this.#waiting.length > 0) void this.#work();
+    }
+  }
+
+  async #later<T>(task: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#waiting.push(async () => {
+    this.#waiting.push(() => {
       try {
-        resolve(await task());
+        resolve(task());
       } catch (error) {
         reject(error);
       }
@@ -34,7 +49,7 @@ export class Turns {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       if (this.#isSliceOver()) await new Promise((resolve) => setImmediate(resolve));
       this.#beginSlice();
-      await next();
+      next();
     }
     this.#isWorking = false;
   }

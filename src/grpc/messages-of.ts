@@ -34,6 +34,59 @@ export async function* messagesOf(stream: Duplex): AsyncGenerator<Buffer, void, 
 }
 
 /**
+ * Calls `take` with each message of a stream, and reads the next one when it has returned, or when its promise has settled. As
+ * `messagesOf`, without the promises for each message: thousands of proxies answer each change. Resolves at a regular end of the stream;
+ * rejects with the error of the stream or of `take`.
+ */
+export async function eachMessage(stream: Duplex, take: (message: Buffer) => void | Promise<void>): Promise<void> {
+  const readNext = readOneByOne(stream);
+  const done = Promise.withResolvers<void>();
+  let isTaking = false;
+  let isOver = false;
+  /** Null after a regular end of the stream. */
+  let end: Error | null | undefined;
+  const taken = (): void => {
+    isTaking = false;
+    readNext();
+    read();
+  };
+  const fail = (error: unknown): void => {
+    isOver = true;
+    done.reject(error as Error);
+  };
+  const read = (): void => {
+    while (!isTaking && !isOver) {
+      const message = (stream.destroyed ? null : stream.read()) as Buffer | null;
+      if (message === null) {
+        if (end instanceof Error) fail(end);
+        else if (end === null) done.resolve();
+        return;
+      }
+      try {
+        const taking = take(message);
+        if (taking instanceof Promise) {
+          isTaking = true;
+          taking.then(taken, fail);
+        } else readNext();
+      } catch (error) {
+        fail(error);
+      }
+    }
+  };
+  stream.on('readable', read);
+  const stop = finished(stream, { writable: false }, (error) => {
+    end = error ?? null;
+    read();
+  });
+  try {
+    await done.promise;
+  } finally {
+    stream.off('readable', read);
+    stop();
+  }
+}
+
+/**
  * Disables read-ahead: a Readable of objects reads 16 messages ahead, and each may be large.
  * @returns a function that allows the next read
  */

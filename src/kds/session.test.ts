@@ -7,7 +7,7 @@ import { encodeDeltaRequest, type DeltaRequest } from '../wire/kds-messages.ts';
 import { atOnce, type Pace } from './pace.ts';
 import type { Receiver } from './receiver.ts';
 import type { Sender } from './sender.ts';
-import { messagesOf } from '../grpc/messages-of.ts';
+import { eachMessage, messagesOf } from '../grpc/messages-of.ts';
 import { consume, serve } from './session.ts';
 
 /** A stream of messages. What is written stays unread until the test reads it. */
@@ -188,5 +188,45 @@ describe('the messages of a stream', () => {
     await messages.next();
     await messages.return();
     expect(stream.eventNames().map((name) => stream.listenerCount(name))).toEqual(before);
+  });
+
+  it('are taken one by one: the next is asked for when the promise for the one before has settled', async () => {
+    let asked = 0;
+    stream._read = () => {
+      asked += 1;
+      stream.push(asked > 3 ? null : Buffer.alloc(asked));
+    };
+    const taken: { size: number; done: () => void }[] = [];
+    const reading = eachMessage(stream, ({ length: size }) => new Promise<void>((done) => taken.push({ size, done })));
+    for (const size of [1, 2, 3]) {
+      await settled();
+      expect([asked, taken.at(-1)?.size]).toEqual([size, size]);
+      taken.at(-1)?.done();
+    }
+    await reading;
+    expect(taken).toHaveLength(3);
+  });
+
+  it('are taken until one cannot be handled, and no listener is left behind', async () => {
+    const before = stream.eventNames().map((name) => stream.listenerCount(name));
+    const sizes: number[] = [];
+    const take = ({ length }: Buffer): void => {
+      if (length === 3) throw new Error('not this one');
+      sizes.push(length);
+    };
+    const reading = eachMessage(stream, take);
+    for (const size of [1, 2, 3, 4]) stream.push(Buffer.alloc(size));
+    await expect(reading).rejects.toThrow('not this one');
+    expect([sizes, stream.destroyed]).toEqual([[1, 2], false]);
+    expect(stream.eventNames().map((name) => stream.listenerCount(name))).toEqual(before);
+  });
+
+  it.each([
+    ['their handler', (): Promise<void> => Promise.reject(new Error('it fails'))],
+    ['the stream', (): void => void stream.destroy(new Error('it fails'))],
+  ])('are taken until %s fails', async (_name, take) => {
+    const reading = eachMessage(stream, take);
+    stream.push(Buffer.alloc(1));
+    await expect(reading).rejects.toThrow('it fails');
   });
 });

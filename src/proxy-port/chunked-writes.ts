@@ -32,6 +32,7 @@ export function writeInChunks(message: unknown): void {
 /** A write that passes its bytes on in chunks, each when the one before it has left. */
 export function chunked(write: Write): Write {
   return (bytes, encoding, callback) => {
+    if (bytes.length <= CHUNK_BYTES) return write(bytes, encoding, callback);
     let at = 0;
     const next: Callback = (error) => {
       if (error !== undefined && error !== null) return callback(error);
