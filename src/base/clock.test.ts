@@ -56,3 +56,18 @@ it('rejects a promise at its time limit, and leaves no timer', async () => {
   await clock.advance(100);
   await expect(answer).rejects.toThrow('late');
 });
+
+it('rests in proportion to the work, at most 40 ms, and not at all after a trifle', async () => {
+  const clock = new ManualClock();
+  const restAfter = async (workMs: number): Promise<number> => {
+    const began = clock.elapsed();
+    await clock.advance(workMs);
+    let isOver = false;
+    const resting = rest(clock, began, 3).then(() => (isOver = true));
+    let rested = 0;
+    for (await clock.advance(0); !isOver; rested += 1) await clock.advance(1);
+    await resting;
+    return rested;
+  };
+  expect([await restAfter(0), await restAfter(5), await restAfter(100)]).toEqual([0, 15, 40]);
+});

@@ -36,6 +36,25 @@ export async function within<T>(clock: Clock, ms: number, promise: Promise<T>, l
   }
 }
 
+/** The longest rest, in milliseconds. */
+const MAX_REST_MS = 40;
+
+/**
+ * Waits after a piece of work, in proportion to its duration: what comes meanwhile is one piece, so that many proxies or rows that come
+ * one after the other take few statements.
+ * @param began when the work began, in milliseconds of `elapsed`
+ * @param times how many times as long as the work
+ */
+export async function rest(
+  clock: Pick<Clock, 'elapsed' | 'sleep'>,
+  began: number,
+  times: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const ms = Math.min((clock.elapsed() - began) * times, MAX_REST_MS);
+  if (ms >= 1) await clock.sleep(ms, signal);
+}
+
 /** Calls `task` every `ms` milliseconds, the first time after `ms`, one call at a time, until the signal aborts. */
 export async function every(clock: Clock, ms: number, signal: AbortSignal, task: () => void | Promise<void>): Promise<void> {
   while (!signal.aborted) {

@@ -80,15 +80,24 @@ it('a reconciler reads all rows first, then those that the feed names', async ()
   expect([[...rows.keys()], passes.at(-1)?.isFull, list.mock.calls]).toEqual([['new'], false, []]);
 });
 
-it('a reconciler compares and plans all rows again every minute', async () => {
+it('a reconciler compares and plans all rows again after a minute in which one changed', async () => {
   events.length = 0;
   await clock.advance(MINUTE - 1_000);
   expect(events).toEqual([]);
   store.rows.clear();
   await clock.advance(1_000);
   expect(events).toEqual(['touched all', 'removed stored']);
+});
+
+it('a reconciler lists and plans nothing after a minute in which no row changed', async () => {
   await clock.advance(MINUTE);
-  expect(events.filter((event) => event === 'touched all')).toHaveLength(2);
+  events.length = 0;
+  const [list, listMeta] = [vi.spyOn(store, 'list'), vi.spyOn(store, 'listMeta')];
+  await clock.advance(10 * MINUTE);
+  expect([events, list.mock.calls, listMeta.mock.calls]).toEqual([[], [], []]);
+  await put('new');
+  await clock.advance(MINUTE);
+  expect(events.filter((event) => event === 'touched all')).toHaveLength(1);
 });
 
 it('a reconciler reads every minute those rows alone that changed without a hint', async () => {

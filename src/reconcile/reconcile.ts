@@ -1,7 +1,7 @@
 // Derives rows of a zone from other rows; leader only. Event-driven: rows that the feed names are read again, and a plan covers only
 // the rows that depend on them. Invariants: the table is the truth, so it can stop and start at any time; a write requires the
 // version that was read; equal rows are not written.
-import type { Clock } from '../base/clock.ts';
+import { rest, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { together } from '../base/supervise.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
@@ -10,7 +10,10 @@ import type { ResourceMeta, ResourceStore, Write } from '../store/resource-store
 
 /** Hints that arrive within this time are handled in one pass, in milliseconds. */
 const GATHER_MS = 5;
-/** The interval of the safety pass in milliseconds. It plans all rows and reads those that changed without a hint. */
+/**
+ * The interval of the safety pass in milliseconds. If a row has changed since the last one, it plans all rows and reads those that changed
+ * without a hint.
+ */
 const SAFETY_MS = 60_000;
 /** Rows of one statement. */
 const BATCH = 500;
@@ -82,6 +85,8 @@ class Loop {
   readonly #states = new Map<string, string>();
   /** The view, with a note of the states of its rows. */
   readonly #noted: RowsOfView;
+  /** What the store said of the rows before they were last compared; null: they are compared in any case. */
+  #compared: string | null = null;
 
   constructor(reconciler: Reconciler, options: ReconcileOptions) {
     this.#reconciler = reconciler;
@@ -114,24 +119,24 @@ class Loop {
       const hints = await this.#follower.next(signal, Math.max(wait, 0));
       if (signal.aborted) return;
       const isSafety = clock.now().getTime() >= safetyAt;
-      if (isSafety) {
-        safetyAt = clock.now().getTime() + safetyMs;
-        this.#reconciler.view.touchAll();
-      }
+      if (isSafety) safetyAt = clock.now().getTime() + safetyMs;
+      const began = clock.elapsed();
       wakeAt = await this.#pass(hints ?? { types: [], keys: [] }, isSafety);
+      await rest(clock, began, 1, signal);
     }
   }
 
   /** One pass: reads the rows that the hints name, plans, writes. @returns when to run again without a hint */
   async #pass(hints: Pick<Hints, 'types' | 'keys'>, isSafety: boolean): Promise<number | null> {
-    const began = this.#options.clock.elapsed();
+    const { clock } = this.#options;
+    const began = clock.elapsed();
     const { types, plan } = this.#reconciler;
     await this.#read(hints);
     if (isSafety) await this.#compare();
-    const { writes, wakeAt } = plan(this.#options.clock.now());
+    const { writes, wakeAt } = plan(clock.now());
     await this.#write(writes);
     const isFull = isSafety || hints.types.length === types.length;
-    this.#options.onPass?.({ isFull, writes: writes.length, durationMs: this.#options.clock.elapsed() - began });
+    this.#options.onPass?.({ isFull, writes: writes.length, durationMs: clock.elapsed() - began });
     return wakeAt;
   }
 
@@ -146,16 +151,24 @@ class Loop {
     }
   }
 
-  /** Reads the rows whose state differs from that of the view: all Dataplanes of a zone are many megabytes of JSON. */
+  /**
+   * Reads the rows whose state differs from that of the view: all Dataplanes of a zone are many megabytes of JSON. Where no row has
+   * changed since the last time, all is as it was planned then.
+   */
   async #compare(): Promise<void> {
     const { store } = this.#options;
-    for (const type of this.#reconciler.types) {
+    const { types, view } = this.#reconciler;
+    const digest = await store.digest(types);
+    if (digest === this.#compared) return;
+    view.touchAll();
+    for (const type of types) {
       const metas = await store.listMeta({ types: [type] });
       keepOnly(this.#noted, type, metas);
       const changed = metas.filter((meta) => this.#states.get(keyText(meta)) !== stateOf(meta));
       for (let from = 0; from < changed.length; from += BATCH)
         await this.#read({ types: [], keys: changed.slice(from, from + BATCH) });
     }
+    this.#compared = digest;
   }
 
   async #write(planned: readonly PlannedWrite[]): Promise<void> {
@@ -175,6 +188,7 @@ class Loop {
         else view.remove(key);
       } else if (outcome.result === 'rejected') {
         log.warn({ ...key, reason: outcome.message }, 'a computed row could not be written; retry in a minute');
+        this.#compared = null;
       } else {
         // Another writer has changed the row: read it again and plan again.
         view.touch(key);

@@ -16,6 +16,7 @@ const READS: Record<string, (store: ResourceStore) => Promise<unknown>> = {
   snapshot: (store) => store.snapshot(),
   listMeta: (store) => store.listMeta({ types: ['Mesh'] }),
   count: (store) => store.count({ type: 'Mesh' }),
+  digest: (store) => store.digest([]),
   countAll: (store) => store.countAll(),
   deletedMeshes: (store) => store.deletedMeshes(['a']),
   epochs: (store) => store.epochs(['a']),

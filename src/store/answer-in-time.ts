@@ -22,6 +22,7 @@ export function answerInTime(store: ResourceStore, clock: Clock, limitMs = LIMIT
     listPage: (query) => read(store.listPage(query)),
     snapshot: () => read(store.snapshot()),
     listMeta: (query) => read(store.listMeta(query)),
+    digest: (types) => read(store.digest(types)),
     count: (query) => read(store.count(query)),
     countAll: () => read(store.countAll()),
     write: (one) => write(store.write(one)),

@@ -94,6 +94,8 @@ export interface ResourceStore extends HistoryStore {
   snapshot(): Promise<string | null>;
   /** The fields of many rows that a resume and a prune need, in one statement. */
   listMeta(query: MetaQuery): Promise<ResourceMeta[]>;
+  /** Equal texts mean that no row of these types was written between the calls. */
+  digest(types: readonly string[]): Promise<string>;
   count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number>;
 
   /** The number of rows of each type and mesh, in one statement. */

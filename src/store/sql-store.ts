@@ -124,6 +124,16 @@ export class SqlStore implements ResourceStore {
     return rows.rows.map(metaOf);
   }
 
+  async digest(types: readonly string[]): Promise<string> {
+    // A row that is made again has another time. A sum does not depend on the order of the rows.
+    const state = sql`r.type || '/' || r.mesh || '/' || r.name || ' ' || r.version || ' ' || r.modification_time`;
+    const { rows } = await this.#try(() =>
+      sql<{ digest: string }>`select count(*) || ' ' || coalesce(sum(hashtextextended(${state}, 0)::numeric), 0) as digest
+        from resources r where r.type = any(${[...types]}::text[])`.execute(this.#database.bulk),
+    );
+    return rows[0]?.digest ?? '';
+  }
+
   async count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number> {
     const { rows } = await this.#shared.call(`count ${JSON.stringify(query)}`, () =>
       this.#try(() =>

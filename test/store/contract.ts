@@ -394,6 +394,26 @@ export function storeContract(empty: () => ResourceStore): void {
     });
   });
 
+  describe('the digest of types', () => {
+    it('differs after each write of a row of them, and after no other', async () => {
+      const digest = (): Promise<string> => store.digest(['MeshTimeout', 'MeshRetry']);
+      const seen = [await digest()];
+      const writes: Write[] = [
+        create(timeout('a')),
+        { op: 'put', key: timeout('a'), labels: {}, spec: { n: 2 } },
+        create({ ...timeout('a'), type: 'MeshRetry' }),
+        { op: 'delete', key: timeout('a') },
+      ];
+      for (const write of writes) {
+        await store.write(write);
+        seen.push(await digest());
+      }
+      expect(new Set(seen).size).toBe(5);
+      await store.write(create({ ...timeout('b'), type: 'MeshAccessLog' }));
+      expect(await digest()).toBe(seen.at(-1));
+    });
+  });
+
   describe('the change feed', () => {
     it('starts with all rows, then reports each change before a mark that is sent after it', async () => {
       const stop = new AbortController();

@@ -43,6 +43,7 @@ describe('a database that hangs', () => {
     snapshot: (from) => from.snapshot(),
     listMeta: (from) => from.listMeta({ types: ['MeshTimeout'] }),
     count: (from) => from.count(query),
+    digest: (from) => from.digest(['MeshTimeout']),
     countAll: (from) => from.countAll(),
     ping: (from) => from.ping(),
   };

@@ -84,6 +84,12 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve([...this.rows.values()].filter((row) => types.includes(row.type) && isFound(row)));
   }
 
+  digest(types: readonly string[]): Promise<string> {
+    const rows = [...this.rows.values()].filter(({ type }) => types.includes(type));
+    const states = rows.map(({ version, modificationTime, ...row }) => [idOf(row), version, modificationTime]);
+    return Promise.resolve(JSON.stringify(states.sort()));
+  }
+
   count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number> {
     return Promise.resolve(this.#matching(query).length);
   }
