@@ -29,6 +29,8 @@ const REFUSALS_AT_ONCE = 100;
 const REFUSALS_A_SECOND = 20;
 /** Calls of an address that may wait. The next call closes its connection. */
 const MAX_WAITING = 100;
+/** Milliseconds of silence after which the kernel probes a connection. It gives up on a dead peer ten seconds later. */
+const PROBE_MS = 30_000;
 /** Addresses whose refusals are counted. */
 const MAX_ADDRESSES = 10_000;
 
@@ -138,7 +140,7 @@ export class Connections {
   }
 
   async #listen(host: string, port: number): Promise<number> {
-    const server = createServer({ noDelay: true }, (socket) => {
+    const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_MS }, (socket) => {
       if (this.#admit(socket)) this.#options.take(socket);
     });
     await new Promise<void>((resolve, reject) => {
