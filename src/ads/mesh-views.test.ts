@@ -246,20 +246,71 @@ describe('the views of a mesh', () => {
     expect(heard).toEqual(['ClusterLoadAssignment', 'Cluster ClusterLoadAssignment RouteConfiguration']);
   });
 
-  it('make the outbounds of Dataplanes with one list once, until the next change', () => {
-    const backendRef = { kind: 'MeshService', name: 'cart', port: 80 };
-    const outbound = [{ port: 10_000, backendRef }];
-    const spec = { networking: { address: '10.0.0.1', inbound: [{ port: 8080, name: 'http' }], outbound } };
-    const rows = ['a', 'b', 'c'].map((name) => make('Dataplane', name, spec, { zone: 'east' }));
-    start([makeService('cart', { zone: 'east' }), ...rows]);
-    const madeBy = (name: string): number => {
-      encoder.made = 0;
-      open(name);
-      return encoder.made;
+  describe('of Dataplanes with one list of outbounds', () => {
+    const cart = (appProtocol: string): Resource => {
+      const selector = { dataplaneLabels: { matchLabels: { app: 'cart' } } };
+      return make('MeshService', 'cart', { selector, ports: [{ port: 80, targetPort: 8080, appProtocol }] }, { zone: 'east' });
     };
-    const [first, second] = [madeBy('a.east'), madeBy('b.east')];
-    expect([first, second]).toEqual([3, 1]);
-    const { heard } = open('c.east');
-    expect(heard).toEqual([]);
+    const route = (value: string): Resource => {
+      const backendRefs = [{ kind: 'MeshService', name: 'cart', port: 80 }];
+      const rules = [{ matches: [{ path: { type: 'PathPrefix', value } }], default: { backendRefs } }];
+      const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } };
+      return make('MeshHTTPRoute', 'r', { to: [{ targetRef, rules }] });
+    };
+    const caller = (name: string, inbound = 'http'): Resource => {
+      const outbound = [{ port: 10_000, backendRef: { kind: 'MeshService', name: 'cart', port: 80 } }];
+      const networking = { address: '10.0.0.1', inbound: [{ port: 8080, name: inbound }], outbound };
+      return make('Dataplane', name, { networking }, { zone: 'east' });
+    };
+    /** The view, and how many parts were made for it. */
+    const opened = (name: string): { view: ProxyView; heard: string[]; made: number } => {
+      encoder.made = 0;
+      return { ...open(name), made: encoder.made };
+    };
+    const shown = (view: ProxyView): string[] =>
+      (['Cluster', 'Listener', 'RouteConfiguration'] as const)
+        .flatMap((type) => view.names(type).map((name) => `${name} ${view.get(type, name)?.version ?? ''}`))
+        .sort();
+    /** What a view made from nothing has. */
+    const shownAnew = (name: string): string[] => {
+      const anew = new MeshViews(index, new ResourceEncoder(), 'east');
+      return shown(anew.open(name, WITHOUT_FEATURES) ?? fail());
+    };
+    const fail = (): never => {
+      throw new Error('no view');
+    };
+
+    beforeEach(() => start([cart('http'), caller('a'), caller('b'), caller('c')]));
+
+    it('make the outbounds once, also after changes', () => {
+      expect([opened('a.east').made, opened('b.east').made]).toEqual([3, 1]);
+      change([cart('http2')]);
+      const { view, made } = opened('c.east');
+      expect([made, shown(view)]).toEqual([1, shownAnew('c.east')]);
+    });
+
+    it('make them again when the proxy that had them has gone, has a newer stream, or could not follow a change', () => {
+      const first = opened('a.east');
+      views.close('a.east', first.view);
+      change([cart('http2')]);
+      expect(shown(opened('b.east').view)).toEqual(shownAnew('b.east'));
+      const newer = opened('b.east');
+      change([cart('tcp')]);
+      const { view } = opened('c.east');
+      expect([shown(view), shown(newer.view)]).toEqual([shownAnew('c.east'), shownAnew('b.east')]);
+      encoder.broken = 'self_inbound_dp_broken';
+      change([caller('b', 'broken'), cart('grpc')]);
+      encoder.broken = '';
+      expect(shown(opened('a.east').view)).toEqual(shownAnew('a.east'));
+    });
+
+    it('make a change once, and tell each listener', () => {
+      const all = ['a.east', 'b.east', 'c.east'].map(opened);
+      encoder.made = 0;
+      change([route('/a')]);
+      expect([encoder.made, all.map(({ heard }) => heard)]).toEqual([2, Array.from({ length: 3 }, () => ['RouteConfiguration'])]);
+      change([route('/b')]);
+      expect(all.map(({ view }) => shown(view))).toEqual(['a.east', 'b.east', 'c.east'].map(shownAnew));
+    });
   });
 });

@@ -6,14 +6,7 @@ import { textOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
 import { askedOfProxies } from '../policy/proxy-identity.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
-import {
-  addDestination,
-  addOutbound,
-  declarationList,
-  declaredOutbounds,
-  type DeclaredOutbound,
-  type OutboundContext,
-} from '../xds/outbounds.ts';
+import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound, type OutboundContext } from '../xds/outbounds.ts';
 import { addZonePort, emptyConfig, ownConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
@@ -23,11 +16,13 @@ import { localServers } from '../xds/servers.ts';
 import { zoneResourceName } from '../xds/names.ts';
 import { isZoneProxy, zonePorts } from '../xds/zone-ports.ts';
 import { ConnectedProxy } from './connected-proxy.ts';
+import { EqualSteps } from './equal-steps.ts';
+import { JoinedExamples } from './joined-examples.ts';
 import type { CertificateOrder, CertificateSource } from './proxy-certificates.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
 import { PartCache } from './part-cache.ts';
 import { PartMaker } from './part-maker.ts';
-import type { CalledParts, EncodedDestination, EncodedOutbound, EncodedPart, ProxyView, SharedParts } from './proxy-view.ts';
+import type { EncodedDestination, EncodedOutbound, EncodedPart, ProxyView, SharedParts } from './proxy-view.ts';
 import { SharedMaps } from './shared-map.ts';
 import type { KeptPart } from './view-parts.ts';
 
@@ -48,8 +43,7 @@ export class MeshViews {
   /** Names of listeners and clusters, by the service that they are of. */
   readonly #names = new Map<string, Set<string>>();
   readonly #certificates: CertificateSource;
-  /** Outbounds of proxies that joined since the last change, by what they declare and their key. */
-  readonly #joined = new Map<unknown, Map<string, CalledParts>>();
+  readonly #examples = new JoinedExamples();
   #scope: ChangeScope | null = null;
 
   /**
@@ -71,6 +65,8 @@ export class MeshViews {
     const proxy = this.#index.proxy(name);
     if (proxy === undefined) return undefined;
     const connected = new ConnectedProxy(proxy, features, this.#shared);
+    const before = this.#proxies.get(name);
+    if (before !== undefined) this.#examples.remove(before);
     this.#build(connected);
     this.#ask(connected, askedOfProxies(this.#index));
     // Nobody listens yet: what it has now is no change.
@@ -80,7 +76,15 @@ export class MeshViews {
   }
 
   close(name: string, view: ProxyView): void {
-    if (this.#proxies.get(name)?.view === view) this.#proxies.delete(name);
+    const connected = this.#proxies.get(name);
+    if (connected?.view !== view) return;
+    this.#proxies.delete(name);
+    this.#examples.remove(connected);
+  }
+
+  /** A Dataplane as it is stored, with its labels. @param name stored name */
+  dataplane(name: string): Resource | undefined {
+    return this.#index.get('Dataplane', name);
   }
 
   /** The certificate that a proxy needs; null for one without an identity that this control plane can certify. */
@@ -122,7 +126,6 @@ export class MeshViews {
    * @param next rows that it will hold
    */
   before(held: readonly Resource[], next: readonly Resource[]): void {
-    this.#joined.clear();
     if (this.#proxies.size === 0) {
       this.#names.clear();
       return this.#forgetEverything();
@@ -148,14 +151,16 @@ export class MeshViews {
     this.#scope = null;
     scope.after(next);
     const change = new Change(scope);
+    const steps = new EqualSteps();
     this.#forget(change);
     const asked = askedOfProxies(this.#index);
     for (const connected of [...this.#proxies.values()]) {
       try {
-        this.#update(connected, change);
+        this.#update(connected, change, steps);
         this.#ask(connected, asked);
         connected.view.publish();
       } catch (error) {
+        this.#examples.remove(connected);
         connected.view.fail(error);
       }
       yield;
@@ -191,11 +196,14 @@ export class MeshViews {
     }
   }
 
-  /** Makes again what the change can touch of one proxy. */
-  #update(connected: ConnectedProxy, change: Change): void {
+  /** Makes again what the change can touch of one proxy. @param steps of the views before it */
+  #update(connected: ConnectedProxy, change: Change, steps: EqualSteps): void {
     const { name } = connected.proxy.resource;
     const proxy = this.#index.proxy(name);
-    if (proxy === undefined) return connected.view.end();
+    if (proxy === undefined) {
+      this.#examples.remove(connected);
+      return connected.view.end();
+    }
     const { scope } = change;
     const { view, key, version } = connected;
     const isChanged = scope.dataplanes.has(name);
@@ -207,10 +215,15 @@ export class MeshViews {
         : change.shared;
     if (isChanged) this.#certify(connected);
     if (touching.isProxyWide || (isChanged && connected.key !== key)) return this.#rebuild(connected);
+    const opensPorts = isZoneProxy(proxy);
+    // It touches the outbounds alone, and as it touches those of each proxy with this key.
+    const isAlike = touching === change.shared && !touching.isInbound && connected.key === key;
+    const state = isAlike && !isChanged && !opensPorts && !scope.servers.has(name) ? view.state : null;
+    const known = state === null ? undefined : steps.get(state, key);
+    if (known !== undefined) return view.take(known);
     const context = this.#parts.contextOf(connected);
     const isOtherClient = connected.version !== version;
     const { isEvery, named } = touching.services;
-    const opensPorts = isZoneProxy(proxy);
     // The listeners of a zone proxy may have a chain for each service.
     const isListening = opensPorts && (isEvery || named.size > 0);
     if (isChanged || isListening || touching.isInbound || scope.servers.has(name)) this.#setOwn(connected, context);
@@ -229,21 +242,19 @@ export class MeshViews {
       const destination = view.destination(cluster);
       if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
     }
+    const step = state === null ? null : view.step;
+    if (state !== null && step !== null) steps.set(state, key, step);
   }
 
   /** Makes the first view of a proxy, with the outbounds of one that joined before where these are the same. */
   #build(connected: ConnectedProxy): void {
-    const { view, proxy } = connected;
+    const { view } = connected;
     connected.rematch(this.#index, null);
     this.#certify(connected);
-    const list = declarationList(proxy);
-    const key = `${connected.key} ${proxy.namespace}`;
-    const known = this.#joined.get(list)?.get(key);
-    if (known === undefined) {
+    const known = this.#examples.of(connected);
+    if (known === null) {
       this.#rebuild(connected);
-      const calls = view.whatItCalls;
-      if (calls !== null) this.#joined.set(list, (this.#joined.get(list) ?? new Map<string, CalledParts>()).set(key, calls));
-      return;
+      return this.#examples.add(connected);
     }
     view.adopt(known);
     const context = this.#parts.contextOf(connected);

@@ -48,10 +48,17 @@ export type SharedParts = {
   readonly destinations: SharedMaps<EncodedDestination>;
 };
 
-/** The outbounds of a view, and what is wrong with them. */
-export type CalledParts = {
+/** The outbounds of a view without parts of its own. */
+export type ViewState = {
   readonly outbounds: SharedMap<EncodedOutbound>;
   readonly destinations: SharedMap<EncodedDestination>;
+};
+
+/** What a change made of the outbounds of a view: equal views take the same step. */
+export type ViewStep = ViewState & { readonly changed: ChangedVersions; readonly hasNewProblems: boolean };
+
+/** The outbounds of a view, and what is wrong with them. */
+export type CalledParts = ViewState & {
   readonly problems: readonly ConfigProblem[];
   /** Something of the view has a problem. */
   readonly hasProblems: boolean;
@@ -70,6 +77,8 @@ export class ProxyView implements XdsView {
   readonly #destinations: ViewParts<EncodedDestination>;
   readonly #zonePorts = new ZoneParts();
   #changed = new Map<XdsType, Map<string, string>>();
+  /** What changed by a step that others take too, until it is published. */
+  #taken: ChangedVersions | null = null;
   /** Some part has a problem or had one, since they were asked for. */
   #hasNewProblems = false;
   #listener: ViewListener | null = null;
@@ -148,6 +157,28 @@ export class ProxyView implements XdsView {
     if (hasProblems) this.#hasNewProblems = true;
   }
 
+  /** Its outbounds, where everything of it is published; null also where some of them look at the proxy itself. */
+  get state(): ViewState | null {
+    if (this.#changed.size > 0 || this.#taken !== null || this.#hasNewProblems) return null;
+    const [outbounds, destinations] = [this.#outbounds.shared, this.#destinations.shared];
+    return outbounds === null || destinations === null ? null : { outbounds, destinations };
+  }
+
+  /** What is not published yet; null where views that were equal may differ now. */
+  get step(): ViewStep | null {
+    const [outbounds, destinations] = [this.#outbounds.shared, this.#destinations.shared];
+    if (outbounds === null || destinations === null) return null;
+    return { outbounds, destinations, changed: this.#changed, hasNewProblems: this.#hasNewProblems };
+  }
+
+  /** Takes the step of a view that was equal. */
+  take({ outbounds, destinations, changed, hasNewProblems }: ViewStep): void {
+    this.#outbounds.adopt(outbounds);
+    this.#destinations.adopt(destinations);
+    this.#taken = changed;
+    this.#hasNewProblems = hasNewProblems;
+  }
+
   outbound(name: string): EncodedOutbound | undefined {
     return this.#outbounds.get(name);
   }
@@ -212,9 +243,11 @@ export class ProxyView implements XdsView {
   publish(): void {
     this.#outbounds.settle();
     this.#destinations.settle();
-    const changed = this.#changed;
+    const changed = this.#taken ?? this.#changed;
+    this.#taken = null;
     if (changed.size === 0 && !this.#hasNewProblems && !this.#isAskedNow) return;
-    this.#changed = new Map();
+    // Others may have the same map, as a step.
+    if (changed === this.#changed) this.#changed = new Map();
     this.#isAskedNow = false;
     this.#listener?.changed(changed);
   }

@@ -1,0 +1,51 @@
+// Connected proxies from which those that join take their outbounds: one for each list of declared outbounds and each key. Invariant:
+// an example is connected, and its view is current, as all views are between two changes.
+import { declarationList } from '../xds/outbounds.ts';
+import type { ConnectedProxy } from './connected-proxy.ts';
+import type { CalledParts } from './proxy-view.ts';
+
+type Place = { readonly list: unknown; readonly key: string };
+
+export class JoinedExamples {
+  readonly #examples = new Map<unknown, Map<string, ConnectedProxy>>();
+  /** Where each example stands. */
+  readonly #places = new Map<ConnectedProxy, Place>();
+
+  /** The outbounds that a proxy shares with one that joined before it; null: none is known, or it looks at itself in some of them. */
+  of(joining: ConnectedProxy): CalledParts | null {
+    const { list, key } = placeOf(joining);
+    const example = this.#examples.get(list)?.get(key);
+    if (example === undefined) return null;
+    const now = placeOf(example);
+    return now.list === list && now.key === key ? example.view.whatItCalls : null;
+  }
+
+  /** A proxy has its view. */
+  add(joined: ConnectedProxy): void {
+    const place = placeOf(joined);
+    const ofList = this.#examples.get(place.list) ?? new Map<string, ConnectedProxy>();
+    const before = ofList.get(place.key);
+    if (before !== undefined) this.#places.delete(before);
+    this.#examples.set(place.list, ofList.set(place.key, joined));
+    this.#places.set(joined, place);
+  }
+
+  /** A proxy is gone. */
+  remove(gone: ConnectedProxy): void {
+    const place = this.#places.get(gone);
+    if (place === undefined) return;
+    this.#places.delete(gone);
+    const ofList = this.#examples.get(place.list);
+    ofList?.delete(place.key);
+    if (ofList?.size === 0) this.#examples.delete(place.list);
+  }
+
+  get size(): number {
+    return this.#places.size;
+  }
+}
+
+/** Proxies with one place have equal outbounds. Equal lists are one object. */
+function placeOf({ proxy, key }: ConnectedProxy): Place {
+  return { list: declarationList(proxy), key: `${key} ${proxy.namespace}` };
+}
