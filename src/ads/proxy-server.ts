@@ -7,12 +7,12 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { Turns } from '../base/turns.ts';
 import { canceled, StatusError } from '../grpc/status.ts';
-import { messagesOf } from '../grpc/messages-of.ts';
+import { eachMessage } from '../grpc/messages-of.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { ProxyStream, ServeProxy } from '../proxy-port/proxy-stream.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import type { DeltaRequest } from '../wire/kds-messages.ts';
+import { SingleFlight } from '../store/single-flight.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { FollowedViews } from './followed-views.ts';
 import type { MeshViews } from './mesh-views.ts';
@@ -51,15 +51,8 @@ export type ProxyServerOptions = {
   readonly log: Logger;
 };
 
-type Messages = AsyncGenerator<Buffer, void, undefined>;
-
-/** A stream that is let in. @property isBrought it brings its Dataplane @property unhandled its first request, until it is handled */
-type Arrival = {
-  readonly facts: ProxyConnectionFacts;
-  readonly features: ProxyFeatures;
-  readonly isBrought: boolean;
-  unhandled: DeltaRequest | null;
-};
+/** What is to be done when a stream ends. */
+type End = () => void;
 
 export class ProxyServer {
   readonly #options: ProxyServerOptions;
@@ -72,6 +65,8 @@ export class ProxyServer {
   /** After a restart all proxies come at once. Their work leaves time for everything else, such as the check of readiness. */
   readonly #turns: Turns;
   readonly #certificates: ProxyCertificates;
+  /** Proxies that come together wait for the store together. */
+  readonly #waits = new SingleFlight();
 
   constructor(options: ProxyServerOptions) {
     this.#options = options;
@@ -83,23 +78,17 @@ export class ProxyServer {
   }
 
   readonly serve: ServeProxy = async (stream) => {
-    const messages = messagesOf(stream.call as unknown as Duplex);
-    const arrival = await this.#arrivalOf(stream, messages);
-    if (arrival === null) return;
-    const { facts, isBrought } = arrival;
-    const { mesh, name } = facts;
-    const key = JSON.stringify([mesh, name]);
-    this.#streams.get(key)?.end(canceled('another stream of the same Dataplane takes the place of this one'));
-    this.#streams.set(key, stream);
+    const ends: End[] = [];
+    let connection: ProxyConnection | null = null;
+    const take = (bytes: Buffer): void | Promise<void> => {
+      const open = connection;
+      return open === null ? begin(bytes) : this.#turns.run(() => open.take(bytes));
+    };
+    const begin = async (bytes: Buffer): Promise<void> => void (connection = await this.#begin(stream, bytes, ends));
     try {
-      await this.#serveAdmitted(stream, arrival, messages);
+      await eachMessage(stream.call as unknown as Duplex, take);
     } finally {
-      // A newer stream needs the certificate itself.
-      if (this.#streams.get(key) === stream) {
-        this.#streams.delete(key);
-        this.#certificates.release({ mesh, name });
-      }
-      if (isBrought) this.#options.dataplanes.release(facts);
+      for (const end of ends.reverse()) end();
     }
   };
 
@@ -114,22 +103,50 @@ export class ProxyServer {
     return this.#streams.size;
   }
 
-  /** Reads who opens a stream, and lets it in. @returns null where it ends without a message */
-  async #arrivalOf(stream: ProxyStream, messages: Messages): Promise<Arrival | null> {
-    const first = await messages.next();
-    if (first.done === true) return null;
-    const request = readRequest(first.value);
+  /**
+   * Lets the proxy in that opens a stream, and answers its first request.
+   * @param ends gets what is to be done when the stream ends, also after an error
+   */
+  async #begin(stream: ProxyStream, bytes: Buffer, ends: End[]): Promise<ProxyConnection> {
+    const request = readRequest(bytes);
     const node = readProxyNode(request.node);
     const { mesh, name, run, version, metadata, features } = node;
     const facts = { streamId: stream.id, mesh, name, run, version, metadata };
-    const isBrought = await this.#letIn(stream, node, facts);
-    return { facts, features, isBrought, unhandled: request };
+    // What was committed before the stream opened is in them.
+    const known = node.dataplane === '' ? await this.#knownViews(mesh) : null;
+    const isBrought = await this.#letIn(stream, node, facts, known);
+    ends.push(this.#replace(stream, facts, isBrought));
+    const connection = await this.#connect(stream, facts, features, ends, known ?? (await this.#viewsOf(mesh)));
+    await this.#turns.run(() => connection.handle(request));
+    return connection;
+  }
+
+  /** From now on this is the stream of its Dataplane. */
+  #replace(stream: ProxyStream, facts: ProxyConnectionFacts, isBrought: boolean): End {
+    const { mesh, name } = facts;
+    const key = JSON.stringify([mesh, name]);
+    this.#streams.get(key)?.end(canceled('another stream of the same Dataplane takes the place of this one'));
+    this.#streams.set(key, stream);
+    return () => {
+      // A newer stream needs the certificate itself.
+      if (this.#streams.get(key) === stream) {
+        this.#streams.delete(key);
+        this.#certificates.release({ mesh, name });
+      }
+      if (isBrought) this.#options.dataplanes.release(facts);
+    };
   }
 
   /** Checks the token against the Dataplane that the proxy brings and the stored one. @returns whether it brings one */
-  async #letIn(stream: ProxyStream, { mesh, name, dataplane }: ProxyNode, facts: ProxyConnectionFacts): Promise<boolean> {
+  async #letIn(
+    stream: ProxyStream,
+    { mesh, name, dataplane }: ProxyNode,
+    facts: ProxyConnectionFacts,
+    known: MeshViews | null,
+  ): Promise<boolean> {
     const { dataplanes } = this.#options;
-    const stored = await dataplanes.stored(mesh, name);
+    // A row with hundreds of outbounds is many kilobytes of JSON: the store is asked for those alone that the views do not have.
+    const stored = known?.dataplane(name) ?? (await dataplanes.stored(mesh, name));
     if (dataplane === '') {
       if (stored === null) {
         await stream.identify({ mesh, name });
@@ -144,18 +161,23 @@ export class ProxyServer {
     return true;
   }
 
-  async #serveAdmitted(stream: ProxyStream, arrival: Arrival, messages: Messages): Promise<void> {
+  /** Makes the view of an admitted proxy, which tells the connection of each change. What stays holds nothing of the first request. */
+  async #connect(
+    stream: ProxyStream,
+    facts: ProxyConnectionFacts,
+    features: ProxyFeatures,
+    ends: End[],
+    views: MeshViews,
+  ): Promise<ProxyConnection> {
     const { indexes, observe } = this.#options;
-    const { facts, features } = arrival;
     const { mesh, name } = facts;
-    const views = await this.#viewsOf(mesh);
     // A proxy that comes again must not be sent plain text first: its clients may use TLS.
     const order = await indexes.settled(() => views.orderOf(name));
     const { call, log } = stream;
     if (order !== null) await Promise.race([this.#certificates.ready({ mesh, name }, order), cancellation(call)]);
     // A proxy that has left while it waited costs nothing.
     const open = (): ProxyView | undefined => (call.cancelled ? undefined : views.open(name, features));
-    const begin = (): { view: ProxyView; connection: ProxyConnection } => {
+    const begin = (): ProxyConnection => {
       const view = open();
       if (view === undefined) throw notFound(mesh, name);
       const connection = new ProxyConnection({ facts, view, stream: call, encoder: this.#responses, observe, log });
@@ -176,26 +198,15 @@ export class ProxyServer {
       });
       call.on('drain', () => connection.flush());
       observe({ ...facts, kind: 'opened' });
+      ends.push(() => {
+        views.close(name, view);
+        observe({ ...facts, kind: 'closed' });
+      });
       tellProblems();
-      return { view, connection };
+      return connection;
     };
     // It waits for the store first: a turn that waits would hold up the answers of all proxies.
-    const { view, connection } = await indexes.settled(() => this.#turns.run(begin));
-    try {
-      await this.#turns.run(() => connection.handle(takeRequest(arrival)));
-      while (await this.#takeNext(connection, messages));
-    } finally {
-      views.close(name, view);
-      observe({ ...facts, kind: 'closed' });
-    }
-  }
-
-  /** A method of its own: what a loop has read stays in memory until it reads more. @returns false at the end of the stream */
-  async #takeNext(connection: ProxyConnection, messages: Messages): Promise<boolean> {
-    const next = await messages.next();
-    if (next.done === true) return false;
-    await this.#turns.run(() => connection.take(next.value));
-    return true;
+    return await indexes.settled(() => this.#turns.run(begin));
   }
 
   async #renew(mesh: string, name: string): Promise<void> {
@@ -207,13 +218,17 @@ export class ProxyServer {
       .catch((error: unknown) => log.error({ mesh, name, reason: messageOf(error) }, 'a new certificate was not sent'));
   }
 
+  /** The views of a mesh that has had a proxy, with everything that is committed now; null for another mesh. */
+  async #knownViews(mesh: string): Promise<MeshViews | null> {
+    if (!this.#views.has(mesh)) return null;
+    await this.#waits.call(mesh, () => this.#options.indexes.indexOf(mesh));
+    // The mesh may be gone meanwhile.
+    return (await this.#views.get(mesh)) ?? null;
+  }
+
   async #viewsOf(mesh: string): Promise<MeshViews> {
-    const known = this.#views.get(mesh);
-    if (known !== undefined) {
-      // What was committed before the stream opened must be in them.
-      await this.#options.indexes.indexOf(mesh);
-      return await known;
-    }
+    const known = await this.#knownViews(mesh);
+    if (known !== null) return known;
     const made = this.#makeViews(mesh);
     this.#views.set(mesh, made);
     made.catch(() => this.#views.delete(mesh));
@@ -230,14 +245,6 @@ export class ProxyServer {
     if (followed === null) throw new StatusError(status.NOT_FOUND, `mesh ${JSON.stringify(mesh)} does not exist`);
     return followed.views;
   }
-}
-
-/** The first request, once: its node has up to a megabyte, and would stay for as long as the stream. */
-function takeRequest(arrival: Arrival): DeltaRequest {
-  const { unhandled } = arrival;
-  if (unhandled === null) throw new Error('the first request of a stream was handled before');
-  arrival.unhandled = null;
-  return unhandled;
 }
 
 /** Resolves when the proxy has ended its stream. */

@@ -77,6 +77,7 @@ const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
 
 /** Invariant: what the proxy wants and is neither `dirty` nor `gone`, it holds as it is in the view. */
 class TypeState {
+  readonly type: XdsType;
   isWildcard = false;
   readonly names = new Set<string>();
   /**
@@ -91,6 +92,10 @@ class TypeState {
   /** The first response of a type is sent even if it is empty. */
   isFirst = true;
   pending: XdsResponse | null = null;
+
+  constructor(type: XdsType) {
+    this.type = type;
+  }
 
   wants(name: string): boolean {
     return this.isWildcard || this.names.has(name);
@@ -128,6 +133,8 @@ class TypeState {
 
 export class XdsSession {
   readonly #states = new Map<XdsType, TypeState>();
+  /** The same in the order of `XDS_TYPES`. */
+  #inOrder: readonly TypeState[] = [];
   readonly #refusals = new Map<string, XdsRefusal>();
   readonly #view: XdsView;
   #nonces = 0;
@@ -174,7 +181,9 @@ export class XdsSession {
     const initial = this.#states.has(type) ? NO_VERSIONS : request.initialVersions;
     const state = this.#stateOf(request);
     for (const name of request.unsubscribe) this.#unsubscribe(state, name);
-    for (const name of new Set(request.subscribe)) {
+    // Most requests are answers, and name nothing.
+    const named = request.subscribe.length === 0 ? request.subscribe : new Set(request.subscribe);
+    for (const name of named) {
       if (name === WILDCARD) this.#wantAll(state, type);
       // A name that is asked for is answered, also when it was sent before.
       else this.#want(state, type, name, initial.get(name) ?? '');
@@ -196,10 +205,9 @@ export class XdsSession {
   take(): XdsResponse[] {
     const responses: XdsResponse[] = [];
     if (!this.#hasWork()) return responses;
-    for (const type of XDS_TYPES) {
-      const state = this.#states.get(type);
-      if (state?.hasWork !== true) continue;
-      const response = this.#additions(type, state, this.#areSettled(PRECONDITIONS[type]));
+    for (const state of this.#inOrder) {
+      if (!state.hasWork) continue;
+      const response = this.#additions(state.type, state, this.#areSettled(PRECONDITIONS[state.type]));
       if (response !== null) responses.push(response);
     }
     // Assignments, routes and secrets go with the cluster or listener that asked for them.
@@ -209,20 +217,21 @@ export class XdsSession {
 
   /** False for most requests: they accept what was sent. */
   #hasWork(): boolean {
-    for (const state of this.#states.values()) if (state.hasWork) return true;
+    for (const state of this.#inOrder) if (state.hasWork) return true;
     return false;
   }
 
   /** Whether no response of these types waits for its answer. */
   #areSettled(types: readonly XdsType[]): boolean {
-    for (const type of types) if ((this.#states.get(type)?.pending ?? null) !== null) return false;
+    for (const { type, pending } of this.#inOrder) if (pending !== null && types.includes(type)) return false;
     return true;
   }
 
   #stateOf({ type, subscribe, initialVersions }: XdsRequest): TypeState {
     let state = this.#states.get(type);
     if (state !== undefined) return state;
-    this.#states.set(type, (state = new TypeState()));
+    this.#states.set(type, (state = new TypeState(type)));
+    this.#inOrder = XDS_TYPES.flatMap((each) => this.#states.get(each) ?? []);
     for (const [name, version] of initialVersions) state.dirty.set(name, version);
     if (subscribe.length === 0) this.#wantAll(state, type);
     return state;

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { every, systemClock, within } from './clock.ts';
+import { every, rest, systemClock, within } from './clock.ts';
 
 it('runs a task once at its time, and a cancelled task never', async () => {
   const clock = new ManualClock();

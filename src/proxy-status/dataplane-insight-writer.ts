@@ -2,7 +2,7 @@
 // the store; what changed goes in few statements. Openings, ends and refusals go at once, and counts with the next flush.
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyConnectionFacts, ProxyEvent } from '../ads/proxy-events.ts';
-import { every, type Clock } from '../base/clock.ts';
+import { every, rest, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { describeKey, keyText, nameText, type Resource, type ResourceKey } from '../resource/types.ts';
@@ -45,6 +45,8 @@ type DataplaneName = { readonly mesh: string; readonly name: string };
 
 /** Rows of one statement. */
 const BATCH = 500;
+/** After a batch the next one is gathered for so many times as long: in a join of a thousand proxies each would else have statements of its own. */
+const REST_TIMES = 4;
 /** Attempts at one row while others write it; the next flush tries again. */
 const ATTEMPTS = 5;
 
@@ -292,12 +294,16 @@ export class DataplaneInsightWriter {
   }
 
   async #storeAll(): Promise<void> {
+    const { clock } = this.#options;
     // What happens in the same turn goes together.
     await Promise.resolve();
     while (this.#urgent.size > 0) {
       const batch = [...this.#urgent].slice(0, BATCH);
       for (const entry of batch) this.#urgent.delete(entry);
+      const began = clock.elapsed();
       await this.#storeBatch(batch);
+      // What ends is stored at once.
+      if (!this.#isStopped) await rest(clock, began, REST_TIMES);
     }
     // In the same step as the last look at what is urgent: an event that comes now starts the next.
     this.#flushing = null;
