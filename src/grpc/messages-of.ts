@@ -52,7 +52,7 @@ export async function eachMessage(stream: Duplex, take: (message: Buffer) => voi
   };
   const fail = (error: unknown): void => {
     isOver = true;
-    done.reject(error as Error);
+    done.reject(error);
   };
   const read = (): void => {
     while (!isTaking && !isOver) {
