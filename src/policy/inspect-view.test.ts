@@ -133,6 +133,15 @@ it('prints the clients of old rules with their tags, at each inbound', () => {
   ]);
 });
 
+it('prints the tags of an inbound that has some', () => {
+  const tagged = makeDataplane('tagged', { zone: 'east' }, { inbound: [{ port: 8080, tags: { 'kuma.io/service': 'web' } }] });
+  const timeout = make('MeshTimeout', 'in', { rules: [{ default: { idleTimeout: '2s' } }] });
+  const server = new MeshIndex('default', [tagged, timeout]).proxy(tagged.name);
+  if (server === undefined) throw new Error('no proxy');
+  const view = rulesView(buildRules(new MeshIndex('default', [tagged, timeout]), server));
+  expect(view['rules']).toMatchObject([{ inboundRules: [{ inbound: { port: 8080, tags: { 'kuma.io/service': 'web' } } }] }]);
+});
+
 describe('the paths below a dataplane', () => {
   it('_policies', () => {
     expect(policiesView(rules)).toEqual({

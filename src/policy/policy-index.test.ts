@@ -50,4 +50,25 @@ describe('a policy', () => {
     index.remove(policies[0]?.resource.name ?? '');
     expect(candidates('web', 'web', 'east')).toEqual(['by-name', 'of-east']);
   });
+
+  it('of a namespace is a candidate for the proxies of the namespace alone', () => {
+    const index = new PolicyIndex();
+    index.put(policyOf({ kind: 'Mesh' }, { zone: 'east', namespace: 'shop', role: 'consumer' }, 'of-shop'));
+    const candidates = (namespace: string): string[] => {
+      const proxy = parseDataplane(makeDataplane('web', { zone: 'east', namespace }));
+      return [...index.candidates(proxy)].map(({ displayName }) => displayName);
+    };
+    expect([candidates('shop'), candidates('bank')]).toEqual([['of-shop'], []]);
+  });
+
+  it.each<[what: string, made: Made, zones: string[]]>([
+    ['of a system namespace of a zone', { zone: 'east', role: 'system' }, ['east']],
+    ['of a system namespace on global', { role: 'system' }, ['east', 'west']],
+    ['of a zone and of no namespace', { zone: 'east' }, ['east']],
+    ['of the producer in a zone', { zone: 'east', role: 'producer' }, ['east', 'west']],
+  ])('%s is shared by all proxies of its zones', (_, made, zones) => {
+    const index = new PolicyIndex();
+    index.put(policyOf({ kind: 'Mesh' }, made));
+    expect(['east', 'west'].filter((zone) => index.shared({ zone, origin: 'zone' }).length > 0)).toEqual(zones);
+  });
 });

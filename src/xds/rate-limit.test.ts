@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
-import { requestLimit } from './rate-limit.ts';
+import { connectionLimit, requestLimit } from './rate-limit.ts';
 import type { JsonObject } from '../resource/types.ts';
 
 const requestRate = { num: 5, interval: '10s' };
@@ -22,5 +22,22 @@ describe('a limit of requests', () => {
   it.each(Object.entries(STATUS_CODES))('answers %s with the name that Envoy has for «%s»', (code, name = '') => {
     const isKnown = Number(code) >= 400 && !unknown.includes(Number(code));
     expect(statusOf(Number(code))).toEqual(isKnown ? { code: name.replaceAll(/[^A-Za-z]/g, '') } : undefined);
+  });
+});
+
+describe('a limit of connections', () => {
+  const connectionRate = { num: 5, interval: '10s' };
+
+  it('is a bucket of tokens', () => {
+    expect(connectionLimit({ local: { tcp: { connectionRate } } })).toMatchObject({
+      typedConfig: { tokenBucket: { maxTokens: 5, tokensPerFill: 5, fillInterval: '10s' } },
+    });
+  });
+
+  it('is absent where it is disabled, and where there is no rate', () => {
+    expect([connectionLimit({ local: { tcp: { connectionRate, disabled: true } } }), connectionLimit({ local: {} })]).toEqual([
+      null,
+      null,
+    ]);
   });
 });
