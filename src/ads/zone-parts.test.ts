@@ -27,7 +27,7 @@ const step = fc.record({
   versions: fc.array(fc.option(fc.nat(1)), { minLength: PORTS.length, maxLength: PORTS.length }),
 });
 
-it('the parts of a zone proxy are those that were set last, by service and by resource, and each replaced one is told', () => {
+it('the parts of a zone proxy are those that were set last, by service and by resource, and the result names each replaced one', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
       const parts = new ZoneParts();

@@ -28,7 +28,7 @@ describe('universalOf', () => {
     ['a version that never was', document({ name: 'r' }, { apiVersion: 'gateway.networking.k8s.io/v9' }), 'apiVersion'],
     ['no name', document({}), 'metadata.name'],
     ['no metadata', document({ name: 'r' }, { metadata: null }), 'metadata'],
-    ['a key of nobody', document({ name: 'r' }, { data: {} }), 'data'],
+    ['an unknown key', document({ name: 'r' }, { data: {} }), 'data'],
     ['two namespaces', document({ name: 'r', namespace: 'a', labels: { 'k8s.kuma.io/namespace': 'b' } }), 'metadata.labels'],
   ])('names %s', (_, given, field) => {
     const read = universalOf(given);

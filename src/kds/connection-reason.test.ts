@@ -22,7 +22,7 @@ it.each([
   expect(reason).not.toMatch(/Node\.js|Resolution note|UNAVAILABLE/);
 });
 
-it('another reason is told without the words of gRPC and Node', () => {
+it('another reason has no words of gRPC and Node', () => {
   expect(connectionReason(new Error('14 UNAVAILABLE: it stops'), true)).toBe('it stops');
   expect(connectionReason(unavailable(`odd${NODE}`), true)).toBe('No connection established. Last error: Error: odd');
 });

@@ -259,7 +259,7 @@ describe('a zone that is connected to another replica', () => {
   it.each<[string, JsonObject]>([
     ['its stream has ended', { globalInstanceId: 'two', disconnectTime: '2026-01-01T00:00:01Z' }],
     ['its stream was to this process', { globalInstanceId: 'one' }],
-  ])('is away, and nobody is asked, where %s', async (_, subscription) => {
+  ])('is away without a question to other replicas where %s', async (_, subscription) => {
     const { receipts } = await changed();
     receipts.observe(streamOf('west').closed);
     await insight(subscription);

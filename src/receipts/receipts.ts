@@ -1,6 +1,6 @@
 // What became of the changes that this control plane sends: at which zone each is, since when, and why not at the others. On global the
 // peers are its zones; in a zone the only peer is global. Each replica knows its own streams, and asks the others for theirs.
-// Invariants: nothing is computed for an acknowledgement but its time; a wait has a limit; a zone that nobody knows anything of is named.
+// Invariants: nothing is computed for an acknowledgement but its time; a wait has a limit; a zone without any known state is named.
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';

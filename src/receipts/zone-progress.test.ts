@@ -46,9 +46,9 @@ describe('the progress of zones', () => {
     });
   });
 
-  it('asks nobody while all zones are connected here or away', async () => {
+  it('asks no replica while all zones are connected here or away', async () => {
     const here = await replica('a', { east: [current] });
-    store.mark = () => Promise.reject(new Error('nobody should be asked'));
+    store.mark = () => Promise.reject(new Error('no replica should be asked'));
     const insight = {
       subscriptions: [{ connectTime: since.toISOString(), disconnectTime: since.toISOString(), globalInstanceId: 'b' }],
     };

@@ -211,7 +211,7 @@ function keepOnly(view: RowsOfView, type: string, listed: readonly ResourceKey[]
   for (const key of [...view.keysOf(type)]) if (!present.has(keyText(key))) view.remove(key);
 }
 
-/** The same for two rows of one key only where they are one row in one version: the version of a row that is made again begins anew. */
+/** The same for two rows of one key only where they are one row in one version: the version of a row that is made again starts at 0. */
 function stateOf({ version, modificationTime }: Pick<ResourceMeta, 'version' | 'modificationTime'>): string {
   return `${String(version)} ${String(modificationTime.getTime())}`;
 }

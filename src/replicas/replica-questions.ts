@@ -1,5 +1,5 @@
 // Questions of one replica to the others about one subject. Questions and answers are marks of the change feed, so they need no table, no
-// port between replicas, and cost nothing while nobody asks. Invariants: an answer fits a notification of PostgreSQL, or comes in parts; a
+// port between replicas, and cost nothing without a question. Invariants: an answer fits a notification of PostgreSQL, or comes in parts; a
 // question has a time limit; a lost mark costs its question no more than that time.
 import { randomUUID } from 'node:crypto';
 import { isObject } from '../resource/read-json.ts';

@@ -27,7 +27,7 @@ describe('the features of a proxy', () => {
   });
 });
 
-it('features that name a file or folder are told from those that are on or off', () => {
+it('features that name a file or folder are not those that are on or off', () => {
   const features = { ...WITHOUT_FEATURES, companion: '/w', metricsCertificate: { certificate: '/c', key: '/k' }, ipv6: true };
   expect(Object.entries(features).flatMap(([key, feature]) => (isPath(feature) ? [key] : []))).toEqual([
     ...['companion', 'metricsCertificate'],

@@ -88,7 +88,7 @@ export type LocalParts = {
   readonly acceptTls: boolean;
   /** A proxy with an identity calls the service in plain text, or may do so. */
   readonly isCalledInPlaintext: boolean;
-  /** Its servers lose their identity: `open`, they take plain text too; `clients`, nobody uses TLS; null, they do not. */
+  /** Its servers lose their identity: `open`, they take plain text too; `clients`, no client uses TLS; null, they do not. */
   readonly withdrawal: 'open' | 'clients' | null;
 };
 

@@ -1,4 +1,4 @@
-// States as a colour, a form and a word: nobody needs to see the colour.
+// States as a colour, a form and a word, so that a person needs no colour to read them.
 import type { JSX } from 'preact';
 
 export type Tone = 'ok' | 'late' | 'bad' | 'away';
