@@ -19,6 +19,7 @@ import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 import { dataplaneViolations, writtenDataplaneViolations } from '../resource/validate-dataplane.ts';
 import { peerDataplaneViolations } from '../resource/validate-written-dataplane.ts';
+import { zoneViolations } from '../resource/zone-profile.ts';
 import type { Write } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
 
@@ -69,6 +70,7 @@ export function draftOf(
   const { labels: given } = body;
   const { mesh } = at;
   if (info.name === 'Dataplane') refuseAll(writtenDataplaneViolations(body.spec));
+  if (info.name === 'Zone') refuseAll(zoneViolations(body.spec));
   const normalized = normalizeSpec(info, body.spec);
   const namespace = isClusterWide(info) ? '' : (given[label.namespace] ?? '');
   const { storedName, displayName } = namesOf(at.name, namespace);

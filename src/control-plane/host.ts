@@ -20,7 +20,7 @@ import { createEvents, type Events } from '../events/create-events.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { addEventRoutes } from '../events/event-routes.ts';
 import { addSummaryRoute } from '../events/summary-route.ts';
-import { CurrentProblems } from '../problems/current-problems.ts';
+import { CurrentProblems, type ProblemSources } from '../problems/current-problems.ts';
 import { addProblemRoutes } from '../problems/problem-routes.ts';
 import { addReceiptRoutes, rolloutFollower } from '../receipts/receipt-routes.ts';
 import { DeliveryQuestions } from '../receipts/delivery-questions.ts';
@@ -71,6 +71,8 @@ export type Host = {
   readonly insights: ZoneInsightWriter;
   /** The streams of this process that send resources. */
   readonly senders: OpenSenders;
+  /** Of global: what it does not forward, by zone and mesh. The part for global sets it. */
+  readonly membership: { notForwarded: ProblemSources['notForwarded'] };
   /** What became of the changes that this process sends. */
   readonly receipts: Receipts;
   /** What changes, for callers who follow it. */
@@ -158,9 +160,11 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const roster = new ReplicaRoster({ store: answering, instanceId, version: productVersion, beatMs, clock, log });
     component('replicas', (rosterSignal) => roster.run(rosterSignal));
     const lagOf = (zone: string): ReturnType<typeof senders.lagOf> => senders.lagOf(zone);
+    const membership: Host['membership'] = { notForwarded: () => new Map() };
     const problems = new CurrentProblems({
       ...{ mode: side.mode, zone: writerOf(side).zone, instanceId, productVersion },
       ...{ store: answering, lagOf, roster, ends: () => expiries.ends(), clock },
+      notForwarded: () => membership.notForwarded(),
     });
     const progress = new ZoneProgress({ mode: side.mode, store: answering, instanceId, senders, clock, log });
     component('progress', (progressSignal) => progress.run(progressSignal));
@@ -219,6 +223,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       expiries,
       insights,
       senders,
+      membership,
       receipts,
       events,
       tokens,

@@ -2,6 +2,7 @@
 import { subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
+import { profileOf, type ZoneProfile } from '../resource/zone-profile.ts';
 import type { Lag } from '../kds/open-senders.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
 import { zoneSync, type ZoneSync } from '../zone-status/zone-sync.ts';
@@ -10,6 +11,7 @@ import { zoneSync, type ZoneSync } from '../zone-status/zone-sync.ts';
 export type ZoneFacts = {
   readonly name: string;
   readonly isEnabled: boolean;
+  readonly profile: ZoneProfile;
   /** Times and instances of its subscriptions and its stream, and its status. */
   readonly insight: { readonly spec: JsonObject; readonly status: JsonObject };
   /** Of the control plane of the zone, as of its newest subscription; null if unknown. */
@@ -26,9 +28,11 @@ export function zoneFacts(zone: Resource, insight: Resource | undefined): ZoneFa
     ...(zoneInstanceId !== undefined && { zoneInstanceId }),
     ...(version !== undefined && { version }),
   }));
+  const profile = profileOf(zone);
   return {
     name: zone.name,
-    isEnabled: zone.spec['enabled'] !== false,
+    isEnabled: profile.isEnabled,
+    profile,
     insight: { spec: { subscriptions: kept, kdsStreams: streamsOf(insight?.spec ?? {}) }, status: insight?.status ?? {} },
     version: peerVersionOf(insight?.spec ?? {})?.version ?? null,
   };

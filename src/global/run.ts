@@ -34,10 +34,13 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
   const { config, store, clock, log, component, onLeader } = host;
   const zones = new KnownZones(store, { clock, log });
   const changelog = new Changelog(store, host.rules, log, clock);
-  const stopReceipts = host.receipts.serve(changelog, { names: () => zones.names(), isEnabled: (zone) => zones.isEnabled(zone) });
-  zones.onChange((zone) => {
-    changelog.touchZone(zone);
-    if (zones.names().includes(zone)) return;
+  host.membership.notForwarded = () =>
+    new Map(zones.names().map((zone) => [zone, changelog.notForwarded(zone, zones.profileOf(zone))] as const));
+  const stopReceipts = host.receipts.serve(changelog, { names: () => zones.names(), profileOf: (zone) => zones.profileOf(zone) });
+  zones.onChange((change) => {
+    changelog.touchZone(change);
+    const { zone } = change;
+    if (zones.has(zone)) return;
     host.metrics.forget(zone);
     host.insights.forget(zone);
     host.receipts.changes.forget(zone);

@@ -10,6 +10,7 @@ import { makeRow } from '../../test/support/make-row.ts';
 import { fc } from '../../test/support/property.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { explainInZone, explainOnGlobal } from './explain-sync.ts';
+import { ANY_ZONE } from '../resource/zone-profile.ts';
 
 const labels = fc.record(
   {
@@ -53,7 +54,7 @@ it('explain-sync and the log of global give a resource the same name, with any s
   await fc.assert(
     fc.asyncProperty(row, skipPrefixes, async (resource, prefixes) => {
       const rules = globalSendRules({ skipPrefixes: prefixes });
-      const explained = explainOnGlobal(rules, resource, [{ name: 'north', isEnabled: true, insight: {} }]);
+      const explained = explainOnGlobal(rules, resource, [{ name: 'north', profile: ANY_ZONE, insight: {} }]);
       expect(namesTold(explained, 'north')).toEqual(await namesInLog(rules, resource));
     }),
   );
@@ -83,7 +84,7 @@ it('explain-sync says that a zone is in sync only while it is connected and has 
   const told = connections.map((connection) =>
     deliveries.map((delivery) => {
       const sync = { state: connection, connection, since: null, pending: [], lagMs: 0, reason: 'why' };
-      const zone = { name: 'east', isEnabled: true, insight: {}, live: { sync, delivery, at: 'global-1' } };
+      const zone = { name: 'east', profile: ANY_ZONE, insight: {}, live: { sync, delivery, at: 'global-1' } };
       return explainOnGlobal(globalSendRules(), resource, [zone]).targets[0]?.state?.kind;
     }),
   );

@@ -2,15 +2,16 @@
 // Invariant: the result equals the decision of the sender, also while a zone is disconnected. Pure.
 import type { Answer } from '../api/answers.ts';
 import { messageOf } from '../base/errors.ts';
+import { reasonHidden, type Viewer, visibilityOf, globalSendRules, type Decision, type SendRules } from '../kds/rules.ts';
 import { feature } from '../kds/features.ts';
 import type { Delivery } from '../kds/open-senders.ts';
-import { visibilityOf, globalSendRules, type Decision, type SendRules } from '../kds/rules.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { kriOf } from '../resource/kri.ts';
 import { label } from '../resource/labels.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
+import { ANY_ZONE, type ZoneProfile } from '../resource/zone-profile.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ZoneSync } from '../zone-status/zone-sync.ts';
 
@@ -32,7 +33,7 @@ export type LivePeer = {
 /** A zone on global; `insight` is the status of its ZoneInsight, which lists the sync problems. Without `live` the rules alone answer. */
 export type KnownZone = {
   readonly name: string;
-  readonly isEnabled: boolean;
+  readonly profile: ZoneProfile;
   readonly insight: JsonObject;
   readonly live?: LivePeer;
 };
@@ -41,9 +42,10 @@ export type KnownZone = {
 export function explainOnGlobal(rules: SendRules, resource: Resource, zones: readonly KnownZone[]): Explanation {
   const info = typeOf(resource.type);
   const decision = decisionOf(rules, info, resource);
-  const home = homeOf(decision, zones);
+  const profiles = new Map(zones.map(({ name, profile }) => [name, profile]));
+  const profileOf = (zone: string): ZoneProfile => profiles.get(zone) ?? ANY_ZONE;
   const targets = zones.map((zone) => {
-    const verdict = verdictFor(zone.name, decision, home);
+    const verdict = verdictFor(decision, { zone: zone.name, features: featuresOf(zone), profileOf });
     const problem = verdict.isSent ? problemOf(zone, info, decision.name) : null;
     const target = { ...targetOf(zone.name, verdict, decision), ...(problem !== null && { problem }) };
     const { live } = zone;
@@ -78,6 +80,11 @@ export function explainInZone(rules: SendRules, resource: Resource, zone: string
 /** A decision of the sender, with the wire name; null for a resource that it never sends. */
 type Named = Decision & { readonly name: string | null };
 
+/** Nobody knows the capabilities of a zone here. One that has a Mesh without being a member lacks the one that membership needs. */
+function featuresOf({ live }: KnownZone): Viewer['features'] {
+  return live?.delivery?.kind === 'confirmed' ? new Set() : null;
+}
+
 type Verdict = { readonly isSent: boolean; readonly reason: string };
 
 function decisionOf(rules: SendRules, info: TypeInfo, resource: Resource): Named {
@@ -94,17 +101,9 @@ function decisionOf(rules: SendRules, info: TypeInfo, resource: Resource): Named
   }
 }
 
-/** The zone from which a resource comes; undefined if none does, or if it is not known. */
-function homeOf({ visibility }: Named, zones: readonly KnownZone[]): KnownZone | undefined {
-  return visibility.to === 'others' ? zones.find(({ name }) => name === visibility.zone) : undefined;
-}
-
-function verdictFor(zone: string, { visibility, because }: Named, home: KnownZone | undefined): Verdict {
-  if (visibility.to !== 'others') return { isSent: visibility.to === 'all', reason: because };
-  if (visibility.zone === zone) return { isSent: false, reason: 'it comes from this zone, which has the original' };
-  if (home !== undefined && !home.isEnabled)
-    return { isSent: false, reason: `zone ${visibility.zone}, from which it comes, is disabled` };
-  return { isSent: true, reason: because };
+function verdictFor({ visibility, because }: Named, viewer: Viewer): Verdict {
+  const hidden = visibility.to === 'none' ? because : reasonHidden(visibility, viewer);
+  return { isSent: hidden === null, reason: hidden ?? because };
 }
 
 function targetOf(to: string, { isSent, reason }: Verdict, { visibility, name }: Named): Explanation['targets'][number] {

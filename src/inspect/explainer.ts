@@ -51,7 +51,7 @@ export function explainer(
         const delivery = syncs.deliveryNow(zone.name, row) ?? others?.get(zone.name);
         const at = instanceOf(zone.insight.spec);
         const live = { sync: zone.sync, delivery, at, confirmed: confirmed(zone.name) };
-        return { name: zone.name, isEnabled: zone.isEnabled, insight: zone.insight.status, live };
+        return { name: zone.name, profile: zone.profile, insight: zone.insight.status, live };
       });
       if (options.zone === null) return explainOnGlobal(rules, row, peers);
       const own = options.federated ? peers.find(({ name }) => name === options.zone)?.live : undefined;

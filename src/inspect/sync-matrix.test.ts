@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { globalSendRules } from '../kds/rules.ts';
 import { label } from '../resource/labels.ts';
+import { ANY_ZONE, profileOf } from '../resource/zone-profile.ts';
 import { makeRow } from '../../test/support/make-row.ts';
 import { explainOnGlobal, type KnownZone } from './explain-sync.ts';
 import { matrixRow } from './sync-matrix.ts';
@@ -9,7 +10,7 @@ const online = { state: 'online', connection: 'online', since: null, pending: []
 const has = { kind: 'confirmed', since: new Date('2026-01-01') } as const;
 
 function zone(name: string, live: Partial<KnownZone['live']> = {}): KnownZone {
-  return { name, isEnabled: true, insight: {}, live: { sync: online, delivery: has, at: '', ...live } };
+  return { name, profile: ANY_ZONE, insight: {}, live: { sync: online, delivery: has, at: '', ...live } };
 }
 
 it('lets ten thousand zones share a few verdicts', () => {
@@ -30,4 +31,12 @@ it('lets ten thousand zones share a few verdicts', () => {
   ]);
   expect(runs.slice(0, 14)).toEqual([0, 3, 1, 1, 0, 1, 2, 1, 0, 1, 3, 1, 0, 999]);
   expect(runs.filter((_, at) => at % 2 === 1).reduce((sum, count) => sum + count, 0)).toBe(10_000);
+});
+
+it('lets all zones share a verdict that are no members of a mesh', () => {
+  const profile = profileOf(makeRow('Zone', 'z', { spec: { meshes: ['pay'] } }));
+  const zones = Array.from({ length: 1_000 }, (_, at) => ({ ...zone(`zone-${String(at)}`), ...(at > 9 && { profile }) }));
+  const { verdicts, runs } = matrixRow(explainOnGlobal(globalSendRules(), makeRow('MeshTimeout', 't', { mesh: 'shop' }), zones));
+  expect(verdicts.map(({ reason }) => reason)).toEqual(['written on global', 'the zone is not a member of mesh shop']);
+  expect(runs).toEqual([0, 10, 1, 990]);
 });

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { profileOf, type ZoneProfile } from '../resource/zone-profile.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { zoneSync, type LagOf, type ZoneSync } from '../zone-status/zone-sync.ts';
 
@@ -9,6 +10,7 @@ import { zoneSync, type LagOf, type ZoneSync } from '../zone-status/zone-sync.ts
 export type ZoneNow = {
   readonly name: string;
   readonly isEnabled: boolean;
+  readonly profile: ZoneProfile;
   readonly insight: { readonly spec: JsonObject; readonly status: JsonObject };
   readonly sync: ZoneSync;
 };
@@ -18,11 +20,14 @@ export async function zonesNow(store: ResourceStore, lagOf: LagOf, clock: Clock)
   const [zones, insights] = await Promise.all([store.list({ type: 'Zone' }), store.list({ type: 'ZoneInsight' })]);
   const known = new Map(insights.map((row) => [row.name, row]));
   return zones
-    .map(({ name, spec }) => {
-      const zone = { name, isEnabled: spec['enabled'] !== false };
+    .map((row) => {
+      const { name } = row;
+      const profile = profileOf(row);
+      const { isEnabled } = profile;
       const { spec: seen = {}, status = {} } = known.get(name) ?? {};
       const insight = { spec: seen, status };
-      return { ...zone, insight, sync: zoneSync(zone, insight, lagOf(name), clock.now()) };
+      const sync = zoneSync({ name, isEnabled }, insight, lagOf(name), clock.now());
+      return { name, isEnabled, profile, insight, sync };
     })
     .sort((a, b) => compareText(a.name, b.name));
 }

@@ -10,6 +10,8 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { Changelog, type Source } from './changelog.ts';
 import { globalSendRules } from './rules.ts';
+import type { ZoneChange } from './zone-access.ts';
+import { ANY_ZONE, type ZoneProfile } from '../resource/zone-profile.ts';
 
 const log = createLogger('silent');
 let stop = new AbortController();
@@ -30,6 +32,11 @@ const namesOf = (changelog: Changelog, type: string): string[] =>
   [...(changelog.logOf(type)?.since(0) ?? [])].map(({ wireName, entry }) => (entry === null ? `-${wireName}` : wireName));
 
 afterEach(() => stop.abort());
+
+/** The zone is disabled now. */
+function disabled(zone: string): ZoneChange {
+  return { zone, before: ANY_ZONE, after: { ...ANY_ZONE, isEnabled: false } };
+}
 
 describe('the changelog', () => {
   it('contains all changes of any replica that were committed before a mark (engine 10)', async () => {
@@ -288,15 +295,17 @@ describe('a row whose Zone changes while its labels stay', () => {
     await write('west');
     await changelog.caughtUp();
     const log = changelog.logOf('MeshService');
-    expect([...(log?.since(0) ?? [])].map(({ entry }) => entry?.visibility)).toEqual([{ to: 'others', zone: 'west' }]);
+    expect([...(log?.since(0) ?? [])].map(({ entry }) => entry?.visibility)).toEqual([
+      { to: 'others', zone: 'west', mesh: 'default' },
+    ]);
     const before = log?.position ?? 0;
-    changelog.touchZone('east');
+    changelog.touchZone(disabled('east'));
     expect(log?.position).toBe(before);
-    changelog.touchZone('west');
+    changelog.touchZone(disabled('west'));
     expect(log?.position).toBe(before + 1);
     await store.write({ op: 'delete', key });
     await changelog.caughtUp();
-    for (const zone of ['east', 'west']) changelog.touchZone(zone);
+    for (const zone of ['east', 'west']) changelog.touchZone(disabled(zone));
     expect(namesOf(changelog, 'MeshService')).toEqual([]);
   });
 });
@@ -386,15 +395,42 @@ describe('the rows of a zone', () => {
     await changelog.caughtUp();
     const notified: string[] = [];
     changelog.onAppend((type) => void notified.push(type));
-    expect(positionAfter(() => changelog.touchZone('east'))).toBe(3);
+    expect(positionAfter(() => changelog.touchZone(disabled('east')))).toBe(3);
     expect(notified).toEqual(['MeshService']);
     for (const left of [2, 1, 0]) {
       await store.write({ op: 'delete', key: keyOf(['c', 'b', 'a'][left] ?? '') });
       await changelog.caughtUp();
-      expect(positionAfter(() => changelog.touchZone('east'))).toBe(left);
+      expect(positionAfter(() => changelog.touchZone(disabled('east')))).toBe(left);
     }
-    expect(positionAfter(() => changelog.touchZone('west'))).toBe(0);
+    expect(positionAfter(() => changelog.touchZone(disabled('west')))).toBe(0);
   });
+});
+
+it('a change of the membership of a zone touches what comes from it in the meshes that it joins or leaves', async () => {
+  const store = new TinyStore().withZones('east');
+  const owner = { type: 'Zone', mesh: '', name: 'east' };
+  const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' };
+  for (const mesh of ['shop', 'shop', 'pay'].entries())
+    await store.write({
+      ...{ op: 'create', labels, spec: {}, owner },
+      key: { type: 'MeshService', mesh: mesh[1], name: `s${String(mesh[0])}` },
+    });
+  const changelog = start(store);
+  await changelog.caughtUp();
+  const of = (...meshes: string[]): ZoneProfile => ({ ...ANY_ZONE, meshes: meshes.length === 0 ? null : new Set(meshes) });
+  const position = (): number => changelog.logOf('MeshService')?.position ?? 0;
+  const moved = (before: ZoneProfile, after: ZoneProfile): number => {
+    const from = position();
+    changelog.touchZone({ zone: 'east', before, after });
+    return position() - from;
+  };
+  expect(moved(of(), of('pay'))).toBe(2);
+  expect(moved(of('pay'), of('pay', 'x'))).toBe(0);
+  expect(moved(of('pay'), of('shop'))).toBe(3);
+  expect(moved({ ...of('pay'), isEnabled: false }, of('pay'))).toBe(1);
+  expect([...changelog.notForwarded('east', of('pay'))]).toEqual([['shop', 2]]);
+  expect([...changelog.notForwarded('east', of())]).toEqual([]);
+  expect([...changelog.notForwarded('west', of('pay'))]).toEqual([]);
 });
 
 it('the changelog follows its source until the signal aborts, and no longer', async () => {

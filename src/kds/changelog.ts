@@ -6,12 +6,14 @@ import type { Logger } from '../base/log.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { keyOfNameText, nameText, type Resource, type ResourceKey } from '../resource/types.ts';
+import { isMember, type ZoneProfile } from '../resource/zone-profile.ts';
 import { FeedFollower, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { EncodedEntry, WithheldEntry, type Entry } from './entry.ts';
-import { NO_PEER, visibilityOf, type Visibility, type SendRules } from './rules.ts';
+import { isSameVisibility, type Visibility, NO_PEER, visibilityOf, type SendRules } from './rules.ts';
 import { TypeLog, type Slot, type SlotNames } from './type-log.ts';
 import { WaitingRows } from './waiting-rows.ts';
+import type { ZoneChange } from './zone-access.ts';
 
 /** The time for which a stream waits for the feed, in milliseconds. It covers a restart of the database and a new read of a large table. */
 const MAX_LAG_MS = 60_000;
@@ -46,7 +48,8 @@ export class Changelog {
   /** Key of a slot → the row that fills it, per type; a second row of the same wire name waits (engine 5). */
   readonly #rowOfSlot = new Map<string, Map<string, string>>();
   readonly #waiting = new WaitingRows();
-  readonly #byZone = new Map<string, Map<Slot, TypeLog>>();
+  /** Origin zone → mesh, `''` for none → the slots that go to the other zones. */
+  readonly #byZone = new Map<string, Map<string, Map<Slot, TypeLog>>>();
   readonly #listeners = new Set<ChangelogListener>();
   readonly #changeListeners = new Set<(change: LoggedChange) => void>();
   #isLoaded = false;
@@ -124,14 +127,30 @@ export class Changelog {
     await this.#follower.run((hints) => this.#apply(hints, signal), signal);
   }
 
-  /** A zone was disabled, enabled, created or deleted: every stream decides again about its resources (engine 8). */
-  touchZone(zone: string): void {
+  /**
+   * A zone was disabled, enabled, created or deleted, or its membership has changed: every stream decides again about the resources that
+   * come from it (engine 8). Those of meshes that the change does not concern stay where they are.
+   */
+  touchZone({ zone, before, after }: ZoneChange): void {
     const touched = new Set<string>();
-    for (const [slot, log] of this.#byZone.get(zone) ?? []) {
-      log.touch(slot);
-      touched.add(log.type);
+    const isSent = (profile: ZoneProfile, mesh: string): boolean => profile.isEnabled && (mesh === '' || isMember(profile, mesh));
+    for (const [mesh, slots] of this.#byZone.get(zone) ?? []) {
+      if (isSent(before, mesh) === isSent(after, mesh)) continue;
+      for (const [slot, log] of slots) {
+        log.touch(slot);
+        touched.add(log.type);
+      }
     }
     for (const type of touched) this.#notify(type);
+  }
+
+  /** Mesh → how many resources of the zone other zones do not get, because the zone is no member of the mesh. */
+  notForwarded(zone: string, profile: Pick<ZoneProfile, 'meshes'>): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    if (profile.meshes === null) return counts;
+    for (const [mesh, slots] of this.#byZone.get(zone) ?? [])
+      if (mesh !== '' && !isMember(profile, mesh)) counts.set(mesh, slots.size);
+    return counts;
   }
 
   async #apply({ types, keys }: Hints, signal: AbortSignal): Promise<void> {
@@ -196,7 +215,7 @@ export class Changelog {
     this.#waiting.leave(row);
     const log = this.#mustLog(row.type);
     const current = log.find(names.key)?.entry;
-    if (current?.version === entry.version && sameVisibility(current.visibility, entry.visibility)) return;
+    if (current?.version === entry.version && isSameVisibility(current.visibility, entry.visibility)) return;
     this.#slotOfRow.get(row.type)?.set(key, names.key);
     this.#rowOfSlot.get(row.type)?.set(names.key, key);
     this.#unindex(log.find(names.key));
@@ -245,17 +264,21 @@ export class Changelog {
   #index(log: TypeLog, slot: Slot): void {
     const visibility = slot.entry?.visibility;
     if (visibility?.to !== 'others') return;
-    const slots = this.#byZone.get(visibility.zone) ?? new Map<Slot, TypeLog>();
-    slots.set(slot, log);
-    this.#byZone.set(visibility.zone, slots);
+    const { zone, mesh = '' } = visibility;
+    const byMesh = this.#byZone.get(zone) ?? new Map<string, Map<Slot, TypeLog>>();
+    const slots = byMesh.get(mesh) ?? new Map<Slot, TypeLog>();
+    this.#byZone.set(zone, byMesh.set(mesh, slots.set(slot, log)));
   }
 
   #unindex(slot: Slot | undefined): void {
     const visibility = slot?.entry?.visibility;
     if (slot === undefined || visibility?.to !== 'others') return;
-    const slots = this.#byZone.get(visibility.zone);
+    const { zone, mesh = '' } = visibility;
+    const byMesh = this.#byZone.get(zone);
+    const slots = byMesh?.get(mesh);
     slots?.delete(slot);
-    if (slots?.size === 0) this.#byZone.delete(visibility.zone);
+    if (slots?.size === 0) byMesh?.delete(mesh);
+    if (byMesh?.size === 0) this.#byZone.delete(zone);
   }
 
   #notify(type: string): void {
@@ -306,12 +329,4 @@ export class Changelog {
 
 function slotId(type: string, key: string): string {
   return `${type}/${key}`;
-}
-
-function sameVisibility(a: Visibility, b: Visibility): boolean {
-  return (
-    a.to === b.to &&
-    (a.to === 'none' || b.to === 'none' || a.feature === b.feature) &&
-    (a.to !== 'others' || b.to !== 'others' || a.zone === b.zone)
-  );
 }

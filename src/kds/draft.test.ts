@@ -19,7 +19,14 @@ describe('a draft', () => {
       true,
     ]);
     expect(draft.isEmpty).toBe(false);
-    expect(draft.finish(42, true)).toEqual({ entries: [added], removed: [NAME], bytes: 17, isPartial: true, upTo: 42 });
+    expect(draft.finish(42, true)).toEqual({
+      entries: [added],
+      removed: [NAME],
+      bytes: 17,
+      isPartial: true,
+      isWithdrawal: false,
+      upTo: 42,
+    });
     expect([draft.added, draft.gone].map((items) => items.map(({ wireName }) => wireName))).toEqual([['a'], [NAME, 'twin']]);
   });
 

@@ -9,6 +9,8 @@ export type Draft = {
   readonly bytes: number;
   /** More parts of the full state follow: the peer must not prune yet. */
   readonly isPartial: boolean;
+  /** The removed Meshes exist, and go from this peer alone. */
+  readonly isWithdrawal: boolean;
   /** The position of the log that the peer reaches with this response. */
   readonly upTo: number;
 };
@@ -28,6 +30,7 @@ export class DraftBuilder {
   readonly added: Slot[] = [];
   readonly gone: Item[] = [];
   bytes = 0;
+  isWithdrawal = false;
   readonly #fullBytes: number;
   readonly #maxBytes: number;
 
@@ -49,16 +52,19 @@ export class DraftBuilder {
     return true;
   }
 
-  /** @returns false if it does not fit */
-  remove(name: string, item: Item): boolean {
+  /** @returns false if it does not fit, also a withdrawal beside removals of another kind */
+  remove(name: string, item: Item, isWithdrawal = false): boolean {
+    if (this.removed.size > 0 && this.isWithdrawal !== isWithdrawal) return false;
     if (!this.removed.has(name) && !this.#reserve(Buffer.byteLength(name) + NAME_BYTES)) return false;
+    this.isWithdrawal = isWithdrawal;
     this.removed.add(name);
     this.gone.push(item);
     return true;
   }
 
   finish(upTo: number, isPartial: boolean): Draft {
-    return { entries: this.entries, removed: [...this.removed], bytes: this.bytes, isPartial, upTo };
+    const { entries, bytes, isWithdrawal } = this;
+    return { entries, removed: [...this.removed], bytes, isPartial, isWithdrawal, upTo };
   }
 
   #reserve(bytes: number): boolean {

@@ -10,6 +10,8 @@ export const feature = {
   optionalTopLevelTargetRef: 'optional-top-level-target-ref',
   /** The peer is Meridian: it resumes by versions and takes a first state in several messages. */
   meridian: 'meridian-v1',
+  /** The zone keeps a Mesh that is withdrawn from it as long as it has resources of its own there (decision 70). */
+  membership: 'meridian-membership',
 } as const;
 
 /** Header `features` of a zone; each value is a header line of its own (kds-wire 2.1). */
@@ -23,4 +25,5 @@ export const nodeFeatures: readonly string[] = [
   feature.producerPolicyFlow,
   feature.optionalTopLevelTargetRef,
   feature.meridian,
+  feature.membership,
 ];

@@ -18,6 +18,7 @@ import { nackMessage, MAX_NAMED, nackedResource, writeNackDetails, type NackedRe
 import type { ReceiveRules } from './rules.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { exhausted } from '../grpc/status.ts';
+import { keptMeshes } from './kept-meshes.ts';
 import { planWrites, type SyncWrite, type Work } from './diff-response.ts';
 
 /** Attempts to write a row while other writers change it (kds-wire 6.2.5). */
@@ -140,8 +141,9 @@ export class Receiver {
     const admission = this.#admission?.type === info.name ? this.#admission : null;
     await admission?.check([...read.resources.values()]);
     const prune = this.#pruneAfter(info, response, read);
-    const work = { incoming: read.resources, removed: read.removed, prune };
-    const { written, refusals } = await this.#store(info, work, read.refusals);
+    const { removed, kept } = await this.#withoutKept(response, read.removed);
+    const work = { incoming: read.resources, removed, prune };
+    const { written, refusals } = await this.#store(info, work, [...read.refusals, ...kept]);
     this.#answer(info, response.nonce, refusals);
     const refused = this.#remember(info, [...read.resources.keys(), ...read.removed.keys()], refusals);
     observe({ kind: 'received', peer, streamId, type: info.name, written, refused, seconds: (clock.elapsed() - began) / 1000 });
@@ -265,6 +267,17 @@ export class Receiver {
       work = again.incoming.size > 0 || again.removed.size > 0 ? again : null;
     }
     return { written, refusals };
+  }
+
+  /** Divides withdrawn Meshes: those that can go, and those that are refused because they own rows of this zone. */
+  async #withoutKept(
+    { isWithdrawal }: DeltaResponse,
+    removed: ReadonlyMap<string, ResourceKey>,
+  ): Promise<{ removed: ReadonlyMap<string, ResourceKey>; kept: NackedResource[] }> {
+    if (isWithdrawal !== true) return { removed, kept: [] };
+    const kept = await keptMeshes(removed.values(), this.#options.store);
+    const names = new Set(kept.map(nameText));
+    return { removed: new Map([...removed].filter(([text]) => !names.has(text))), kept };
   }
 
   async #rowsOf(info: TypeInfo, named: Iterable<{ readonly mesh: string; readonly name: string }>): Promise<Resource[]> {

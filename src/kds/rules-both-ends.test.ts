@@ -2,7 +2,7 @@
 // reference says (kds-wire 5.4).
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
-import { NAMESPACE, NO_PEER, ZONE_OWNER, policySpec, resource } from '../../test/support/rule-rows.ts';
+import { NAMESPACE, NO_PEER, ZONE_OWNER, policySpec, resource, whom } from '../../test/support/rule-rows.ts';
 import { label } from '../resource/labels.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -62,7 +62,7 @@ describe('the way of a MeshService from zone-1 over global to zone-2 (kds-wire 5
       syncVersion: 'v',
       owner: { ...ZONE_OWNER, name: 'zone-1' },
     };
-    expect(visibilityOf(globalSendRules(), onGlobal).visibility).toEqual({ to: 'others', zone: 'zone-1' });
+    expect(whom(visibilityOf(globalSendRules(), onGlobal).visibility)).toEqual({ to: 'others', zone: 'zone-1' });
     const down = globalSendRules().map(onGlobal, info);
     expect(down).toMatchObject({ name: 'backend-d8466458x7574b7b', status: { tls: {}, dataplaneProxies: {} } });
     expect(down.labels).toEqual({ [label.origin]: 'global', [label.zone]: 'zone-1', [label.displayName]: 'backend' });

@@ -1,11 +1,22 @@
 // The zones that global sends a resource to: the filters of kds-wire 5.2, row by row.
 import { describe, expect, it } from 'vitest';
-import { ALL, FROM_EAST, NAMESPACE, NO_PEER, labelled, policySpec, resource, type Target } from '../../test/support/rule-rows.ts';
+import {
+  ALL,
+  FROM_EAST,
+  NAMESPACE,
+  NO_PEER,
+  labelled,
+  policySpec,
+  resource,
+  whom,
+  type Target,
+} from '../../test/support/rule-rows.ts';
 import { label } from '../resource/labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { feature } from './features.ts';
-import { isVisibleTo, visibilityOf, globalSendRules, zoneSendRules, type Visibility } from './rules.ts';
+import { isVisibleTo, type Visibility, visibilityOf, globalSendRules, zoneSendRules } from './rules.ts';
+import { ANY_ZONE } from '../resource/zone-profile.ts';
 
 const MULTI_ZONE: Visibility = { to: 'all', feature: feature.hostnameGeneratorMultiZone };
 
@@ -53,15 +64,15 @@ describe('the resources that global sends to zones (kds-wire 5.2)', () => {
     ['7 one that is disabled', generator({ meshMultiZoneService: {} }, disabled), NO_PEER, /kds-sync/],
   ])('%s', (_, sent, visibility, because) => {
     const decided = visibilityOf(rules, sent);
-    expect(decided.visibility).toEqual(visibility);
+    expect(whom(decided.visibility)).toEqual(visibility);
     expect(decided.because).toMatch(because);
   });
 
   it('leaves the MeshTrusts of zones on global if meshTrustAcrossZones is false', () => {
     const kept = globalSendRules({ meshTrustAcrossZones: false });
-    expect(visibilityOf(kept, labelled('MeshTrust', FROM_EAST)).visibility).toEqual(NO_PEER);
-    expect(visibilityOf(kept, resource('MeshTrust')).visibility).toEqual(ALL);
-    expect(visibilityOf(kept, labelled('MeshService', FROM_EAST)).visibility).toEqual(others('east'));
+    expect(whom(visibilityOf(kept, labelled('MeshTrust', FROM_EAST)).visibility)).toEqual(NO_PEER);
+    expect(whom(visibilityOf(kept, resource('MeshTrust')).visibility)).toEqual(ALL);
+    expect(whom(visibilityOf(kept, labelled('MeshService', FROM_EAST)).visibility)).toEqual(others('east'));
   });
 
   function others(zone: string, needs?: string): Visibility {
@@ -99,7 +110,7 @@ describe('the resources that global sends to zones (kds-wire 5.2)', () => {
     const sent = resourceTypes.filter(({ name }) => {
       const row = resource(name, { name: name === 'Config' ? 'kuma-cluster-id' : 'thing' });
       const { visibility } = visibilityOf(rules, row);
-      expect([ALL, NO_PEER]).toContainEqual(visibility);
+      expect([ALL, NO_PEER]).toContainEqual(whom(visibility));
       return visibility.to === 'all';
     });
     const names = sent.map(({ name }) => name);
@@ -120,15 +131,15 @@ describe('the resources that global sends to zones (kds-wire 5.2)', () => {
 it('the MeshTrust of a zone is for the other zones, unless global keeps them apart', () => {
   const trust = labelled('MeshTrust', FROM_EAST);
   for (const rules of [globalSendRules(), globalSendRules({ meshTrustAcrossZones: true })])
-    expect(visibilityOf(rules, trust).visibility).toEqual({ to: 'others', zone: 'east' });
+    expect(whom(visibilityOf(rules, trust).visibility)).toEqual({ to: 'others', zone: 'east' });
   const apart = globalSendRules({ meshTrustAcrossZones: false });
   expect(visibilityOf(apart, trust)).toEqual({
     ...{ visibility: NO_PEER, because: 'multizone.global.kds.meshTrustAcrossZones is false' },
   });
-  expect(visibilityOf(apart, resource('MeshTrust')).visibility).toEqual(
-    visibilityOf(globalSendRules(), resource('MeshTrust')).visibility,
+  expect(whom(visibilityOf(apart, resource('MeshTrust')).visibility)).toEqual(
+    whom(visibilityOf(globalSendRules(), resource('MeshTrust')).visibility),
   );
-  expect(visibilityOf(apart, labelled('MeshService', FROM_EAST)).visibility).toEqual({ to: 'others', zone: 'east' });
+  expect(whom(visibilityOf(apart, labelled('MeshService', FROM_EAST)).visibility)).toEqual({ to: 'others', zone: 'east' });
 });
 
 it.each<[Visibility, boolean]>([
@@ -142,6 +153,7 @@ it.each<[Visibility, boolean]>([
   [{ to: 'others', zone: 'west', feature: 'lacks' }, false],
   [{ to: 'others', zone: 'disabled' }, false],
 ])('a resource that goes %j is seen by the zone east: %s', (visibility, isSeen) => {
-  const viewer = { zone: 'east', features: new Set(['has']), isEnabled: (zone: string) => zone !== 'disabled' };
+  const profileOf = (zone: string) => ({ ...ANY_ZONE, isEnabled: zone !== 'disabled' });
+  const viewer = { zone: 'east', features: new Set(['has']), profileOf };
   expect(isVisibleTo(visibility, viewer)).toBe(isSeen);
 });

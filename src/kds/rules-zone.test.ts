@@ -6,7 +6,7 @@ import { hashName } from '../resource/hash-name.ts';
 import { label } from '../resource/labels.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
-import { visibilityOf, globalConsumes, zoneSendRules, type Visibility } from './rules.ts';
+import { type Visibility, visibilityOf, globalConsumes, zoneSendRules } from './rules.ts';
 
 describe('the resources that a zone sends to global (kds-wire 5.4)', () => {
   const rules = zoneSendRules({ zone: 'east' });

@@ -1,23 +1,45 @@
 // The rule table: which resources each side sends, how they are rewritten, and which may be stored. Read this first: the sender and
 // the receiver are the same for both directions, and all differences between Global and Zone are data in this file.
-import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { MeridianError } from '../base/errors.ts';
 import { hashNameOf } from '../resource/hash-name.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { belongsToZone, isFromGlobal, isLocal, isOfZone, zoneOf, type OwnedRow } from '../resource/ownership.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
-import type { JsonObject, Mode, Resource, ResourceKey } from '../resource/types.ts';
+import type { JsonObject, Labels, Mode, Resource, ResourceKey } from '../resource/types.ts';
 import type { WireResource } from '../resource/codec.ts';
 import type { MetaQuery } from '../store/resource-store.ts';
+import { exportSelectorOf, fits, isMember, type ZoneProfile } from '../resource/zone-profile.ts';
 import { feature } from './features.ts';
-import { objectOf, textOf } from '../resource/read-json.ts';
+import { objectOf } from '../resource/read-json.ts';
+import { publicKeySpec, statusForGlobal, withGatewayZone, zoneSpecRewrites } from './spec-rewrites.ts';
+
+/** Conditions of a zone that gets a resource; all must hold. */
+export type Audience = {
+  /** The zone has the capability. */
+  readonly feature?: string | undefined;
+  /** The zone is a member of the mesh, and so is the zone from which the resource comes. */
+  readonly mesh?: string | undefined;
+  /** The condition of the mesh is for zones with this capability alone. */
+  readonly among?: string | undefined;
+  /** The zone has these labels. */
+  readonly exportedTo?: Labels | undefined;
+};
 
 /** The peers that may see an entry. `others`: every zone except its origin, and only while the origin zone is enabled. */
 export type Visibility =
   | { readonly to: 'none' }
-  | { readonly to: 'all'; readonly feature?: string }
-  | { readonly to: 'others'; readonly zone: string; readonly feature?: string };
+  | (Audience & { readonly to: 'all' })
+  | (Audience & { readonly to: 'others'; readonly zone: string });
+
+/** The profile of a zone; that of a zone without a row is `ANY_ZONE`. */
+export type ProfileOf = (zone: string) => ZoneProfile;
+
+/** A peer that may get a resource. @property features null where nobody knows them: the peer then counts as one that has all */
+export type Viewer = {
+  readonly zone: string;
+  readonly features: ReadonlySet<string> | null;
+  readonly profileOf: ProfileOf;
+};
 
 export const NO_PEER: Visibility = { to: 'none' };
 const ALL: Visibility = { to: 'all' };
@@ -29,11 +51,16 @@ type FilterRule = {
   readonly decide: (resource: Resource, info: TypeInfo) => Visibility | undefined;
 };
 
+/** Narrows what the filter decides to some of the zones. All of these rules apply. */
+type AudienceRule = (resource: Resource, info: TypeInfo) => Audience | undefined;
+
 export type SendRules = {
   readonly from: Mode;
   readonly types: readonly TypeInfo[];
   /** The first rule that decides wins. Without one the resource goes to no peer. */
   readonly filter: readonly FilterRule[];
+  /** The zones among those of the filter that get the resource. */
+  readonly audience: readonly AudienceRule[];
   /** Maps a resource to its wire form, with the hashed name. */
   readonly map: (resource: Resource, info: TypeInfo) => WireResource;
 };
@@ -97,6 +124,18 @@ const globalToZoneFilter: readonly FilterRule[] = [
   },
 ];
 
+const globalToZoneAudience: readonly AudienceRule[] = [
+  // A zone gets the resources of its meshes.
+  (resource, info) => (info.scope === 'Mesh' && resource.mesh !== '' ? { mesh: resource.mesh } : undefined),
+  // It gets its Meshes alone. A zone that cannot keep what it wrote in a Mesh that goes has every Mesh, without its resources.
+  (resource, info) => (info.name === 'Mesh' ? { mesh: resource.name, among: feature.membership } : undefined),
+  // A service may be for zones with some labels alone.
+  (resource) => {
+    const exportedTo = exportSelectorOf(resource);
+    return exportedTo === undefined ? undefined : { exportedTo };
+  },
+];
+
 const zoneToGlobalFilter: readonly FilterRule[] = [
   syncDisabled,
   {
@@ -127,6 +166,7 @@ export function globalSendRules({ skipPrefixes = [], meshTrustAcrossZones = true
     from: 'global',
     types: zoneConsumes,
     filter: meshTrustAcrossZones ? globalToZoneFilter : [trustStaysInItsZone, ...globalToZoneFilter],
+    audience: globalToZoneAudience,
     map(resource, info) {
       const labels = without({ ...resource.labels, [label.origin]: 'global' }, skipPrefixes);
       const status = info.hasStatus ? (JSON.parse(info.zeroStatus) as JsonObject) : undefined;
@@ -146,6 +186,7 @@ export function zoneSendRules({ zone = '', skipPrefixes = [] }: SendOptions): Se
     from: 'zone',
     types: globalConsumes,
     filter: zoneToGlobalFilter,
+    audience: [],
     map(resource, info) {
       const labels = {
         ...without(resource.labels, [...skipPrefixes, label.deletionGracePeriodStartedAt]),
@@ -168,28 +209,87 @@ export const globalConsumes = resourceTypes.filter(({ kds }) => kds.zoneToGlobal
 /** The decision of the rules on a resource, with its reason. */
 export type Decision = { readonly visibility: Visibility; readonly because: string };
 
-/** Applies the first rule that decides on a resource: its visibility and the reason. */
+/** Applies the first rule that decides on a resource, and then every rule of the audience: its visibility and the reason. */
 export function visibilityOf(rules: SendRules, resource: Resource): Decision {
   const info = typeOf(resource.type);
   for (const rule of rules.filter) {
     const visibility = rule.decide(resource, info);
-    if (visibility !== undefined) return { visibility, because: rule.because };
+    if (visibility === undefined) continue;
+    if (visibility.to === 'none') return { visibility, because: rule.because };
+    const narrowed = rules.audience.reduce((wide, narrow) => ({ ...wide, ...narrow(resource, info) }), visibility);
+    return { visibility: narrowed, because: rule.because };
   }
   const isOwn = isLocal(resource, rules.from);
   return { visibility: NO_PEER, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
 }
 
-/** A peer that may get a resource. */
-export type Viewer = {
-  readonly zone: string;
-  readonly features: ReadonlySet<string>;
-  readonly isEnabled: (zone: string) => boolean;
-};
-
-export function isVisibleTo(visibility: Visibility, { zone, features, isEnabled }: Viewer): boolean {
+export function isVisibleTo(visibility: Visibility, viewer: Viewer): boolean {
   if (visibility.to === 'none') return false;
-  if (visibility.feature !== undefined && !features.has(visibility.feature)) return false;
-  return visibility.to === 'all' || (visibility.zone !== zone && isEnabled(visibility.zone));
+  const { feature } = visibility;
+  if (feature !== undefined && viewer.features?.has(feature) === false) return false;
+  return hindrance(visibility, viewer) === null;
+}
+
+/** Why a peer may not see an entry that others may see, in the words of explain-sync; null if only a capability can be missing. */
+export function reasonHidden(visibility: Exclude<Visibility, { readonly to: 'none' }>, viewer: Viewer): string | null {
+  const { zone, profileOf } = viewer;
+  const { mesh = '', exportedTo = {} } = visibility;
+  const home = visibility.to === 'others' ? visibility.zone : '';
+  switch (hindrance(visibility, viewer)) {
+    case null:
+      return null;
+    case 'origin':
+      return 'it comes from this zone, which has the original';
+    case 'disabled':
+      return `zone ${home}, from which it comes, is disabled`;
+    case 'strange origin':
+      return `zone ${home}, from which it comes, is not a member of mesh ${mesh}`;
+    case 'not a member':
+      return `the zone is not a member of mesh ${mesh}`;
+    case 'not exported': {
+      const { labels } = profileOf(zone);
+      const missing = Object.entries(exportedTo).filter(([key, value]) => labels[key] !== value);
+      const wanted = missing.map(([key, value]) => `${key}: ${value}`).join(', ');
+      return `it is exported to zones with the labels ${wanted} alone`;
+    }
+  }
+}
+
+type Hindrance = 'origin' | 'disabled' | 'strange origin' | 'not a member' | 'not exported';
+
+function hindrance(
+  visibility: Exclude<Visibility, { readonly to: 'none' }>,
+  { zone, features, profileOf }: Viewer,
+): Hindrance | null {
+  const { mesh, among, exportedTo } = visibility;
+  if (visibility.to === 'others') {
+    if (visibility.zone === zone) return 'origin';
+    const home = profileOf(visibility.zone);
+    if (!home.isEnabled) return 'disabled';
+    if (mesh !== undefined && !isMember(home, mesh)) return 'strange origin';
+  }
+  if (mesh === undefined && exportedTo === undefined) return null;
+  const own = profileOf(zone);
+  const isBound = among === undefined || features?.has(among) !== false;
+  if (mesh !== undefined && isBound && !isMember(own, mesh)) return 'not a member';
+  return exportedTo !== undefined && !fits(exportedTo, own.labels) ? 'not exported' : null;
+}
+
+export function isSameVisibility(a: Visibility, b: Visibility): boolean {
+  if (a.to === 'none' || b.to === 'none') return a.to === b.to;
+  return (
+    a.to === b.to &&
+    a.feature === b.feature &&
+    a.mesh === b.mesh &&
+    a.among === b.among &&
+    (a.to !== 'others' || b.to !== 'others' || a.zone === b.zone) &&
+    isSameSelector(a.exportedTo, b.exportedTo)
+  );
+}
+
+function isSameSelector(a: Labels | undefined, b: Labels | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return fits(a, b) && fits(b, a);
 }
 
 export type ReceiveRules = {
@@ -274,53 +374,4 @@ function without(labels: Record<string, string>, prefixes: readonly string[]): R
 
 function selectsMultiZoneService(spec: JsonObject): boolean {
   return (objectOf(spec['selector'])['meshMultiZoneService'] ?? null) !== null;
-}
-
-/** Removes `status.zoneEgress`: each zone computes its own, and it is never synced (D22). */
-function statusForGlobal({ status }: Resource, info: TypeInfo): JsonObject {
-  if (info.name !== 'MeshExternalService' || !('zoneEgress' in status)) return status;
-  return Object.fromEntries(Object.entries(status).filter(([key]) => key !== 'zoneEgress'));
-}
-
-/** The rewrite of a spec for global, by type. */
-const zoneSpecRewrites: Readonly<Partial<Record<string, (spec: JsonObject) => JsonObject>>> = {
-  DataplaneInsight: withoutGenerations,
-  Dataplane: withAddress,
-};
-
-/** A Dataplane without an address is sent with that of its first zone section (D18). */
-function withAddress(spec: JsonObject): JsonObject {
-  const networking = objectOf(spec['networking']);
-  if (networking['address'] !== undefined) return spec;
-  const address = ['zoneIngress', 'zoneEgress'].map((key) => objectOf(networking[key])['address']).find(Boolean);
-  return address === undefined ? spec : { ...spec, networking: { ...networking, address } };
-}
-
-/** Removes the generation of subscriptions: it rises constantly, and global does not use it (kds-wire 5.4.2). */
-function withoutGenerations(spec: JsonObject): JsonObject {
-  const subscriptions = spec['subscriptions'];
-  if (!Array.isArray(subscriptions)) return spec;
-  const still = subscriptions.map((item) =>
-    Object.fromEntries(Object.entries(objectOf(item)).filter(([key]) => key !== 'generation')),
-  );
-  return { ...spec, subscriptions: still };
-}
-
-function withGatewayZone(spec: JsonObject, zone: string): JsonObject {
-  const networking = objectOf(spec['networking']);
-  const gateway = objectOf(networking['gateway']);
-  const tags = objectOf(gateway['tags']);
-  if (tags[label.zone] === undefined) return spec;
-  return { ...spec, networking: { ...networking, gateway: { ...gateway, tags: { ...tags, [label.zone]: zone } } } };
-}
-
-/** Zones get only the public half of a zone-token signing key (kds-wire 5.3.2). */
-function publicKeySpec({ name, spec }: Resource): JsonObject {
-  try {
-    const pem = Buffer.from(textOf(spec['data']), 'base64').toString('utf8');
-    const publicKey = createPublicKey(createPrivateKey(pem)).export({ type: 'pkcs1', format: 'pem' });
-    return { data: Buffer.from(publicKey).toString('base64') };
-  } catch (cause) {
-    throw new MeridianError('invalid', `GlobalSecret ${name} holds no PEM "RSA PRIVATE KEY"; it is not sent to zones`, { cause });
-  }
 }

@@ -1,21 +1,23 @@
 // The xDS server end of one stream: takes requests, and answers them from the changelog when the stream has room. The same for both
 // directions; the peer and the rules differ. type-stream.ts holds one type of the stream.
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { compareText } from '../base/compare-text.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { ResourceKey } from '../resource/types.ts';
+import { ANY_ZONE, isMember, type ZoneProfile } from '../resource/zone-profile.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
+import { isVisibleTo } from './rules.ts';
 import type { Changelog } from './changelog.ts';
 import { formFor } from './entry.ts';
 import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
 import { readNodeMetadata } from './node.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { MAX_BEHIND, type Delivery, type Lag, type TypeProgress } from './open-senders.ts';
-import { isVisibleTo } from './rules.ts';
 import { Subscription, type PeerView } from './subscription.ts';
 import { Nonces, TypeStream, type StreamOptions } from './type-stream.ts';
 import { holdUnknown, meshesIn } from './unknown-meshes.ts';
-import type { ZoneRegistry } from './zone-access.ts';
+import type { ZoneChange, ZoneRegistry } from './zone-access.ts';
 
 /** The largest number of unknown types of a peer. A peer of another version may request some. */
 const MAX_UNKNOWN_TYPES = 100;
@@ -26,7 +28,7 @@ export type SenderOptions = StreamOptions & {
   readonly changelog: Changelog;
   readonly initialSyncLimiter: InitialSyncLimiter;
   /** Null on a zone, which sends only to global. */
-  readonly zones: Pick<ZoneRegistry, 'isEnabled'> | null;
+  readonly zones: Pick<ZoneRegistry, 'profileOf' | 'watch' | 'caughtUp'> | null;
   readonly send: (message: Buffer) => void;
   /** False while messages of this stream wait in this process. Changes then wait in the log until `drained` is called. */
   readonly hasRoom?: () => boolean;
@@ -40,6 +42,7 @@ export class Sender {
   readonly #types = new Map<string, TypeStream>();
   readonly #dirty = new Set<string>();
   readonly #stop: () => void;
+  readonly #stopWatching: () => void;
   readonly #warnings: RateLimitedLogger;
   /** The last metadata of the peer. `digest` is its hash, because every subscription repeats the metadata. */
   #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
@@ -64,11 +67,13 @@ export class Sender {
       stream.changed();
       this.#wake(type);
     });
+    this.#stopWatching = options.zones?.watch(options.peer, (change) => this.#review(change)) ?? (() => undefined);
   }
 
   /** Settles when this replica knows every change that another replica may have sent to the peer (engine 10). */
   async ready(): Promise<void> {
-    await this.#options.changelog.caughtUp();
+    const { changelog, zones } = this.#options;
+    await Promise.all([changelog.caughtUp(), zones?.caughtUp()]);
   }
 
   /** Reads the rows that a request needs from the store. Call it before `handle`. Rejects when the store does not answer. */
@@ -149,6 +154,7 @@ export class Sender {
   close(): void {
     this.#closed = true;
     this.#stop();
+    this.#stopWatching();
     this.#permit?.leave();
     for (const stream of this.#types.values()) stream.close();
     this.#types.clear();
@@ -216,12 +222,28 @@ export class Sender {
   #view(): PeerView {
     const { peer, zones, changelog, maxMessageBytes } = this.#options;
     const features = new Set(this.#node.features);
-    const isEnabled = (zone: string): boolean => zones?.isEnabled(zone) !== false;
+    const profileOf = (zone: string): ZoneProfile => zones?.profileOf(zone) ?? ANY_ZONE;
+    const viewer = { zone: peer, features, profileOf };
     return {
       form: formFor(features, changelog.rules.from),
       largestBytes: maxMessageBytes - ENVELOPE_BYTES,
-      canSee: ({ visibility }) => isVisibleTo(visibility, { zone: peer, features, isEnabled }),
+      canSee: ({ visibility }) => isVisibleTo(visibility, viewer),
     };
+  }
+
+  /** The peer's own Zone has changed: what it may see of some meshes, or by its labels, is compared with what it has. */
+  #review({ before, after }: ZoneChange): void {
+    const isAffected = (mesh: string): boolean => isMember(before, mesh) !== isMember(after, mesh);
+    const hasOtherLabels = !isDeepStrictEqual(before.labels, after.labels);
+    for (const [type, stream] of this.#types) {
+      const log = stream.subscription?.log;
+      if (log === undefined) continue;
+      const slots = [...log.meshes()].filter(isAffected).flatMap((mesh) => [...log.ofMesh(mesh)]);
+      if (hasOtherLabels) slots.push(...log.exported());
+      if (stream.subscription?.review(slots) !== true) continue;
+      stream.changed();
+      this.#wake(type);
+    }
   }
 
   #settle(request: DeltaRequest): void {

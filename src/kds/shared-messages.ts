@@ -76,6 +76,7 @@ function isSame(one: DeltaResponseParts, other: DeltaResponseParts): boolean {
     one.nonce === other.nonce &&
     one.controlPlane === other.controlPlane &&
     one.isPartial === other.isPartial &&
+    one.isWithdrawal === other.isWithdrawal &&
     areSame(one.entries, other.entries) &&
     areSame(one.removed, other.removed)
   );

@@ -12,6 +12,7 @@ const command = fc.oneof(
   fc.record({ do: fc.constant('put' as const), name }),
   fc.record({ do: fc.constant('delete' as const), name }),
   fc.record({ do: fc.constant('hide' as const), name }),
+  fc.record({ do: fc.constant('hide for one' as const), peer: fc.nat(2), name }),
   fc.record({ do: fc.constant('flush' as const), peer: fc.nat(2) }),
   fc.record({ do: fc.constant('ack' as const), peer: fc.nat(2) }),
   fc.record({ do: fc.constant('nack' as const), peer: fc.nat(2), name }),
@@ -27,13 +28,16 @@ describe('random writes, refusals, drops and reconnects', () => {
         const log = new TypeLog('T');
         const truth = new Map<string, string>();
         const hidden = new Set<string>();
-        const canSee = (entry: Entry): boolean => !hidden.has(nameOf(entry));
-        const peers = [0, 1, 2].map(() => ({
-          rows: new Map<string, string>(),
-          subscription: subscribe(log, { canSee }),
-          draft: null as Draft | null,
-          full: true,
-        }));
+        const peers = [0, 1, 2].map(() => {
+          const hiddenHere = new Set<string>();
+          const canSee = (entry: Entry): boolean => !hidden.has(nameOf(entry)) && !hiddenHere.has(nameOf(entry));
+          return {
+            rows: new Map<string, string>(),
+            ...{ hiddenHere, canSee, subscription: subscribe(log, { canSee }) },
+            draft: null as Draft | null,
+            full: true,
+          };
+        });
         let version = 0;
         // A name that goes and comes again fills another slot, as a Mesh does (engine 7).
         const keyOf = new Map<string, string>();
@@ -69,7 +73,12 @@ describe('random writes, refusals, drops and reconnects', () => {
           } else {
             const peer = peers[step.peer];
             if (peer === undefined) continue;
-            if (step.do === 'flush') peer.draft ??= peer.subscription.next();
+            if (step.do === 'hide for one') {
+              // As a mesh that is given to a zone, or taken from it: the log does not move.
+              if (!peer.hiddenHere.delete(step.name)) peer.hiddenHere.add(step.name);
+              const slot = log.find(keyOf.get(step.name) ?? '');
+              if (slot !== undefined) peer.subscription.review([slot]);
+            } else if (step.do === 'flush') peer.draft ??= peer.subscription.next();
             else if (step.do === 'ack') apply(peer);
             else if (step.do === 'nack') apply(peer, step.name);
             else if (step.do === 'nack-unnamed') apply(peer, '');
@@ -78,12 +87,13 @@ describe('random writes, refusals, drops and reconnects', () => {
               peer.subscription.close();
               peer.draft = null;
               peer.full = !step.resume;
+              const { canSee } = peer;
               peer.subscription = subscribe(log, { canSee, known: step.resume ? peer.rows : null, chunkBytes: () => 8 });
             }
           }
         }
-        const expected = new Map([...truth].filter(([key]) => !hidden.has(key)));
         for (const peer of peers) {
+          const expected = new Map([...truth].filter(([key]) => !hidden.has(key) && !peer.hiddenHere.has(key)));
           for (let round = 0; round < 20; round += 1) {
             peer.subscription.retry();
             peer.draft ??= peer.subscription.next();

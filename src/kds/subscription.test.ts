@@ -6,7 +6,7 @@ import { TypeLog } from './type-log.ts';
 describe('a subscription', () => {
   it('answers the first request also when the log is empty', () => {
     const subscription = subscribe(new TypeLog('T'));
-    expect(subscription.next()).toEqual({ entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 });
+    expect(subscription.next()).toEqual({ entries: [], removed: [], bytes: 0, isPartial: false, isWithdrawal: false, upTo: 0 });
     subscription.acknowledge();
     expect(subscription.next()).toBeNull();
   });

@@ -55,6 +55,8 @@ export class Subscription {
   #sentChanges = false;
   readonly #nacked = new NackedResources();
   readonly #withheld = new Map<Slot, string>();
+  /** Slots whose visibility to this peer may have changed without a change of the log. */
+  readonly #reviewed = new Set<Slot>();
 
   constructor(log: TypeLog, view: PeerView, { known, chunkBytes }: SubscriptionOptions) {
     this.log = log;
@@ -71,12 +73,12 @@ export class Subscription {
 
   /** True after the first state was sent completely and answered. */
   get isSettled(): boolean {
-    return !this.#firstWalk && this.#pending === null;
+    return !this.#firstWalk && this.#pending === null && this.#reviewed.size === 0;
   }
 
   /** True while the peer's state is incomplete. */
   get isBehind(): boolean {
-    return this.#acknowledged < this.log.position || this.#nacked.size > 0;
+    return this.#acknowledged < this.log.position || this.#nacked.size > 0 || this.#reviewed.size > 0;
   }
 
   /** How many resources the peer has not confirmed: those that it may see, and removals of those that it has. At most `limit`. */
@@ -85,6 +87,10 @@ export class Subscription {
     for (const { entry, index } of this.log.newerThan(this.#acknowledged)) {
       if (count >= limit) break;
       if (entry === null ? this.#held.has(index) : this.#view.canSee(entry)) count += 1;
+    }
+    for (const slot of this.#reviewed) {
+      if (count >= limit) break;
+      if (slot.position <= this.#acknowledged && this.#isDue(slot)) count += 1;
     }
     return count;
   }
@@ -121,6 +127,17 @@ export class Subscription {
     this.#nacked.retry();
   }
 
+  /**
+   * Compares what the peer may see of these slots now with what it has, at the next response. Call it when the peer's own Zone has
+   * changed.
+   * @returns true if some of them are due
+   */
+  review(slots: Iterable<Slot>): boolean {
+    // What the response in flight removes is held until its answer.
+    for (const slot of slots) if (this.#pending !== null || this.#isDue(slot)) this.#reviewed.add(slot);
+    return this.#reviewed.size > 0;
+  }
+
   /** The next response, or null when none is due. The first is due even when it is empty (kds-wire 2.3). */
   next(): Draft | null {
     if (this.#pending !== null) return null;
@@ -137,7 +154,10 @@ export class Subscription {
     const isWhole = isFullState && this.#view.form !== 'native';
     const draft = isWhole ? new DraftBuilder(Infinity, Infinity) : this.#draft();
     const complete = this.#walk(draft) && this.#takeUnmet(draft);
-    if (complete) this.#firstWalk = false;
+    if (complete) {
+      this.#firstWalk = false;
+      this.#takeReviewed(draft);
+    }
     if (draft.isEmpty && this.#answered && !isFullState) {
       this.#acknowledged = this.#sent;
       return null;
@@ -212,6 +232,26 @@ export class Subscription {
     return true;
   }
 
+  /** The slots that the walk has passed, and that the peer should now get or lose. What does not fit waits for another response. */
+  #takeReviewed(draft: DraftBuilder): void {
+    for (const slot of this.#reviewed) {
+      if (this.#isDue(slot)) {
+        if (!this.#take(slot, draft)) return;
+        this.#nacked.delete(slot);
+      }
+      this.#reviewed.delete(slot);
+    }
+  }
+
+  /** A slot that is no longer in the log has an index that another slot may use. */
+  #isDue(slot: Slot): boolean {
+    if (this.log.find(slot.key) !== slot || slot.position > this.#sent) return false;
+    const isSeen = slot.entry !== null && this.#view.canSee(slot.entry);
+    if (isSeen !== this.#held.has(slot.index)) return true;
+    // It refused to lose what it may have again: its content may be older.
+    return isSeen && (this.#nacked.refused.has(slot) || this.#nacked.suspects.has(slot));
+  }
+
   /** Removes the names that the peer has and the log does not. */
   #takeUnmet(draft: DraftBuilder): boolean {
     for (const name of this.#known.keys()) {
@@ -227,11 +267,20 @@ export class Subscription {
     // A removed and recreated name needs two responses: in one it would be an update (engine 7).
     if (draft.removed.size > 0 && slot.entry !== null && draft.removed.has(name)) return false;
     const sendable = this.#encodingOf(slot);
-    if (sendable === null) return !this.#held.has(slot.index) || draft.remove(name, slot);
+    if (sendable === null) {
+      // The peer has a resource that it may not see now.
+      if (slot.entry !== null && this.#known.delete(name)) this.#hold(slot);
+      return !this.#held.has(slot.index) || draft.remove(name, slot, this.#isWithdrawal(slot));
+    }
     if (this.#known.get(name) === sendable.version) this.#hold(slot);
     else if (!draft.add(slot, sendable.bytes)) return false;
     this.#known.delete(name);
     return true;
+  }
+
+  /** A Mesh that exists goes from this peer alone: it keeps what it wrote there. A Mesh that was deleted takes all of that with it. */
+  #isWithdrawal({ entry }: Slot): boolean {
+    return entry !== null && this.log.type === 'Mesh' && this.#view.form === 'native';
   }
 
   /** Null if the peer must not see or cannot read it. */

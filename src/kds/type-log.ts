@@ -28,6 +28,9 @@ export class TypeLog {
   readonly type: string;
   readonly #byKey = new Map<string, Slot>();
   readonly #free: number[] = [];
+  /** The slots for the members of a mesh, and those for zones with some labels: a change of a zone concerns these alone. */
+  readonly #byMesh = new Map<string, Set<Slot>>();
+  readonly #exported = new Set<Slot>();
   #head: Slot | null = null;
   #tail: Slot | null = null;
   #position = 0;
@@ -54,14 +57,19 @@ export class TypeLog {
   append(names: SlotNames, entry: Entry): Slot {
     const known = this.#byKey.get(names.key);
     const slot = known ?? this.#createSlot(names);
-    if (known !== undefined) this.#unlink(known);
+    if (known !== undefined) {
+      this.#unlink(known);
+      this.#unindex(known);
+    }
     slot.entry = entry;
     this.#link(slot);
+    this.#index(slot);
     return slot;
   }
 
   /** Puts a tombstone at the tail, for the subscriptions that hold the slot. */
   tombstone(slot: Slot): void {
+    this.#unindex(slot);
     slot.entry = null;
     this.touch(slot);
     this.#dropIfGone(slot);
@@ -82,6 +90,21 @@ export class TypeLog {
   release(slot: Slot): void {
     slot.holders -= 1;
     this.#dropIfGone(slot);
+  }
+
+  /** The meshes whose members alone see some slots. */
+  meshes(): Iterable<string> {
+    return this.#byMesh.keys();
+  }
+
+  /** The slots that members of the mesh alone see. */
+  ofMesh(mesh: string): Iterable<Slot> {
+    return this.#byMesh.get(mesh) ?? [];
+  }
+
+  /** The slots that zones with some labels alone see. */
+  exported(): Iterable<Slot> {
+    return this.#exported;
   }
 
   /** The slots newer than `position`, oldest first. The cost is linear in the number of returned slots. */
@@ -105,6 +128,26 @@ export class TypeLog {
     const slot: Slot = { key, wireName, plainName, index, position: 0, entry: null, holders: 0, previous: null, next: null };
     this.#byKey.set(key, slot);
     return slot;
+  }
+
+  #index(slot: Slot): void {
+    const visibility = slot.entry?.visibility;
+    if (visibility === undefined || visibility.to === 'none') return;
+    const { mesh, exportedTo } = visibility;
+    if (exportedTo !== undefined) this.#exported.add(slot);
+    if (mesh === undefined) return;
+    const slots = this.#byMesh.get(mesh) ?? new Set();
+    this.#byMesh.set(mesh, slots.add(slot));
+  }
+
+  #unindex(slot: Slot): void {
+    const visibility = slot.entry?.visibility;
+    if (visibility === undefined || visibility.to === 'none') return;
+    const { mesh, exportedTo } = visibility;
+    if (exportedTo !== undefined) this.#exported.delete(slot);
+    const slots = mesh === undefined ? undefined : this.#byMesh.get(mesh);
+    slots?.delete(slot);
+    if (mesh !== undefined && slots?.size === 0) this.#byMesh.delete(mesh);
   }
 
   #link(slot: Slot): void {

@@ -78,7 +78,7 @@ describe('a response', () => {
 
   it('of a type that is not provided is empty and is sent once', () => {
     const stream = streamOf({ log: null });
-    expect(stream.next()?.draft).toEqual({ entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 });
+    expect(stream.next()?.draft).toEqual({ entries: [], removed: [], bytes: 0, isPartial: false, isWithdrawal: false, upTo: 0 });
     expect(stream.settle(answer('0'))).toBe(false);
     expect([stream.isWaiting, stream.next()]).toEqual([false, null]);
   });

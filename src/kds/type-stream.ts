@@ -138,9 +138,9 @@ export class TypeStream {
       return null;
     }
     const { identifier, maxMessageBytes, encode = encodeDeltaResponse, clock } = this.#stream;
-    const { entries, removed, isPartial } = draft;
+    const { entries, removed, isPartial, isWithdrawal } = draft;
     const nonce = this.nonces.next(draft.upTo);
-    const response = { typeUrl: this.#type, nonce, controlPlane: identifier, entries, removed, isPartial };
+    const response = { typeUrl: this.#type, nonce, controlPlane: identifier, entries, removed, isPartial, isWithdrawal };
     const message = draft.bytes > maxMessageBytes ? null : encode(response);
     if (message === null || message.length > maxMessageBytes) {
       // The peer would read a smaller response as the full state, and prune all other resources. The full state is tried again at
@@ -217,7 +217,8 @@ export class TypeStream {
 
   /** A type that this side does not provide gets one empty response (kds-wire 2.3). */
   #emptyDraft(): Draft | null {
-    return this.#sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 } : null;
+    if (this.#sentAt !== 0) return null;
+    return { entries: [], removed: [], bytes: 0, isPartial: false, isWithdrawal: false, upTo: 0 };
   }
 
   #retryLater(): void {

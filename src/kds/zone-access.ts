@@ -1,5 +1,6 @@
 // The questions of the KDS server about zones: whether a peer may open streams as a zone and from its store (D31), and whether the
 // zone is enabled. The protocol does not know tokens or rows.
+import type { ZoneProfile } from '../resource/zone-profile.ts';
 
 export type ZonePass =
   | {
@@ -32,16 +33,23 @@ export interface ZoneStores {
 /** Every store may speak for every zone. */
 export const anyStore: ZoneStores = { admit: async () => null, onAccepted: () => () => undefined };
 
-/** The zones of this global: which exist and which are disabled (kds-wire 5.2.5c). */
+/** A zone whose row has changed. `before` and `after`: what the row says; that of a zone without a row is `ANY_ZONE`. */
+export type ZoneChange = { readonly zone: string; readonly before: ZoneProfile; readonly after: ZoneProfile };
+
+/** The zones of this global: which exist, which are disabled (kds-wire 5.2.5c), and of which meshes they are members. */
 export interface ZoneRegistry {
   /** Creates `Zone/<name>` if absent. Throws MeridianError `invalid` if the name is no RFC 1035 label (kds-wire 2.6). */
   ensure(zone: string): Promise<void>;
+  /** Settles when every change of a Zone that is committed now is known here. Rejects with `unavailable` when the store does not answer. */
+  caughtUp(): Promise<void>;
   /** True while there is a Zone of this name. */
   has(zone: string): boolean;
-  /** False only for a known Zone that is disabled. */
-  isEnabled(zone: string): boolean;
-  /** Calls back when a zone was disabled, enabled, created or deleted. Returns the way to stop. */
-  onChange(listener: (zone: string) => void): () => void;
+  /** What the Zone says about its zone; `ANY_ZONE` without a row. */
+  profileOf(zone: string): ZoneProfile;
+  /** Calls back when a zone was created, deleted or changed. Returns the way to stop. */
+  onChange(listener: (change: ZoneChange) => void): () => void;
+  /** The same for one zone: the cost of a change does not grow with the number of zones. */
+  watch(zone: string, listener: (change: ZoneChange) => void): () => void;
   /** Calls back when the row of a zone was deleted with all rows that it owns, even if a new row has its name. Returns the way to stop. */
   onGone(listener: (zone: string) => void): () => void;
 }

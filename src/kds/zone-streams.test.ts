@@ -11,6 +11,7 @@ import { exhausted, type StatusError } from '../grpc/status.ts';
 import type { StreamKind, SyncEvent } from './sync-events.ts';
 import type { ZonePass } from './zone-access.ts';
 import { slowToRefuse, ZoneStreams } from './zone-streams.ts';
+import { ANY_ZONE } from '../resource/zone-profile.ts';
 
 class Call extends EventEmitter {
   readonly metadata = new Metadata();
@@ -76,7 +77,9 @@ beforeEach(() => {
         if (zone === 'No') throw new MeridianError('invalid', 'no name of a zone');
       },
       has: (zone) => zone === 'east',
-      isEnabled: () => true,
+      profileOf: () => ANY_ZONE,
+      caughtUp: async () => undefined,
+      watch: () => () => undefined,
       onChange: () => () => undefined,
       onGone: (listener) => {
         gone = listener;

@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { following } from '../../test/support/following.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
+import { ANY_ZONE } from '../resource/zone-profile.ts';
+import type { Labels } from '../resource/types.ts';
 import { KnownZones } from './known-zones.ts';
 
 const zone = (name: string) => ({ type: 'Zone', mesh: '', name });
@@ -12,7 +14,7 @@ async function setUp(flags: Record<string, boolean | undefined> = {}) {
   for (const [name, enabled] of Object.entries(flags)) await put(name, enabled);
   const registry = new KnownZones(store, following);
   const changes: string[] = [];
-  const unsubscribe = registry.onChange((name) => changes.push(`${name} ${registry.isEnabled(name)}`));
+  const unsubscribe = registry.onChange(({ zone: name }) => changes.push(`${name} ${registry.profileOf(name).isEnabled}`));
   const stop = new AbortController();
   const running = registry.run(stop.signal);
   await registry.loaded;
@@ -22,7 +24,12 @@ async function setUp(flags: Record<string, boolean | undefined> = {}) {
 describe('KnownZones', () => {
   it('has the enabled flags after the load, and reports only disabled zones', async () => {
     const { registry, changes, end } = await setUp({ east: true, west: false, north: undefined });
-    expect(['east', 'west', 'north', 'unknown'].map((name) => registry.isEnabled(name))).toEqual([true, false, true, true]);
+    expect(['east', 'west', 'north', 'unknown'].map((name) => registry.profileOf(name).isEnabled)).toEqual([
+      true,
+      false,
+      true,
+      true,
+    ]);
     expect(changes).toEqual(['west false']);
     expect(registry.names().sort()).toEqual(['east', 'north', 'west']);
     await end();
@@ -40,6 +47,45 @@ describe('KnownZones', () => {
     await vi.waitFor(() => expect(changes).toHaveLength(4));
     expect(changes.at(-1)).toBe('south true');
     unsubscribe();
+    await end();
+  });
+
+  it('reports a zone whose meshes or labels change, to all listeners and to those of the zone alone', async () => {
+    const { store, registry, changes, end } = await setUp({ east: true, west: true });
+    const watched: unknown[] = [];
+    const stopWatching = registry.watch('east', ({ before, after }) =>
+      watched.push([before.meshes, after.meshes && [...after.meshes], after.labels]),
+    );
+    const put = (name: string, labels: Labels, meshes?: string[]) =>
+      store.write({ op: 'put', key: zone(name), labels, spec: { enabled: true, ...(meshes && { meshes }) } });
+    await put('west', {}, ['shop']);
+    await put('east', {}, ['shop']);
+    await registry.caughtUp();
+    await put('east', { region: 'eu' }, ['shop']);
+    await registry.caughtUp();
+    expect(changes).toEqual(['west true', 'east true', 'east true']);
+    expect(watched.at(-1)).toEqual([new Set(['shop']), ['shop'], { region: 'eu' }]);
+    // Nothing that a profile says has changed.
+    await put('east', { region: 'eu' }, ['shop']);
+    await registry.caughtUp();
+    expect(changes).toHaveLength(3);
+    stopWatching();
+    await put('east', {});
+    await registry.caughtUp();
+    expect(watched.at(-1)).toEqual([new Set(['shop']), ['shop'], { region: 'eu' }]);
+    expect(registry.profileOf('east')).toEqual(ANY_ZONE);
+    await end();
+  });
+
+  it('does not tell the streams of a deleted zone that it is a member of every mesh', async () => {
+    const { store, registry, changes, end } = await setUp({ east: true });
+    await store.write({ op: 'put', key: zone('east'), labels: {}, spec: { enabled: true, meshes: ['shop'] } });
+    await registry.caughtUp();
+    const watched: string[] = [];
+    registry.watch('east', (change) => watched.push(change.zone));
+    await store.write({ op: 'delete', key: zone('east') });
+    await vi.waitFor(() => expect(changes).toHaveLength(2));
+    expect(watched).toEqual([]);
     await end();
   });
 

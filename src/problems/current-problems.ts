@@ -14,7 +14,13 @@ import type { ResourceStore } from '../store/resource-store.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
 import { problemOf, type Problem } from './problem.ts';
-import { certificateProblems, plaintextProblems, replicaProblems, versionProblems } from './process-problems.ts';
+import {
+  certificateProblems,
+  membershipProblems,
+  plaintextProblems,
+  replicaProblems,
+  versionProblems,
+} from './process-problems.ts';
 import { zoneProblems, zoneTokenProblem, type ZoneUnderTest } from './zone-problems.ts';
 
 /** Milliseconds for which the services with plain text are kept: a mesh may have thousands. */
@@ -25,6 +31,8 @@ export type ProblemSources = Pick<ApiOptions, 'mode' | 'zone' | 'instanceId' | '
   readonly lagOf: LagOf;
   readonly roster: ReplicaRoster;
   readonly ends: ExpiryMetrics['ends'];
+  /** Zone → mesh → how many of its resources other zones do not get, because the zone is no member of the mesh. */
+  readonly notForwarded: () => ReadonlyMap<string, ReadonlyMap<string, number>>;
   readonly clock: Clock;
 };
 
@@ -67,6 +75,7 @@ export class CurrentProblems {
       ...certificateProblems(certificates, instanceId, now),
       ...[...tokens].flatMap(([zone, end]) => zoneTokenProblem(zone, end, now)),
       ...versionProblems(this.#versions(zones)),
+      ...membershipProblems(this.#sources.notForwarded()),
       ...plaintextProblems(plaintext),
       ...refused,
     ];

@@ -30,6 +30,10 @@ const KINDS = {
     section: 'a-resource-is-refused-or-withheld',
   },
   resourcesWithheld: { remedy: 'write the resource in a form that the zone reads', section: 'a-resource-is-refused-or-withheld' },
+  notAMember: {
+    remedy: 'add the mesh to `meshes` of the Zone, or delete the resources in the zone',
+    section: 'a-zone-is-not-a-member-of-a-mesh',
+  },
   zoneTokenEnds: { remedy: 'put a new token into the file of the zone; no restart', section: 'a-zone-is-not-connected' },
   certificateEnds: {
     remedy: 'replace the files of the certificate and its key; they are used within seconds',

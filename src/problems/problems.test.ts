@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
 import { zoneSync } from '../zone-status/zone-sync.ts';
-import { certificateProblems, plaintextProblems, replicaProblems, versionProblems } from './process-problems.ts';
+import {
+  certificateProblems,
+  membershipProblems,
+  plaintextProblems,
+  replicaProblems,
+  versionProblems,
+} from './process-problems.ts';
 import { problemOf, problemCodes } from './problem.ts';
 import { zoneProblems } from './zone-problems.ts';
 
@@ -149,4 +155,9 @@ it('each kind of problem names a section of the runbook that exists', () => {
   const sections = [...runbook.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase().replaceAll(/[^\w ]/g, '').replaceAll(' ', '-')); // oxfmt-ignore
   const named = problemCodes.map((code) => problemOf(code, [], { since: null, message: '' }).runbook.split('#')[1]);
   expect(named.filter((section) => !sections.includes(section ?? ''))).toEqual([]);
+});
+
+it('a zone that has resources in a mesh of which it is no member is a problem for each such mesh', () => {
+  const found = membershipProblems(new Map([['east', new Map([['pay', 3]])], ['west', new Map()]])); // oxfmt-ignore
+  expect(found).toMatchObject([{ id: 'notAMember/east/pay', zone: 'east', mesh: 'pay', count: 3 }]);
 });

@@ -12,6 +12,16 @@ const MAX_NAMES = 5;
 
 export type KnownReplica = Replica & { readonly isSilent: boolean };
 
+/** @param notForwarded zone → mesh of which the zone is no member → how many of its resources other zones do not get */
+export function membershipProblems(notForwarded: ReadonlyMap<string, ReadonlyMap<string, number>>): Problem[] {
+  return [...notForwarded].flatMap(([zone, meshes]) =>
+    [...meshes].map(([mesh, count]) => {
+      const message = `zone ${zone} is not a member of mesh ${mesh}: other zones do not get its ${String(count)} services, trusts and policies there`;
+      return problemOf('notAMember', [zone, mesh], { zone, mesh, count, since: null, message });
+    }),
+  );
+}
+
 /** @param startedAt of this process: before a minute has passed, it may not know the leader */
 export function replicaProblems(replicas: readonly KnownReplica[], startedAt: Date, now: Date): Problem[] {
   const living = replicas.filter(({ isSilent }) => !isSilent);

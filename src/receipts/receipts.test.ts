@@ -8,6 +8,7 @@ import { globalSendRules } from '../kds/rules.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { GLOBAL, Receipts, type Followed } from './receipts.ts';
+import { ANY_ZONE } from '../resource/zone-profile.ts';
 
 const TYPE = 'MeshTimeout';
 const KEY = { type: TYPE, mesh: 'shop', name: 'slow' };
@@ -58,7 +59,7 @@ async function serving(instanceId = 'one', names: () => readonly string[] = () =
   void changelog.run(stop.signal);
   const receipts = receiptsOf(instanceId);
   await changelog.ready;
-  const end = receipts.serve(changelog, { names, isEnabled: () => true });
+  const end = receipts.serve(changelog, { names, profileOf: () => ANY_ZONE });
   return { receipts, changelog, end };
 }
 
@@ -116,7 +117,7 @@ describe('what became of a change', () => {
     end();
     await store.write({ op: 'delete', key: KEY });
     await changelog.caughtUp();
-    receipts.serve(changelog, { names: () => ['east'], isEnabled: () => true });
+    receipts.serve(changelog, { names: () => ['east'], profileOf: () => ANY_ZONE });
     expect(await receipts.follow(KEY, NOW, never)).toEqual(absent);
   });
 
@@ -133,7 +134,7 @@ describe('what became of a change', () => {
 
   it('stays known when an earlier log ends after a later one began', async () => {
     const { receipts, changelog, end } = await changed();
-    receipts.serve(changelog, { names: () => ['east'], isEnabled: () => true });
+    receipts.serve(changelog, { names: () => ['east'], profileOf: () => ANY_ZONE });
     end();
     expect(receipts.isServing).toBe(true);
   });
@@ -282,7 +283,7 @@ describe('in a zone', () => {
     const changelog = new Changelog(store, globalSendRules(), log);
     void changelog.run(stop.signal);
     await changelog.ready;
-    leader.serve(changelog, { names: () => [GLOBAL], isEnabled: () => true });
+    leader.serve(changelog, { names: () => [GLOBAL], profileOf: () => ANY_ZONE });
     leader.observe(streamOf('east', 'zoneToGlobal').opened);
     await put();
     await changelog.caughtUp();

@@ -4,12 +4,14 @@
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { isVisibleTo, type ProfileOf } from '../kds/rules.ts';
 import type { Changelog } from '../kds/changelog.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import { textOf } from '../resource/read-json.ts';
 import type { ResourceKey } from '../resource/types.ts';
+import { isMember } from '../resource/zone-profile.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { RecentChanges, type Change, type Delivery, type Logged, type Tally } from './recent-changes.ts';
 import { ReceiptQuestions, type Deliveries } from './receipt-questions.ts';
@@ -22,7 +24,7 @@ const AUDIENCE_MS = 1_000;
 export const GLOBAL = 'global';
 
 /** The peers that should have the changes. */
-export type Peers = { readonly names: () => readonly string[]; readonly isEnabled: (zone: string) => boolean };
+export type Peers = { readonly names: () => readonly string[]; readonly profileOf: ProfileOf };
 
 /** What this replica knows of a peer. */
 type Here = Delivery & { readonly to: string };
@@ -49,12 +51,12 @@ export type ReceiptsOptions = {
   readonly log: Logger;
 };
 
-/** The peers by name, and how many of them have a feature; `''`: all. */
+/** The peers by name, and how many of them fit the conditions of an audience, as text. */
 type Audience = {
   readonly peers: Peers | null;
   readonly until: number;
   readonly names: ReadonlySet<string>;
-  readonly byFeature: Map<string, number>;
+  readonly byConditions: Map<string, number>;
 };
 
 type Serving = { readonly changelog: Changelog; readonly peers: Peers };
@@ -76,7 +78,7 @@ export class Receipts {
   readonly #waiting = new Set<() => void>();
   #serving: Serving | null = null;
   #wakes = false;
-  #audience: Audience = { peers: null, until: 0, names: new Set(), byFeature: new Map() };
+  #audience: Audience = { peers: null, until: 0, names: new Set(), byConditions: new Map() };
 
   constructor(options: ReceiptsOptions) {
     this.#options = options;
@@ -142,6 +144,7 @@ export class Receipts {
   serve(changelog: Changelog, peers: Peers): () => void {
     const serving = { changelog, peers };
     this.#serving = serving;
+    this.changes.profileOf = peers.profileOf;
     const { clock } = this.#options;
     const stop = changelog.onChange((change) => void this.changes.append(change, clock.now().getTime()));
     return () => {
@@ -197,20 +200,26 @@ export class Receipts {
   audienceOf({ visibility }: Pick<Change, 'visibility'>): number {
     if (this.#serving === null || visibility.to === 'none') return 0;
     const { peers } = this.#serving;
-    const { names, byFeature } = this.#knownAudience(peers);
-    const { feature = '' } = visibility;
-    const sees = (name: string): boolean => feature === '' || (this.changes.peers.get(name)?.features.has(feature) ?? true);
-    const all = byFeature.get(feature) ?? [...names].filter(sees).length;
-    byFeature.set(feature, all);
+    const { names, byConditions } = this.#knownAudience(peers);
+    const { feature, mesh, among, exportedTo } = visibility;
+    const toAll = { to: 'all', feature, mesh, among, exportedTo } as const;
+    const sees = (zone: string): boolean => {
+      const features = this.changes.peers.get(zone)?.features ?? null;
+      return isVisibleTo(toAll, { zone, features, profileOf: peers.profileOf });
+    };
+    const conditions = JSON.stringify(toAll);
+    const all = byConditions.get(conditions) ?? [...names].filter(sees).length;
+    byConditions.set(conditions, all);
     if (visibility.to === 'all') return all;
-    if (!peers.isEnabled(visibility.zone)) return 0;
+    const home = peers.profileOf(visibility.zone);
+    if (!home.isEnabled || (mesh !== undefined && !isMember(home, mesh))) return 0;
     return names.has(visibility.zone) && sees(visibility.zone) ? all - 1 : all;
   }
 
   #knownAudience(peers: Peers): Audience {
     const now = this.#options.clock.elapsed();
     if (this.#audience.peers !== peers || now >= this.#audience.until)
-      this.#audience = { peers, until: now + AUDIENCE_MS, names: new Set(peers.names()), byFeature: new Map() };
+      this.#audience = { peers, until: now + AUDIENCE_MS, names: new Set(peers.names()), byConditions: new Map() };
     return this.#audience;
   }
 
@@ -227,7 +236,7 @@ export class Receipts {
     if (what === null) return { change, isLogged: false, targets: [] };
     let open = this.#targets(serving, what).filter(isOpenTarget);
     const isDone = (): boolean => {
-      open = open.filter(({ to }) => isOpenTarget(this.#target(serving, what, to)));
+      open = open.filter(({ to }) => isOpenTarget(this.#target(what, to)));
       return open.length === 0;
     };
     await this.#until(isDone, waitMs, signal);
@@ -238,11 +247,11 @@ export class Receipts {
     return serving.peers
       .names()
       .toSorted()
-      .map((to) => this.#target(serving, what, to));
+      .map((to) => this.#target(what, to));
   }
 
-  #target({ peers }: Serving, what: Change | Logged, to: string): Here {
-    return { to, ...this.changes.delivery(what, to, (zone) => peers.isEnabled(zone)) };
+  #target(what: Change | Logged, to: string): Here {
+    return { to, ...this.changes.delivery(what, to) };
   }
 
   /** The answers of other replicas for the zones that are connected there. */

@@ -4,10 +4,10 @@ import type { LoggedChange } from '../kds/changelog.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { byteOf, millisecondsOf } from './milliseconds-byte.ts';
 import { MAX_CHANGES, RecentChanges, type Change } from './recent-changes.ts';
+import { ANY_ZONE } from '../resource/zone-profile.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const TYPE = 'MeshTimeout';
-const yes = (): boolean => true;
 
 function logged(position: number, more: Partial<LoggedChange> = {}): LoggedChange {
   const name = more.name ?? `timeout-${String(position)}`;
@@ -42,7 +42,7 @@ function setUp(...zones: string[]) {
   const changes = new RecentChanges('globalToZone');
   const tell = (event: SyncEvent, ms: number): boolean => changes.observe(event, START + ms);
   for (const zone of zones) tell(streamOf(zone).opened, 0);
-  const stateOf = (change: Change, zone: string): string => changes.delivery(change, zone, yes).state;
+  const stateOf = (change: Change, zone: string): string => changes.delivery(change, zone).state;
   return { changes, tell, stateOf };
 }
 
@@ -68,9 +68,9 @@ describe('the recent changes', () => {
     tell(streamOf('east').sent(1), 4);
     tell(streamOf('east').acknowledged(1), 10);
     tell(streamOf('west').sent(1), 4);
-    expect(changes.delivery(change, 'east', yes)).toEqual({ state: 'acknowledged', sentMs: 4, acknowledgedMs: 10, reason: null });
-    expect(changes.delivery(change, 'west', yes)).toEqual({ state: 'sent', sentMs: 4, acknowledgedMs: null, reason: null });
-    expect(changes.delivery(change, 'north', yes).state).toBe('away');
+    expect(changes.delivery(change, 'east')).toEqual({ state: 'acknowledged', sentMs: 4, acknowledgedMs: 10, reason: null });
+    expect(changes.delivery(change, 'west')).toEqual({ state: 'sent', sentMs: 4, acknowledgedMs: null, reason: null });
+    expect(changes.delivery(change, 'north').state).toBe('away');
   });
 
   it('one acknowledgement covers all changes up to its position, and none after it', () => {
@@ -92,8 +92,8 @@ describe('the recent changes', () => {
     tell(streamOf('east').acknowledged(2), 5);
     expect([first, other, second].map((change) => stateOf(change, 'east'))).toEqual(['pending', 'acknowledged', 'pending']);
     tell(streamOf('east').acknowledged(3), 9);
-    expect(changes.delivery(first, 'east', yes).acknowledgedMs).toBe(9);
-    expect(changes.delivery(other, 'east', yes).acknowledgedMs).toBe(5);
+    expect(changes.delivery(first, 'east').acknowledgedMs).toBe(9);
+    expect(changes.delivery(other, 'east').acknowledgedMs).toBe(5);
   });
 
   it('a first acknowledgement keeps its time when a later stream repeats it', () => {
@@ -101,10 +101,10 @@ describe('the recent changes', () => {
     const change = changes.append(logged(1), START);
     tell(streamOf('east').acknowledged(1), 5);
     tell(streamOf('east').closed, 6);
-    expect(changes.delivery(change, 'east', yes).state).toBe('acknowledged');
+    expect(changes.delivery(change, 'east').state).toBe('acknowledged');
     tell(streamOf('east', 'east-2').opened, 100);
     tell(streamOf('east', 'east-2').acknowledged(1), 200);
-    expect(changes.delivery(change, 'east', yes).acknowledgedMs).toBe(5);
+    expect(changes.delivery(change, 'east').acknowledgedMs).toBe(5);
   });
 
   it('a zone without a stream is away, and has the change when it comes back', () => {
@@ -134,10 +134,10 @@ describe('the recent changes', () => {
     tell(east.refused({ [bad.wireName]: 'unknown field' }), 5);
     tell(east.rejected(2), 5);
     expect(stateOf(good, 'east')).toBe('acknowledged');
-    expect(changes.delivery(bad, 'east', yes)).toMatchObject({ state: 'refused', reason: 'unknown field' });
+    expect(changes.delivery(bad, 'east')).toMatchObject({ state: 'refused', reason: 'unknown field' });
     tell(east.refused({}), 50);
     tell(east.acknowledged(2), 50);
-    expect(changes.delivery(bad, 'east', yes)).toMatchObject({
+    expect(changes.delivery(bad, 'east')).toMatchObject({
       state: 'acknowledged',
       acknowledgedMs: millisecondsOf(byteOf(50)),
     });
@@ -151,7 +151,7 @@ describe('the recent changes', () => {
     const [one, other] = [changes.append(logged(1), START), changes.append(logged(2), START)];
     tell(streamOf('east').withheld(names ? { [one.wireName]: 'too large' } : {}, all), 1);
     tell(streamOf('east').passed(2), 2);
-    expect(changes.delivery(one, 'east', yes)).toMatchObject({ state: 'withheld', reason: 'too large' });
+    expect(changes.delivery(one, 'east')).toMatchObject({ state: 'withheld', reason: 'too large' });
     expect(stateOf(other, 'east')).toBe(names ? 'acknowledged' : 'withheld');
   });
 
@@ -159,7 +159,11 @@ describe('the recent changes', () => {
     const { changes, stateOf } = setUp('east', 'west');
     const change = changes.append(logged(1, { visibility: { to: 'others', zone: 'east' } }), START);
     expect(['east', 'west'].map((zone) => stateOf(change, zone))).toEqual(['hidden', 'pending']);
-    expect(changes.delivery(change, 'west', () => false).state).toBe('hidden');
+    changes.profileOf = (zone) => ({ ...ANY_ZONE, isEnabled: zone !== 'east' });
+    expect(changes.delivery(change, 'west')).toMatchObject({
+      ...{ state: 'hidden', reason: 'zone east, from which it comes, is disabled' },
+    });
+    changes.profileOf = () => ANY_ZONE;
     const needs = changes.append(logged(2, { visibility: { to: 'all', feature: 'f' } }), START);
     expect(stateOf(needs, 'west')).toBe('hidden');
   });
@@ -196,7 +200,7 @@ describe('the recent changes', () => {
     const change = changes.append(logged(51), START);
     tell(east.sent(51), 3);
     tell(east.acknowledged(51), 4);
-    expect([looks, changes.delivery(change, 'east', yes).acknowledgedMs]).toEqual([0, 4]);
+    expect([looks, changes.delivery(change, 'east').acknowledgedMs]).toEqual([0, 4]);
   });
 
   it('a zone that was never seen is away, and the zone of the resource does not get it back', () => {
@@ -212,7 +216,7 @@ describe('the recent changes', () => {
     tell(streamOf('first').acknowledged(1), 3);
     for (const zone of zones) tell(streamOf(zone).opened, 4);
     for (const zone of zones) tell(streamOf(zone).acknowledged(1), 5);
-    const times = ['first', ...zones].map((zone) => changes.delivery(change, zone, yes).acknowledgedMs);
+    const times = ['first', ...zones].map((zone) => changes.delivery(change, zone).acknowledgedMs);
     expect(times).toEqual([3, ...zones.map(() => 5)]);
   });
 
@@ -234,9 +238,9 @@ describe('the recent changes', () => {
     const bytes = changes.newest().reduce((sum, { times }) => sum + (times === null ? 0 : times.sent.length * 2), 0);
     expect(bytes).toBeLessThanOrEqual(5_000_000);
     const [oldest, newest] = [changes.newest().at(-1), changes.newest()[0]] as [Change, Change];
-    expect(changes.delivery(oldest, 'zone-1', yes)).toMatchObject({ state: 'acknowledged', acknowledgedMs: null });
-    expect(changes.delivery(newest, 'zone-1', yes)).toMatchObject({ state: 'acknowledged', acknowledgedMs: 7 });
-    expect(changes.delivery(oldest, 'zone-2', yes).state).toBe('pending');
+    expect(changes.delivery(oldest, 'zone-1')).toMatchObject({ state: 'acknowledged', acknowledgedMs: null });
+    expect(changes.delivery(newest, 'zone-1')).toMatchObject({ state: 'acknowledged', acknowledgedMs: 7 });
+    expect(changes.delivery(oldest, 'zone-2').state).toBe('pending');
   });
 
   it('a deleted zone leaves its place to the next', () => {
@@ -256,8 +260,8 @@ describe('the recent changes', () => {
     const ahead = changes.append(logged(1, { committedAt: new Date(START + 60_000) }), START);
     const removal = changes.append(logged(2, { committedAt: null, version: null, isRemoval: true }), START + 10);
     tell(streamOf('east').acknowledged(2), 20);
-    expect(changes.delivery(ahead, 'east', yes).acknowledgedMs).toBe(20);
-    expect(changes.delivery(removal, 'east', yes).acknowledgedMs).toBe(10);
+    expect(changes.delivery(ahead, 'east').acknowledgedMs).toBe(20);
+    expect(changes.delivery(removal, 'east').acknowledgedMs).toBe(10);
   });
 });
 

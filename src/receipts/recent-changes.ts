@@ -4,7 +4,8 @@
 // later one of the same resource replaced before it was sent counts as acknowledged with the later one.
 import type { LoggedChange } from '../kds/changelog.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
-import { isVisibleTo } from '../kds/rules.ts';
+import { isVisibleTo, reasonHidden, type ProfileOf, type Viewer } from '../kds/rules.ts';
+import { ANY_ZONE } from '../resource/zone-profile.ts';
 import { byteOf, millisecondsOf, NONE } from './milliseconds-byte.ts';
 
 export const MAX_CHANGES = 1_000;
@@ -64,12 +65,11 @@ export type Delivery = {
   /** Milliseconds after the commit; null if it was not sent, or not acknowledged, or the time is no longer kept. */
   readonly sentMs: number | null;
   readonly acknowledgedMs: number | null;
-  /** Of a refused or withheld resource. */
+  /** Of a refused or withheld resource, and of one that the peer may not see. */
   readonly reason: string | null;
 };
 
 type RowOfChange = Pick<LoggedChange, 'type' | 'mesh' | 'name'>;
-type IsEnabled = (zone: string) => boolean;
 
 export class RecentChanges {
   /** The streams on which this side sends. */
@@ -86,6 +86,8 @@ export class RecentChanges {
   #withoutTimes = 0;
   /** Hears of each new change, and of each that a peer was sent or has answered. */
   onProgress: ((change: Change) => void) | null = null;
+  /** What the Zones of the peers say. */
+  profileOf: ProfileOf = () => ANY_ZONE;
 
   constructor(stream: StreamKind) {
     this.#stream = stream;
@@ -171,15 +173,13 @@ export class RecentChanges {
   }
 
   /** What became of a change at a peer; of a resource of the log without a kept change, what is so now. */
-  delivery(change: Change | Logged, name: string, isEnabled: IsEnabled): Delivery {
+  delivery(change: Change | Logged, name: string): Delivery {
     const peer = this.#peers.get(name);
     const { type, wireName, visibility } = change;
-    // Of a peer that was never seen only the origin is known.
-    const isHidden =
-      peer === undefined
-        ? visibility.to === 'others' && visibility.zone === name
-        : !isVisibleTo(visibility, { zone: name, features: peer.features, isEnabled });
-    if (isHidden) return delivery('hidden');
+    // Nobody knows the capabilities of a peer that was never seen.
+    const viewer = { zone: name, features: peer?.features ?? null, profileOf: this.profileOf };
+    if (!isVisibleTo(visibility, viewer))
+      return delivery('hidden', visibility.to === 'none' ? null : reasonHidden(visibility, viewer));
     if (peer === undefined) return delivery('away');
     const times = 'times' in change ? change.times : null;
     const sentMs = millisecondsOf(times?.sent[peer.index] ?? NONE);
@@ -201,7 +201,7 @@ export class RecentChanges {
   tallyOf(change: Change, counts: (name: string, peer: Peer) => boolean): Tally {
     const tally = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
     for (const [name, peer] of this.#peers) {
-      if (!counts(name, peer) || !isCounted(change, name, peer)) continue;
+      if (!counts(name, peer) || !this.#isCounted(change, name, peer)) continue;
       for (const field of FIELDS) count(tally, field, change.times?.[field][peer.index] ?? NONE, 1);
     }
     return tally;
@@ -305,10 +305,17 @@ export class RecentChanges {
     const before = bytes?.[peer.index] ?? NONE;
     if (bytes === undefined || before === byte) return;
     bytes[peer.index] = byte;
-    if (!isCounted(change, name, peer)) return;
+    if (!this.#isCounted(change, name, peer)) return;
     count(change.tally, field, before, -1);
     count(change.tally, field, byte, 1);
     this.onProgress?.(change);
+  }
+
+  /** A peer passes positions of changes that it may not see. Whether their origin is enabled is not for a count of answers. */
+  #isCounted({ visibility }: Change, zone: string, { features }: Peer): boolean {
+    const own = this.profileOf(zone);
+    const viewer: Viewer = { zone, features, profileOf: (name) => (name === zone ? own : ANY_ZONE) };
+    return isVisibleTo(visibility, viewer);
   }
 
   #newTimes(): Change['times'] {
@@ -353,16 +360,12 @@ function reachedOf(peer: Peer, type: string): { sent: number; acknowledged: numb
   return known;
 }
 
-/** A peer passes positions of changes that it may not see. Whether their origin is enabled is not for a count of answers. */
-function isCounted({ visibility }: Change, zone: string, { features }: Peer): boolean {
-  return isVisibleTo(visibility, { zone, features, isEnabled: () => true });
-}
-
 function count(tally: Tally, field: Field, byte: number, by: 1 | -1): void {
   if (byte === NONE) return;
-  if (field === 'sent') tally.sent += by;
-  else if (byte === REFUSED) tally.refused += by;
-  else tally.acknowledged += by;
+  // A zone may have become a member, or none, between the two marks.
+  if (field === 'sent') tally.sent = Math.max(0, tally.sent + by);
+  else if (byte === REFUSED) tally.refused = Math.max(0, tally.refused + by);
+  else tally.acknowledged = Math.max(0, tally.acknowledged + by);
   if (field === 'acknowledged' && by === 1) tally.slowestMs = Math.max(tally.slowestMs, millisecondsOf(byte) ?? 0);
 }
 

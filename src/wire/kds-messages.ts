@@ -55,10 +55,13 @@ export type DeltaResponse = {
   readonly controlPlane: string;
   /** More of the full state follows; only between peers of ours, as Kuma knows no such thing. */
   readonly isPartial: boolean;
+  /** The removed Meshes exist, and go from this zone alone; only between peers of ours. */
+  readonly isWithdrawal?: boolean;
 };
 
-/** `system_version_info` of a part of a full state; Kuma always leaves the field empty and never reads it. */
+/** Words of `system_version_info`, with spaces between them; Kuma always leaves the field empty and never reads it. */
 const PARTIAL = 'meridian-partial';
+const WITHDRAWAL = 'meridian-withdrawal';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -155,11 +158,13 @@ export type DeltaResponseParts = Pick<DeltaResponse, 'typeUrl' | 'nonce' | 'cont
   /** `<name>.<mesh>` each. */
   readonly removed: readonly string[];
   readonly isPartial?: boolean;
+  readonly isWithdrawal?: boolean;
 };
 
 export function encodeDeltaResponse(response: DeltaResponseParts): Buffer {
   const writer = createWriter();
-  if (response.isPartial === true) writeText(writer, 1, PARTIAL);
+  const words = [...(response.isPartial === true ? [PARTIAL] : []), ...(response.isWithdrawal === true ? [WITHDRAWAL] : [])];
+  if (words.length > 0) writeText(writer, 1, words.join(' '));
   writeText(writer, 4, response.typeUrl);
   writeText(writer, 5, response.nonce);
   for (const name of response.removed) writer.uint32(lengthTag(6)).string(name);
@@ -198,8 +203,11 @@ function responseReader(): { response: DeltaResponse; visit: FieldVisitor } {
     ...{ typeUrl: '', nonce: '', resources, removedResources, controlPlane: '', isPartial: false },
   };
   const visit: FieldVisitor = (tag, reader) => {
-    if (tag === lengthTag(1)) response.isPartial = readText(reader) === PARTIAL;
-    else if (tag === lengthTag(2)) resources.push(decodeResource(reader.bytes()));
+    if (tag === lengthTag(1)) {
+      const words = readText(reader).split(' ');
+      response.isPartial = words.includes(PARTIAL);
+      if (words.includes(WITHDRAWAL)) response.isWithdrawal = true;
+    } else if (tag === lengthTag(2)) resources.push(decodeResource(reader.bytes()));
     else if (tag === lengthTag(4)) response.typeUrl = readText(reader);
     else if (tag === lengthTag(5)) response.nonce = readText(reader);
     else if (tag === lengthTag(6)) removedResources.push(readText(reader));

@@ -10,6 +10,7 @@ import { aborted, together } from '../base/supervise.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { runKdsClient, type KdsClientOptions, type KdsClientTls } from '../kds/client.ts';
 import { validateResource } from '../resource/validate-spec.ts';
+import { ANY_ZONE } from '../resource/zone-profile.ts';
 import { readTokenEnd, readTokenFile } from '../token/read-token-file.ts';
 import { clusterAdmission } from '../peering/cluster-guard.ts';
 import { FenceWatch } from '../store/fence-watch.ts';
@@ -125,7 +126,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     clock,
     log: log.child({ component: 'kds' }),
   };
-  const stopReceipts = receipts.serve(changelog, { names: () => [GLOBAL], isEnabled: () => true });
+  const stopReceipts = receipts.serve(changelog, { names: () => [GLOBAL], profileOf: () => ANY_ZONE });
   try {
     await together(
       signal,

@@ -21,6 +21,7 @@ import { following } from '../support/following.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
+import { ANY_ZONE } from '../../src/resource/zone-profile.ts';
 
 let app: FastifyInstance;
 let stop: AbortController;
@@ -104,12 +105,15 @@ describe('a stream of events', () => {
     changelog = new Changelog(store, globalSendRules(), following.log);
     void changelog.run(stop.signal);
     await changelog.ready;
-    receipts.serve(changelog, { names: () => ['east', 'west'], isEnabled: () => true });
+    receipts.serve(changelog, { names: () => ['east', 'west'], profileOf: () => ANY_ZONE });
     roster = new ReplicaRoster({ store, instanceId: 'cp-1', version: '0.1.0-preview', ...following });
     const lagOf = (): undefined => undefined;
     const ends = async () => ({ certificates: new Map<string, Date>(), tokens: new Map<string, Date>() });
     const about = { mode: 'global', zone: null, instanceId: 'cp-1', productVersion: '0.1.0-preview' } as const;
-    const problems = new CurrentProblems({ ...about, store, lagOf, roster, ends, clock: following.clock });
+    const problems = new CurrentProblems({
+      ...{ ...about, store, lagOf, roster, ends, clock: following.clock },
+      notForwarded: () => new Map(),
+    });
     events = createEvents({ store, lagOf, receipts, problems, roster, instanceId: 'cp-1', ...following });
     app = testApi(store, 'global', {
       addRoutes: (api, context) => {

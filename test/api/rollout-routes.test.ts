@@ -11,6 +11,7 @@ import { defaultAccess } from '../../src/api/access.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
+import { ANY_ZONE } from '../../src/resource/zone-profile.ts';
 
 const log = createLogger('silent');
 const TIMEOUTS = '/meshes/default/meshtimeouts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
   await changelog.ready;
   receipts = new Receipts({ mode: 'global', store, instanceId: 'cp-1', clock, log });
   void receipts.run(stop.signal);
-  end = receipts.serve(changelog, { names: () => ['east'], isEnabled: () => true });
+  end = receipts.serve(changelog, { names: () => ['east'], profileOf: () => ANY_ZONE });
   const followRollout = rolloutFollower(receipts, rules, store);
   app = testApi(store, 'global', {
     followRollout,

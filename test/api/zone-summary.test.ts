@@ -37,7 +37,10 @@ beforeEach(() => {
   const lagOf = (): undefined => undefined;
   const ends = async () => ({ certificates: new Map<string, Date>(), tokens: new Map<string, Date>() });
   const about = { mode: 'global', zone: null, instanceId: 'cp-1', productVersion: '0.1.0-preview' } as const;
-  const problems = new CurrentProblems({ ...about, store, lagOf, roster, ends, clock: following.clock });
+  const problems = new CurrentProblems({
+    ...{ ...about, store, lagOf, roster, ends, clock: following.clock },
+    notForwarded: () => new Map(),
+  });
   const events = createEvents({ store, lagOf, receipts, problems, roster, instanceId: 'cp-1', ...following });
   stopHub = () => events.hub.stop();
   app = testApi(store, 'global', { addRoutes: (api, context) => addSummaryRoute(api, context, events) });

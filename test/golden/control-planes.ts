@@ -64,7 +64,7 @@ export class ControlPlanes {
   /** Starts all three with the rows of their stores, and connects the zones. */
   async start(): Promise<void> {
     const { signal } = this.#stop;
-    this.#registry.onChange((zone) => this.#changelogs.global.touchZone(zone));
+    this.#registry.onChange((change) => this.#changelogs.global.touchZone(change));
     this.#running.push(this.#registry.run(signal));
     for (const side of sides) this.#running.push(this.#changelogs[side].run(signal));
     for (const zone of zones) await createZoneDefaults(this.stores[zone], { name: zone, hasGlobal: true }, NO_DEFAULTS);

@@ -43,7 +43,7 @@ export class ReplayedPlane {
     this.#registry = new KnownZones(this.store, following);
     const rules = side === 'global' ? globalSendRules() : zoneSendRules({ zone: side });
     this.#changelog = new Changelog(this.store, rules, log);
-    this.#registry.onChange((zone) => this.#changelog.touchZone(zone));
+    this.#registry.onChange((change) => this.#changelog.touchZone(change));
   }
 
   /** With the rows of the recorded store, and `more`. */

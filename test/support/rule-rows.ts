@@ -10,6 +10,13 @@ export const FROM_EAST = { [label.origin]: 'zone', [label.zone]: 'east' };
 export const NO_PEER: Visibility = { to: 'none' };
 export const ALL: Visibility = { to: 'all' };
 
+/** A visibility without its conditions of meshes and labels. */
+export function whom(visibility: Visibility): Visibility {
+  if (visibility.to === 'none') return visibility;
+  const { mesh: _mesh, among: _among, exportedTo: _exportedTo, ...others } = visibility;
+  return others;
+}
+
 export function resource(type: string, { name = 'thing', ...fields }: Partial<Omit<Resource, 'type'>> = {}): Resource {
   return makeRow(type, name, fields);
 }

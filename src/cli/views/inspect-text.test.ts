@@ -15,6 +15,7 @@ import { describeEffective } from './effective-text.ts';
 import { describeSync } from './sync-text.ts';
 import { describeReach } from './policy-reach-text.ts';
 import { longName, shortName } from './kri-text.ts';
+import { ANY_ZONE } from '../../resource/zone-profile.ts';
 
 const HASH = [{ type: 'Header', header: { name: 'x-a-rather-long-header-name-of-a-shop' } }];
 const index = new MeshIndex('default', [
@@ -262,8 +263,8 @@ describe('sync', () => {
       syncProblems: [{ stream: 'globalToZone', type: 'Mesh', kind: 'refused', resources: [], message: 'no such' }],
     };
     const zones = [
-      { name: 'east', isEnabled: true, insight: {} },
-      { name: 'west', isEnabled: true, insight },
+      { name: 'east', profile: ANY_ZONE, insight: {} },
+      { name: 'west', profile: ANY_ZONE, insight },
     ];
     expect(describeSync(explainOnGlobal(globalSendRules(), resource, zones))).toMatchInlineSnapshot(`
       "MeshTimeout mine (stored as mine.web.east), as global sees it

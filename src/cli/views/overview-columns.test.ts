@@ -37,12 +37,21 @@ const rowsOf = (columns: readonly Column[], item: Item): string[] => itemTable(c
 describe('tables of zones and proxies', () => {
   it('show a zone in 80 columns, with the latest times and the sums of the counts', () => {
     const [head, row] = rowsOf(ZONE_COLUMNS, zone([closed, open]));
-    expect(head).toMatch(/^NAME +STATUS +SINCE +LAG +PENDING +ERRORS +VERSION$/);
-    expect(row).toMatch(/^us-east-1 +Online +\d+\w +- +- +6 +0\.1\.0-preview$/);
+    expect(head).toMatch(/^NAME +STATUS +MESHES +SINCE +LAG +PENDING +ERRORS +VERSION$/);
+    expect(row).toMatch(/^us-east-1 +Online +all +\d+\w +- +- +6 +0\.1\.0-preview$/);
     expect(row?.length).toBeLessThanOrEqual(80);
     expect(rowsOf(ZONE_COLUMNS, zone([closed]))[1]).toContain('Offline');
     expect(rowsOf(ZONE_COLUMNS, zone([open], false))[1]).toContain('Disabled');
-    expect(rowsOf(ZONE_COLUMNS, { type: 'ZoneOverview', name: 'new' })[1]).toMatch(/^new +Offline +never +- +- +0 +-$/);
+    expect(rowsOf(ZONE_COLUMNS, { type: 'ZoneOverview', name: 'new' })[1]).toMatch(/^new +Offline +all +never +- +- +0 +-$/);
+  });
+
+  it.each([
+    [undefined, 'all'],
+    [['shop'], 'shop'],
+    [['shop', 'payments'], '2 meshes'],
+  ])('show a zone with the meshes %j as a member of %s', (meshes, text) => {
+    const item = { type: 'ZoneOverview', name: 'east', zone: { ...(meshes !== undefined && { meshes }) } } as unknown as Item;
+    expect(rowsOf(ZONE_COLUMNS, item)[1]).toMatch(new RegExp(`^east +Offline +${text} `));
   });
 
   it('show the state of a zone that its control plane tells, and what waits for it', () => {
@@ -54,12 +63,12 @@ describe('tables of zones and proxies', () => {
       reason: 'east is\nsilent',
     };
     const lagging = { ...zone([open]), sync: { state: 'lagging', ...sync } } as unknown as Item;
-    expect(rowsOf(ZONE_COLUMNS, lagging)[1]).toMatch(/^us-east-1 +Lagging +\d+\w +12s +2 types +3 /);
+    expect(rowsOf(ZONE_COLUMNS, lagging)[1]).toMatch(/^us-east-1 +Lagging +all +\d+\w +12s +2 types +3 /);
     expect(problemLines(lagging)).toEqual(['', 'east is\\nsilent']);
     for (const state of ['Refused', 'Offline', 'Disabled'])
       expect(rowsOf(ZONE_COLUMNS, { ...lagging, sync: { ...sync, state: state.toLowerCase() } })[1]).toContain(state);
     const brief = { ...sync, state: 'online', lagMs: 40, pending: ['Mesh'] };
-    expect(rowsOf(ZONE_COLUMNS, { ...lagging, sync: brief })[1]).toMatch(/Online +\d+\w +40ms +Mesh/);
+    expect(rowsOf(ZONE_COLUMNS, { ...lagging, sync: brief })[1]).toMatch(/Online +all +\d+\w +40ms +Mesh/);
   });
 
   it('show a proxy in 80 columns', () => {

@@ -19,6 +19,7 @@ type Subscription = NonNullable<Insight['subscriptions']>[number];
 export const ZONE_COLUMNS: readonly Column[] = [
   { head: 'NAME', of: ({ name }) => name },
   { head: 'STATUS', of: zoneStatus },
+  { head: 'MESHES', of: meshesText },
   { head: 'SINCE', of: (item) => ageOf(syncOf(item).since) },
   { head: 'LAG', of: (item) => lagText(syncOf(item).lagMs) },
   { head: 'PENDING', of: (item) => pendingText(syncOf(item).pending) },
@@ -89,6 +90,13 @@ function syncOf(item: Item): ZoneSync {
   const connection = isOnline(objectOf(item['zoneInsight'])) ? 'online' : 'offline';
   const state = objectOf(item['zone'])['enabled'] === false ? 'disabled' : connection;
   return { state, connection, since: lastOf(item).connectTime ?? null, pending: [], lagMs: 0, reason: '' };
+}
+
+/** The mesh of which a zone is a member, or how many these are. */
+function meshesText({ zone }: Item): string {
+  const { meshes } = objectOf(zone);
+  if (!Array.isArray(meshes) || meshes.length === 0) return 'all';
+  return meshes.length === 1 ? textOf(meshes[0]) : `${String(meshes.length)} meshes`;
 }
 
 /** `340ms`, `12s`, `5m`; `-` for a zone that is current. */

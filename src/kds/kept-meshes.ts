@@ -1,0 +1,36 @@
+// Meshes that a zone keeps when its membership ends. The table deletes with a Mesh every row that the Mesh owns: the Dataplanes, policies
+// and secrets that this zone made. Membership can come back and those rows could not, so the zone refuses such a removal until they are
+// gone (decision 70). What a control plane computes from other rows does not keep a Mesh.
+import { label } from '../resource/labels.ts';
+import { resourceTypes } from '../resource/type-registry.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import type { ResourceMeta, ResourceStore } from '../store/resource-store.ts';
+import { nackedResource, type NackedResource } from './nack.ts';
+
+const COMPUTED: ReadonlySet<string> = new Set(['DataplaneInsight', 'Workload']);
+const TYPES = resourceTypes.filter(({ name, scope }) => scope === 'Mesh' && !COMPUTED.has(name)).map(({ name }) => name);
+/** Rows that a reason names. */
+const MAX_NAMED = 3;
+
+/** The Meshes among these that own rows of this zone, each with a reason that names some of the rows. */
+export async function keptMeshes(
+  meshes: Iterable<ResourceKey>,
+  store: Pick<ResourceStore, 'listMeta'>,
+): Promise<NackedResource[]> {
+  const kept: NackedResource[] = [];
+  for (const mesh of meshes) {
+    const owned = await store.listMeta({ types: TYPES, owner: { type: 'Mesh', mesh: '', name: mesh.name } });
+    const rows = owned.filter(({ labels }) => labels[label.managedBy] === undefined);
+    if (rows.length > 0) kept.push(nackedResource('Mesh', mesh, reasonFor(mesh.name, rows)));
+  }
+  return kept;
+}
+
+function reasonFor(mesh: string, rows: readonly ResourceMeta[]): string {
+  const named = rows.slice(0, MAX_NAMED).map(({ type, name }) => `${type} ${name}`);
+  const more = rows.length > MAX_NAMED ? ` and ${String(rows.length - MAX_NAMED)} more` : '';
+  return (
+    `the zone is no longer a member of mesh ${mesh}, and has resources of its own in it: ${named.join(', ')}${more}. ` +
+    'The zone keeps the Mesh until they are deleted, or until the zone is a member again'
+  );
+}
