@@ -48,6 +48,8 @@ export const answerSchemas = {
       z.object({
         field: text,
         reason: text,
+        line: count.exactOptional().meta({ description: 'in a body that was YAML' }),
+        column: count.exactOptional(),
         related: text
           .exactOptional()
           .meta({ description: 'another field with which this one does not fit; the reason names it' }),

@@ -13,6 +13,7 @@ import type { RateLimit } from './rate-limit.ts';
 import type { ProxyAdmin } from './proxy-admin-routes.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
 import type { WriteRules } from './write-checks.ts';
+import type { Yaml } from './yaml.ts';
 import type { ResourceService, ServiceOptions } from './resource-service.ts';
 
 export type ApiOptions = {
@@ -68,6 +69,7 @@ export type ApiContext = {
   readonly service: ResourceService;
   readonly rules: WriteRules;
   readonly callers: Callers;
+  readonly yaml: Yaml;
   readonly audit: AuditLog;
   readonly clock: Clock;
   /** Aborts when the server begins to close: long-lived answers end. */

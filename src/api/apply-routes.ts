@@ -11,6 +11,7 @@ const declared = about('Resources', 'Many resources in one transaction, all or n
   query: ['dryRun'],
   body: { type: 'array', items: { type: 'object' } },
   answer: component('Applied'),
+  takesYaml: true,
 });
 /** D32. */
 export const MAX_APPLY_BYTES = 32 * 1024 * 1024;

@@ -9,6 +9,7 @@ import { compressAnswers } from './compress.ts';
 import { followConventions } from './http-conventions.ts';
 import { measureRequests } from './http-metrics.ts';
 import { createServer } from './http-server.ts';
+import { addFormatRoute } from './format-routes.ts';
 import { addGuiRoutes } from './gui-routes.ts';
 import { addHistoryRoutes } from './history-routes.ts';
 import { addIndexRoutes } from './index-routes.ts';
@@ -26,12 +27,15 @@ import { limitRate } from './rate-limit.ts';
 import { ResourceService } from './resource-service.ts';
 import { addTokenPosts } from './token-post-routes.ts';
 import { Watches } from './watch-routes.ts';
+import { Yaml } from './yaml.ts';
+import { readYamlBodies } from './yaml-body.ts';
 
 export type { ApiOptions } from './api-options.ts';
 
 /** A server that does not listen yet. Its `close` finishes the requests in flight and ends the watches. */
 export function createApi(options: ApiOptions): FastifyInstance {
-  const app = createServer(options, options.timeouts);
+  const yaml = new Yaml(options.clock);
+  const app = createServer(options, yaml, options.timeouts);
   const routes = collectRoutes(app);
   const callers = new Callers(options.access ?? localAccess);
   measureRequests(app, options.metrics);
@@ -39,13 +43,15 @@ export function createApi(options: ApiOptions): FastifyInstance {
   requireOwnHost(app, options.allowedHosts ?? []);
   compressAnswers(app);
   readJsonBodies(app);
+  readYamlBodies(app, yaml);
   limitRate(app, options.rateLimit, options.clock);
   callers.follow(app);
   checkUrls(app);
 
-  const context = contextOf(app, options, callers);
+  const context = contextOf(app, options, callers, yaml);
   addIndexRoutes(app, context);
   addGuiRoutes(app);
+  addFormatRoute(app, yaml);
   addResourceRoutes(app, context, new Watches(context));
   addHistoryRoutes(app, context);
   addOverviewRoutes(app, context);
@@ -60,7 +66,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   return app;
 }
 
-function contextOf(app: FastifyInstance, options: ApiOptions, callers: Callers): ApiContext {
+function contextOf(app: FastifyInstance, options: ApiOptions, callers: Callers, yaml: Yaml): ApiContext {
   const { store, mode, zone, federated, readOnly, meshDefaults, unsafeDelete = false } = options;
   const checksOrigin = options.disableOriginLabelValidation !== true;
   const rules = { writer: { mode, zone, federated }, checksOrigin };
@@ -71,6 +77,7 @@ function contextOf(app: FastifyInstance, options: ApiOptions, callers: Callers):
     store,
     rules,
     callers,
+    yaml,
     service: new ResourceService({ store, rules, readOnly, unsafeDelete, meshDefaults }),
     audit: new AuditLog(options.log, callers),
     clock: options.clock,

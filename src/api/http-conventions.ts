@@ -6,6 +6,7 @@ import { prettyJson } from './pretty-json.ts';
 import { pathOf } from './send-error.ts';
 
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE'] as const satisfies HTTPMethods[];
+const YAML_BODY = /^application\/yaml\s*(;|$)/i;
 const JSON_BODY = /^application\/json\s*(;|$)/i;
 
 export function followConventions(app: FastifyInstance, corsAllowedDomains: readonly string[]): void {
@@ -15,9 +16,11 @@ export function followConventions(app: FastifyInstance, corsAllowedDomains: read
     reply.header('x-request-id', request.id);
     if (answerCors(request, reply, corsAllowedDomains)) return;
     if (request.is404) return void done();
-    if ((request.method === 'PUT' || request.method === 'POST') && !JSON_BODY.test(request.headers['content-type'] ?? ''))
+    const { produces = [], takesYaml = false } = request.routeOptions.config;
+    const type = request.headers['content-type'] ?? '';
+    const isRead = JSON_BODY.test(type) || (takesYaml && YAML_BODY.test(type));
+    if ((request.method === 'PUT' || request.method === 'POST') && !isRead)
       return void plain(reply, 415, '415: Unsupported Media Type');
-    const { produces = [] } = request.routeOptions.config;
     const offered = ['application/json', 'application/problem+json', ...produces];
     if (!offered.some((type) => accepts(request.headers.accept, type))) return void plain(reply, 406, '406: Not Acceptable');
     done();

@@ -6,6 +6,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { refuseClient } from './client-errors.ts';
+import type { Yaml } from './yaml.ts';
 import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
 
 /** The size limit of one resource's body (D32). */
@@ -31,6 +32,7 @@ export const TIMEOUTS: Timeouts = { headers: 10_000, request: 60_000, idle: 120_
 
 export function createServer(
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  yaml: Yaml,
   timeouts: Timeouts = TIMEOUTS,
 ): FastifyInstance {
   const app = fastify({
@@ -53,10 +55,10 @@ export function createServer(
       querystringParser: (text) => (text === '' ? {} : Object.fromEntries(new URLSearchParams(text))),
     },
     clientErrorHandler: refuseClient,
-    frameworkErrors: (error, request, reply) => void sendRoutingError(error, request, reply, log),
+    frameworkErrors: (error, request, reply) => void sendRoutingError(error, request, reply, { log, yaml }),
   });
   endConnections(app, app.server, clock);
-  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log));
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, { log, yaml }));
   return app;
 }
 

@@ -2,6 +2,7 @@
 // from the registry of types. Invariant: every route of the server is in it and nothing else.
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { z } from 'zod';
+import { YAML } from './yaml.ts';
 import { universalSchema } from '../document/universal-schema.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -58,7 +59,7 @@ function pathsOf(routes: readonly DeclaredRoute[]): JsonObject {
 }
 
 function operation(method: string, path: string, config: RouteConfig): JsonObject {
-  const { summary, tag, query = [], body, answer = object, created, produces = [], errors = [] } = config;
+  const { summary, tag, query = [], body, answer = object, created, produces = [], errors = [], takesYaml = false } = config;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ name, in: 'path', required: true, schema: text }));
   const all = [...inPath, ...query.map((name) => parameters[name])];
   const content = (schema: JsonObject): JsonObject => ({
@@ -71,7 +72,7 @@ function operation(method: string, path: string, config: RouteConfig): JsonObjec
     summary,
     tags: [tag],
     ...(all.length > 0 && { parameters: all }),
-    ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(body !== undefined && { requestBody: { required: true, content: contentOf(body, takesYaml) } }),
     responses: {
       200: { description: 'as asked', content: content(answer) },
       ...(created !== undefined && { 201: { description: 'created', content: content(created) } }),
@@ -80,6 +81,10 @@ function operation(method: string, path: string, config: RouteConfig): JsonObjec
       ),
     },
   };
+}
+
+function contentOf(schema: JsonObject, takesYaml: boolean): JsonObject {
+  return { 'application/json': { schema }, ...(takesYaml && { [YAML]: { schema } }) };
 }
 
 const responses: JsonObject = {

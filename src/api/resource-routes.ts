@@ -2,6 +2,7 @@
 // refused here.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+import { accepts } from './accept.ts';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { awaitZones, waitOf, whileConnected, type RolloutQuestion } from './await-zones.ts';
@@ -18,6 +19,7 @@ import type { WriteCall } from './resource-service.ts';
 import { about, component, PAGE, pageOf, type RouteConfig } from './route-config.ts';
 import { meshType } from './route-types.ts';
 import type { Precondition } from './write-plan.ts';
+import { YAML } from './yaml.ts';
 import { EVENT_STREAM } from './event-stream.ts';
 import type { Watches } from './watch-routes.ts';
 
@@ -45,7 +47,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
   const preHandler = async (request: FastifyRequest): Promise<void> => callers.requireMay(info, request);
   const read = (summary: string, query: NonNullable<RouteConfig['query']>, answer: JsonObject): RouteShorthandOptions => ({
     preHandler,
-    ...about(info.plural, summary, { query, answer, produces: [EVENT_STREAM] }),
+    ...about(info.plural, summary, { query, answer, produces: [EVENT_STREAM, YAML] }),
   });
   const filters = info.name === 'Dataplane' ? (['tag', 'gateway'] as const) : [];
   const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
@@ -85,7 +87,9 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
     }
     const row = await service.get(info, mesh, name);
     setVersion(reply, row.version);
-    return inKubernetesForm ? toKubernetes(info, row) : toUniversal(info, row);
+    const document = inKubernetesForm ? toKubernetes(info, row) : toUniversal(info, row);
+    if (!accepts(request.headers.accept, YAML, { named: true })) return document;
+    return await reply.type(YAML).send(await context.yaml.print(JSON.stringify(document)));
   });
 }
 
@@ -105,6 +109,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
     answer: { anyOf: [component('Written'), component('DryRun')] },
     created: component('Written'),
     rawBody: true,
+    takesYaml: true,
   });
   app.put<ItemRoute>(url, { onRequest, ...put }, async (request, reply) => {
     const { mesh = '', name } = request.params;

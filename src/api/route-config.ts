@@ -17,6 +17,8 @@ export type RouteConfig = {
   readonly produces?: readonly string[];
   /** Status codes of its errors besides those of its method. */
   readonly errors?: readonly number[];
+  /** The body may be YAML: a document where the handler gets the body as text, else a list of documents. */
+  readonly takesYaml?: boolean;
   /** The handler gets the body as text. */
   readonly rawBody?: boolean;
 };

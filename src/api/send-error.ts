@@ -5,14 +5,26 @@ import type { Logger } from '../base/log.ts';
 import { accepts } from './accept.ts';
 import { ApiError, errorBody } from './error-body.ts';
 import { prettyJson } from './pretty-json.ts';
+import type { Yaml } from './yaml.ts';
+import { locate } from './yaml-body.ts';
 
 export const PROBLEM = 'application/problem+json';
 /** The character limit of one path segment. */
 export const MAX_PARAM_LENGTH = 1024;
 
-export async function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): Promise<void> {
+type Tools = { readonly log: Logger; readonly yaml: Yaml };
+
+export async function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { log, yaml }: Tools,
+): Promise<void> {
   const known = fastifyFailure(error, request);
-  const body = errorBody(known);
+  const told = errorBody(known);
+  const { invalid_parameters } = told;
+  const body =
+    invalid_parameters === undefined ? told : { ...told, invalid_parameters: await locate(invalid_parameters, request, yaml) };
   const about = { method: request.method, path: pathOf(request.url), requestId: request.id };
   // The health watch of the store logs an unreachable database once.
   if (body.status === 503) log.debug({ ...about, reason: messageOf(error) }, 'a request failed');
@@ -26,10 +38,15 @@ export async function sendError(error: unknown, request: FastifyRequest, reply: 
 }
 
 /** Answers a path that the router refuses. Hooks do not run for it, so the whole answer is made here. */
-export async function sendRoutingError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): Promise<void> {
+export async function sendRoutingError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  tools: Tools,
+): Promise<void> {
   reply.header('x-request-id', request.id);
   reply.serializer(prettyJson);
-  await sendError(routingFailure(error), request, reply, log);
+  await sendError(routingFailure(error), request, reply, tools);
 }
 
 function routingFailure(error: unknown): unknown {

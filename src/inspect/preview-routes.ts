@@ -28,6 +28,7 @@ const MAX_TARGETS = 10_000;
 const declared = about('Inspect', 'What documents would change, without writing them: zones, proxies and values in force', {
   body: { type: 'array', items: { type: 'object' }, maxItems: MAX_PREVIEWED },
   answer: component('Preview'),
+  takesYaml: true,
 });
 
 export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rules, indexes, syncs }: Options): void {

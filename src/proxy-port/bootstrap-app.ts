@@ -1,6 +1,7 @@
 // The HTTP side of the port: what a launcher asks and says, in plain text where it is refused, because the launcher prints the text.
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { Yaml } from '../api/yaml.ts';
 import { createServer } from '../api/http-server.ts';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
@@ -25,7 +26,7 @@ const TEXT = 'text/plain; charset=utf-8';
 
 export function createBootstrapApp({ connections, sources, clock, log }: BootstrapAppOptions): FastifyInstance {
   const refusals = new RateLimitedLogger(log, () => clock.elapsed());
-  const app = createServer({ clock, log });
+  const app = createServer({ clock, log }, new Yaml(clock));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, async (_request: unknown, body: string | Buffer) => body);
   app.setNotFoundHandler(async (_request, reply) =>

@@ -29,6 +29,11 @@ const timeout = (idleTimeout: string): Record<string, unknown> => ({
   spec: { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout } }] },
 });
 
+const selectionOf = (area: unknown): string => {
+  const { value, selectionStart, selectionEnd } = area as { value: string; selectionStart: number; selectionEnd: number };
+  return value.slice(selectionStart, selectionEnd);
+};
+
 beforeAll(async () => {
   [fleet, browser] = await Promise.all([startFleet(inject('postgresUrl'), ['east', 'west']), openBrowser()]);
   [east, west] = fleet.zones as [ControlPlane, ControlPlane];
@@ -57,6 +62,7 @@ describe('the page', () => {
     await rowOf(page, 'Mesh shop').first().waitFor();
     expect(await fleet.global.put('/meshes/shop/meshtimeouts/seen', timeout('7s'))).toBe(201);
     await rowOf(page, 'MeshTimeout shop/seen').filter({ hasText: '2/2' }).waitFor();
+    await page.getByRole('img', { name: /the slowest took .* to its last zone/ }).waitFor();
     for (const zone of ['east', 'west']) await page.locator(`circle[data-zone=${zone}]`).waitFor();
     await close(opened);
   });
@@ -65,14 +71,26 @@ describe('the page', () => {
     const opened = await openPage('resources/meshtimeouts/shop/seen');
     const { page, faults } = opened;
     await page.getByRole('button', { name: 'Edit' }).click();
-    const document = page.getByLabel('Document as JSON');
+    const document = page.getByLabel('Document as YAML');
     const stored = await document.inputValue();
     await document.fill(stored.replace('7s', 'soon'));
     await page.getByRole('button', { name: 'Check' }).click();
-    await page.getByRole('alert').getByText('spec.to[0].default.idleTimeout').waitFor();
+    const alert = page.getByRole('alert');
+    await alert.getByText('spec.to[0].default.idleTimeout').waitFor();
+    await alert.getByRole('button', { name: /^line \d+$/ }).click();
+    expect(await document.evaluate(selectionOf)).toContain('idleTimeout: soon');
     await document.fill(stored.replace('7s', '8s'));
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByLabel('Difference').getByText('spec.to.0.default.idleTimeout: "8s"').waitFor();
+    await page.getByRole('heading', { name: /proxies would change/ }).waitFor();
+    await rowOf(page, 'east').filter({ hasText: 'yes' }).waitFor();
+    await page.getByRole('button', { name: 'JSON' }).click();
+    await page.getByLabel('Document as JSON').waitFor();
+    expect(await page.getByLabel('Document as JSON').inputValue()).toContain('"idleTimeout": "8s"');
+    await page.getByRole('button', { name: 'YAML' }).click();
+    await document.waitFor();
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByLabel('Difference').waitFor();
     await fleet.global.put('/meshes/shop/meshtimeouts/seen', timeout('9s'));
     await page.getByText('Somebody else has changed it').waitFor();
     await page.getByRole('button', { name: 'Apply' }).click();
@@ -82,7 +100,7 @@ describe('the page', () => {
     await document.fill((await document.inputValue()).replace('9s', '10s'));
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByLabel('Stored document').getByText('"10s"').waitFor();
+    await page.getByLabel('Stored document').getByText('idleTimeout: 10s').waitFor();
     await rowOf(page, 'east').filter({ hasText: 'has it' }).waitFor();
     await page.close();
     // The browser itself reports the two refusals.
@@ -100,7 +118,7 @@ describe('the page', () => {
     await row.getByText('10s').waitFor();
     expect(await seriousFaults(page)).toEqual([]);
     await row.getByRole('link', { name: 'mesh-timeout-all-shop' }).click();
-    await page.getByLabel('Stored document').getByText('"connectionTimeout": "10s"').waitFor();
+    await page.getByLabel('Stored document').getByText('connectionTimeout: 10s').waitFor();
     expect(page.url()).toContain('/gui/resources/meshtimeouts/shop/mesh-timeout-all-shop');
     await close(opened);
   });
@@ -112,7 +130,8 @@ describe('the page', () => {
     };
     const opened = await openPage('preview');
     const { page } = opened;
-    await page.getByLabel('Documents as JSON, one or a list').fill(JSON.stringify(tried));
+    // JSON is YAML too.
+    await page.getByLabel('Documents as YAML').fill(JSON.stringify(tried));
     const show = page.getByRole('button', { name: 'Show what would change' });
     await vi.waitFor(async () => {
       await show.click();

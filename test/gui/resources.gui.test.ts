@@ -50,9 +50,9 @@ describe('the history of a resource', () => {
     expect(await seriousFaults(page)).toEqual([]);
     await history.getByRole('button', { name: 'Go back to version 0…' }).click();
     await history.getByLabel('What the way back would change').getByText('"1s"').waitFor();
-    await page.getByLabel('Stored document').getByText('"3s"').waitFor();
+    await page.getByLabel('Stored document').getByText('idleTimeout: 3s').waitFor();
     await history.getByRole('button', { name: 'Write version 0 again' }).click();
-    await page.getByLabel('Stored document').getByText('"1s"').waitFor();
+    await page.getByLabel('Stored document').getByText('idleTimeout: 1s').waitFor();
     await history.getByRole('cell', { name: 'version 0 again' }).waitFor();
     await close(opened);
   });

@@ -2,6 +2,7 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { followEvents } from './events.ts';
+import { followLags } from './lags.ts';
 import { followLinks } from './router.ts';
 import './styles/base.css';
 import './styles/layout.css';
@@ -16,5 +17,6 @@ const root = document.querySelector('#page');
 if (root !== null) {
   followLinks();
   followEvents();
+  followLags();
   render(<App />, root);
 }

@@ -12,11 +12,14 @@ export const logins = signal(0);
 
 let token = sessionStorage.getItem(KEY) ?? '';
 
+/** @property line of a document that was sent as YAML */
+export type Violation = { readonly field: string; readonly reason: string; readonly line?: number };
+
 /** A failed request, in the words of the control plane. */
 export class ApiFailure extends Error {
   /** 0: there was no answer. */
   readonly status: number;
-  readonly violations: readonly { readonly field: string; readonly reason: string }[];
+  readonly violations: readonly Violation[];
 
   constructor(status: number, detail: string, violations: ApiFailure['violations'] = []) {
     super(detail);
@@ -29,6 +32,8 @@ export type Reply<T> = { readonly body: T; readonly etag: string | null };
 export type Sending = {
   readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly body?: unknown;
+  /** A body that is a text already, and its media type. */
+  readonly text?: { readonly content: string; readonly type: string };
   /** The ETag that the resource must still have. */
   readonly ifMatch?: string | null;
   readonly signal?: AbortSignal;
@@ -75,13 +80,14 @@ export async function ask<T>(path: string, sending: Sending = {}): Promise<Reply
 
 /** The response, its body unread. @throws ApiFailure */
 export async function open(path: string, sending: Sending): Promise<Response> {
-  const { method = 'GET', body, ifMatch, signal, accept, isKept = false } = sending;
+  const { method = 'GET', body, text, ifMatch, signal, accept, isKept = false } = sending;
   const headers = new Headers({ accept: accept ?? 'application/json' });
   if (token !== '') headers.set('authorization', `Bearer ${token}`);
-  if (body !== undefined) headers.set('content-type', 'application/json');
+  if (body !== undefined || text !== undefined) headers.set('content-type', text?.type ?? 'application/json');
   if (ifMatch !== undefined && ifMatch !== null) headers.set('if-match', ifMatch);
   const sent: RequestInit = { method, headers, cache: isKept ? 'no-cache' : 'no-store' };
-  if (body !== undefined) sent.body = JSON.stringify(body);
+  if (text !== undefined) sent.body = text.content;
+  else if (body !== undefined) sent.body = JSON.stringify(body);
   if (signal !== undefined) sent.signal = signal;
   const response = await fetch(path, sent).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;

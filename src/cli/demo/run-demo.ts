@@ -94,9 +94,10 @@ async function work(options: Work, onFleet: (fleet: Fleet) => void): Promise<Res
       },
       {
         title: 'Start global, east and west (a fresh store each takes a few seconds)',
-        task: async () => {
+        task: async (_context, task) => {
           fleet = await startFleet(options);
           onFleet(fleet);
+          task.title = `Start global, east and west: the page is ${pageOf(fleet)}`;
           addresses = new Map(fleet.members.map(({ name, api }) => [name, api]));
         },
       },

@@ -1,5 +1,6 @@
 // The last changes, the newest first; beside them the chosen one, with each zone.
 import type { JSX } from 'preact';
+import { ChangesChart } from '../parts/changes-chart.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { FilterField } from '../parts/filter-field.tsx';
 import { LongTable, type Column } from '../parts/long-table.tsx';
@@ -67,6 +68,7 @@ export function ChangesPage({ parts: [, chosen] }: PageProps): JSX.Element {
       <Failure of={failure} />
       <div class="split even">
         <section class="card" aria-label="List of changes">
+          <ChangesChart changes={found} />
           <LongTable
             label="Changes"
             rows={found}
@@ -74,7 +76,7 @@ export function ChangesPage({ parts: [, chosen] }: PageProps): JSX.Element {
             keyOf={({ id }) => String(id)}
             isChosen={({ id }) => String(id) === shown}
             none={data === undefined ? 'Loading' : data.length === 0 ? 'Nothing has changed yet' : 'No change fits the filter'}
-            height="76vh"
+            height="66vh"
           />
         </section>
         {shown !== undefined && <ChosenChange id={shown} isNewest={chosen === undefined} />}

@@ -8,6 +8,7 @@ import { linkTo } from '../router.ts';
 import { get } from '../session.ts';
 import { clockTime, sinceThen } from '../words.ts';
 import { toneOf, wordOf, zoneOf, type SyncProblem } from '../zones.ts';
+import { LagCard } from '../parts/lag-card.tsx';
 import { ZoneTypes } from '../parts/zone-types.tsx';
 import { ZoneReach } from '../parts/zone-reach.tsx';
 import type { PageProps } from './page-list.tsx';
@@ -64,6 +65,7 @@ function Content({ overview }: { readonly overview: Overview }): JSX.Element {
         </div>
         <div class="stack">
           <Facts overview={overview} />
+          <LagCard zone={name} />
           <ZoneReach zone={name} />
         </div>
       </div>

@@ -1,60 +1,51 @@
-// A document to edit: a check that stores nothing shows the difference, and then it is stored, unless somebody was faster.
+// A document to edit: a check that stores nothing shows the difference and what would change for zones and proxies, and then it is stored.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../src/api/answers.ts';
-import { ApiFailure, ask } from '../session.ts';
+import { listOf, type Draft } from '../notation.ts';
+import { ask, type ApiFailure } from '../session.ts';
 import { Diff } from './diff.tsx';
-import { Failure } from './failure.tsx';
+import { DocumentCard, ProxiesCard } from './preview-cards.tsx';
+import { failureOf, TextArea } from './text-area.tsx';
+
+type Preview = Answer<'Preview'>;
+export type Outcome = Pick<Answer<'DryRun'>, 'result' | 'diff' | 'warnings'>;
 
 type Props = {
-  readonly text: string;
-  /** The version that is edited; null for a new resource. */
-  readonly etag: string | null;
-  /** Where the document goes. @throws ApiFailure */
-  readonly pathOf: (document: unknown) => string;
-  readonly onStored: (document: unknown) => void;
+  readonly start: Draft;
+  /** Checks the draft, or stores it. @throws ApiFailure */
+  readonly send: (draft: Draft, isDryRun: boolean) => Promise<Outcome>;
+  readonly onStored: () => void;
   readonly onCancel?: () => void;
 };
-type DryRun = Answer<'DryRun'>;
-/** Of a text: what the check said. */
-type Checked = { readonly text: string; readonly outcome: DryRun };
+/** Of a text: what the check said. The preview is missing for who may not see one. */
+type Checked = { readonly text: string; readonly outcome: Outcome; readonly preview: Preview | undefined };
 
-export function DocumentForm({ text, etag, pathOf, onStored, onCancel }: Props): JSX.Element {
-  const [draft, setDraft] = useState(text);
+export function DocumentForm({ start, send, onStored, onCancel }: Props): JSX.Element {
+  const [draft, setDraft] = useState(start);
   const [checked, setChecked] = useState<Checked | undefined>();
   const [failure, setFailure] = useState<ApiFailure | undefined>();
-  const isChecked = checked?.text === draft;
-  const attempt = (work: (document: unknown, path: string) => Promise<void>): void => {
+  const isChecked = checked?.text === draft.text;
+  const attempt = (work: () => Promise<void>): void => {
     setFailure(undefined);
-    Promise.resolve()
-      .then(async () => {
-        const document = parsed(draft);
-        await work(document, pathOf(document));
-      })
-      .catch((error: unknown) => setFailure(error instanceof ApiFailure ? error : new ApiFailure(0, String(error))));
+    work().catch((error: unknown) => setFailure(failureOf(error)));
   };
   const check = (): void => {
-    attempt(async (body, path) => {
-      const { body: outcome } = await ask<DryRun>(`${path}?dryRun=true`, { method: 'PUT', body, ifMatch: etag });
-      setChecked({ text: draft, outcome });
+    attempt(async () => {
+      const outcome = await send(draft, true);
+      setChecked({ text: draft.text, outcome, preview: outcome.result === 'unchanged' ? undefined : await previewOf(draft) });
     });
   };
   const store = (): void => {
-    attempt(async (body, path) => {
-      await ask(path, { method: 'PUT', body, ifMatch: etag });
-      onStored(body);
+    attempt(async () => {
+      await send(draft, false);
+      onStored();
     });
   };
   return (
     <>
-      <textarea
-        aria-label="Document as JSON"
-        spellcheck={false}
-        value={draft}
-        onInput={({ currentTarget }) => setDraft(currentTarget.value)}
-      />
-      <Failure of={failure} />
-      {isChecked && failure === undefined && <Outcome outcome={checked.outcome} />}
+      <TextArea label="Document" draft={draft} onDraft={setDraft} failure={failure} onFailure={setFailure} />
+      {isChecked && failure === undefined && <Outcome checked={checked} />}
       <div class="actions">
         <button type="button" class={isChecked ? '' : 'main'} onClick={check}>
           Check
@@ -67,13 +58,21 @@ export function DocumentForm({ text, etag, pathOf, onStored, onCancel }: Props):
             Cancel
           </button>
         )}
-        <span class="soft">A check stores nothing and shows the difference.</span>
+        <span class="soft">A check stores nothing: it shows the difference, zones and proxies.</span>
       </div>
     </>
   );
 }
 
-function Outcome({ outcome: { result, diff = [], warnings = [] } }: { readonly outcome: DryRun }): JSX.Element {
+async function previewOf(draft: Draft): Promise<Preview | undefined> {
+  return await ask<Preview>('/_preview', { method: 'POST', text: listOf(draft) }).then(
+    ({ body }) => body,
+    () => undefined,
+  );
+}
+
+function Outcome({ checked: { outcome, preview } }: { readonly checked: Checked }): JSX.Element {
+  const { result, diff = [], warnings = [] } = outcome;
   return (
     <div role="status">
       {result === 'unchanged' && <p class="note">It is the same as what is stored.</p>}
@@ -83,14 +82,14 @@ function Outcome({ outcome: { result, diff = [], warnings = [] } }: { readonly o
         </p>
       ))}
       <Diff changes={diff} />
+      {preview !== undefined && (
+        <div class="stack inner">
+          {preview.items.map((item) => (
+            <DocumentCard key={item.name} item={{ ...item, diff: [], warnings: [] }} />
+          ))}
+          <ProxiesCard proxies={preview.proxies} />
+        </div>
+      )}
     </div>
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw new ApiFailure(0, `The document is not JSON: ${error instanceof Error ? error.message : ''}`);
-  }
 }

@@ -3,50 +3,54 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { TypeInfo } from '../catalog.ts';
 import { useLive } from '../live.ts';
-import { ask, type Reply } from '../session.ts';
-import { linkTo, go } from '../router.ts';
-import { ApiFailure } from '../session.ts';
-import { DocumentForm } from './document-form.tsx';
+import { bodyOf, loadDocument, notation, type Draft, type Stored } from '../notation.ts';
+import { ask } from '../session.ts';
+import { DocumentForm, type Outcome } from './document-form.tsx';
 import { Failure } from './failure.tsx';
+import { NotationChooser } from './notation-chooser.tsx';
+import { Removal } from './removal.tsx';
 
-type Document = Readonly<Record<string, unknown>>;
+type Props = { readonly type: TypeInfo; readonly path: string };
 
-/** What the control plane adds, and takes from nobody. */
-const ADDED = new Set(['creationTime', 'modificationTime', 'kri', 'status']);
-
-export function Editor({ type, path }: { readonly type: TypeInfo; readonly path: string }): JSX.Element {
-  const { data, failure, reload } = useLive<Reply<Document>>(`document ${path}`, ['changes', 'clock'], (signal) =>
-    ask<Document>(path, { signal }),
-  );
-  const [edited, setEdited] = useState<Reply<Document> | null>(null);
+export function Editor({ type, path }: Props): JSX.Element {
+  const load = (signal: AbortSignal): Promise<Stored> => loadDocument(path, signal);
+  const { data, failure, reload } = useLive(`document ${path}`, ['changes', 'clock'], load, async (known, event, signal) => {
+    const isOther = event.topic === 'changes' && event.data.items.every((item) => item.type !== type.name);
+    return isOther ? known : await load(signal);
+  });
+  const [edited, setEdited] = useState<Stored | null>(null);
   const shown = edited ?? data;
   const isOverdue = edited !== null && data !== undefined && data.etag !== edited.etag;
+  const send = async (draft: Draft, isDryRun: boolean): Promise<Outcome> => {
+    const sending = { method: 'PUT', text: bodyOf(draft), ifMatch: edited?.etag ?? null } as const;
+    return (await ask<Outcome>(path + (isDryRun ? '?dryRun=true' : ''), sending)).body;
+  };
   return (
     <section class="card editor" aria-label="Document">
       <div class="bar">
         <h2>Document</h2>
         {shown?.etag !== undefined && shown.etag !== null && <span class="soft">version {shown.etag.replaceAll('"', '')}</span>}
-        <span class="end">
-          {edited === null && data !== undefined && (
+        {edited === null && data !== undefined && (
+          <span class="end">
+            <NotationChooser chosen={notation.value} onChoose={(chosen) => (notation.value = chosen)} />
             <button type="button" onClick={() => setEdited(data)}>
               Edit
             </button>
-          )}
-        </span>
+          </span>
+        )}
       </div>
       <Failure of={failure} />
       {isOverdue && <p class="note">Somebody else has changed it: it is now version {data.etag?.replaceAll('"', '')}.</p>}
       {shown !== undefined && edited === null && (
         <pre class="diff scroll" tabIndex={0} aria-label="Stored document">
-          {textOf(shown.body)}
+          {shown.texts[notation.value]}
         </pre>
       )}
       {edited !== null && (
         <>
           <DocumentForm
-            text={textOf(edited.body)}
-            etag={edited.etag}
-            pathOf={() => path}
+            start={{ text: edited.texts[notation.value], notation: notation.value }}
+            send={send}
             onCancel={() => setEdited(null)}
             onStored={() => {
               setEdited(null);
@@ -57,50 +61,5 @@ export function Editor({ type, path }: { readonly type: TypeInfo; readonly path:
         </>
       )}
     </section>
-  );
-}
-
-function textOf(document: Document): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(document).filter(([key]) => !ADDED.has(key))), null, 2);
-}
-
-function Removal({
-  type,
-  path,
-  etag,
-}: {
-  readonly type: TypeInfo;
-  readonly path: string;
-  readonly etag: string | null;
-}): JSX.Element {
-  const [isAsking, setAsking] = useState(false);
-  const [failure, setFailure] = useState<ApiFailure | undefined>();
-  const remove = (): void => {
-    ask(path, { method: 'DELETE', ifMatch: etag }).then(
-      () => go(linkTo(['resources', type.path])),
-      (error: unknown) => setFailure(error instanceof ApiFailure ? error : new ApiFailure(0, String(error))),
-    );
-  };
-  return (
-    <>
-      <Failure of={failure} />
-      <div class="actions">
-        {isAsking ? (
-          <>
-            <span>Remove it from all zones that have it?</span>
-            <button type="button" onClick={remove}>
-              Remove
-            </button>
-            <button type="button" class="plain" onClick={() => setAsking(false)}>
-              Keep
-            </button>
-          </>
-        ) : (
-          <button type="button" class="plain" onClick={() => setAsking(true)}>
-            Remove this resource
-          </button>
-        )}
-      </div>
-    </>
   );
 }

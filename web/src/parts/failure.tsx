@@ -1,8 +1,14 @@
 import type { JSX } from 'preact';
 import type { ApiFailure } from '../session.ts';
 
+type Props = {
+  readonly of: ApiFailure | undefined;
+  /** Goes to a line of the document that was sent. */
+  readonly onLine?: (line: number) => void;
+};
+
 /** What went wrong, with the fields at fault. */
-export function Failure({ of }: { readonly of: ApiFailure | undefined }): JSX.Element | null {
+export function Failure({ of, onLine }: Props): JSX.Element | null {
   if (of === undefined) return null;
   const { message, violations } = of;
   return (
@@ -10,9 +16,19 @@ export function Failure({ of }: { readonly of: ApiFailure | undefined }): JSX.El
       {violations.length === 0 ? message : 'The control plane refuses it:'}
       {violations.length > 0 && (
         <ul>
-          {violations.map(({ field, reason }) => (
+          {violations.map(({ field, reason, line }) => (
             <li key={`${field} ${reason}`}>
-              <code>{field}</code>: {reason}
+              {line !== undefined && onLine !== undefined && (
+                <button type="button" class="plain" onClick={() => onLine(line)}>
+                  line {line}
+                </button>
+              )}
+              {field !== '' && (
+                <>
+                  <code>{field}</code>:{' '}
+                </>
+              )}
+              {reason}
             </li>
           ))}
         </ul>

@@ -12,6 +12,8 @@ const FEW = 8;
 const MARGIN = 4;
 export const CELL_PX = 30;
 const WIDE_CELL_PX = 110;
+/** The title of a row, and what stands beside it, also where there is little room. */
+const SIDE = 'minmax(110px, min(300px, 30vw)) minmax(70px, min(170px, 24vw))';
 /** The title of a row, and what stands beside it. */
 export const SIDE_PX = 400;
 
@@ -68,8 +70,8 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
   useLayoutEffect(look, [rowCount]);
   const isFew = columns.length <= FEW;
   const head = isFew ? HEAD_PX.few : HEAD_PX.many;
-  const cellPx = isFew ? WIDE_CELL_PX : CELL_PX;
-  const grid = { gridTemplateColumns: `minmax(130px, 300px) 170px repeat(${String(columns.length)}, ${String(cellPx)}px)` };
+  const cell = isFew ? `min(${String(WIDE_CELL_PX)}px, 18vw)` : `${String(CELL_PX)}px`;
+  const grid = { gridTemplateColumns: `${SIDE} repeat(${String(columns.length)}, ${cell})` };
   const at = { row: Math.min(place.row, rowCount - 1), column: Math.min(place.column, columns.length - 1) };
   const move = (event: KeyboardEvent): void => {
     const step = STEPS[event.key];

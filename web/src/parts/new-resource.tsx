@@ -1,41 +1,40 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { apiPath, type TypeInfo } from '../catalog.ts';
-import { DocumentForm } from './document-form.tsx';
-import { Failure } from './failure.tsx';
-import { ApiFailure } from '../session.ts';
+import type { Answer } from '../../../src/api/answers.ts';
+import { placeOf, type TypeInfo } from '../catalog.ts';
+import { listOf, type Draft } from '../notation.ts';
 import { go, linkTo } from '../router.ts';
-import { placeOf } from '../catalog.ts';
+import { ApiFailure, ask } from '../session.ts';
+import { DocumentForm, type Outcome } from './document-form.tsx';
 
-type Named = { readonly name?: unknown; readonly mesh?: unknown };
+type Applied = Answer<'Applied'>['items'][number];
 
 /** A document that is not stored yet. Its name and mesh say where it goes. */
 export function NewResource({ type }: { readonly type: TypeInfo }): JSX.Element {
-  const [failure, setFailure] = useState<ApiFailure | undefined>();
-  const isInMesh = type.scope === 'Mesh';
-  const start = { type: type.name, ...(isInMesh && { mesh: 'default' }), name: '', spec: {} };
-  const namesOf = (document: unknown): { mesh: string; name: string } => {
-    const { name, mesh = '' } = document as Named;
-    if (typeof name !== 'string' || name === '') throw new ApiFailure(0, 'name: must be given');
-    if (isInMesh && (typeof mesh !== 'string' || mesh === '')) throw new ApiFailure(0, 'mesh: must be given');
-    return { name, mesh: String(mesh) };
+  const mesh = type.scope === 'Mesh' ? 'mesh: default\n' : '';
+  let stored: Applied | undefined;
+  const send = async (draft: Draft, isDryRun: boolean): Promise<Outcome> => {
+    const path = `/_apply${isDryRun ? '?dryRun=true' : ''}`;
+    const { body } = await ask<Answer<'Applied'>>(path, { method: 'POST', text: listOf(draft) }).catch((error: unknown) => {
+      throw error instanceof ApiFailure ? ofOneDocument(error) : error;
+    });
+    const [first, second] = body.items;
+    if (first === undefined || second !== undefined) throw new ApiFailure(0, 'Write one document. What if takes several');
+    if (!isDryRun) stored = first;
+    return first;
   };
   return (
     <section class="card editor" aria-label="Document">
-      <Failure of={failure} />
       <DocumentForm
-        text={JSON.stringify(start, null, 2)}
-        etag={null}
-        pathOf={(document) => {
-          setFailure(undefined);
-          const { mesh, name } = namesOf(document);
-          return apiPath(type, mesh, name);
-        }}
-        onStored={(document) => {
-          const { mesh, name } = namesOf(document);
-          go(linkTo(placeOf(type.path, mesh, name)));
-        }}
+        start={{ text: `type: ${type.name}\n${mesh}name: \nspec: {}\n`, notation: 'yaml' }}
+        send={send}
+        onStored={() => stored !== undefined && go(linkTo(placeOf(type.path, stored.mesh, stored.name)))}
       />
     </section>
   );
+}
+
+/** The fields of a list of documents begin with the place in the list. */
+function ofOneDocument({ status, message, violations }: ApiFailure): ApiFailure {
+  const fields = violations.map((one) => ({ ...one, field: one.field.replace(/^documents\[0\]\.?/, '') }));
+  return new ApiFailure(status, message, fields);
 }

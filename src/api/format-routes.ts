@@ -1,0 +1,21 @@
+// `POST /_format`: a document in the other notation, YAML or JSON, as `Accept` says. Nothing is checked or stored: it is for editors.
+import type { FastifyInstance } from 'fastify';
+import { parseJsonBody } from './json-body.ts';
+import { about } from './route-config.ts';
+import { MAX_YAML_BYTES, YAML, type Yaml } from './yaml.ts';
+import { accepts } from './accept.ts';
+
+const route = about('Control plane', 'The same document in YAML or JSON, as Accept says', {
+  body: { type: 'object' },
+  takesYaml: true,
+  rawBody: true,
+  produces: [YAML],
+});
+
+export function addFormatRoute(app: FastifyInstance, yaml: Yaml): void {
+  app.post('/_format', { ...route, bodyLimit: MAX_YAML_BYTES }, async (request, reply) => {
+    const value = parseJsonBody(typeof request.body === 'string' ? request.body : '') ?? null;
+    if (!accepts(request.headers.accept, YAML, { named: true })) return value;
+    return reply.type(YAML).send(await yaml.print(JSON.stringify(value)));
+  });
+}
