@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCountMetric } from './process-metrics.ts';
+import {
+  createActivityMetrics,
+  createInfoMetric,
+  createLeaderMetric,
+  createRegistry,
+  createResourcesCountMetric,
+} from './process-metrics.ts';
 
 describe('the metrics of a process', () => {
   it('report the mode, leadership and memory of the process', async () => {
@@ -28,5 +34,36 @@ describe('the metrics of a process', () => {
     expect(await shown()).toEqual(['abc']);
     clusterId = () => Promise.reject(new Error('the store is away'));
     expect(await shown()).toEqual(['']);
+  });
+
+  it('count the open resources by kind at each scrape', async () => {
+    const registry = createRegistry('east');
+    const open = ['Timeout', 'TCPSocketWrap', 'Timeout'];
+    createActivityMetrics(registry, { resources: () => open, heapBytes: () => 1_000 });
+    const shown = async (): Promise<string[]> =>
+      (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(await shown()).toEqual([
+      'nodejs_active_resources{type="Timeout",zone="east"} 2',
+      'nodejs_active_resources{type="TCPSocketWrap",zone="east"} 1',
+      'nodejs_heap_size_used_bytes{zone="east"} 1000',
+    ]);
+    open.splice(1);
+    expect(await shown()).toEqual([
+      'nodejs_active_resources{type="Timeout",zone="east"} 1',
+      'nodejs_heap_size_used_bytes{zone="east"} 1000',
+    ]);
+  });
+
+  it('read the resources of this process', async () => {
+    const registry = createRegistry('east');
+    createActivityMetrics(registry);
+    const timer = setTimeout(() => undefined, 1_000_000);
+    try {
+      const text = await registry.metrics();
+      expect(text).toMatch(/^nodejs_active_resources\{type="Timeout",zone="east"\} [1-9]/m);
+      expect(text).toMatch(/^nodejs_heap_size_used_bytes\{zone="east"\} [1-9]/m);
+    } finally {
+      clearTimeout(timer);
+    }
   });
 });

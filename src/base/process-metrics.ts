@@ -1,4 +1,5 @@
 // The registry of a process and the metrics about the process itself, under Kuma's names (rest-api 8).
+import { getHeapStatistics } from 'node:v8';
 import { Gauge, Registry } from 'prom-client';
 
 /** The build information, and the identity of the process and its deployment. */
@@ -55,6 +56,35 @@ export function createLeaderMetric(registry: Registry): (isLeader: boolean) => v
   const gauge = new Gauge({ name: 'leader', help: '1 on the instance that leads', registers: [registry] });
   gauge.set(0);
   return (isLeader) => gauge.set(isLeader ? 1 : 0);
+}
+
+/**
+ * `nodejs_active_resources` and `nodejs_heap_size_used_bytes`, under the names of prom-client: what a leak makes grow.
+ * @param read the kind of each open resource of the process, such as `Timeout` or `TCPSocketWrap`, and the used heap in bytes
+ */
+export function createActivityMetrics(
+  registry: Registry,
+  read: { readonly resources: () => readonly string[]; readonly heapBytes: () => number } = {
+    resources: () => process.getActiveResourcesInfo(),
+    heapBytes: () => getHeapStatistics().used_heap_size,
+  },
+): void {
+  const resources = new Gauge({
+    name: 'nodejs_active_resources',
+    help: 'Open resources that keep the process alive, by kind',
+    labelNames: ['type'],
+    registers: [registry],
+    collect: () => {
+      resources.reset();
+      for (const type of read.resources()) resources.inc({ type });
+    },
+  });
+  const heap = new Gauge({
+    name: 'nodejs_heap_size_used_bytes',
+    help: 'Used heap of V8',
+    registers: [registry],
+    collect: (): void => heap.set(read.heapBytes()),
+  });
 }
 
 /**

@@ -10,7 +10,7 @@ import { sanitizedConfig, type Config } from '../base/config.ts';
 import { messageOf } from '../base/errors.ts';
 import { createExpiryMetrics, type ExpiryMetrics } from '../base/expiry-metrics.ts';
 import type { Logger } from '../base/log.ts';
-import { createInfoMetric, createLeaderMetric, createRegistry } from '../base/process-metrics.ts';
+import { createActivityMetrics, createInfoMetric, createLeaderMetric, createRegistry } from '../base/process-metrics.ts';
 import { productName, productVersion } from '../base/version.ts';
 import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
 import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
@@ -248,6 +248,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     component('leader', (leaderSignal) => lead(store, tasks, { clock, log, setLeader }, leaderSignal));
     const build = { product: productName, version: productVersion, buildDate: '', gitCommit: '', gitTag: '' };
     createInfoMetric(registry, { ...build, instanceId }, () => clusterIdOf(store));
+    createActivityMetrics(registry);
     isStarted = true;
     const { apiServer, diagnostics } = config;
     const ports = { api: apiServer.http.port, https: api.httpsPort, diagnostics: diagnostics.serverPort };
