@@ -14,6 +14,7 @@ import { providerOf } from '../identity/identity-spec.ts';
 import { certifiedIdentity, identitySecret, trustedBundle } from '../xds/proxy-tls.ts';
 import { localServers } from '../xds/servers.ts';
 import { zoneResourceName } from '../xds/names.ts';
+import { zoneListenerPlaces } from '../xds/zone-listeners.ts';
 import { isZoneProxy, zonePorts } from '../xds/zone-ports.ts';
 import { ConnectedProxy } from './connected-proxy.ts';
 import { EqualSteps } from './equal-steps.ts';
@@ -326,11 +327,12 @@ export class MeshViews {
     connected.certified = { identity, leaf, secret: this.#parts.encode({ ...emptyConfig(), secrets }) };
   }
 
-  #setOwn({ view, certified }: ConnectedProxy, context: OutboundContext): void {
+  #setOwn({ view, certified, proxy }: ConnectedProxy, context: OutboundContext): void {
     const own = this.#parts.encode(ownConfig(context));
     view.setOwn(certified === null ? own : { ...own, resources: [...own.resources, ...certified.secret.resources] });
     view.certified = certified;
     view.trusted = trustedBundle(this.#index);
+    view.zonePlaces = zoneListenerPlaces(proxy);
   }
 
   /** @param left gets the clusters that the outbound no longer leads to */

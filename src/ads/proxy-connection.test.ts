@@ -9,7 +9,7 @@ import type { ProxyEvent } from './proxy-events.ts';
 import { ProxyView } from './proxy-view.ts';
 import { ResponseEncoder } from './response-encoder.ts';
 
-const facts = { streamId: 's', mesh: 'shop', name: 'web', run: '', version: {}, metadata: {} };
+const facts = { streamId: 's', mesh: 'shop', name: 'web', run: '', isZoneProxy: false, version: {}, metadata: {} };
 const CLUSTER = TYPE_URL_PREFIX + XDS_MESSAGES.Cluster;
 let view: ProxyView;
 let stream: { written: number; writableNeedDrain: boolean };

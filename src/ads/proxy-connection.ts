@@ -8,6 +8,7 @@ import { StatusError } from '../grpc/status.ts';
 import { decodeDeltaRequest, type DeltaRequest } from '../wire/kds-messages.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
+import { AcceptedListeners } from './accepted-listeners.ts';
 import { AcceptedTls } from './accepted-tls.ts';
 import type { ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts } from './proxy-events.ts';
 import type { ProxyView } from './proxy-view.ts';
@@ -22,6 +23,9 @@ const MAX_UNKNOWN_TYPES = 20;
 
 /** Types on whose acceptance it depends whether a proxy has TLS. */
 const SHOWS_TLS: ReadonlySet<XdsType> = new Set(['Secret', 'Cluster', 'Listener']);
+
+/** Types on whose acceptance it depends where a zone proxy listens. */
+const OPENS_LISTENERS: ReadonlySet<XdsType> = new Set(['Listener', 'RouteConfiguration']);
 
 /** The writing half of a stream. */
 export type ResponseStream = {
@@ -53,18 +57,22 @@ export class ProxyConnection {
   readonly #session: XdsSession;
   readonly #acceptedTls: AcceptedTls;
   #tls: ProxyTlsFacts | null = null;
+  readonly #acceptedListeners: AcceptedListeners;
+  #places: readonly string[] | null = null;
   readonly #unknownTypes = new Set<string>();
 
   constructor(options: ProxyConnectionOptions) {
     this.#options = options;
     this.#session = new XdsSession(options.view);
     this.#acceptedTls = new AcceptedTls(options.view, this.#session);
+    this.#acceptedListeners = new AcceptedListeners(options.view, this.#session);
   }
 
   /** The view has changed in these names. */
   viewChanged(names: Parameters<XdsSession['viewChanged']>[0]): void {
     this.#session.viewChanged(names);
     this.#tellTls();
+    this.#tellListeners();
     this.flush();
   }
 
@@ -95,6 +103,8 @@ export class ProxyConnection {
       );
     }
     if (SHOWS_TLS.has(type) || this.#tls?.isReady === false) this.#tellTls();
+    if (type === 'Listener') this.#acceptedListeners.begin(request.initialResourceVersions.keys());
+    if (OPENS_LISTENERS.has(type)) this.#tellListeners();
     this.flush();
   }
 
@@ -120,6 +130,15 @@ export class ProxyConnection {
     if (isDeepStrictEqual(tls, this.#tls)) return;
     this.#tls = tls;
     observe({ ...facts, kind: 'tls', tls });
+  }
+
+  /** Tells where a zone proxy listens, where that differs from the last time. */
+  #tellListeners(): void {
+    const { facts, observe } = this.#options;
+    const places = this.#acceptedListeners.places();
+    if (places === null || isDeepStrictEqual(places, this.#places)) return;
+    this.#places = places;
+    observe({ ...facts, kind: 'listens', places });
   }
 
   #noteUnknown(typeUrl: string): void {

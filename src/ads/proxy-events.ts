@@ -11,6 +11,8 @@ export type ProxyConnectionFacts = {
   readonly name: string;
   /** Names the bootstrap with which its Envoy started; `''` if that names none. */
   readonly run: string;
+  /** Its Dataplane has zone listeners. */
+  readonly isZoneProxy: boolean;
   readonly version: JsonObject;
   readonly metadata: JsonObject;
 };
@@ -49,6 +51,8 @@ export type ProxyEvent = ProxyConnectionFacts &
     | { readonly kind: 'problems'; readonly problems: readonly ConfigProblem[] }
     /** What the proxy has accepted of TLS; null: it has no certificate. */
     | { readonly kind: 'tls'; readonly tls: ProxyTlsFacts | null }
+    /** Where a zone proxy listens, as `placeText` writes it: the listeners that it has accepted. */
+    | { readonly kind: 'listens'; readonly places: readonly string[] }
     | { readonly kind: 'closed' }
   );
 

@@ -11,6 +11,7 @@ import { eachMessage } from '../grpc/messages-of.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { ProxyStream, ServeProxy } from '../proxy-port/proxy-stream.ts';
 import type { Resource } from '../resource/types.ts';
+import { hasZoneListeners } from '../resource/zone-listeners.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { SingleFlight } from '../store/single-flight.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
@@ -110,11 +111,10 @@ export class ProxyServer {
   async #begin(stream: ProxyStream, bytes: Buffer, ends: End[]): Promise<ProxyConnection> {
     const request = readRequest(bytes);
     const node = readProxyNode(request.node);
-    const { mesh, name, run, version, metadata, features } = node;
-    const facts = { streamId: stream.id, mesh, name, run, version, metadata };
+    const { mesh, features } = node;
     // What was committed before the stream opened is in them.
     const known = node.dataplane === '' ? await this.#knownViews(mesh) : null;
-    const isBrought = await this.#letIn(stream, node, facts, known);
+    const { facts, isBrought } = await this.#letIn(stream, node, known);
     ends.push(this.#replace(stream, facts, isBrought));
     const connection = await this.#connect(stream, facts, features, ends, known ?? (await this.#viewsOf(mesh)));
     await this.#turns.run(() => connection.handle(request));
@@ -137,14 +137,18 @@ export class ProxyServer {
     };
   }
 
-  /** Checks the token against the Dataplane that the proxy brings and the stored one. @returns whether it brings one */
+  /** Checks the token against the Dataplane that the proxy brings and the stored one. @returns whether it brings one, too */
   async #letIn(
     stream: ProxyStream,
-    { mesh, name, dataplane }: ProxyNode,
-    facts: ProxyConnectionFacts,
+    node: ProxyNode,
     known: MeshViews | null,
-  ): Promise<boolean> {
+  ): Promise<{ readonly facts: ProxyConnectionFacts; readonly isBrought: boolean }> {
     const { dataplanes } = this.#options;
+    const { mesh, name, run, version, metadata, dataplane } = node;
+    const factsOf = ({ spec }: GivenDataplane): ProxyConnectionFacts => ({
+      ...{ streamId: stream.id, mesh, name, run, version, metadata },
+      isZoneProxy: hasZoneListeners(spec),
+    });
     // A row with hundreds of outbounds is many kilobytes of JSON: the store is asked for those alone that the views do not have.
     const stored = known?.dataplane(name) ?? (await dataplanes.stored(mesh, name));
     if (dataplane === '') {
@@ -153,12 +157,13 @@ export class ProxyServer {
         throw notFound(mesh, name);
       }
       await stream.admit(stored);
-      return false;
+      return { facts: factsOf(stored), isBrought: false };
     }
     const given = dataplanes.read(dataplane, { mesh, name });
     await (stored === null ? stream.admit(given) : stream.admit(given, stored));
+    const facts = factsOf(given);
     await dataplanes.register(given, facts);
-    return true;
+    return { facts, isBrought: true };
   }
 
   /** Makes the view of an admitted proxy, which tells the connection of each change. What stays holds nothing of the first request. */

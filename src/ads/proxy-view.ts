@@ -89,6 +89,9 @@ export class ProxyView implements XdsView {
   /** Id of the bundle in its configuration. */
   trusted = '';
 
+  /** Where its zone listeners listen, by their names. */
+  zonePlaces: ReadonlyMap<string, string> = new Map();
+
   #asked = '';
   #isAskedNow = false;
 

@@ -179,8 +179,7 @@ function ingressParts(
   if (reason !== undefined && reason !== null && !reasons.includes(null)) return broken(reason);
   const zones = otherZones(index, outbound, from, ({ reason: problem }) => problems.push(problem));
   const endpoints = zones.find(({ zone }) => zone === to)?.endpoints ?? [];
-  if (endpoints.length === 0)
-    return broken(problems[0] ?? `zone ${to} has no ready ingress: give a Dataplane of its mesh there networking.zoneIngress`);
+  if (endpoints.length === 0) return broken(problems[0] ?? withoutZoneProxy(index, to, 'ingress'));
   return endpoints.map(({ address, port }) => {
     const proxy = [...index.proxies()].find((one) => one.zone === to && isIngressAt(one, address, port));
     const place = { ...part, name: proxy?.displayName ?? '', address: placeText(address, port) };
@@ -212,10 +211,20 @@ function egressPart(index: MeshIndex, outbound: Outbound, zone: string, { asked 
     return { ...part, address: placeText(endpoint.address, endpoint.port), sni, state: 'ok', why: '' };
   }
   const hasPlace = outbound.resource.status['zoneEgress'] !== undefined;
-  const why = hasPlace
-    ? 'the egress has no identity: a MeshIdentity must select it'
-    : `zone ${zone} has no ready egress: give a Dataplane of its mesh networking.zoneEgress`;
+  const why = hasPlace ? 'the egress has no identity: a MeshIdentity must select it' : withoutZoneProxy(index, zone, 'egress');
   return { ...part, address: '', state: 'broken', why: problems[0] ?? why };
+}
+
+/** Why a zone publishes no proxy of a kind. */
+function withoutZoneProxy(index: MeshIndex, zone: string, kind: 'ingress' | 'egress'): string {
+  const [section, field] = kind === 'ingress' ? ['ZoneIngress', 'zoneIngress'] : ['ZoneEgress', 'zoneEgress'];
+  const proxies = [...index.proxies()].filter((one) => one.zone === zone && one.sections.some((own) => own.kind === section));
+  const none = `zone ${zone} has no ready ${kind}`;
+  const [first] = proxies;
+  if (first === undefined) return `${none}: give a Dataplane of its mesh there networking.${field}`;
+  if (kind === 'egress' && proxies.every((proxy) => certifiedIdentity(index, proxy) === null))
+    return 'the egress has no identity: a MeshIdentity must select it';
+  return `${none}: ${first.displayName} is not connected, or its Envoy has not accepted its listener`;
 }
 
 function serverParts(index: MeshIndex, members: readonly Resource[], port: number, zone: string, facts: WayFacts): Part[] {

@@ -5,7 +5,7 @@ import { XDS_TYPES, type XdsRefusal } from '../ads/session.ts';
 import { CountedProxy } from './counted-proxy.ts';
 import { foldProxy, unknownProxy, type ProxyState } from './dataplane-insight.ts';
 
-const at = { mesh: 'shop', name: 'cart', run: '', version: {}, metadata: {} };
+const at = { mesh: 'shop', name: 'cart', run: '', isZoneProxy: true, version: {}, metadata: {} };
 const refusal: XdsRefusal = { type: 'Listener', name: 'l', version: '1', reason: 'no' };
 const standing = fc.constantFrom<readonly XdsRefusal[]>([], [], [refusal]);
 const event: fc.Arbitrary<ProxyEvent> = fc
@@ -19,6 +19,7 @@ const event: fc.Arbitrary<ProxyEvent> = fc
       { ...answer, kind: 'accepted' },
       { ...answer, kind: 'refused', refusals },
       { ...facts, kind: 'problems', problems: [] },
+      { ...facts, kind: 'listens', places: ['127.0.0.1 1'] },
       { ...facts, kind: 'closed' },
     );
   });

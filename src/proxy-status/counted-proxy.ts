@@ -49,8 +49,9 @@ export class CountedProxy {
     const before = this.state;
     this.#state = foldProxy(before, event, instanceId, now);
     if (this.#state === before) return 'nothing';
-    const { troubles, tls } = this.#state;
-    const isNews = event.kind === 'opened' || event.kind === 'closed' || troubles !== before.troubles || tls !== before.tls;
+    const { troubles, tls, listens } = this.#state;
+    const isSaid = troubles !== before.troubles || tls !== before.tls || listens !== before.listens;
+    const isNews = event.kind === 'opened' || event.kind === 'closed' || isSaid;
     return isNews ? 'news' : 'count';
   }
 

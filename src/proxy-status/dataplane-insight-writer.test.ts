@@ -11,7 +11,7 @@ const at = { mesh: 'shop', name: 'cart-1' };
 const key = { type: 'DataplaneInsight', ...at };
 const version = { kumaDp: { version: '3.0.0', unheard: 1 }, envoy: { version: '1.40.0', build: 'a/1.40.0' }, more: {} };
 const facts = (streamId: string, name = 'cart-1', run = ''): ProxyConnectionFacts => ({
-  ...{ streamId, mesh: 'shop', name, run, version },
+  ...{ streamId, mesh: 'shop', name, run, isZoneProxy: false, version },
   metadata: { features: ['feature-reuse-port'] },
 });
 const brings = (streamId: string, name = 'cart-1'): ProxyConnectionFacts => facts(streamId, name, 'run');

@@ -361,7 +361,7 @@ export class DataplaneInsightWriter {
     // Without one a connected proxy would look like one that is gone.
     const limit = Math.max(1, subscriptionLimit);
     const stored = row ?? { spec: {}, status: {} };
-    const begun = run === null ? stored : { ...stored, status: beginRun(stored.status, run) };
+    const begun = run === null ? stored : { ...stored, status: beginRun(stored.status, { ...state, run }) };
     const { spec, status } = mergeProxy(begun, state, limit, clock.now());
     if (row === undefined) return { op: 'create', key, labels: {}, spec, status, owner: dataplaneKey(at) };
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;

@@ -5,7 +5,7 @@ import { decodeKumaResource, encodeKumaResource, normalizeSpec } from '../resour
 import { isStorableJson } from '../resource/storable-text.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { foldProxy, mergeProxy, unknownProxy, type ProxyState } from './dataplane-insight.ts';
+import { beginRun, foldProxy, mergeProxy, unknownProxy, type ProxyState } from './dataplane-insight.ts';
 
 const NOW = new Date('2026-01-01T00:00:00.000Z');
 const info = typeOf('DataplaneInsight');
@@ -23,7 +23,8 @@ describe('the insight of a proxy', () => {
   it('can be stored, and read by global, whatever the proxy says of itself', () => {
     fc.assert(
       fc.property(version, metadata, fc.array(fc.constantFrom(...XDS_TYPES)), (saidVersion, saidMetadata, types) => {
-        const facts = { streamId: 's1', mesh: 'shop', name: 'cart', run: '', version: saidVersion, metadata: saidMetadata };
+        const said = { version: saidVersion, metadata: saidMetadata };
+        const facts = { streamId: 's1', mesh: 'shop', name: 'cart', run: '', isZoneProxy: true, ...said };
         let state: ProxyState = foldProxy(unknownProxy, { ...facts, kind: 'opened' }, 'one', NOW);
         for (const type of types) state = foldProxy(state, { ...facts, kind: 'sent', type, nonce: '', resources: 1 }, 'one', NOW);
         const { spec, status } = mergeProxy({ spec: {}, status: {} }, state, 2, NOW);
@@ -40,6 +41,7 @@ describe('the insight of a proxy', () => {
       mesh: 'shop',
       name: 'cart',
       run: '',
+      isZoneProxy: true,
       version: {},
       metadata: { features: ['a'], ipv6Enabled: true },
     };
@@ -47,5 +49,40 @@ describe('the insight of a proxy', () => {
     const once = mergeProxy({ spec: {}, status: {} }, { ...state, hold: 'held' }, 2, NOW);
     expect(once.spec['metadata']).toEqual({ features: ['a'], ipv6Enabled: true });
     expect(mergeProxy(once, { ...state, hold: 'held' }, 2, NOW)).toEqual(once);
+  });
+});
+
+describe('where a zone proxy listens', () => {
+  type Row = { readonly spec: JsonObject; readonly status: JsonObject };
+  const facts = { mesh: 'shop', name: 'ingress', isZoneProxy: true, version: {}, metadata: {} };
+  const opened = (streamId: string, run: string): ProxyState =>
+    foldProxy(unknownProxy, { ...facts, streamId, run, kind: 'opened' }, 'one', NOW);
+  const listening = (state: ProxyState, run: string, ...places: string[]): ProxyState =>
+    foldProxy(state, { ...facts, streamId: 's1', run, kind: 'listens', places }, 'one', NOW);
+  const merged = (row: Row, state: ProxyState): Row => mergeProxy(row, state, 2, NOW);
+  const none: Row = { spec: {}, status: {} };
+  const stored = merged(none, listening(opened('s1', 'a'), 'a', '10.0.0.1 7'));
+
+  it('is nowhere until it has said so', () => {
+    expect(merged(none, opened('s1', 'a')).status['listens']).toEqual([]);
+    expect(stored.status['listens']).toEqual(['10.0.0.1 7']);
+  });
+
+  it('is known of an Envoy that comes back, and of no other run', () => {
+    expect(merged(stored, opened('s2', 'a')).status['listens']).toEqual(['10.0.0.1 7']);
+    expect(merged(stored, opened('s2', 'b')).status['listens']).toEqual([]);
+    expect(beginRun(stored.status, { run: 'a', isZoneProxy: true })['listens']).toEqual(['10.0.0.1 7']);
+    expect(beginRun(stored.status, { run: 'b', isZoneProxy: true })['listens']).toEqual([]);
+  });
+
+  it('is not known of a row that an older version wrote', () => {
+    const older = { spec: {}, status: { run: 'a' } };
+    expect(merged(older, opened('s2', 'a')).status).not.toHaveProperty('listens');
+    expect(beginRun({ run: 'a' }, { run: 'a', isZoneProxy: true })).not.toHaveProperty('listens');
+  });
+
+  it('is not said of other proxies', () => {
+    const other = foldProxy(unknownProxy, { ...facts, isZoneProxy: false, streamId: 's1', run: 'a', kind: 'opened' }, 'one', NOW);
+    expect(merged(none, other).status).not.toHaveProperty('listens');
   });
 });

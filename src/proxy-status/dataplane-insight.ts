@@ -37,9 +37,21 @@ export type ProxyState = {
   readonly metadata: JsonObject;
   /** What the proxy of the newest stream has accepted of TLS. */
   readonly tls: ProxyTlsFacts | null;
+  readonly isZoneProxy: boolean;
+  /** Where the zone proxy of the newest stream listens; null until it has said so. */
+  readonly listens: readonly string[] | null;
 };
 
-const nothing = { hold: null, run: '', isLost: false, troubles: null, metadata: {}, tls: null };
+const nothing = {
+  hold: null,
+  run: '',
+  isLost: false,
+  troubles: null,
+  metadata: {},
+  tls: null,
+  isZoneProxy: false,
+  listens: null,
+};
 export const unknownProxy: ProxyState = { subscriptions: [], ...nothing };
 
 /** Takes one event into the state; the same object comes back when the event says nothing new. */
@@ -62,6 +74,8 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
         isLost: false,
         metadata: renderMetadata(event.metadata),
         tls: null,
+        isZoneProxy: event.isZoneProxy,
+        listens: null,
       };
     case 'closed':
       return change(
@@ -73,6 +87,8 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
       return state;
     case 'tls':
       return { ...state, tls: event.tls };
+    case 'listens':
+      return { ...state, listens: event.places };
     case 'sent':
       return count(state, event, 'sent', now);
     case 'accepted':
@@ -151,8 +167,27 @@ export function mergeProxy(
       ...(hold === null ? renderStay(stored.status, state) : { hold, ...(run !== '' && { run }) }),
       ...(state.troubles !== null && renderTroubles(state.troubles)),
       ...(tls !== null && { tls: renderTls(tls) }),
+      ...renderListens(stored.status, state),
     },
   };
+}
+
+/**
+ * Where a zone proxy listens. An Envoy that comes back has its listeners; another run has none. Without the field nothing is known: an
+ * older version wrote the row.
+ */
+function renderListens({ run: before, listens: known }: JsonObject, { run, isZoneProxy, listens }: ProxyState): JsonObject {
+  const places = listens === null ? listensFirst(known, { isSame: textOf(before) === run, run, isZoneProxy }) : [...listens];
+  return places === undefined ? {} : { listens: places };
+}
+
+/** Before the proxy has said it. @param isSame the run is that of the row */
+function listensFirst(
+  known: Json | undefined,
+  { isSame, run, isZoneProxy }: { readonly isSame: boolean; readonly run: string; readonly isZoneProxy: boolean },
+): Json | undefined {
+  if (isSame && (known !== undefined || run !== '')) return known;
+  return isZoneProxy ? [] : undefined;
 }
 
 /** The proxy of a Dataplane that stays. What another run said of itself does not count. */
@@ -195,8 +230,13 @@ export function isLeavingRun(status: JsonObject, run: string): boolean {
 }
 
 /** The status before a proxy of this run is merged into it: what another run said of itself does not count any more. */
-export function beginRun({ run: last, hold, isLeaving, ...others }: JsonObject, run: string): JsonObject {
-  const status = isLeaving === true && last === run ? { ...others, isLeaving } : others;
+export function beginRun(
+  { run: last, hold, isLeaving, listens, ...others }: JsonObject,
+  { run, isZoneProxy }: Pick<ProxyState, 'run' | 'isZoneProxy'>,
+): JsonObject {
+  const open = listensFirst(listens, { isSame: textOf(last) === run, run, isZoneProxy });
+  const isStillLeaving = isLeaving === true && last === run;
+  const status = { ...others, ...(isStillLeaving && { isLeaving }), ...(open !== undefined && { listens: open }) };
   if (isLeavingRun({ hold: hold ?? '', run: last ?? '' }, run)) return { ...status, hold: 'leaving', run };
   return { ...status, ...(hold !== undefined && hold !== 'leaving' && { hold }), ...(run !== '' && { run }) };
 }

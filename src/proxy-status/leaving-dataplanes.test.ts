@@ -12,7 +12,9 @@ const at = { mesh: 'shop', name: 'cart-1' };
 const spec: JsonObject = {
   networking: { address: '127.0.0.1', inbound: [{ port: 80 }, { port: 81, state: 'Ignored' }, { port: 82, state: 'Ready' }] },
 };
-const facts = (streamId: string, run = ''): ProxyConnectionFacts => ({ streamId, ...at, run, version: {}, metadata: {} });
+const facts = (streamId: string, run = ''): ProxyConnectionFacts => ({
+  ...{ streamId, ...at, run, isZoneProxy: false, version: {}, metadata: {} },
+});
 
 async function setUp() {
   const store = new TinyStore();

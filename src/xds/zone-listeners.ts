@@ -1,5 +1,7 @@
 // The listeners of a zone proxy: those of an ingress and those of an egress (xds 5, MADR 095).
 import { isIP } from 'node:net';
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import { placeText } from '../resource/zone-listeners.ts';
 import { zoneListenerName } from './names.ts';
 import { extension, given, socketAddress } from './proto-json.ts';
 import type { ProxyConfig } from './proxy-config.ts';
@@ -45,6 +47,13 @@ export function addZoneListeners(config: ProxyConfig, context: ZoneContext): voi
       }),
     );
   }
+}
+
+/** Where the zone listeners of a Dataplane listen, as `placeText` writes it, by their names. */
+export function zoneListenerPlaces(proxy: DataplaneProxy): ReadonlyMap<string, string> {
+  return new Map(
+    zonePlaces(proxy).map(({ section, address }) => [zoneListenerName(section), placeText({ address, port: section.port })]),
+  );
 }
 
 /** Says which server names of a port are those of an older service. */

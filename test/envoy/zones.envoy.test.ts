@@ -1,5 +1,6 @@
 // Traffic that crosses zones: through the ingresses of another zone, and through the egress of the own one, with identity.
 import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { connect, type ConnectionOptions } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, issueLeaf, readAuthority } from '../../src/identity/authority.ts';
@@ -176,6 +177,27 @@ it('an ingress that ends takes no requests with it for long', async () => {
       return answers.filter(({ status }) => status !== 200).length;
     })
     .toBe(0);
+});
+
+it('an ingress is published when its Envoy listens, and not before', async () => {
+  const published = async (): Promise<unknown[]> =>
+    objectsOf((await west.zone.read(`/meshes/${MESH}/meshzoneaddresses`))['items']).map(({ spec }) => objectOf(spec)['port']);
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const labels = workload('ingress');
+  const blocked = await west.proxy('ingress-3', { labels, listeners: ingress(port), isBrought: true });
+  // The one that comes later is published by the same leader.
+  const free = await freePort();
+  const other = await west.proxy('ingress-4', { labels, listeners: ingress(free), isBrought: true });
+  await expect.poll(published).toContain(free);
+  expect(await published()).not.toContain(port);
+  taken.close();
+  await blocked.stop();
+  const again = await west.proxy('ingress-3', { labels, listeners: ingress(port), isBrought: true });
+  await expect.poll(published).toContain(port);
+  await Promise.all([again.stop(), other.stop()]);
+  await expect.poll(published).toEqual([ports.two]);
 });
 
 /** Requests that go on while something is done. @returns how many had each answer: the status, with the words of one that failed */

@@ -134,7 +134,18 @@ describe('the ways to an external service', () => {
   });
 
   it.each<[what: string, change: Change, base: WayFacts, says: string]>([
-    ['no egress', { puts: [{ ...payments, status: {} }] }, inEast, 'zone east has no ready egress'],
+    [
+      'no egress',
+      { puts: [{ ...payments, status: {} }], without: [egress] },
+      inEast,
+      'give a Dataplane of its mesh there networking.zoneEgress',
+    ],
+    [
+      'an egress that does not listen',
+      { puts: [{ ...payments, status: {} }] },
+      inEast,
+      'its Envoy has not accepted its listener',
+    ],
     ['an egress without identity', { without: [egress] }, inEast, 'the egress has no identity'],
     ['on global', {}, onGlobal, 'a zone does not publish its egress'],
   ])('say what is wrong: %s', (_, change, base, says) => {

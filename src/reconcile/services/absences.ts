@@ -28,6 +28,11 @@ export function isLeaving(status: JsonObject): boolean {
   return status['hold'] === 'leaving' || status['isLeaving'] === true;
 }
 
+/** Where a zone proxy listens; null where its insight does not say it. @param status of its DataplaneInsight */
+export function listensIn({ listens }: JsonObject): ReadonlySet<string> | null {
+  return Array.isArray(listens) ? new Set(listens.map(textOf)) : null;
+}
+
 export class Absences {
   readonly #graceMs: number;
   readonly #seen = new Map<string, Seen>();

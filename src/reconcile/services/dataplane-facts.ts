@@ -1,6 +1,7 @@
 // The facts of a Dataplane that services need, read once for each change (policies 9.1, 9.3, 9.4, D15, D17, D20).
 // Invariant: equal facts give equal services.
 import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
+import { placeText } from '../../resource/zone-listeners.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 
@@ -25,6 +26,8 @@ export type DataplaneFacts = {
   readonly inbounds: readonly Inbound[];
   /** Advertised address and port of `networking.zoneIngress`; null without a complete one. */
   readonly ingress: Address | null;
+  /** Where these listen, as `placeText` writes it; null without one. */
+  readonly places: { readonly ingress: string | null; readonly egress: string | null };
   /** Address and port of `networking.zoneEgress`, else of the first ready egress in `listeners`; null without a complete one. */
   readonly egress: Address | null;
 };
@@ -44,8 +47,17 @@ export function dataplaneFacts(row: Resource): DataplaneFacts {
     inbounds: objectsOf(networking['inbound']).map(inboundOf),
     // No fallback to networking.advertisedAddress (MADR 095, D17).
     ingress: addressOf(textOf(ingress['advertisedAddress']), numberOf(ingress['advertisedPort'])),
-    egress: addressOf(textOf(egress['address']) || textOf(networking['address']), numberOf(egress['port'])),
+    egress: listeningAt(egress, networking),
+    places: { ingress: textAt(listeningAt(ingress, networking)), egress: textAt(listeningAt(egress, networking)) },
   };
+}
+
+function listeningAt(listener: JsonObject, networking: JsonObject): Address | null {
+  return addressOf(textOf(listener['address']) || textOf(networking['address']), numberOf(listener['port']));
+}
+
+function textAt(place: Address | null): string | null {
+  return place === null ? null : placeText(place);
 }
 
 function inboundOf(given: JsonObject): Inbound {

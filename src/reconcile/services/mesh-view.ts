@@ -23,7 +23,8 @@ import { MeshIdentities } from './mesh-identities.ts';
 import { ServiceGroups, membershipsOf } from './service-groups.ts';
 import { DebouncedValue } from './debounced-value.ts';
 import { Absences, absenceIn } from './absences.ts';
-import { placeText, readyZoneProxies, type ReadyZoneProxy, type ZoneProxy } from './zone-proxies.ts';
+import { placeText } from '../../resource/zone-listeners.ts';
+import { readyZoneProxies, type ReadyZoneProxy, type ZoneProxy } from './zone-proxies.ts';
 
 /** A service: its stored row, and its base row, which the generator may have changed or created. */
 export type ServiceEntry = { readonly id: string; readonly stored: Resource | undefined; readonly base: Resource };
@@ -62,6 +63,8 @@ export class MeshView {
   #published: Readonly<Record<Proxy, ReadonlySet<string>>> | null = null;
   /** Dataplanes whose proxies have said that they stop. */
   readonly #leaving = new Set<string>();
+  /** Where the Envoys of zone proxies listen, as far as their insights say it. */
+  readonly #listens = new Map<string, ReadonlySet<string>>();
   /** Of the Dataplanes with an insight that says something about TLS. */
   readonly #tls = new Map<string, TlsFacts>();
   readonly #accepted = new AcceptedTls();
@@ -142,6 +145,12 @@ export class MeshView {
   setLeaving(name: string, isLeaving: boolean): void {
     if (isLeaving) this.#leaving.add(name);
     else this.#leaving.delete(name);
+  }
+
+  /** @param places null: the insight does not say where its proxy listens */
+  setListens(name: string, places: ReadonlySet<string> | null): void {
+    if (places === null) this.#listens.delete(name);
+    else this.#listens.set(name, places);
   }
 
   /** @param facts null: the insight says nothing about TLS */
@@ -284,9 +293,12 @@ export class MeshView {
 
   #proxiesWith(proxy: Proxy): ZoneProxy[] {
     return [...this.#zoneProxies].flatMap((name) => {
-      const address = this.#facts.get(name)?.[proxy] ?? null;
+      const facts = this.#facts.get(name);
+      const address = facts?.[proxy] ?? null;
+      if (facts === undefined || address === null) return [];
       const state = this.#absences.stateOf(name);
-      return address === null ? [] : [{ name, address, state, isLeaving: this.#leaving.has(name) }];
+      const isListening = this.#listens.get(name)?.has(facts.places[proxy] ?? '') !== false;
+      return [{ name, address, state, isLeaving: this.#leaving.has(name), isListening }];
     });
   }
 

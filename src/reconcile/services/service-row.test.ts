@@ -16,7 +16,8 @@ import {
 const inbound: Inbound = { name: '', port: 80, protocol: 'http', tags: {}, state: 'Ready' };
 
 function dataplane(name: string, inbounds: readonly Inbound[]): DataplaneFacts {
-  return { name, displayName: name, created: 0, labels: {}, inbounds, ingress: null, egress: null };
+  const places = { ingress: null, egress: null };
+  return { name, displayName: name, created: 0, labels: {}, inbounds, ingress: null, egress: null, places };
 }
 
 it('a service counts no Dataplane without an inbound, such as a gateway', () => {

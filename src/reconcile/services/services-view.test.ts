@@ -373,6 +373,20 @@ describe('a zone proxy', () => {
     expect(published()).toEqual(NOWHERE);
   });
 
+  it('is published where its Envoy listens, and stays so while its stream is away', () => {
+    const nobody = ['0.0.0.0 1', `${place.address} 1`];
+    insight(online, { listens: nobody });
+    expect(published()).toEqual(NOWHERE);
+    insight(online, { listens: [`0.0.0.0 ${String(place.port)}`] });
+    expect(published()).toEqual([place.address, place.address, null]);
+    const listens = [`0.0.0.0 ${String(place.port)}`, `${place.address} ${String(place.port)}`];
+    insight(online, { listens });
+    expect(published()).toEqual(HERE);
+    insight(ended(), { listens, isLost: true });
+    pass(50 * SECOND);
+    expect(published()).toEqual(HERE);
+  });
+
   it('asks for another plan when its time is over', () => {
     insight(ended());
     const { wakeAt } = planServices(view, { now: new Date(now), graceMs: MINUTE });

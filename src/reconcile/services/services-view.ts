@@ -2,7 +2,7 @@
 // Invariant: after any puts and removes it equals a new view of the same rows.
 import { keyText, type Resource, type ResourceKey } from '../../resource/types.ts';
 import { byAge, sameContent } from '../computed-row.ts';
-import { isLeaving } from './absences.ts';
+import { isLeaving, listensIn } from './absences.ts';
 import { tlsFactsOf } from './accepted-tls.ts';
 import { HostnameGenerators } from './hostnames.ts';
 import { MeshView, waitsForCallers, type ServiceEntry } from './mesh-view.ts';
@@ -73,6 +73,7 @@ export class ServicesView implements ReconciledView {
       mesh.setTls(key.name, null);
       mesh.setInsight(key.name, null);
       mesh.setLeaving(key.name, false);
+      mesh.setListens(key.name, null);
     } else if (isServiceType(key.type)) this.#removeService(key.type, mesh, key);
     else if (isOwnAddress(key)) mesh.zoneAddresses.delete(key.name);
   }
@@ -145,6 +146,7 @@ export class ServicesView implements ReconciledView {
     mesh.setTls(dataplane, tlsFactsOf(status));
     mesh.setInsight(dataplane, { spec, status });
     mesh.setLeaving(dataplane, isLeaving(status));
+    mesh.setListens(dataplane, listensIn(status));
   }
 
   #putGenerator(row: Resource): void {

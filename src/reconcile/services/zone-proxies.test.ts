@@ -2,11 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../../test/support/property.ts';
 import type { JsonObject } from '../../resource/types.ts';
-import { placeText, publishedAddress, readyZoneProxies, wantedAddresses, type ZoneProxy } from './zone-proxies.ts';
+import { placeText } from '../../resource/zone-listeners.ts';
+import { publishedAddress, readyZoneProxies, wantedAddresses, type ZoneProxy } from './zone-proxies.ts';
 
 const address = (port: number) => ({ address: '10.0.0.1', port });
-const proxy = (name: string, port: number, state: ZoneProxy['state'] = 'present', isLeaving = false): ZoneProxy => ({
-  ...{ name, address: address(port), state, isLeaving },
+const proxy = (name: string, port: number, state: ZoneProxy['state'] = 'present', more: Partial<ZoneProxy> = {}): ZoneProxy => ({
+  ...{ name, address: address(port), state, isLeaving: false, isListening: true, ...more },
 });
 const none: ReadonlySet<string> = new Set();
 const all = new Set(Array.from({ length: 9 }, (_, port) => placeText(address(port))));
@@ -15,25 +16,37 @@ const ports = (proxies: ZoneProxy[], published: ReadonlySet<string> = all): numb
 
 describe('the zone proxies of a mesh', () => {
   it('are those that take connections, by name, each address once', () => {
-    const proxies = [proxy('d', 4), proxy('c', 3, 'present', true), proxy('b', 2, 'gone'), proxy('a', 1), proxy('e', 1)];
+    const proxies = [
+      proxy('d', 4),
+      proxy('c', 3, 'present', { isLeaving: true }),
+      proxy('b', 2, 'gone'),
+      proxy('a', 1),
+      proxy('e', 1),
+    ];
     expect(readyZoneProxies(proxies, none)).toEqual([
       { name: 'a', address: address(1) },
       { name: 'd', address: address(4) },
     ]);
-    expect(ports([proxy('a', 1, 'gone'), proxy('b', 2, 'present', true)])).toEqual([]);
+    expect(ports([proxy('a', 1, 'gone'), proxy('b', 2, 'present', { isLeaving: true })])).toEqual([]);
   });
 
   it('stay with a lost control plane, and the last ones with a broken stream too', () => {
     expect(ports([proxy('a', 1, 'broken'), proxy('b', 2, 'lost'), proxy('c', 3)])).toEqual([2, 3]);
     expect(ports([proxy('a', 1, 'broken'), proxy('b', 2, 'lost')])).toEqual([2]);
     expect(ports([proxy('a', 1, 'broken'), proxy('b', 2, 'gone'), proxy('c', 3, 'broken')])).toEqual([1, 3]);
-    expect(ports([proxy('a', 1, 'broken', true), proxy('b', 2, 'lost', true)])).toEqual([]);
+    expect(ports([proxy('a', 1, 'broken', { isLeaving: true }), proxy('b', 2, 'lost', { isLeaving: true })])).toEqual([]);
   });
 
   it('are not published because they are absent', () => {
     const proxies = [proxy('a', 1, 'broken'), proxy('b', 2, 'lost')];
     expect(ports(proxies, none)).toEqual([]);
     expect(ports(proxies, new Set([placeText(address(1))]))).toEqual([1]);
+  });
+
+  it('are those whose listener was accepted: absence does not keep one that was not', () => {
+    const states = ['present', 'lost', 'broken'] as const;
+    expect(states.flatMap((state) => ports([proxy('a', 1, state, { isListening: false })]))).toEqual([]);
+    expect(ports([proxy('a', 1, 'present', { isListening: false }), proxy('b', 2)])).toEqual([2]);
   });
 
   it('have a row each: that of the first has a name of its own', () => {

@@ -2,6 +2,7 @@
 // MeshZoneAddress, from which Kuma control planes and the other zones learn all ingresses of a zone (policies 2.9, D27).
 // src/resource/service-reach.ts reads those of other zones.
 import { compareText } from '../../base/compare-text.ts';
+import { placeText } from '../../resource/zone-listeners.ts';
 import type { Absences } from './absences.ts';
 import type { Address } from './dataplane-facts.ts';
 import { label } from '../../resource/labels.ts';
@@ -16,6 +17,8 @@ export type ZoneProxy = {
   readonly state: ReturnType<Absences['stateOf']>;
   /** It has said that it stops: it answers what it has, and takes nothing new. */
   readonly isLeaving: boolean;
+  /** Its Envoy has accepted its listener. True where nothing is known: Kuma and older versions do not say it. */
+  readonly isListening: boolean;
 };
 
 export type ReadyZoneProxy = Pick<ZoneProxy, 'name' | 'address'>;
@@ -27,7 +30,8 @@ export type ReadyZoneProxy = Pick<ZoneProxy, 'name' | 'address'>;
  */
 export function readyZoneProxies(proxies: readonly ZoneProxy[], published: ReadonlySet<string>): ReadyZoneProxy[] {
   const known = proxies.filter(
-    ({ isLeaving, state, address }) => !isLeaving && (state === 'present' || published.has(placeText(address))),
+    ({ isLeaving, isListening, state, address }) =>
+      !isLeaving && isListening && (state === 'present' || published.has(placeText(address))),
   );
   const ready = known.filter(({ state }) => state === 'present' || state === 'lost');
   const chosen = ready.length > 0 ? ready : known.filter(({ state }) => state === 'broken');
@@ -40,11 +44,6 @@ export function readyZoneProxies(proxies: readonly ZoneProxy[], published: Reado
       places.add(place);
       return [{ name, address }];
     });
-}
-
-/** Equal for equal addresses. */
-export function placeText({ address, port }: Address): string {
-  return `${address} ${String(port)}`;
 }
 
 /** The stored name of the row with the chosen ingress of a mesh. */

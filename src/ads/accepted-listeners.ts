@@ -1,0 +1,48 @@
+// Where a zone proxy listens, by the listeners that it has accepted: clients are sent there by that. A listener that was accepted counts
+// while a later version of it is on its way.
+import type { ProxyView } from './proxy-view.ts';
+import type { XdsSession } from './session.ts';
+
+export class AcceptedListeners {
+  readonly #view: ProxyView;
+  readonly #session: Pick<XdsSession, 'holds'>;
+  /** Places by the name of the listener. */
+  readonly #accepted = new Map<string, string>();
+  #isKnown = false;
+
+  constructor(view: ProxyView, session: Pick<XdsSession, 'holds'>) {
+    this.#view = view;
+    this.#session = session;
+  }
+
+  /** The proxy has asked for listeners. @param held names of those that it has from before its stream, in any version */
+  begin(held: Iterable<string>): void {
+    if (this.#isKnown) return;
+    this.#isKnown = true;
+    const { zonePlaces } = this.#view;
+    for (const name of zonePlaces.size === 0 ? [] : held) {
+      const place = zonePlaces.get(name);
+      if (place !== undefined) this.#accepted.set(name, place);
+    }
+  }
+
+  /** As `placeText` writes them, sorted; null where nothing is known yet, and for a proxy without zone listeners. */
+  places(): readonly string[] | null {
+    const { zonePlaces } = this.#view;
+    if (!this.#isKnown || zonePlaces.size === 0) return null;
+    for (const name of this.#accepted.keys()) if (!this.#isMade(name)) this.#accepted.delete(name);
+    for (const [name, place] of zonePlaces)
+      if (this.#isMade(name) && this.#session.holds('Listener', name) && this.#hasRoutes()) this.#accepted.set(name, place);
+    return [...this.#accepted.values()].sort();
+  }
+
+  /** A listener without chains is not in the view. */
+  #isMade(name: string): boolean {
+    return this.#view.zonePlaces.has(name) && this.#view.get('Listener', name) !== undefined;
+  }
+
+  /** Envoy accepts a listener, and opens it when it has its routes. */
+  #hasRoutes(): boolean {
+    return this.#view.ownNames('RouteConfiguration').every((name) => this.#session.holds('RouteConfiguration', name));
+  }
+}
