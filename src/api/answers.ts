@@ -206,6 +206,13 @@ export const answerSchemas = {
           .enum(['ok', 'degraded', 'broken', 'unknown'])
           .meta({ description: 'unknown: a zone on it is not connected, or behind' }),
         callers: count,
+        sharedSnis: list(
+          z.object({
+            sni: text,
+            other: text.meta({ description: 'KRI of the port of another service with this server name' }),
+            isOwn: z.boolean().meta({ description: 'whether zone proxies lead to this service, the older one' }),
+          }),
+        ),
         parts: list(
           z.object({
             part: z.enum(['caller', 'ingress', 'egress', 'server']),

@@ -13,6 +13,7 @@ import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts'
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { certifiedIdentity } from '../xds/proxy-tls.ts';
+import { sharedSnis, type SharedSni } from '../xds/zone-ports.ts';
 import { egressOf, membersOf, otherZones, serversOf, sniOf, whyNotServing } from '../xds/servers.ts';
 
 export type Way = Answer<'Ways'>['items'][number];
@@ -73,7 +74,8 @@ function meshWay(index: MeshIndex, outbound: Outbound, { from, to }: { from: str
     ...(from === to ? [] : [ingressParts(index, outbound, { from, to, members }, facts)]),
     serverParts(index, members, outbound.port, to, facts),
   ];
-  return wayOf(outbound, { from, to }, all, stages, facts);
+  const shared = from === to ? [] : sharedSnis(index, outbound, to);
+  return wayOf({ outbound, from, to, callers: all, shared }, stages, facts);
 }
 
 function externalWay(index: MeshIndex, outbound: Outbound, from: string, facts: WayFacts): Way {
@@ -83,16 +85,22 @@ function externalWay(index: MeshIndex, outbound: Outbound, from: string, facts: 
     return { part: 'server', zone: '', name: '', address: place, state: 'unknown', why: 'it is outside of the mesh' };
   });
   const stages = [callers, [egressPart(index, outbound, from, facts)], servers];
-  return wayOf(outbound, { from, to: '' }, all, stages, facts);
+  return wayOf({ outbound, from, to: '', callers: all, shared: sharedSnis(index, outbound, from) }, stages, facts);
 }
 
-function wayOf(
-  { resource, port }: Outbound,
-  { from, to }: { from: string; to: string },
-  callers: number,
-  stages: readonly (readonly Part[])[],
-  facts: WayFacts,
-): Way {
+/** @property to `''` for a service outside of the mesh @property shared server names that another service has too */
+type WayHead = {
+  readonly outbound: Outbound;
+  readonly from: string;
+  readonly to: string;
+  readonly callers: number;
+  readonly shared: readonly SharedSni[];
+};
+
+function wayOf(head: WayHead, given: readonly (readonly Part[])[], facts: WayFacts): Way {
+  const { outbound, from, to, callers, shared } = head;
+  const { resource, port } = outbound;
+  const stages = given.map((stage) => stage.map((part) => withoutTaken(part, shared)));
   const unheard = (part: Part): Part => {
     const why = facts.unheard(part.zone);
     return part.state === 'ok' && why !== '' ? { ...part, state: 'unknown', why: `${why}: this was its last state` } : part;
@@ -103,8 +111,17 @@ function wayOf(
   const state = isBroken ? 'broken' : isOld ? 'unknown' : parts.some((part) => part.state === 'broken') ? 'degraded' : 'ok';
   return {
     ...{ type: resource.type, service: displayNameOf(resource), port, from, to, state, callers },
+    sharedSnis: shared.map(({ sni, other, isOwn }) => ({ sni, other: other.kri, isOwn })),
     parts: stages.flatMap((stage) => shown(stage.map(unheard))),
   };
+}
+
+/** A zone proxy leads to another service by the server name of an older one. */
+function withoutTaken(part: Part, shared: readonly SharedSni[]): Part {
+  const taken = shared.find(({ sni, isOwn }) => sni === part.sni && !isOwn);
+  if (taken === undefined || part.state === 'broken') return part;
+  const why = `its SNI leads to the older ${taken.other.kri}: give one of them another name`;
+  return { ...part, state: 'broken', why };
 }
 
 type Caller = { readonly proxy: DataplaneProxy; readonly address: string };

@@ -49,6 +49,26 @@ export function zonePortsOfKind(
     .map((outbound) => ({ kind, outbound, ...namesOf(index, outbound, zone) }));
 }
 
+/** A server name of a port that a port of another service has too. @property isOwn zone proxies lead to the port itself */
+export type SharedSni = { readonly sni: string; readonly other: Outbound; readonly isOwn: boolean };
+
+/** The server names that a port shares with ports of other services at the zone proxies of a zone. The oldest service has them. */
+export function sharedSnis(index: MeshIndex, outbound: Outbound, zone: string): SharedSni[] {
+  const own = new Set(snisOf(outbound));
+  const older = new Set(index.snis.before(outbound.resource));
+  return index.snis
+    .of(outbound.resource)
+    .filter((other) => isOpened(index, other, zone))
+    .flatMap((other) =>
+      outboundsTo(index, other).flatMap((port) =>
+        snisOf(port)
+          .filter((sni) => own.has(sni))
+          .map((sni) => ({ sni, other: port, isOwn: !older.has(other) })),
+      ),
+    )
+    .sort((a, b) => compareText(a.sni, b.sni) || compareText(a.other.kri, b.other.kri));
+}
+
 /** The server names of a port: each goes to the oldest service that has it, so that two services never share one cluster. */
 function namesOf(index: MeshIndex, outbound: Outbound, zone: string): Pick<ZonePort, 'snis' | 'taken'> {
   const older = index.snis.before(outbound.resource).filter((other) => isOpened(index, other, zone));

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { describeWays } from '../../src/cli/views/service-ways-text.ts';
 import { waysTo, type WayFacts } from '../../src/inspect/service-ways.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
-import type { Resource } from '../../src/resource/types.ts';
+import { serviceSni } from '../../src/resource/sni.ts';
+import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { make } from '../policy/make-resource.ts';
-import { cartOf, crossingRows, egress, payments, trustOf } from '../xds/crossing-mesh.ts';
+import { cartOf, crossingRows, egress, payments, trustOf, zoneAddress } from '../xds/crossing-mesh.ts';
 
 const inEast: WayFacts = { zones: ['east'], asked: 'east', isOnline: () => true, unheard: () => '' };
 const onGlobal: WayFacts = { zones: ['east', 'west'], asked: null, isOnline: () => true, unheard: () => '' };
@@ -124,6 +125,35 @@ it('the ways to a service of all zones lead to each zone', () => {
       "MeshMultiZoneService everywhere:80, east → west, ok: 2 proxies → 10.1.0.4:10001 (SNI sni.mzsvc.default.everywhere.http) → a server of west",
     ]
   `);
+});
+
+describe('two services with one server name', () => {
+  const inWest = (name: string, namespace: string | null, age: number, spec: JsonObject = {}): Resource => {
+    const labels = namespace === null ? {} : { 'k8s.kuma.io/namespace': namespace };
+    const { spec: whole } = cartOf('west', { zoneIngress: null, ...spec });
+    return { ...make('MeshService', name, whole, { zone: 'west', labels }), creationTime: new Date(age) };
+  };
+  const [dotted, spaced] = [inWest('a.b', null, 1_000), inWest('a', 'b', 2_000)];
+  const address = zoneAddress('west-ingress', 'west', '10.1.0.4');
+  const said = (name: string, rows: readonly Resource[]): string =>
+    ways('MeshService', name, { puts: [...rows, address] }).join('\n');
+
+  it('are both named, with the one to which it leads', () => {
+    expect(said(dotted.name, [dotted, spaced])).toContain(
+      'is also that of kri_msvc_default_west_b_a_http: it leads here, because this service is older',
+    );
+    expect(said(spaced.name, [dotted, spaced])).toContain(
+      'is also that of kri_msvc_default_west__a.b_http: it leads there, because that service is older',
+    );
+    expect(said(dotted.name, [dotted])).not.toContain('is also that of');
+  });
+
+  it('break the way of the younger one where its clients use that name', () => {
+    const hashed = { zoneIngress: { address: '10.1.0.4', port: 10_001, sni: serviceSni(spaced, 80) ?? '' } };
+    const younger = inWest('a', 'b', 2_000, hashed);
+    expect(said(spaced.name, [dotted, younger])).toContain('its SNI leads to the older kri_msvc_default_west__a.b_http');
+    expect(said(spaced.name, [younger])).not.toContain('its SNI leads to');
+  });
 });
 
 describe('the ways to an external service', () => {

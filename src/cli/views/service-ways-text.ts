@@ -9,7 +9,12 @@ type Part = Way['parts'][number];
 /** One way after the other; `''` without any. */
 export function describeWays(ways: readonly Way[]): string {
   return ways
-    .map((way) => `${headOf(way)}\n${table(['  PART', 'ZONE', 'NAME', 'ADDRESS', 'STATE', 'WHY'], way.parts.map(cellsOf))}`)
+    .map((way) => [
+      headOf(way),
+      table(['  PART', 'ZONE', 'NAME', 'ADDRESS', 'STATE', 'WHY'], way.parts.map(cellsOf)),
+      ...collisionsOf(way),
+    ])
+    .map((lines) => lines.join('\n'))
     .join('\n\n');
 }
 
@@ -27,6 +32,14 @@ function headOf({ type, service, port, from, to, state, callers, parts }: Way): 
   ];
   const where = to === '' || to === from ? from : `${from} → ${to}`;
   return visibleLine(`${type} ${service}:${String(port)}, ${where}, ${state}: ${steps.map((step) => step || '?').join(' → ')}`);
+}
+
+/** The server names that another service has too: a zone proxy leads to the older one. */
+function collisionsOf({ sharedSnis }: Way): string[] {
+  return sharedSnis.map(({ sni, other, isOwn }) => {
+    const leads = isOwn ? 'it leads here, because this service is older' : 'it leads there, because that service is older';
+    return visibleLine(`  SNI ${sni} is also that of ${other}: ${leads}. Give one of them another name.`);
+  });
 }
 
 function nameOf(part: Part | undefined): string {
