@@ -263,6 +263,8 @@ export const configSchema = z.strictObject({
       globalAddress,
       acceptNewCluster: flag(false),
       disableOriginLabelValidation: flag(false),
+      /** How long the proxies of other zones have to accept that an identity changes, where nothing says that they have. */
+      identityChangeDelay: duration('10m'),
       kds: section({
         rootCaFile: text(''),
         tlsSkipVerify: flag(false),

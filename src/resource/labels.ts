@@ -17,6 +17,10 @@ export const label = {
   managedBy: 'kuma.io/managed-by',
   workload: 'kuma.io/workload',
   deletionGracePeriodStartedAt: 'kuma.io/deletion-grace-period-started-at',
+  /** On a MeshTrust: its zone changes an authority, and asks the others to say what their proxies have accepted. */
+  authorityChanges: 'meridian.io/authority-changes',
+  /** On a MeshTrust: the trust bundle that the proxies of its zone have accepted. */
+  acceptedTrust: 'meridian.io/accepted-trust',
 } as const;
 
 const QUALIFIED_NAME = '[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?';

@@ -17,7 +17,6 @@ import { FenceWatch } from '../store/fence-watch.ts';
 import { ownStoreId } from '../peering/peer-identity.ts';
 import { createZoneDefaults } from '../defaults/zone-defaults.ts';
 import { backendRefsReconciler } from '../reconcile/backend-refs/plan-conditions.ts';
-import { OTHER_ZONES_MS } from '../reconcile/identities/plan-rotation.ts';
 import { runIdentities } from '../reconcile/identities/run-identities.ts';
 import { reconcile, type Reconciler } from '../reconcile/reconcile.ts';
 import { GLOBAL } from '../receipts/receipts.ts';
@@ -41,7 +40,7 @@ export async function run(config: Config, context: Context): Promise<void> {
 
 async function start(host: Host): Promise<void> {
   const { config, store, clock, onLeader } = host;
-  const { name, globalAddress } = config.multizone.zone;
+  const { name, globalAddress, identityChangeDelay } = config.multizone.zone;
   const hasGlobal = globalAddress !== '';
   if (hasGlobal)
     host.expiries.zoneTokens(async () => {
@@ -63,7 +62,7 @@ async function start(host: Host): Promise<void> {
   run('backend-refs', backendRefsReconciler);
   const identityLog = host.log.child({ component: 'identities' });
   onLeader((signal) =>
-    runIdentities({ store, zone: name, otherZonesMs: hasGlobal ? OTHER_ZONES_MS : 0, log: identityLog, clock }, signal),
+    runIdentities({ store, zone: name, otherZonesMs: hasGlobal ? identityChangeDelay : 0, log: identityLog, clock }, signal),
   );
   await serveProxies(host, proxyServer(host).serve);
 }

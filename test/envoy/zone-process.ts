@@ -75,11 +75,22 @@ export class ZoneProcess {
     return replicas;
   }
 
-  /** Starts a global and its zones. They end with the process of the test, or by `stop`. @param databaseOf left out: embedded stores */
-  static async startFleet(zones: readonly string[], databaseOf?: DatabaseOf): Promise<ZoneProcess[]> {
+  /**
+   * Starts a global and its zones. They end with the process of the test, or by `stop`.
+   * @param databaseOf left out: embedded stores
+   * @param envOfZones more variables of the zones
+   */
+  static async startFleet(
+    zones: readonly string[],
+    databaseOf?: DatabaseOf,
+    envOfZones: Readonly<Record<string, string>> = {},
+  ): Promise<ZoneProcess[]> {
     const kds = await freePort();
     const env = { ...globalEnv(kds), MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none' };
-    const ofZone = (name: string): Role => ({ name, command: 'zone', env: zoneEnv(name, `127.0.0.1:${String(kds)}`) });
+    const ofZone = (name: string): Role => ({
+      ...{ name, command: 'zone' },
+      env: { ...zoneEnv(name, `127.0.0.1:${String(kds)}`), ...envOfZones },
+    });
     const roles = [{ name: 'global', command: 'global' as const, env }, ...zones.map(ofZone)];
     const stored = async (role: Role): Promise<Role> =>
       databaseOf === undefined ? role : { ...role, database: await databaseOf(role.name) };

@@ -11,6 +11,7 @@ import { parseMeshIdentity, trustDomainOf } from '../../resource/mesh-identity.t
 import { objectsOf, textOf } from '../../resource/read-json.ts';
 import type { JsonObject, Resource, ResourceKey } from '../../resource/types.ts';
 import { newRow, sameContent } from '../computed-row.ts';
+import { askingLabels } from './other-zones.ts';
 
 /** The rows of one MeshIdentity, as they are stored. */
 export type IdentityRows = {
@@ -97,7 +98,10 @@ function planTrust(
   const created = condition('MeshTrustCreated', 'True', 'MeshTrustCreated', 'the MeshTrust holds the authority');
   const status = changedStatus(identity, [provider, created, READY], authorityId(authority));
   const held = heldAuthorities(authority, rotation, now);
-  const wanted = wantedTrust(identity, trust, trustDomain, held, { zone, now });
+  const isChanging = rotation !== undefined && readRotation(rotation)?.step === 'distribute';
+  const made = wantedTrust(identity, trust, trustDomain, held, { zone, now });
+  const asking = { ...made, labels: askingLabels(made.labels, isChanging) };
+  const wanted = trust !== undefined && sameContent(trust, asking) ? null : asking;
   if (wanted === null && status === null) return { needs: 'nothing' };
   return { needs: 'writes', trust: wanted, status };
 }
@@ -117,14 +121,14 @@ function heldAuthorities(authority: string, row: Resource | undefined, now: Date
     : { needed: [authority], dropped: previous };
 }
 
-/** The MeshTrust with the authorities in it; null if it holds them already. A new authority stands beside the old ones. */
+/** The MeshTrust with the authorities in it. A new authority stands beside the old ones. */
 function wantedTrust(
   identity: Resource,
   trust: Resource | undefined,
   trustDomain: string,
   { needed, dropped }: HeldAuthorities,
   { zone, now }: { zone: string; now: Date },
-): Resource | null {
+): Resource {
   const { mesh, name } = identity;
   const base: Resource = trust ?? {
     ...newRow({ type: 'MeshTrust', mesh, name }, now),
@@ -143,12 +147,11 @@ function wantedTrust(
   const held = certificatesIn(kept);
   const missing = needed.filter((pem) => !held.includes(pem));
   const caBundles = [...kept, ...missing.map((value) => ({ type: 'Pem', pem: { value } }))];
-  const row: Resource = {
+  return {
     ...base,
     spec: { ...base.spec, trustDomain, caBundles },
     status: { ...base.status, origin: { kri: kriOf(identity) ?? '' } },
   };
-  return trust !== undefined && sameContent(trust, row) ? null : row;
 }
 
 const READY = condition('Ready', 'True', 'Ready', 'proxies get certificates');

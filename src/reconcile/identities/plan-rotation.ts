@@ -22,8 +22,6 @@ export type MeshFacts = {
   readonly insights: readonly Resource[];
 };
 
-/** Milliseconds that the proxies of other zones have to accept a MeshTrust: nothing tells this zone that they have. */
-export const OTHER_ZONES_MS = 600_000;
 /** Part of a life that an ended certificate is still trusted, for clocks that run behind, and its limit in milliseconds. */
 const SKEW_SHARE = 1 / 10;
 const MAX_SKEW_MS = 60_000;

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
@@ -5,11 +7,13 @@ import { createLogger } from '../../base/log.ts';
 import { bundleId } from '../../identity/authority-id.ts';
 import { certificatesIn, trustBundles } from '../../identity/trust-bundles.ts';
 import { readRotation, rotationKey, rotationSpec, type Rotation } from '../../resource/identity-rotation.ts';
-import type { JsonObject, Resource } from '../../resource/types.ts';
+import { label } from '../../resource/labels.ts';
+import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import { pemIn } from './plan-identity.ts';
 import { reconcileIdentities, runIdentities } from './run-identities.ts';
 
 const HOUR_MS = 3_600_000;
+const OTHER_AUTHORITY = readFileSync(join(import.meta.dirname, '../../../test/xds/authority.pem'), 'utf8');
 const KRI = 'kri_mid_shop_east__identity_';
 const at = (type: string, name: string) => ({ type, mesh: 'shop', name });
 const ROTATION = rotationKey('shop', 'identity');
@@ -71,6 +75,20 @@ const rotation = async (): Promise<Rotation | null> => {
 };
 const signing = async (): Promise<string> => pemIn(await row('Secret', 'identity-root-ca'));
 const trusted = async (): Promise<string[]> => certificatesIn((await row('MeshTrust', 'identity')).spec['caBundles']);
+
+/** The MeshTrust of another zone, as global sends it. */
+async function putTrustOf(zone: string, labels: Labels): Promise<void> {
+  const caBundles = [{ type: 'Pem', pem: { value: OTHER_AUTHORITY } }];
+  const spec = { trustDomain: `shop.${zone}.mesh.local`, caBundles };
+  const given = { [label.origin]: 'global', [label.zone]: zone, ...labels };
+  await store.write({ op: 'put', key: at('MeshTrust', `of-${zone}`), labels: given, spec, syncVersion: '1' });
+}
+
+/** What a zone says whose proxies have accepted the MeshTrusts as they are here. */
+async function acceptedNow(): Promise<string> {
+  const bundles = trustBundles(await store.list({ type: 'MeshTrust', mesh: 'shop' }));
+  return Buffer.from(bundleId(bundles), 'base64url').toString('hex');
+}
 
 describe('a rotation of an authority', () => {
   it('distributes, signs when every connected proxy has accepted the bundle, and drops after the last certificate', async () => {
@@ -151,8 +169,30 @@ describe('a rotation of an authority', () => {
     expect(await rotation()).toMatchObject({ step: 'renew' });
   });
 
-  it('gives the proxies of other zones time', async () => {
+  it('signs when the MeshTrusts of all other zones say that the proxies there have accepted it', async () => {
     otherZonesMs = 600_000;
+    for (const zone of ['west', 'north']) await putTrustOf(zone, {});
+    for (const name of ['cart-1', 'cart-2']) await accept(name);
+    await ask();
+    await reconcile();
+    expect((await row('MeshTrust', 'identity')).labels[label.authorityChanges]).toBe('true');
+    for (const name of ['cart-1', 'cart-2']) await accept(name);
+    await putTrustOf('west', { [label.acceptedTrust]: await acceptedNow() });
+    await putTrustOf('north', { [label.acceptedTrust]: 'before' });
+    await reconcile();
+    expect(await rotation()).toMatchObject({ step: 'distribute', waiting: 0 });
+    await putTrustOf('north', { [label.acceptedTrust]: await acceptedNow() });
+    await reconcile();
+    expect(await rotation()).toMatchObject({ step: 'renew' });
+    expect((await row('MeshTrust', 'identity')).labels).not.toHaveProperty(label.authorityChanges);
+  });
+
+  it.each<[string, Labels]>([
+    ['that says nothing', { [label.zone]: 'west' }],
+    ['that was copied by hand', {}],
+  ])('gives the proxies of a zone with a MeshTrust %s time', async (_, labels) => {
+    otherZonesMs = 600_000;
+    await store.write({ op: 'put', key: at('MeshTrust', 'other'), labels, spec: { trustDomain: 'other', caBundles: [] } });
     await ask();
     await reconcile();
     for (const name of ['cart-1', 'cart-2']) await accept(name);
@@ -177,5 +217,40 @@ describe('a rotation of an authority', () => {
     stop.abort();
     await running;
     expect(clock.sleepers).toBe(0);
+  });
+});
+
+describe('a zone whose peers change an authority', () => {
+  const said = async (): Promise<string | undefined> => (await row('MeshTrust', 'identity')).labels[label.acceptedTrust];
+
+  it('says what its proxies have accepted, once all of them have, and as long as it is asked', async () => {
+    await putTrustOf('west', { [label.authorityChanges]: 'true' });
+    expect(await reconcile()).toEqual({ count: 1, wakeAt: null });
+    expect(await said()).toBeUndefined();
+    await accept('cart-1');
+    expect(await reconcile()).toMatchObject({ count: 1 });
+    expect(await said()).toBeUndefined();
+    await accept('cart-2');
+    expect(await reconcile()).toEqual({ count: 0, wakeAt: null });
+    const first = await said();
+    expect(first).toBe(await acceptedNow());
+    await putTrustOf('north', {});
+    for (const name of ['cart-1', 'cart-2']) await accept(name);
+    await reconcile();
+    expect(await said()).toBe(await acceptedNow());
+    await putTrustOf('west', {});
+    await store.write({ op: 'delete', key: at('MeshTrust', 'of-north') });
+    expect(await reconcile()).toEqual({ count: 0, wakeAt: null });
+    expect(await said()).not.toBe(await acceptedNow());
+  });
+
+  it('gives a proxy that is away a minute', async () => {
+    await accept('cart-2', false);
+    await putTrustOf('west', { [label.authorityChanges]: 'true' });
+    await accept('cart-1');
+    expect(await reconcile()).toEqual({ count: 1, wakeAt: clock.now().getTime() + 60_000 });
+    await clock.advance(60_000);
+    await reconcile();
+    expect(await said()).toBe(await acceptedNow());
   });
 });

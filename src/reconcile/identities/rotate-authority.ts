@@ -6,6 +6,7 @@ import { readRotation, rotationSpec, type Rotation } from '../../resource/identi
 import { parseMeshIdentity, trustDomainOf } from '../../resource/mesh-identity.ts';
 import type { Resource } from '../../resource/types.ts';
 import type { ResourceStore, Write } from '../../store/resource-store.ts';
+import { haveOthersAccepted } from './other-zones.ts';
 import { pemIn, type IdentityRows } from './plan-identity.ts';
 import { distribution, isNews, isOver, lastEnd, renewal, wakeOf, type MeshFacts } from './plan-rotation.ts';
 
@@ -14,7 +15,7 @@ export type RotationOptions = {
   readonly zone: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Milliseconds that the proxies of other zones have to accept a MeshTrust; 0 in a zone without others. */
+  /** Milliseconds that the proxies of other zones have, where these do not say what they have accepted; 0 in a zone without others. */
   readonly otherZonesMs: number;
 };
 
@@ -50,10 +51,11 @@ export async function stepRotation(options: RotationOptions, rows: IdentityRows)
     const begun: Rotation = { step: 'distribute', ...made, waiting: 0, waitsFor: [], until: '' };
     return await commit([to(begun)], 'made the next authority of a MeshIdentity; its proxies get it');
   }
-  const facts = await factsOf(store, mesh);
+  const facts = await meshFactsOf(store, mesh);
   if (rotation.step === 'distribute') {
     if (trust === undefined) return WAIT;
-    const state = distribution(facts, zone, trust.modificationTime, options.otherZonesMs);
+    const otherZonesMs = haveOthersAccepted(facts.trusts, zone) ? 0 : options.otherZonesMs;
+    const state = distribution(facts, zone, trust.modificationTime, otherZonesMs);
     const next: Rotation = { ...rotation, ...state };
     if (!isOver(state, now))
       return isNews(rotation, state) ? await commit([to(next)], '') : { then: 'wait', wakeAt: wakeOf(next) };
@@ -78,7 +80,8 @@ export async function stepRotation(options: RotationOptions, rows: IdentityRows)
   return isNews(rotation, state) ? await commit([to(next)], '') : { then: 'wait', wakeAt: wakeOf(next) };
 }
 
-async function factsOf(store: ResourceStore, mesh: string): Promise<MeshFacts> {
+/** The rows of a mesh on which the steps depend. */
+export async function meshFactsOf(store: ResourceStore, mesh: string): Promise<MeshFacts> {
   const [identities = [], trusts = [], dataplanes = [], insights = []] = await Promise.all(
     ['MeshIdentity', 'MeshTrust', 'Dataplane', 'DataplaneInsight'].map(async (type) => store.list({ type, mesh })),
   );

@@ -8,7 +8,8 @@ import { keyText, type Resource } from '../../resource/types.ts';
 import { FeedFollower, type Following, type Hints } from '../../store/follow-feed.ts';
 import type { ResourceStore, Write } from '../../store/resource-store.ts';
 import { authorityRows, identityKeys, pemIn, planIdentity, type IdentityRows } from './plan-identity.ts';
-import { stepRotation } from './rotate-authority.ts';
+import { answerOtherZones } from './other-zones.ts';
+import { meshFactsOf, stepRotation } from './rotate-authority.ts';
 import { withdrawIdentities } from './withdraw-identity.ts';
 
 export type IdentitiesOptions = Following & {
@@ -59,7 +60,7 @@ export async function runIdentities(options: IdentitiesOptions, signal: AbortSig
     .finally(() => cancel());
 }
 
-/** Rotations and withdrawals that are not over, and when the first needs another look, in milliseconds since 1970. */
+/** Rotations, withdrawals and answers to other zones that are not over, and when the first needs another look, in milliseconds since 1970. */
 type Changes = { readonly count: number; readonly wakeAt: number | null };
 
 /** Brings the rows of all MeshIdentities of the zone up to date. */
@@ -76,8 +77,9 @@ export async function reconcileIdentities(options: IdentitiesOptions): Promise<C
     if (step.wakeAt !== null) wakes.push(step.wakeAt);
   }
   const withdrawals = await withdrawIdentities(options);
-  wakes.push(...withdrawals.wakeAts);
-  return { count: count + withdrawals.count, wakeAt: wakes.length === 0 ? null : Math.min(...wakes) };
+  const answers = await answerOtherZones(options, (mesh) => meshFactsOf(store, mesh));
+  wakes.push(...withdrawals.wakeAts, ...answers.wakeAts);
+  return { count: count + withdrawals.count + answers.count, wakeAt: wakes.length === 0 ? null : Math.min(...wakes) };
 }
 
 function isOfProxies({ types, keys }: Hints): boolean {
