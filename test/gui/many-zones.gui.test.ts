@@ -10,6 +10,7 @@ import { openBrowser, type Browser } from './browser.ts';
 const COUNT = 10_000;
 /** Each of so many is not connected. */
 const AWAY_EVERY = 400;
+const RESOURCES = 500;
 
 let api: FastifyInstance;
 let browser: Browser;
@@ -51,7 +52,53 @@ async function answerWithMany(page: Page): Promise<void> {
   });
 }
 
+/** Each resource is everywhere but in a few zones. */
+function matrixOf(count: number, offset: number): Answer<'SyncMatrix'> {
+  const sent = { isSent: true, name: 'there', reason: 'written on global' } as const;
+  const verdicts = [{ ...sent, state: 'inSync' } as const, { ...sent, state: 'refused', why: 'too new' } as const];
+  const items = Array.from({ length: count }, (_, at) => {
+    const name = `timeout-${String(offset + at).padStart(4, '0')}`;
+    const resource = { type: 'MeshTimeout', mesh: 'default', name, labels: {} };
+    return { resource, storedName: name, verdicts, runs: [0, 5_000, 1, 1, 0, COUNT - 5_001] };
+  });
+  return { total: RESOURCES, zones: Array.from({ length: COUNT }, (_, at) => nameOf(at)), items, next: 'more' };
+}
+
 describe('a fleet of 10,000 zones', () => {
+  it('has a matrix with its resources, with few cells in the document', async () => {
+    const { page, faults } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, async (opened) => {
+      await answerWithMany(opened);
+      await opened.route('**/_matrix?*', async (route) => {
+        const { searchParams } = new URL(route.request().url());
+        const offset = Number(searchParams.get('offset'));
+        // As the control plane does: fewer rows than were asked for.
+        await route.fulfill({ json: matrixOf(Math.min(10, RESOURCES - offset), offset) });
+      });
+    });
+    const grid = page.getByRole('grid', { name: 'Resources and zones' });
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'timeout-0000' })
+      .filter({ hasText: '9,999 of 10,000, 1 refuses it' })
+      .waitFor();
+    expect(await grid.getByRole('gridcell').count()).toBeLessThan(3_000);
+    await grid.evaluate((element) => (element as unknown as { scrollTop: number }).scrollTop = 1e6); // oxfmt-ignore
+    await page.getByRole('row').filter({ hasText: 'timeout-0499' }).filter({ hasText: '9,999 of 10,000' }).waitFor();
+    await page.getByLabel('Filter zones').fill(nameOf(5_000));
+    await page.getByText('1–1 of 1').waitFor();
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'timeout-0499' })
+      .getByLabel(`${nameOf(5_000)}: refuses it`)
+      .click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: `timeout-0499 in ${nameOf(5_000)}: refuses it – too new` })
+      .waitFor();
+    await page.close();
+    expect(faults).toEqual([]);
+  });
+
   it('is a map and a table that scrolls, with few rows in the document', async () => {
     const { page, faults } = await browser.open(`${address}/gui/`, answerWithMany);
     await page.getByRole('img', { name: '10,000 zones, 9,975 online, 25 offline' }).waitFor();
