@@ -11,6 +11,8 @@ export type Verdict = Item['verdicts'][number];
 export type ResourceRow = Omit<Item, 'runs'> & {
   /** The index of a verdict for each zone. */
   readonly of: Uint16Array;
+  /** For how many zones each verdict counts. */
+  readonly counts: readonly number[];
 };
 export type Rows = {
   readonly total: number;
@@ -53,11 +55,14 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
 
 function rowOf({ runs, ...item }: Item, zones: number): ResourceRow {
   const of = new Uint16Array(zones);
+  const counts = item.verdicts.map(() => 0);
   let at = 0;
   for (let run = 0; run < runs.length; run += 2) {
     const count = runs[run + 1] ?? 0;
-    of.fill(runs[run] ?? 0, at, at + count);
+    const verdict = runs[run] ?? 0;
+    of.fill(verdict, at, at + count);
+    counts[verdict] = (counts[verdict] ?? 0) + count;
     at += count;
   }
-  return { ...item, of };
+  return { ...item, of, counts };
 }

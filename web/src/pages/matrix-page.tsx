@@ -1,6 +1,6 @@
 // The resources of a type × the zones: which zone has which, and for each cell the name there, the rule, and the reason.
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { placeOf, typeByPath, type TypeInfo } from '../catalog.ts';
 import { deliveryMark } from '../delivery.ts';
 import { useLast, useLive } from '../live.ts';
@@ -66,7 +66,7 @@ function Cells({ type, data, onRows }: CellsProps): JSX.Element {
   const [frame, width] = useWidth<HTMLElement>(1_000);
   const { total, zones, rows } = data;
   const wanted = (query.value.get('zones') ?? '').toLowerCase();
-  const found = zones.flatMap((name, at) => (name.toLowerCase().includes(wanted) ? [at] : []));
+  const found = useMemo(() => zones.flatMap((name, at) => (name.toLowerCase().includes(wanted) ? [at] : [])), [zones, wanted]);
   const room = roomFor(width);
   const first = firstColumn(found.length, room);
   const columns = found.slice(first, first + room);
@@ -113,14 +113,14 @@ function rowOf(resource: ResourceRow | undefined, { type, columns, zones }: Show
 }
 
 /** `12 of 14, 1 refused`: counted over all zones, also those without a column. */
-function Share({ resource: { verdicts, of } }: { readonly resource: ResourceRow }): JSX.Element {
-  const marks = verdicts.map(({ isSent, state }) => deliveryMark(isSent, state));
+function Share({ resource: { verdicts, counts: of } }: { readonly resource: ResourceRow }): JSX.Element {
   const counts = new Map<string, number>();
-  for (const at of of) {
-    const { word } = marks[at] ?? { word: '' };
-    counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const [at, { isSent, state }] of verdicts.entries()) {
+    const { word } = deliveryMark(isSent, state);
+    counts.set(word, (counts.get(word) ?? 0) + (of[at] ?? 0));
   }
-  const meant = of.length - (counts.get('not sent') ?? 0);
+  const all = of.reduce((sum, count) => sum + count, 0);
+  const meant = all - (counts.get('not sent') ?? 0);
   const has = counts.get('has it') ?? 0;
   const others = [...counts].filter(([word]) => word !== 'has it' && word !== 'not sent');
   const text = others.map(([word, count]) => `${count.toLocaleString('en')} ${word}`).join(', ');
