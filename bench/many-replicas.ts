@@ -1,0 +1,235 @@
+// Replicas of one global on one PostgreSQL, with zones that choose one as a load balancer does: join, idle, a change, a replica that is
+// killed, one that comes, and all zones back at once.
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PostgresConfig } from '../src/store/database.ts';
+import type { Context, Sections } from './context.ts';
+import { startGlobal, type ControlPlane } from './control-plane.ts';
+import { HttpClient } from './http-client.ts';
+import { budgets, replicaEnv, type FleetSizes } from './large-fleet-sizes.ts';
+import { cpuSeconds, memoryMb, nowMs, percentile } from './measure.ts';
+import type { Budget, Metric } from './metric.ts';
+import { policyBody, policyPath } from './policies.ts';
+import { databaseCpuSeconds, withDatabase } from './postgres.ts';
+import { ResumingZones } from './resuming-zones.ts';
+import { RowWatch } from './row-watch.ts';
+
+/** Time for the work that a join leaves. */
+const SETTLE_MS = 15_000;
+/** Within these parts of its share a replica counts as filled. */
+const FILLED = { least: 0.8, most: 1.2 };
+
+export const manyReplicas: Sections<FleetSizes> = {
+  names: { replicas: 'very many zones on several replicas and one PostgreSQL' },
+  measure: measureReplicas,
+};
+
+type Spent = { readonly seconds: number; readonly cpuSeconds: number; readonly databaseSeconds: number };
+
+class Replicas {
+  readonly database: PostgresConfig;
+  readonly zones: ResumingZones;
+  readonly settings: FleetSizes;
+  readonly living: ControlPlane[] = [];
+  #expected = 0;
+  #revision = 0;
+
+  constructor(database: PostgresConfig, zones: ResumingZones, settings: FleetSizes) {
+    this.database = database;
+    this.zones = zones;
+    this.settings = settings;
+    this.#expected = settings.resources;
+  }
+
+  async start(): Promise<ControlPlane> {
+    const replica = await startGlobal(this.database, replicaEnv(this.settings.zones));
+    this.living.push(replica);
+    return replica;
+  }
+
+  get addresses(): string[] {
+    return this.living.map(({ kdsAddress }) => kdsAddress);
+  }
+
+  /** Seconds until the task has ended, and the CPU of all replicas that run before and after it, and of PostgreSQL. */
+  async spend(task: () => Promise<unknown>): Promise<Spent> {
+    const replicas = [...this.living];
+    const cpu = (): number =>
+      replicas.reduce((sum, { pid }) => sum + (this.living.some((one) => one.pid === pid) ? cpuSeconds(pid) : 0), 0);
+    const before = { cpu: cpu(), database: await databaseCpuSeconds(this.database), at: nowMs() };
+    await task();
+    const seconds = (nowMs() - before.at) / 1000;
+    return {
+      seconds,
+      cpuSeconds: cpu() - before.cpu,
+      databaseSeconds: (await databaseCpuSeconds(this.database)) - before.database,
+    };
+  }
+
+  /** The parts of its share that each replica has. */
+  get shares(): number[] {
+    const share = this.settings.zones / this.living.length;
+    return this.addresses.map((address) => (this.zones.up[address] ?? 0) / share);
+  }
+
+  async allUp(): Promise<void> {
+    await this.zones.until('all zones are connected and have everything', () => this.zones.areAllUp);
+  }
+
+  /** @returns milliseconds from before a PUT until the last zone has it */
+  async change(api: HttpClient): Promise<number> {
+    this.#expected += 1;
+    const revision = ++this.#revision;
+    const index = revision % this.settings.resources;
+    const began = nowMs();
+    const [at] = await Promise.all([
+      this.zones.received(this.#expected),
+      api.put(policyPath(index), policyBody(index, revision)),
+    ]);
+    return at - began;
+  }
+}
+
+async function measureReplicas({ settings, postgres, say }: Context<FleetSizes>): Promise<Metric[]> {
+  const server = await postgres();
+  const database = await server.createDatabase(settings.resources);
+  const zones = await ResumingZones.start(settings.zones, settings.zonesPerProcess);
+  const fleet = new Replicas(database, zones, settings);
+  try {
+    await fleet.start();
+    const watch = await RowWatch.open(database);
+    await watch.until(`select exists (select from resources where type = 'Config' and name = 'kuma-cluster-id') as yes`, []);
+    await watch.close();
+    for (let count = 1; count < settings.replicas; count += 1) await fleet.start();
+    const metrics: Metric[] = [];
+    for (const step of [joinAll, watchIdle, changeAll, killOne, addOne, returnAll]) metrics.push(...(await step(fleet, say)));
+    return [...metrics, metric('different stores of zones at the end', '', await zones.differentStores(), budgets.stores)];
+  } finally {
+    await zones.end();
+    for (const one of fleet.living) await one.stop();
+    await server.dropDatabase(database);
+  }
+}
+
+type Say = (text: string) => void;
+
+async function joinAll(fleet: Replicas, say: Say): Promise<Metric[]> {
+  say(`replicas: ${String(fleet.settings.zones)} zones join ${String(fleet.settings.replicas)} replicas`);
+  const before = fleet.living.map(({ pid }) => memoryMb(pid));
+  const spent = await fleet.spend(async () => {
+    fleet.zones.join(fleet.addresses);
+    await fleet.allUp();
+  });
+  await delay(SETTLE_MS);
+  const memory = fleet.living.map(({ pid }) => memoryMb(pid));
+  const added = memory.reduce((sum, mb, index) => sum + mb - (before[index] ?? 0), 0);
+  return [
+    ...spentOn('join', spent),
+    metric('join: failed connections', '', fleet.zones.failures),
+    metric('join: largest part of a share', '×', Math.max(...fleet.shares)),
+    metric('memory of a zone on its replica', 'KB', (added * 1000) / fleet.settings.zones),
+    metric('memory of the largest replica', 'MB', Math.max(...memory)),
+  ];
+}
+
+async function watchIdle(fleet: Replicas, say: Say): Promise<Metric[]> {
+  const { idleSeconds } = fleet.settings;
+  say(`replicas: idle for ${String(idleSeconds)} s`);
+  const before = await writtenRows(fleet.database);
+  const { seconds, cpuSeconds: cpu, databaseSeconds } = await fleet.spend(() => delay(idleSeconds * 1000));
+  return [
+    metric('idle: CPU of all replicas', '%', (cpu / seconds) * 100),
+    metric('idle: CPU of PostgreSQL', '%', (databaseSeconds / seconds) * 100),
+    metric('idle: rows written a second', '', ((await writtenRows(fleet.database)) - before) / seconds, budgets.rowsASecond),
+  ];
+}
+
+async function changeAll(fleet: Replicas, say: Say): Promise<Metric[]> {
+  const { warmUp, changes } = fleet.settings;
+  say(`replicas: ${String(changes)} changes, one after the other`);
+  const api = new HttpClient(fleet.living[0]?.apiPort ?? 0);
+  for (let count = 0; count < warmUp; count += 1) await fleet.change(api);
+  const latencies: number[] = [];
+  const { cpuSeconds: cpu } = await fleet.spend(async () => {
+    for (let count = 0; count < changes; count += 1) latencies.push(await fleet.change(api));
+  });
+  api.close();
+  return [
+    metric('change: PUT to the last zone, p50', 'ms', percentile(latencies, 0.5)),
+    metric('change: PUT to the last zone, p99', 'ms', percentile(latencies, 0.99), budgets.changeP99Ms),
+    metric('change: CPU of all replicas', 'ms', (cpu * 1000) / changes),
+  ];
+}
+
+async function killOne(fleet: Replicas, say: Say): Promise<Metric[]> {
+  if (fleet.living.length < 2) return [];
+  say('replicas: one is killed');
+  const again = fleet.zones.again;
+  const killed = fleet.living.pop();
+  if (killed === undefined) return [];
+  const spent = await fleet.spend(async () => {
+    fleet.zones.setAddresses(fleet.addresses);
+    const exit = once(killed.child, 'exit');
+    process.kill(killed.pid, 'SIGKILL');
+    await exit;
+    await fleet.allUp();
+  });
+  return [
+    ...spentOn('kill', spent, budgets.killSeconds),
+    metric('kill: resources sent again', '', fleet.zones.again - again, budgets.sentAgain),
+    metric('kill: largest part of a share', '×', Math.max(...fleet.shares), budgets.largest),
+  ];
+}
+
+async function addOne(fleet: Replicas, say: Say): Promise<Metric[]> {
+  say('replicas: one starts, and is filled');
+  const again = fleet.zones.again;
+  await fleet.start();
+  fleet.zones.setAddresses(fleet.addresses);
+  const isFilled = (): boolean => fleet.shares.every((part) => part >= FILLED.least && part <= FILLED.most);
+  const { seconds } = await fleet.spend(async () => {
+    await fleet.zones.until('the new replica has its share', () => fleet.zones.areAllUp && isFilled());
+  });
+  return [
+    metric('new replica: until each has 0.8 to 1.2 of its share', 's', seconds),
+    metric('new replica: resources sent again', '', fleet.zones.again - again, budgets.sentAgain),
+  ];
+}
+
+async function returnAll(fleet: Replicas, say: Say): Promise<Metric[]> {
+  say('replicas: all zones lose their connection at once');
+  const { again, failures } = fleet.zones;
+  const spent = await fleet.spend(async () => {
+    await fleet.zones.dropAll();
+    await fleet.allUp();
+  });
+  const lost = fleet.zones.failures - failures - fleet.settings.zones;
+  return [
+    ...spentOn('all back', spent, budgets.backSeconds),
+    metric('all back: further failed connections', '', lost),
+    metric('all back: resources sent again', '', fleet.zones.again - again, budgets.sentAgain),
+    metric('all back: largest part of a share', '×', Math.max(...fleet.shares), budgets.largest),
+  ];
+}
+
+/** Rows of resources that were written since the start of the database. */
+async function writtenRows(database: PostgresConfig): Promise<number> {
+  return await withDatabase(database, async (client) => {
+    const { rows } = await client.query<{ rows: string }>(
+      `select n_tup_ins + n_tup_upd + n_tup_del as rows from pg_stat_user_tables where relname = 'resources'`,
+    );
+    return Number(rows[0]?.rows ?? 0);
+  });
+}
+
+function metric(name: string, unit: string, meridian: number, budget?: Budget): Metric {
+  return { section: 'replicas', name, unit, meridian, ...(budget !== undefined && { budget }) };
+}
+
+function spentOn(what: string, { seconds, cpuSeconds: cpu, databaseSeconds }: Spent, budget?: Budget): Metric[] {
+  return [
+    metric(`${what}: all zones hold all`, 's', seconds, budget),
+    metric(`${what}: CPU of all replicas`, 's', cpu),
+    metric(`${what}: CPU of PostgreSQL`, 's', databaseSeconds),
+  ];
+}
