@@ -161,6 +161,15 @@ describe('replicas that share zones', () => {
     expect(a.moves.length - later - first).toBeLessThan(first * 5);
   });
 
+  it('share the zones also where the load balancer chooses at random', async () => {
+    new Replica('a', names(100));
+    new Replica('b', []);
+    let turn = 0;
+    choose = () => replicas[(turn += 1) % 2] as Replica;
+    await pass(150);
+    expect(Math.max(...sizes())).toBeLessThanOrEqual(60);
+  });
+
   it('share nothing when it is switched off', async () => {
     new Replica('a', names(100), { ...SETTINGS, enabled: false });
     new Replica('b', []);

@@ -14,9 +14,9 @@ const LOOK_MS = 1_000;
 const SAY_MS = 2_000;
 /** A moved zone that comes back to this replica within this time counts as returned. Kuma zones wait up to 10 s. */
 const RETURN_MS = 15_000;
-/** Moved zones that are looked at together, and how many of them may return. */
-const LOOKED_AT = 4;
-const MAX_RETURNED = 3;
+/** Moved zones that are looked at together, and how many of them return where the load balancer knows no choice: not so many by chance. */
+const LOOKED_AT = 8;
+const MAX_RETURNED = 7;
 /** The pause after that. It doubles each time, and ends when zones stay away again. */
 const FIRST_PAUSE_MS = 60_000;
 const MAX_PAUSE_MS = 3_600_000;
