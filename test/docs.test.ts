@@ -12,6 +12,7 @@ import { configSchema } from '../src/base/config-schema.ts';
 import { createExpiryMetrics } from '../src/base/expiry-metrics.ts';
 import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCountMetric } from '../src/base/process-metrics.ts';
 import { createProgram } from '../src/cli/program.ts';
+import { createWaitingMetric } from '../src/global/waiting-metric.ts';
 import { createConflictMetric } from '../src/peering/conflict-metric.ts';
 import { createSyncMetrics } from '../src/kds/sync-metrics.ts';
 import { systemClock } from '../src/base/clock.ts';
@@ -125,6 +126,7 @@ async function metricNames(): Promise<Set<string>> {
   createProxyMetrics(registry, systemClock);
   createPlaintextMetric(registry, { known: () => [] }, 'east');
   createConflictMetric(registry, () => []);
+  createWaitingMetric(registry, () => ({ zones: 0, longestMs: 0 }));
   measureRequests(fastify(), registry);
   const metrics = await registry.getMetricsAsJSON();
   return new Set(

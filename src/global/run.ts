@@ -14,6 +14,7 @@ import { createGlobalDefaults } from '../defaults/global-defaults.ts';
 import { createProxyAdmin } from './proxy-admin.ts';
 import { StoreAdmission } from '../peering/store-admission.ts';
 import { createConflictMetric } from '../peering/conflict-metric.ts';
+import { createWaitingMetric } from './waiting-metric.ts';
 import { KnownZones } from '../peering/known-zones.ts';
 import { ZoneSharing } from '../replicas/zone-sharing.ts';
 import { runSubscriptionFinalizer } from '../subscriptions/subscription-finalizer.ts';
@@ -94,6 +95,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     log: log.child({ component: 'kds' }),
   });
   host.onStop('KDS server', () => server.close());
+  createWaitingMetric(host.registry, () => server.waiting);
   shareZones(host, server);
   const port = await server.listen();
   log.info({ port, tls: kds.tlsEnabled }, 'zones can connect');

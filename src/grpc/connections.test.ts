@@ -70,6 +70,36 @@ describe('connections', () => {
     await expect.poll(() => connections.size).toBe(0);
   });
 
+  it('are taken a few at a time until their first call, the oldest first', async () => {
+    const taken: number[] = [];
+    const clock = new ManualClock();
+    const limits = DEFAULT_CONNECTION_LIMITS;
+    const take = (socket: Socket): void => void taken.push(socket.resume().remotePort ?? 0);
+    const connections = new Connections({ limits, greetings: 2, peers: 'zone', section: 's', take, log, clock });
+    started.defer(() => connections.close());
+    const port = await connections.listen('127.0.0.1', 0);
+    const sockets: Socket[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      const socket = connect(port, '127.0.0.1');
+      await once(socket, 'connect');
+      await expect.poll(() => connections.size).toBe(n + 1);
+      sockets.push(socket);
+    }
+    const ports = sockets.map(({ localPort = 0 }) => localPort);
+    expect(taken).toEqual(ports.slice(0, 2));
+    // The first call of the second, and the end of one that was not taken yet.
+    await connections.requireTurn(`127.0.0.1:${String(ports[1])}`);
+    expect(taken).toEqual(ports.slice(0, 3));
+    sockets[3]?.resetAndDestroy();
+    await expect.poll(() => connections.size).toBe(5);
+    // One that says nothing.
+    await clock.advance(499);
+    expect(taken).toHaveLength(3);
+    await clock.advance(1);
+    expect(taken).toEqual([...ports.slice(0, 3), ...ports.slice(4)]);
+    for (const socket of sockets) socket.destroy();
+  });
+
   it('that are new are refused after the close, those that are open stay', async () => {
     const { connections, dial } = await listen();
     const open = await dial();

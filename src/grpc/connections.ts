@@ -31,6 +31,8 @@ const REFUSALS_A_SECOND = 20;
 const MAX_WAITING = 100;
 /** Milliseconds of silence after which the kernel probes a connection. It gives up on a dead peer ten seconds later. */
 const PROBE_MS = 30_000;
+/** Milliseconds until a connection without a call lets another one be taken. */
+const GREETING_MS = 500;
 /** Addresses whose refusals are counted. */
 const MAX_ADDRESSES = 10_000;
 
@@ -46,6 +48,8 @@ export type ConnectionsOptions = {
   readonly peers: string;
   /** Path of the limits in the configuration, for the log. */
   readonly section: string;
+  /** How many connections are taken at the same time until their first call; the others wait, the oldest first. All if left out. */
+  readonly greetings?: number;
   /** What serves a connection. */
   readonly take: (socket: Socket) => void;
   readonly log: Logger;
@@ -61,6 +65,10 @@ export class Connections {
   /** By `address:port` of the peer, as gRPC names it. */
   readonly #open = new Map<string, Connection>();
   readonly #perAddress = new Map<string, { open: number }>();
+  /** Taken connections without a call, by peer, with the way to stop their time. */
+  readonly #greeted = new Map<string, () => void>();
+  /** Connections that wait to be taken, by peer, in the order in which they came. */
+  readonly #untaken = new Map<string, Socket>();
   readonly #allowances = new LRUCache<string, Allowance>({ max: MAX_ADDRESSES });
 
   constructor(options: ConnectionsOptions) {
@@ -119,6 +127,7 @@ export class Connections {
    * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait: the connection is then closed. Also when the connection closes
    */
   async requireTurn(peer: string): Promise<void> {
+    this.#takeNext(peer);
     const connection = this.#open.get(peer);
     if (connection === undefined || connection.isTrusted) return;
     const allowance = this.#allowanceOf(connection.address);
@@ -141,7 +150,7 @@ export class Connections {
 
   async #listen(host: string, port: number): Promise<number> {
     const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_MS }, (socket) => {
-      if (this.#admit(socket)) this.#options.take(socket);
+      if (this.#admit(socket)) this.#take(peerOf(socket), socket);
     });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -156,6 +165,34 @@ export class Connections {
     return (server.address() as AddressInfo).port;
   }
 
+  #take(peer: string, socket: Socket): void {
+    const { greetings = Infinity, take } = this.#options;
+    if (this.#greeted.size >= greetings) {
+      // What serves it has its own listener.
+      socket.on('error', () => undefined);
+      this.#untaken.set(peer, socket);
+      return;
+    }
+    if (greetings !== Infinity)
+      this.#greeted.set(
+        peer,
+        this.#clock.after(GREETING_MS, () => this.#takeNext(peer)),
+      );
+    take(socket);
+  }
+
+  /** A connection has its first call, says nothing, or is closed: the next is taken. */
+  #takeNext(peer: string): void {
+    const stop = this.#greeted.get(peer);
+    if (stop === undefined) return;
+    stop();
+    this.#greeted.delete(peer);
+    const [next] = this.#untaken;
+    if (next === undefined) return;
+    this.#untaken.delete(next[0]);
+    this.#take(...next);
+  }
+
   #allowanceOf(address: string): Allowance {
     const now = this.#clock.elapsed();
     const known = this.#allowances.get(address) ?? { left: REFUSALS_AT_ONCE, at: now, waiting: 0 };
@@ -166,7 +203,7 @@ export class Connections {
   }
 
   #admit(socket: Socket): boolean {
-    const { remoteAddress: address = '', remotePort = 0 } = socket;
+    const { remoteAddress: address = '' } = socket;
     const ofAddress = this.#perAddress.get(address) ?? { open: 0 };
     const { perAddress, total } = this.#limits;
     if (ofAddress.open >= perAddress || this.#open.size >= total) {
@@ -178,19 +215,26 @@ export class Connections {
       socket.destroy();
       return false;
     }
-    const peer = `${address}:${String(remotePort)}`;
+    const peer = peerOf(socket);
     const closed = new AbortController();
     this.#open.set(peer, { socket, address, closed, isTrusted: false });
     this.#perAddress.set(address, ofAddress);
     ofAddress.open += 1;
     socket.once('close', () => {
       closed.abort();
+      this.#untaken.delete(peer);
+      this.#takeNext(peer);
       this.#open.delete(peer);
       ofAddress.open -= 1;
       if (ofAddress.open === 0) this.#perAddress.delete(address);
     });
     return true;
   }
+}
+
+/** `address:port`, as gRPC names a peer. */
+function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress}:${String(remotePort)}`;
 }
 
 /** Half of the file descriptors of this process; the rest is for REST, diagnostics and the database. No limit if the number is unknown. */

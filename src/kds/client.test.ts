@@ -108,6 +108,13 @@ describe('a zone that is not connected', () => {
     },
   );
 
+  it('waits longer each time while global does not answer in time: each attempt costs it a handshake', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    const { pauses, logged } = await pausesOf({ address: await refusing(status.DEADLINE_EXCEEDED, 'late') });
+    expect(pauses).toEqual([200, 400, 800, 800]);
+    expect(logged).toEqual([['warn', 'late']]);
+  });
+
   it('dials again soon where global does not answer, and warns', async () => {
     const { pauses, logged } = await pausesOf({ address: await refusing(status.UNAVAILABLE, 'it stops') });
     for (const pause of pauses) expect(pause).toBeLessThan(800);

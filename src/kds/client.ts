@@ -10,6 +10,8 @@ import { Connection, type ConnectionOptions } from './zone-connection.ts';
  */
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 800;
+/** The pause doubles so many times while global does not answer in time: each attempt costs it a handshake. */
+const MAX_LATE = 3;
 /** A failure that only an operator can fix is retried less often. */
 const FORBIDDEN_MS = 15_000;
 /** The pause after a refusal, in milliseconds: a person may correct the token or accept the store at any time. */
@@ -37,16 +39,18 @@ export type KdsClientOptions = ConnectionOptions & {
 /** Keeps the zone connected until the signal. After a lost connection it dials again within 0.1 to 0.8 s (engine 22). */
 export async function runKdsClient(options: KdsClientOptions, signal: AbortSignal): Promise<void> {
   let lastReason = '';
+  let late = 0;
   while (!signal.aborted) {
-    const { reason, isForbidden, isRefused, waitMs } = await connectOnce(options, signal);
+    const { reason, isForbidden, isRefused, isLate, waitMs } = await connectOnce(options, signal);
     if (signal.aborted) return;
+    late = isLate ? Math.min(MAX_LATE, late + 1) : 0;
     if (isRefused) options.observe({ kind: 'turnedAway', peer: 'global', reason });
     if (reason !== lastReason) {
       if (isForbidden) options.log.error({ address: options.address }, reason);
       else options.log.warn({ address: options.address, reason }, 'not connected to global; trying again');
     }
     lastReason = reason;
-    await options.clock.sleep(waitMs, signal);
+    await options.clock.sleep(waitMs * 2 ** late, signal);
   }
 }
 
@@ -58,6 +62,8 @@ type Ending = {
   readonly reason: string;
   readonly isForbidden: boolean;
   readonly isRefused: boolean;
+  /** Global accepts connections and does not answer: it has too much to do. */
+  readonly isLate: boolean;
   readonly waitMs: number;
 };
 
@@ -67,7 +73,14 @@ function endingOf(error: unknown, hasTls = true): Ending {
   const waitMs = code === 'config' ? FILE_MS : REFUSALS.includes(code) ? REFUSED_MS : code === 'forbidden' ? FORBIDDEN_MS : null;
   const reason =
     REFUSALS.includes(code) && typeof details === 'string' ? `global refuses: ${details}` : connectionReason(error, hasTls);
-  return { reason, isForbidden: waitMs !== null, isRefused: REFUSALS.includes(code), waitMs: waitMs ?? reconnectPauseMs() };
+  const isLate = code === status.DEADLINE_EXCEEDED;
+  return {
+    reason,
+    isForbidden: waitMs !== null,
+    isRefused: REFUSALS.includes(code),
+    isLate,
+    waitMs: waitMs ?? reconnectPauseMs(),
+  };
 }
 
 /** The pause is random, so that not all zones reconnect to a restarted global at once. @param random in [0, 1) */

@@ -32,6 +32,8 @@ export type SenderOptions = StreamOptions & {
   readonly send: (message: Buffer) => void;
   /** False while messages of this stream wait in this process. Changes then wait in the log until `drained` is called. */
   readonly hasRoom?: () => boolean;
+  /** The peer has answered a response. @param isSettled it has its first state */
+  readonly answered?: (isSettled: boolean) => void;
 };
 
 /** The node of a peer without metadata. */
@@ -249,7 +251,9 @@ export class Sender {
   #settle(request: DeltaRequest): void {
     if (this.#types.get(request.typeUrl)?.settle(request) !== true) return;
     this.#permit?.progress();
-    if ([...this.#types.values()].every(({ subscription }) => subscription?.isSettled !== false)) this.#permit?.leave();
+    const isSettled = [...this.#types.values()].every(({ subscription }) => subscription?.isSettled !== false);
+    if (isSettled) this.#permit?.leave();
+    this.#options.answered?.(isSettled);
     this.#wake(request.typeUrl);
   }
 

@@ -35,10 +35,13 @@ import { consume, serve } from './session.ts';
 import { SharedMessages } from './shared-messages.ts';
 import { NO_HEALTH_POLICY, type HealthPolicy } from './stale-streams.ts';
 import { admitAll, type AdmitZone, type ZoneRegistry, anyStore, type ZoneStores } from './zone-access.ts';
+import { ZoneEntrance, type UsedHeap } from './zone-entrance.ts';
 import { slowToRefuse, ZoneStreams, type Stream } from './zone-streams.ts';
 
 /** Milliseconds between two pings of a zone. */
 const PING_MS = 15_000;
+/** Connections whose handshake and first call are awaited at the same time. */
+const GREETINGS = 128;
 /** Milliseconds between two steps of a drain. */
 const DRAIN_STEP_MS = 100;
 
@@ -74,6 +77,8 @@ export type KdsServerOptions = {
   readonly observe: SyncObserver;
   /** Gets the open streams that send. */
   readonly senders?: OpenSenders;
+  /** If left out, that of this process. */
+  readonly usedHeap?: UsedHeap;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -90,12 +95,14 @@ export class KdsServer {
   readonly #tls: ReplaceableCredentials | null;
   readonly #connections: Connections;
   readonly #streams: ZoneStreams;
+  readonly #entrance: ZoneEntrance;
 
   constructor(options: KdsServerOptions) {
     const { clock } = options;
     this.#options = options;
     this.#initialSyncLimiter = new InitialSyncLimiter(clock);
     this.#messages = new SharedMessages(clock);
+    this.#entrance = new ZoneEntrance(clock, options.usedHeap);
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#quotas = options.quotas ?? DEFAULT_QUOTAS;
     const { connections: limits = DEFAULT_CONNECTION_LIMITS, health = NO_HEALTH_POLICY } = options;
@@ -105,12 +112,13 @@ export class KdsServer {
       limits,
       peers: 'zone',
       section: 'multizone.global.kds.connections',
+      greetings: GREETINGS,
       take: (socket) => injector.injectConnection(socket),
       log: options.log,
       clock,
     });
     const { zones, observe, log, admit = admitAll, stores = anyStore } = options;
-    const gates = { connections: this.#connections, admit, zones, stores, quotas: this.#quotas };
+    const gates = { connections: this.#connections, admit, zones, stores, quotas: this.#quotas, entrance: this.#entrance };
     this.#streams = new ZoneStreams({ ...gates, health, observe, clock, log });
     const sync: UntypedServiceImplementation = {
       globalToZoneSync: this.#streams.handler('globalToZone', (stream) => this.#send(stream)),
@@ -156,6 +164,11 @@ export class KdsServer {
   /** How many zones have a stream on which this process sends. */
   get zoneCount(): number {
     return this.#placed().size;
+  }
+
+  /** The zones that wait until they may connect, and the milliseconds of the longest wait. */
+  get waiting(): ZoneEntrance['waiting'] {
+    return this.#entrance.waiting;
   }
 
   /** Whether the zone has such a stream. */
@@ -241,6 +254,7 @@ export class KdsServer {
       send: (message) => stream.write(message),
       hasRoom: () => !stream.writableNeedDrain,
       fail: end,
+      answered: (isSettled) => (isSettled ? this.#entrance.settled(zone) : this.#entrance.progress(zone)),
       observe,
       log,
       clock: this.#options.clock,

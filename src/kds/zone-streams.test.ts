@@ -10,6 +10,7 @@ import type { Connections } from '../grpc/connections.ts';
 import { exhausted, type StatusError } from '../grpc/status.ts';
 import type { StreamKind, SyncEvent } from './sync-events.ts';
 import type { ZonePass } from './zone-access.ts';
+import { ZoneEntrance } from './zone-entrance.ts';
 import { slowToRefuse, ZoneStreams } from './zone-streams.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 
@@ -67,6 +68,7 @@ beforeEach(() => {
   };
   streams = new ZoneStreams({
     connections: connections as unknown as Connections,
+    entrance: new ZoneEntrance(clock, () => 0),
     admit: async (_, zone) => {
       steps.push(`admit ${zone}`);
       return pass;

@@ -15,6 +15,7 @@ import { StaleStreams, type HealthPolicy } from './stale-streams.ts';
 import { idOf, OpenStreams, opensTooOften, tooManyStreams } from './stream-limits.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
 import type { AdmitZone, ZoneRegistry, ZoneStores } from './zone-access.ts';
+import type { ZoneEntrance } from './zone-entrance.ts';
 import { foreignStore, missingName, noZone } from './zone-refusals.ts';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
@@ -41,6 +42,7 @@ export type ZoneStreamsOptions = {
   readonly zones: ZoneRegistry;
   readonly stores: ZoneStores;
   readonly quotas: Pick<ZoneQuotas, 'streams'>;
+  readonly entrance: ZoneEntrance;
   readonly health: HealthPolicy;
   readonly observe: SyncObserver;
   readonly clock: Clock;
@@ -93,17 +95,22 @@ export class ZoneStreams {
       const { zone: peer, authorization } = caller;
       const log = this.#options.log.child({ zone: peer, stream: kind });
       let ended: unknown = null;
+      const turn = Promise.withResolvers<undefined>();
+      call.once('cancelled', () => turn.resolve(undefined));
       const end = (error: unknown): void => {
         if (ended !== null) return;
         ended = error;
+        turn.resolve(undefined);
         if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
       };
       const stream: Stream = { ...caller, kind, call, streamId, log, end };
       this.#streams.add(stream);
       call.on('error', () => undefined);
       let isOpen = false;
+      let gaveUp = false;
       const run = async (): Promise<string | null> => {
         let unwatch = (): void => undefined;
+        let leave = (): void => undefined;
         try {
           await this.#requireRoom(stream);
           await connections.requireTurn(peerAddress);
@@ -114,7 +121,13 @@ export class ZoneStreams {
             throw noZone(error);
           });
           await this.#waitToOpen(stream);
-          if (ended !== null || call.cancelled) return messageOf(ended ?? canceled('the zone ended the stream'));
+          const isOver = (): boolean => ended !== null || call.cancelled;
+          if (!isOver()) {
+            leave = this.#options.entrance.enter(peer, () => turn.resolve(undefined));
+            await turn.promise;
+            gaveUp = ended === null && call.cancelled;
+          }
+          if (isOver()) return messageOf(ended ?? canceled('the zone ended the stream'));
           // Check again: several streams may have passed the first check together. No wait is between this check and the count.
           if (!this.#hasRoom(stream)) await this.#requireRoom(stream);
           if (this.#closing !== null) throw this.#closing;
@@ -133,6 +146,7 @@ export class ZoneStreams {
           end(error);
           return messageOf(ended);
         } finally {
+          leave();
           unwatch();
         }
       };
@@ -140,7 +154,8 @@ export class ZoneStreams {
         this.#streams.delete(stream);
         this.#open.delete(stream);
         if (!isOpen) {
-          connections.refused(peerAddress);
+          // A zone that did not wait for its turn was not refused.
+          if (!gaveUp) connections.refused(peerAddress);
           this.logRefusal(call.metadata, kind, error);
           return;
         }

@@ -54,6 +54,8 @@ export class KnownZones implements ZoneRegistry {
         violations: [{ field: 'name', reason }],
       });
     }
+    // When the row is deleted, the listeners of `onGone` end what the zone has open.
+    if (this.#zones.has(zone)) return;
     const outcome = await this.#store.write({ op: 'create', key: zoneKey(zone), labels: {}, spec: { enabled: true } });
     if (outcome.result === 'rejected') {
       throw new MeridianError('internal', `Zone ${JSON.stringify(zone)} could not be created: ${outcome.message}`);

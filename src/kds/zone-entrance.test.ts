@@ -1,0 +1,157 @@
+// Many zones at once: in which order they enter, how many at a time, and that all do.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { fc } from '../../test/support/property.ts';
+import { ZoneEntrance } from './zone-entrance.ts';
+
+let clock: ManualClock;
+let heap: number;
+let entrance: ZoneEntrance;
+/** Zones in the order in which they entered. */
+let entered: string[];
+beforeEach(() => {
+  clock = new ManualClock();
+  heap = 0.1;
+  entrance = new ZoneEntrance(clock, () => heap);
+  entered = [];
+});
+
+const arrive = (zone: string): (() => void) => entrance.enter(zone, () => void entered.push(zone));
+const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `zone-${String(n)}`);
+
+describe('zones that come at once', () => {
+  it('enter at once where they are few', () => {
+    for (const zone of names(30)) arrive(zone);
+    expect(entered).toEqual(names(30));
+    expect(entrance.waiting).toEqual({ zones: 0, longestMs: 0 });
+  });
+
+  it('enter in the order in which they came, each when another has its first state', () => {
+    for (const zone of names(200)) arrive(zone);
+    expect(entered).toEqual(names(32));
+    entrance.settled('zone-31');
+    expect(entered.at(-1)).toBe('zone-32');
+    expect(entered).toHaveLength(33);
+    for (let n = 0; n < 200; n += 1) entrance.settled(entered[n] ?? '');
+    expect(entered).toEqual(names(200));
+  });
+
+  it('have one place with all their streams, and new streams of a zone that is in do not wait', () => {
+    for (const zone of names(40)) for (let stream = 0; stream < 5; stream += 1) arrive(zone);
+    expect(entered).toHaveLength(160);
+    entrance.settled('zone-0');
+    expect(entered.slice(160)).toEqual(Array.from({ length: 5 }, () => 'zone-32'));
+    arrive('zone-0');
+    arrive('zone-1');
+    expect(entered.slice(165)).toEqual(['zone-0', 'zone-1']);
+  });
+
+  it('free their place when they do nothing for a second, or are not done after ten', async () => {
+    for (const zone of names(33)) arrive(zone);
+    await clock.advance(999);
+    // More are let in where the process has time for them.
+    expect(entered).toHaveLength(33);
+    entrance = new ZoneEntrance(clock, () => 0.8);
+    entered = [];
+    for (const zone of names(33)) arrive(zone);
+    for (let n = 0; n < 9; n += 1) {
+      await clock.advance(900);
+      for (const zone of names(32)) entrance.progress(zone);
+    }
+    expect(entered).toHaveLength(32);
+    await clock.advance(999);
+    expect(entered).toHaveLength(32);
+    await clock.advance(1);
+    expect(entered).toHaveLength(33);
+  });
+
+  it('are more at a time while the process has time for them, and fewer while it has not', async () => {
+    for (const zone of names(500)) arrive(zone);
+    await clock.advance(50);
+    expect(entered).toHaveLength(48);
+    await clock.advance(50);
+    expect(entered).toHaveLength(64);
+    const slow = new ManualClock();
+    const waits: (() => void)[] = [];
+    // Every timer of this clock comes 300 ms late.
+    const late = { ...clockOf(slow), after: (ms: number, task: () => void) => slow.after(ms + 300, task) };
+    entrance = new ZoneEntrance(late, () => 0.1);
+    entered = [];
+    for (const zone of names(500)) waits.push(arrive(zone));
+    await slow.advance(350);
+    for (let n = 0; n < 32; n += 1) entrance.settled(`zone-${String(n)}`);
+    expect(entered).toHaveLength(48);
+  });
+
+  it('enter one at a time while the heap is nearly full, and the oldest first', async () => {
+    heap = 0.9;
+    for (const zone of names(40)) arrive(zone);
+    await clock.advance(50);
+    expect(entered).toEqual(names(1));
+    entrance.settled('zone-0');
+    expect(entered).toEqual(names(2));
+    heap = 0.1;
+    await clock.advance(50);
+    expect(entered).toHaveLength(33);
+  });
+
+  it('keep their place when they connect again, and take none while they are away', async () => {
+    const leave = new Map(names(60).map((zone) => [zone, arrive(zone)]));
+    await clock.advance(1);
+    for (const zone of ['zone-50', 'zone-40']) leave.get(zone)?.();
+    expect(entrance.waiting).toEqual({ zones: 26, longestMs: 1 });
+    for (const zone of ['other', 'zone-50', 'late', 'zone-40']) arrive(zone);
+    for (let n = 0; n < 62; n += 1) entrance.settled(entered[n] ?? '');
+    expect(entered.slice(-4)).toEqual(['zone-50', 'zone-40', 'other', 'late']);
+    expect(new Set(entered).size).toBe(62);
+  });
+
+  it('are forgotten when they have gone', () => {
+    const leave = names(100).map(arrive);
+    for (const end of leave) {
+      end();
+      end();
+    }
+    expect(entrance.waiting.zones).toBe(0);
+    entered = [];
+    for (const zone of names(32)) arrive(zone);
+    expect(entered).toHaveLength(32);
+  });
+
+  it('all enter, whatever they do', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ zone: fc.nat(80), what: fc.constantFrom('come', 'go', 'settle', 'answer', 'wait') }), {
+          maxLength: 300,
+        }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        async (steps, used) => {
+          clock = new ManualClock();
+          entrance = new ZoneEntrance(clock, () => used);
+          const here = new Map<string, (() => void)[]>();
+          const inside = new Set<string>();
+          for (const { zone: n, what } of steps) {
+            const zone = String(n);
+            if (what === 'come') {
+              const leave = entrance.enter(zone, () => void inside.add(zone));
+              here.set(zone, [...(here.get(zone) ?? []), leave]);
+            } else if (what === 'go') {
+              for (const leave of here.get(zone) ?? []) leave();
+              here.delete(zone);
+              inside.delete(zone);
+            } else if (what === 'settle') entrance.settled(zone);
+            else if (what === 'answer') entrance.progress(zone);
+            else await clock.advance(30);
+          }
+          await clock.advance(200_000);
+          expect([...here.keys()].filter((zone) => !inside.has(zone))).toEqual([]);
+          expect(entrance.waiting.zones).toBe(0);
+        },
+      ),
+    );
+  });
+});
+
+function clockOf(clock: ManualClock) {
+  return { now: () => clock.now(), elapsed: () => clock.elapsed(), sleep: (ms: number) => clock.sleep(ms) };
+}
