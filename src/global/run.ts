@@ -35,6 +35,7 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
   const { config, store, clock, log, component, onLeader } = host;
   const zones = new KnownZones(store, { clock, log });
   const changelog = new Changelog(store, host.rules, log, clock);
+  host.insights.fleetSize = () => zones.size;
   host.membership.notForwarded = () =>
     new Map(zones.names().map((zone) => [zone, changelog.notForwarded(zone, zones.profileOf(zone))] as const));
   const stopReceipts = host.receipts.serve(changelog, { names: () => zones.names(), profileOf: (zone) => zones.profileOf(zone) });

@@ -70,6 +70,11 @@ export class KnownZones implements ZoneRegistry {
     return this.#zones.get(zone)?.profile ?? ANY_ZONE;
   }
 
+  /** The number of all Zone rows. */
+  get size(): number {
+    return this.#zones.size;
+  }
+
   /** The names of all Zone rows, in no particular order. */
   names(): string[] {
     return [...this.#zones.keys()];

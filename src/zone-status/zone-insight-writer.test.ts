@@ -195,3 +195,129 @@ describe('ZoneInsightWriter', () => {
     expect(isOnline(await spec())).toBe(true);
   });
 });
+
+describe('the insights of many zones', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, index) => `z${String(index)}`);
+
+  function fleetOf(count: number, options: Partial<ZoneInsightWriterOptions> = {}) {
+    const made = setUp(options);
+    const { store, writer } = made;
+    store.withZones(...many(count));
+    const writeBatch = store.writeBatch.bind(store);
+    const statements: number[] = [];
+    store.writeBatch = async (writes, fence) => {
+      statements.push(writes.length);
+      return await writeBatch(writes, fence);
+    };
+    const tell = (event: SyncEvent): void => many(count).forEach((peer) => writer.observe({ ...event, peer }));
+    const sentOf = async (zone: string): Promise<unknown> => {
+      const row = await store.get({ type: 'ZoneInsight', mesh: '', name: zone });
+      return (subscriptionsOf(row?.spec ?? {})[0] as { status?: { total?: { responsesSent?: string } } } | undefined)?.status
+        ?.total?.responsesSent;
+    };
+    return { ...made, statements, tell, sentOf };
+  }
+
+  it('take 50 rows a second with ten thousand zones, in few statements, and each zone has its turn', async () => {
+    const { writer, clock, store, statements, tell } = fleetOf(10_000);
+    const stop = new AbortController();
+    const running = writer.run(stop.signal);
+    tell(opened);
+    await writer.flush();
+    statements.length = 0;
+    const minutes = 10;
+    const generations = new Map<string, Set<unknown>>();
+    for (let second = 0; second < minutes * 60; second += 10) {
+      tell(sent);
+      await clock.advance(10_000);
+      for (const { type, name, spec } of store.rows.values()) {
+        if (type !== 'ZoneInsight') continue;
+        const seen = generations.get(name) ?? new Set();
+        generations.set(name, seen.add(subscriptionsOf(spec)[0]?.['generation']));
+      }
+    }
+    const rows = statements.reduce((sum, count) => sum + count, 0);
+    expect(rows / (minutes * 60)).toBeLessThanOrEqual(51);
+    expect(statements.length).toBeLessThanOrEqual(minutes * 6 + 1);
+    // A dead replica is known by a generation that does not change for five minutes.
+    expect(Math.min(...[...generations.values()].map(({ size }) => size))).toBeGreaterThanOrEqual(3);
+    stop.abort();
+    await running;
+  });
+
+  it('are all stored in one interval by a fleet of 500', async () => {
+    const { writer, clock, tell, sentOf, statements } = fleetOf(500);
+    const stop = new AbortController();
+    const running = writer.run(stop.signal);
+    tell(opened);
+    await writer.flush();
+    statements.length = 0;
+    tell(sent);
+    await clock.advance(10_000);
+    expect(await Promise.all(many(500).map(sentOf))).toEqual(many(500).map(() => '1'));
+    expect(statements).toEqual([500]);
+    stop.abort();
+    await running;
+  });
+
+  it('are stored by each replica in the interval of the whole fleet', async () => {
+    const { writer, clock, tell, statements } = fleetOf(100);
+    writer.fleetSize = () => 1_000;
+    const stop = new AbortController();
+    const running = writer.run(stop.signal);
+    tell(opened);
+    await writer.flush();
+    statements.length = 0;
+    tell(sent);
+    await clock.advance(10_000);
+    expect(statements).toEqual([50]);
+    await clock.advance(10_000);
+    expect(statements).toEqual([50, 50]);
+    stop.abort();
+    await running;
+  });
+
+  it('that another writer changes meanwhile are merged, and the others need no second statement', async () => {
+    const { writer, store, tell, sentOf, statements } = fleetOf(3);
+    tell(opened);
+    await writer.flush();
+    statements.length = 0;
+    store.beforeWrite = (write) => {
+      if (write.key.name !== 'z1') return undefined;
+      store.beforeWrite = () => undefined;
+      return { result: 'conflict' };
+    };
+    tell(sent);
+    await writer.flush();
+    expect(await Promise.all(many(3).map(sentOf))).toEqual(['1', '1', '1']);
+    expect(statements).toEqual([3]);
+  });
+
+  it('that could not be stored are stored with the next flush', async () => {
+    const { writer, store, tell, sentOf } = fleetOf(3);
+    tell(opened);
+    await writer.flush();
+    const getMany = store.getMany.bind(store);
+    store.getMany = async () => await Promise.reject(new Error('no connection'));
+    tell(sent);
+    await writer.flush();
+    store.getMany = getMany;
+    await writer.flush();
+    expect(await Promise.all(many(3).map(sentOf))).toEqual(['1', '1', '1']);
+  });
+
+  it('that end while they are stored are stored again at once', async () => {
+    const { writer, store, tell } = fleetOf(3);
+    tell(opened);
+    await writer.flush();
+    const getMany = store.getMany.bind(store);
+    store.getMany = async (keys) => {
+      writer.observe({ kind: 'closed', peer: 'z1', streamId: 's1', stream: 'globalToZone', error: null });
+      return await getMany(keys);
+    };
+    tell(sent);
+    await writer.flush();
+    const row = await store.get({ type: 'ZoneInsight', mesh: '', name: 'z1' });
+    expect(isOnline(row?.spec ?? {})).toBe(false);
+  });
+});

@@ -1,5 +1,6 @@
 // Writes the state of this process's streams to ZoneInsight rows (kds-wire 2.6). `observe` only updates memory, so no stream waits
-// for the store. One write per zone is in flight, and later events share the next. A deleted zone leaves nothing in memory.
+// for the store. One write per zone is in flight, and later events share the next. Counts go together, in few statements and for a share of
+// the zones at a time, so that the rows a second do not grow with the fleet. A deleted zone leaves nothing in memory.
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
@@ -18,9 +19,9 @@ import {
 import { rivalSpeakers } from './rival-speakers.ts';
 import { lagToStore, type LagOf } from './zone-sync.ts';
 import type { Lag } from '../kds/open-senders.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import { renderStatus } from './zone-insight.ts';
-import type { ResourceStore, WriteOutcome } from '../store/resource-store.ts';
+import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 
 export type ZoneInsightWriterOptions = {
   readonly store: ResourceStore;
@@ -29,7 +30,10 @@ export type ZoneInsightWriterOptions = {
   readonly zone?: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** The maximum delay of counts, in milliseconds; opening and closing have no delay (`zoneInsightFlushInterval`). */
+  /**
+   * The maximum delay of counts in a fleet of at most `ZONES_A_FLUSH` zones, in milliseconds (`zoneInsightFlushInterval`). It grows with a
+   * larger fleet. Opening and closing have no delay.
+   */
   readonly flushIntervalMs?: number;
   /** Half of `metrics.zone.idleTimeout`, in milliseconds. */
   readonly generationIntervalMs?: number;
@@ -38,6 +42,13 @@ export type ZoneInsightWriterOptions = {
   /** What the zones with a stream to this process have not confirmed, for the other replicas. */
   readonly lagOf?: LagOf;
 };
+
+/** Zones of the fleet whose counts are stored in one interval, by all replicas together: 50 rows a second by default. */
+export const ZONES_A_FLUSH = 500;
+/** A zone is stored before its generation would be raised twice more: an unchanged one counts as that of a dead replica. */
+const MAX_GENERATIONS = 1.5;
+/** Rows of one statement. */
+const BATCH = 500;
 
 /** The waits before each attempt, in milliseconds. A conflict is retried at once; a Zone row may not exist yet. */
 const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
@@ -51,11 +62,22 @@ type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
 /**
  * @property stored the spec as it was last read or written, with the state of other processes
  * @property isLagging whether the row says that changes wait for the zone
+ * @property isUrgent what came during a flush does not wait for the next
  */
-type Entry = { state: InsightState; dirty: boolean; flushing: Promise<void> | null; stored: JsonObject; isLagging: boolean };
+type Entry = {
+  state: InsightState;
+  dirty: boolean;
+  flushing: Promise<void> | null;
+  stored: JsonObject;
+  isLagging: boolean;
+  isUrgent: boolean;
+};
 
 export class ZoneInsightWriter {
+  /** The number of zones of the fleet, of all replicas; those of this process where nobody knows it. */
+  fleetSize = (): number => this.#entries.size;
   readonly #options: ZoneInsightWriterOptions;
+  /** Those that were stored with others last are at the end. */
   readonly #entries = new Map<string, Entry>();
   /** Ends retries when the process stops. */
   readonly #stop = new AbortController();
@@ -74,7 +96,9 @@ export class ZoneInsightWriter {
     const isUrgent = AT_ONCE.has(event.kind) || state.problems !== entry.state.problems;
     entry.state = state;
     entry.dirty = true;
-    if (isUrgent) void this.#flushZone(zone, entry);
+    if (!isUrgent) return;
+    entry.isUrgent = true;
+    void this.#flushZone(zone, entry);
   }
 
   /** Flushes on the interval and raises generations until the signal aborts; then closes and stores the open subscriptions. */
@@ -83,7 +107,7 @@ export class ZoneInsightWriter {
     await Promise.all([
       every(clock, flushIntervalMs, signal, () => {
         this.#noteLags();
-        return this.flush();
+        return this.#flushShare(flushIntervalMs, generationIntervalMs);
       }),
       every(clock, generationIntervalMs, signal, () => this.#changeAll(raiseGeneration)),
     ]);
@@ -94,8 +118,70 @@ export class ZoneInsightWriter {
 
   /** Stores all unsaved states; resolves when they are stored, or have failed until the next flush. */
   async flush(): Promise<void> {
-    const waiting = [...this.#entries].filter(([, entry]) => entry.dirty || entry.flushing !== null);
-    await Promise.all(waiting.map(([zone, entry]) => this.#flushZone(zone, entry)));
+    await this.#flushTogether(this.#entries.size);
+  }
+
+  /** Stores the zones that wait longest. Each has its turn in an interval that grows with the fleet. */
+  async #flushShare(flushIntervalMs: number, generationIntervalMs: number): Promise<void> {
+    const longestMs = Math.max(flushIntervalMs, generationIntervalMs * MAX_GENERATIONS);
+    const turns = Math.max(1, Math.min(this.fleetSize() / ZONES_A_FLUSH, longestMs / flushIntervalMs));
+    await this.#flushTogether(Math.ceil(this.#entries.size / turns));
+  }
+
+  /** Stores at most `most` unsaved states, the longest waiting first, and waits for those that are being stored. */
+  async #flushTogether(most: number): Promise<void> {
+    const flying = [...this.#entries.values()].flatMap(({ flushing }) => flushing ?? []);
+    const due = [...this.#entries].filter(([, { dirty, flushing }]) => dirty && flushing === null).slice(0, most);
+    for (const one of due) {
+      this.#entries.delete(one[0]);
+      this.#entries.set(...one);
+    }
+    const batches: Promise<void>[] = [];
+    // A single zone has its retries.
+    if (due.length === 1) for (const [zone, entry] of due) batches.push(this.#flushZone(zone, entry));
+    else for (let from = 0; from < due.length; from += BATCH) batches.push(this.#flushBatch(due.slice(from, from + BATCH)));
+    await Promise.all([...flying, ...batches]);
+  }
+
+  /** Stores states in one statement. What another writer changed meanwhile, and what the store refuses, is then stored alone. */
+  async #flushBatch(zones: readonly (readonly [zone: string, entry: Entry])[]): Promise<void> {
+    const batch = this.#storeBatch(zones);
+    for (const [, entry] of zones) {
+      entry.dirty = false;
+      entry.isUrgent = false;
+      entry.flushing = batch.then(() => undefined);
+    }
+    const stored = await batch;
+    const again: Promise<void>[] = [];
+    for (const [zone, entry] of zones) {
+      entry.flushing = null;
+      const isStored = stored?.has(zone) === true;
+      if (!isStored) entry.dirty = true;
+      // Without the store every zone waits for the next flush.
+      if ((stored !== null && !isStored) || entry.isUrgent) again.push(this.#flushZone(zone, entry));
+    }
+    await Promise.all(again);
+  }
+
+  /** @returns the zones that are stored; null without the store */
+  async #storeBatch(zones: readonly (readonly [zone: string, entry: Entry])[]): Promise<ReadonlySet<string> | null> {
+    const { store, log } = this.#options;
+    try {
+      const sent = zones.map(([zone, entry]) => ({ zone, entry, state: entry.state }));
+      const found = await store.getMany(sent.map(({ zone }) => insightKey(zone)));
+      const rows = new Map(found.map((row) => [row.name, row]));
+      const planned = sent.map((one) => ({ ...one, write: this.#planWrite(one.zone, one.state, rows.get(one.zone)) }));
+      const writes = planned.flatMap(({ write }) => write ?? []);
+      const outcomes = writes.length === 0 ? [] : await store.writeBatch(writes);
+      const failed = new Set(outcomes.flatMap((outcome, index) => ('version' in outcome ? [] : (writes[index]?.key.name ?? []))));
+      const stored = planned.filter(({ zone }) => !failed.has(zone));
+      for (const { entry, state } of stored) entry.state = dropStored(entry.state, state);
+      return new Set(stored.map(({ zone }) => zone));
+    } catch (error) {
+      const about = { zones: zones.length, reason: messageOf(error) };
+      log.warn(about, 'the insights of zones could not be stored; they are tried again with the next flush');
+      return null;
+    }
   }
 
   /** Drops a deleted zone. A zone with an open stream is dropped when the stream ends. */
@@ -137,7 +223,7 @@ export class ZoneInsightWriter {
   #entry(zone: string): Entry {
     const known = this.#entries.get(zone);
     if (known !== undefined) return known;
-    const entry: Entry = { state: emptyInsight, dirty: false, flushing: null, stored: {}, isLagging: false };
+    const entry: Entry = { state: emptyInsight, dirty: false, flushing: null, stored: {}, isLagging: false, isUrgent: false };
     this.#entries.set(zone, entry);
     return entry;
   }
@@ -150,6 +236,7 @@ export class ZoneInsightWriter {
   async #storeUntilClean(zone: string, entry: Entry): Promise<void> {
     while (entry.dirty) {
       entry.dirty = false;
+      entry.isUrgent = false;
       const { state } = entry;
       const failure = await this.#store(zone, state);
       if (failure === null) {
@@ -200,19 +287,28 @@ export class ZoneInsightWriter {
 
   /** One attempt; null when the row needs no change. */
   async #mergeInto(zone: string, state: InsightState): Promise<WriteOutcome | null> {
-    const { store, clock, subscriptionLimit = 10 } = this.#options;
-    const key = { type: 'ZoneInsight', mesh: '', name: zone };
-    const row = await store.get(key);
+    const { store } = this.#options;
+    const write = this.#planWrite(zone, state, await store.get(insightKey(zone)));
+    return write === null ? null : store.write(write);
+  }
+
+  /** @returns null when the row needs no change */
+  #planWrite(zone: string, state: InsightState, row: Resource | undefined): Write | null {
+    const { clock, subscriptionLimit = 10 } = this.#options;
+    const key = insightKey(zone);
     const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, clock.now());
     const lag = this.#lagOf(zone);
     const status = renderStatus(row?.status ?? {}, state, lag);
     const entry = this.#entries.get(zone);
     if (entry !== undefined) Object.assign(entry, { stored: spec, isLagging: lag !== null });
-    if (row === undefined)
-      return store.write({ op: 'create', key, labels: {}, spec, status, owner: { type: 'Zone', mesh: '', name: zone } });
+    if (row === undefined) return { op: 'create', key, labels: {}, spec, status, owner: { type: 'Zone', mesh: '', name: zone } };
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;
-    return store.write({ op: 'update', key, labels: row.labels, spec, status, expectVersion: row.version });
+    return { op: 'update', key, labels: row.labels, spec, status, expectVersion: row.version };
   }
+}
+
+function insightKey(name: string): ResourceKey {
+  return { type: 'ZoneInsight', mesh: '', name };
 }
 
 function hasOpenStream({ state }: Entry): boolean {

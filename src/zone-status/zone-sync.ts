@@ -40,7 +40,7 @@ export function lagToStore(lag: Lag | null | undefined, now: Date): Lag | null {
 /**
  * @param zone the Zone row: its name, and whether it is enabled
  * @param insight spec and status of its ZoneInsight; empty without one
- * @param live the lag by the stream in this process; undefined: that of the insight counts, which is up to 10 s old
+ * @param live the lag by the stream in this process; undefined: that of the insight counts, which is as old as the interval of insights
  */
 export function zoneSync(
   { name, isEnabled }: { readonly name: string; readonly isEnabled: boolean },
