@@ -146,6 +146,28 @@ export const rolloutSummary = {
   medianMs: count.exactOptional().meta({ description: 'from the commit to the acknowledgement' }),
   slowestMs: count.exactOptional(),
 };
+const rolloutTargets = list(
+  z.object({
+    to: text.meta({ description: 'a zone, or global' }),
+    state: z.enum(PEER_STATES).meta({
+      description:
+        'withheld: it cannot be sent in a form that the peer reads; hidden: no rule sends it there; away: not connected; unknown: ' +
+        'connected to a replica that did not answer',
+    }),
+    sentMs: count.exactOptional().meta({ description: 'after the commit' }),
+    acknowledgedMs: count.exactOptional().meta({ description: 'after the commit' }),
+    reason: text.exactOptional(),
+  }),
+);
+/** The way of a resource of a zone from global to the other zones. */
+export const onwardRollout = z.object({
+  note: text.exactOptional().meta({ description: 'why global sends it to no other zone' }),
+  ...rolloutSummary,
+  targets: rolloutTargets.meta({
+    description: 'the zones that should have it; of many first those that lack it, then the slowest',
+  }),
+  omitted: count.exactOptional().meta({ description: 'zones that are not listed' }),
+});
 export const rolloutAnswer = z.object({
   type: text,
   mesh: text.exactOptional(),
@@ -156,19 +178,11 @@ export const rolloutAnswer = z.object({
   committedAt: rollout.committedAt.exactOptional(),
   note: text.exactOptional().meta({ description: 'why the resource is sent to no peer' }),
   ...rolloutSummary,
-  targets: list(
-    z.object({
-      to: text.meta({ description: 'a zone, or global' }),
-      state: z.enum(PEER_STATES).meta({
-        description:
-          'withheld: it cannot be sent in a form that the peer reads; hidden: no rule sends it there; away: not connected; unknown: ' +
-          'connected to a replica that did not answer',
-      }),
-      sentMs: count.exactOptional().meta({ description: 'after the commit' }),
-      acknowledgedMs: count.exactOptional().meta({ description: 'after the commit' }),
-      reason: text.exactOptional(),
-    }),
-  ),
+  targets: rolloutTargets,
+  onward: onwardRollout.exactOptional().meta({
+    description: 'in a zone, once global has it: the other zones, as global knows them. Times count from the commit on global',
+  }),
+  onwardNote: text.exactOptional().meta({ description: 'in a zone: why the state of the other zones is not known' }),
 });
 export const problem = z.object({
   id: text.meta({ description: 'the same as long as the problem lasts' }),

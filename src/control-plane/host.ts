@@ -14,6 +14,7 @@ import { createActivityMetrics, createInfoMetric, createLeaderMetric, createRegi
 import { productName, productVersion } from '../base/version.ts';
 import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
 import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
+import { GlobalLink } from '../kds/global-link.ts';
 import { OpenSenders } from '../kds/open-senders.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { createEvents, type Events } from '../events/create-events.ts';
@@ -22,7 +23,8 @@ import { addEventRoutes } from '../events/event-routes.ts';
 import { addSummaryRoute } from '../events/summary-route.ts';
 import { CurrentProblems, type ProblemSources } from '../problems/current-problems.ts';
 import { addProblemRoutes } from '../problems/problem-routes.ts';
-import { addReceiptRoutes, rolloutFollower } from '../receipts/receipt-routes.ts';
+import { addReceiptRoutes, rolloutFollower, type OnwardFollower } from '../receipts/receipt-routes.ts';
+import { OnwardQuestions } from '../receipts/onward-questions.ts';
 import { DeliveryQuestions } from '../receipts/delivery-questions.ts';
 import { addProgressRoutes } from '../receipts/progress-routes.ts';
 import { ZoneProgress } from '../receipts/zone-progress.ts';
@@ -73,6 +75,8 @@ export type Host = {
   readonly senders: OpenSenders;
   /** Of global: what it does not forward, by zone and mesh. The part for global sets it. */
   readonly membership: { notForwarded: ProblemSources['notForwarded'] };
+  /** The connection of this process to global; without a connection on global. */
+  readonly link: GlobalLink;
   /** What became of the changes that this process sends. */
   readonly receipts: Receipts;
   /** What changes, for callers who follow it. */
@@ -170,6 +174,9 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     component('progress', (progressSignal) => progress.run(progressSignal));
     const deliveries = new DeliveryQuestions({ store: answering, instanceId, senders, clock, log });
     component('deliveries', (deliveriesSignal) => deliveries.run(deliveriesSignal));
+    const link = new GlobalLink();
+    const onward = new OnwardQuestions({ store: answering, instanceId, receipts, link, clock, log });
+    if (writerOf(side).federated) component('onward', (onwardSignal) => onward.run(onwardSignal));
     const events = createEvents({ store: answering, lagOf, receipts, problems, roster, instanceId, clock, log });
     const tokens = await createTokens(answering, config, writerOf(side).federated, clock);
     component('token secrets', (secretsSignal) => tokens.secrets.run({ clock, log }, secretsSignal));
@@ -195,6 +202,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       problems,
       progress,
       deliveries,
+      onward,
       roster,
       registry,
       instanceId,
@@ -224,6 +232,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       insights,
       senders,
       membership,
+      link,
       receipts,
       events,
       tokens,
@@ -288,6 +297,7 @@ type ApiParts = Pick<
   readonly problems: CurrentProblems;
   readonly progress: ZoneProgress;
   readonly deliveries: DeliveryQuestions;
+  readonly onward: OnwardQuestions;
   readonly roster: ReplicaRoster;
 };
 
@@ -306,13 +316,15 @@ function apiOptions({
   problems,
   progress,
   deliveries,
+  onward,
   roster,
   registry,
   instanceId,
   log,
 }: ApiParts): Omit<ApiOptions, 'proxyAdmin'> {
   const { apiServer } = config;
-  const followRollout = rolloutFollower(receipts, rules, store);
+  const askOnward: OnwardFollower = { clock, of: (key, waitMs, signal) => onward.of(key, waitMs, signal) };
+  const followRollout = rolloutFollower(receipts, rules, store, writerOf(side).federated ? askOnward : null);
   const addInspect = addPolicyInspect(
     rules,
     indexes,

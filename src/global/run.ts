@@ -7,6 +7,8 @@ import { aborted, unlessAborted } from '../base/supervise.ts';
 import { AdminStreams } from '../kds/admin-streams.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { KdsServer } from '../kds/server.ts';
+import { onwardAnswers } from '../receipts/onward-answers.ts';
+import { rolloutFollower } from '../receipts/receipt-routes.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { FenceWatch } from '../store/fence-watch.ts';
 import { admitZones } from './admit-zones.ts';
@@ -82,6 +84,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     zones,
     stores,
     admin,
+    answerZone: onwardAnswers({ store, receipts, follow: rolloutFollower(receipts, host.rules, store) }),
     store,
     fences,
     validate: validateResource,

@@ -2,6 +2,7 @@
 // because both directions resume by versions.
 import { Client, credentials, status, type ChannelCredentials, type ChannelOptions } from '@grpc/grpc-js';
 import { connectionReason } from './connection-reason.ts';
+import type { AskGlobal } from './global-link.ts';
 import { Connection, type ConnectionOptions } from './zone-connection.ts';
 
 /**
@@ -119,6 +120,7 @@ async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Prom
   const ended = new AbortController();
   const both = AbortSignal.any([signal, ended.signal]);
   const connection = new Connection(options, client, both, identity.authorization);
+  let disconnected = (): void => undefined;
   try {
     const health = await connection.healthCheck();
     const { isMeridian, failure } = health;
@@ -126,6 +128,8 @@ async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Prom
       { address: options.address, meridian: isMeridian, ...(failure !== null && { healthCheck: failure }) },
       'connected to global',
     );
+    const ask: AskGlobal = (question, limitMs, askSignal) => connection.ask(question, limitMs, askSignal);
+    disconnected = options.link?.connected({ isMeridian, ask }) ?? disconnected;
     await Promise.race([
       connection.receive(isMeridian),
       connection.send(isMeridian),
@@ -139,6 +143,7 @@ async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Prom
   } catch (error) {
     return endingOf(error, identity.hasTls);
   } finally {
+    disconnected();
     ended.abort();
     connection.close();
     client.close();

@@ -30,12 +30,13 @@ import { Receiver, type ReceiverOptions } from './receiver.ts';
 import { globalReceiveRules } from './rules.ts';
 import { Sender } from './sender.ts';
 import { ReplaceableCredentials, type KdsServerTls } from './server-credentials.ts';
-import { globalService, syncService } from './services.ts';
+import { globalService, questionService, syncService } from './services.ts';
 import { consume, serve } from './session.ts';
 import { SharedMessages } from './shared-messages.ts';
 import { NO_HEALTH_POLICY, type HealthPolicy } from './stale-streams.ts';
 import { admitAll, type AdmitZone, type ZoneRegistry, anyStore, type ZoneStores } from './zone-access.ts';
 import { ZoneEntrance, type UsedHeap } from './zone-entrance.ts';
+import { answerNothing, ZoneQuestions, type AnswerZone } from './zone-questions.ts';
 import { slowToRefuse, ZoneStreams, type Stream } from './zone-streams.ts';
 
 /** Milliseconds between two pings of a zone. */
@@ -71,6 +72,8 @@ export type KdsServerOptions = {
   /** If left out, every store may speak for every zone. */
   readonly stores?: ZoneStores;
   readonly admin: AdminStreams;
+  /** Answers the questions of zones. */
+  readonly answerZone?: AnswerZone;
   readonly store: ReceiverOptions['store'];
   readonly fences?: ReceiverOptions['fences'];
   readonly validate: ReceiverOptions['validate'];
@@ -96,6 +99,8 @@ export class KdsServer {
   readonly #connections: Connections;
   readonly #streams: ZoneStreams;
   readonly #entrance: ZoneEntrance;
+  readonly #questions: ZoneQuestions;
+  readonly #closing = new AbortController();
 
   constructor(options: KdsServerOptions) {
     const { clock } = options;
@@ -125,6 +130,15 @@ export class KdsServer {
       zoneToGlobalSync: this.#streams.handler('zoneToGlobal', (stream) => this.#receive(stream)),
     };
     this.#server.addService(syncService, sync);
+    this.#questions = new ZoneQuestions(options.answerZone ?? answerNothing);
+    this.#server.addService(questionService, {
+      ask: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
+        this.#answerQuestion(call).then(
+          (bytes) => answer(null, bytes),
+          (error: unknown) => answer(statusOf(error)),
+        );
+      },
+    });
     this.#server.addService(globalService, {
       streamXDSConfigs: this.#streams.handler('configDump', (stream) => this.#admin(stream, 'configDump')),
       streamStats: this.#streams.handler('stats', (stream) => this.#admin(stream, 'stats')),
@@ -225,6 +239,7 @@ export class KdsServer {
   /** Ends every stream with Unavailable, so that zones try another replica, and closes the port. */
   async close(): Promise<void> {
     this.#connections.close();
+    this.#closing.abort();
     this.#streams.close(STOPS);
     await closeGrpcServer(this.#server, this.#options.clock);
     // gRPC counts a session as closed that its peer began to close, and leaves its connection open.
@@ -237,6 +252,19 @@ export class KdsServer {
     call.sendMetadata(ownFeatures());
     const { zone } = await this.#streams.check(call.metadata);
     this.#options.observe({ kind: 'healthCheck', peer: zone });
+  }
+
+  async #answerQuestion(call: ServerUnaryCall<Buffer, Buffer>): Promise<Buffer> {
+    await this.#connections.requireTurn(call.getPeer());
+    const { zone, features } = await this.#streams.check(call.metadata).catch((error: unknown) => {
+      this.#connections.refused(call.getPeer());
+      this.#streams.logRefusal(call.metadata, 'question', error);
+      throw error;
+    });
+    const gone = new AbortController();
+    call.on('cancelled', () => gone.abort());
+    const asker = { zone, hasHashedNames: features.includes(feature.hashSuffix) };
+    return await this.#questions.answer(asker, call.request, AbortSignal.any([gone.signal, this.#closing.signal]));
   }
 
   async #send({ call, zone, streamId, log, end }: Stream): Promise<void> {

@@ -2,14 +2,15 @@
 // its admission of global is granted.
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { Metadata, status, type Client, type ClientDuplexStream } from '@grpc/grpc-js';
+import { Metadata, status, type Client, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { decodeHealthCheckResponse, encodeHealthCheckRequest } from '../wire/global-service-messages.ts';
 import { answerAdminRequests, type AdminKind, type AnswerAdmin } from './admin-streams.ts';
 import type { Changelog } from './changelog.ts';
 import { feature, zoneHeaderFeatures } from './features.ts';
+import type { GlobalLink } from './global-link.ts';
 import type { Validate } from './incoming.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { OwnNode } from './node.ts';
@@ -18,7 +19,7 @@ import { STORE_ID_HEADER } from './peer-metadata.ts';
 import { Receiver, type Admission, type ReceiverOptions } from './receiver.ts';
 import { zoneReceiveRules } from './rules.ts';
 import { Sender } from './sender.ts';
-import { globalService, syncService } from './services.ts';
+import { globalService, questionService, syncService } from './services.ts';
 import { consume, serve } from './session.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
 
@@ -51,6 +52,8 @@ export type ConnectionOptions = {
   readonly observe: SyncObserver;
   /** Gets the open stream that sends. */
   readonly senders?: OpenSenders;
+  /** Gets this connection, for questions to global. */
+  readonly link?: GlobalLink;
   /** Asks the proxies of the zone. */
   readonly answerAdmin: AnswerAdmin;
   readonly clock: Clock;
@@ -118,6 +121,31 @@ export class Connection {
         isMeridian = metadata.get('features').some((value) => value.toString().split(/, ?/).includes(feature.meridian));
       });
     });
+  }
+
+  /** Null: global knows no questions. @throws MeridianError `unavailable` when global does not answer in time */
+  async ask(question: Buffer, limitMs: number, signal: AbortSignal): Promise<Buffer | null> {
+    const { path, requestSerialize, responseDeserialize } = questionService.ask;
+    const either = AbortSignal.any([signal, this.#signal]);
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
+    const deadline = this.#options.clock.now().getTime() + limitMs;
+    const call = this.#client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      question,
+      this.#headers(),
+      { deadline },
+      (error, bytes) => {
+        if (error === null) resolve(bytes ?? Buffer.alloc(0));
+        else if (error.code === status.UNIMPLEMENTED) resolve(null);
+        else reject(noAnswer(error, limitMs));
+      },
+    );
+    const cancel = (): void => call.cancel();
+    either.addEventListener('abort', cancel, { once: true });
+    if (either.aborted) cancel();
+    return await promise.finally(() => either.removeEventListener('abort', cancel));
   }
 
   /** @throws when a global turns out to be Meridian after the connection began: the next connection resumes */
@@ -242,7 +270,7 @@ export class Connection {
     }
   }
 
-  /** The same for all six RPCs; each feature is a header line of its own (kds-wire 2.1). */
+  /** The same for all RPCs; each feature is a header line of its own (kds-wire 2.1). */
   #headers(): Metadata {
     const metadata = new Metadata();
     metadata.set('client-id', this.#options.zone);
@@ -254,4 +282,9 @@ export class Connection {
     if (this.#authorization !== null) metadata.set('authorization', this.#authorization);
     return metadata;
   }
+}
+
+function noAnswer({ code, details }: ServiceError, limitMs: number): MeridianError {
+  const late = `global did not answer within ${String(limitMs / 1_000)} s`;
+  return new MeridianError('unavailable', code === status.DEADLINE_EXCEEDED ? late : `global did not answer: ${details}`);
 }

@@ -7,13 +7,15 @@ import { waitOf, whileConnected, type FollowRollout } from '../api/await-zones.t
 import { ApiError, badQuery } from '../api/error-body.ts';
 import { parsePage, queryOf } from '../api/list-query.ts';
 import { about, component } from '../api/route-config.ts';
+import type { Clock } from '../base/clock.ts';
 import { visibilityOf, type SendRules } from '../kds/rules.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { MAX_CHANGES } from './recent-changes.ts';
-import type { Receipts } from './receipts.ts';
-import { changeSummary, rolloutOf } from './rollout.ts';
+import type { OnwardQuestions } from './onward-questions.ts';
+import { GLOBAL, type Receipts } from './receipts.ts';
+import { changeSummary, rolloutOf, withOnward } from './rollout.ts';
 
 const item = about('Inspect', 'The zones that have the newest change of the resource, and why others have not', {
   query: ['version', 'wait', 'timeout'],
@@ -29,11 +31,24 @@ const list = about('Inspect', 'The last changes that were sent to zones, the new
 });
 const one = about('Inspect', 'One of the last changes, with each zone', { answer: component('Rollout') });
 
-/** For the option `followRollout` of the API. */
-export function rolloutFollower(receipts: Receipts, rules: SendRules, store: Pick<ResourceStore, 'get'>): FollowRollout {
+/** Of a zone: asks global about the other zones. */
+export type OnwardFollower = { readonly clock: Clock; readonly of: OnwardQuestions['of'] };
+
+/** For the option `followRollout` of the API. @param onward null on global, and in a zone without a global */
+export function rolloutFollower(
+  receipts: Receipts,
+  rules: SendRules,
+  store: Pick<ResourceStore, 'get'>,
+  onward: OnwardFollower | null = null,
+): FollowRollout {
   return async (key, question, signal) => {
+    const began = onward?.clock.elapsed() ?? 0;
     const followed = await receipts.follow(key, question, signal);
-    return rolloutOf(key, followed, followed.isLogged ? null : await notSent(key, rules, store));
+    const rollout = rolloutOf(key, followed, followed.isLogged ? null : await notSent(key, rules, store));
+    const isOnGlobal = followed.targets.some(({ to, state }) => to === GLOBAL && state === 'acknowledged');
+    if (onward === null || !isOnGlobal) return rollout;
+    const leftMs = Math.max(0, question.waitMs - (onward.clock.elapsed() - began));
+    return withOnward(rollout, await onward.of(key, leftMs, signal));
   };
 }
 

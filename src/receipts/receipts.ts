@@ -179,6 +179,12 @@ export class Receipts {
     }
   }
 
+  /** The name of a row on the wire: `<name>.<mesh>`. Undefined if it is neither in the log nor among the kept changes. */
+  wireNameOf(key: ResourceKey): string | undefined {
+    if (this.#serving === null) return undefined;
+    return (this.changes.ofRow(key) ?? loggedOf(key, this.#serving.changelog))?.wireName;
+  }
+
   /** What became of a kept change now, as far as this replica knows. */
   targetsOf(change: Change): readonly Target[] {
     return this.#serving === null ? [] : this.#targets(this.#serving, change);

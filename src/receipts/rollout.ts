@@ -26,6 +26,40 @@ export function rolloutOf(key: ResourceKey, { change, targets }: Followed, note:
   };
 }
 
+/** What a zone knows of the way from global to the other zones. `isAwaited`: an answer was due and did not come. */
+export type Onward = { readonly onward: OnwardRollout } | { readonly onwardNote: string; readonly isAwaited: boolean };
+export type OnwardRollout = NonNullable<Rollout['onward']>;
+
+/** The rollout of a zone with both hops. Its outcome is the worse of both. */
+export function withOnward(rollout: Rollout, known: Onward): Rollout {
+  if ('onward' in known) return { ...rollout, outcome: worse(rollout.outcome, known.onward.outcome), onward: known.onward };
+  const { onwardNote, isAwaited } = known;
+  return { ...rollout, outcome: isAwaited ? worse(rollout.outcome, 'waiting') : rollout.outcome, onwardNote };
+}
+
+/** The rollout on global for the zone whose resource it is: without that zone and others that no rule sends it to. */
+export function onwardOf({ note, outcome, counts, medianMs, slowestMs, targets }: Rollout, most: number): OnwardRollout {
+  const summary = {
+    ...(note !== undefined && { note }),
+    ...{ outcome, counts },
+    ...(medianMs !== undefined && { medianMs }),
+    ...(slowestMs !== undefined && { slowestMs }),
+  };
+  return shortened({ ...summary, targets: targets.filter(({ state }) => state !== 'hidden') }, most);
+}
+
+/** The same with at most so many zones: first those that lack the change, then the slowest. */
+export function shortened({ targets, omitted = 0, ...rest }: OnwardRollout, most: number): OnwardRollout {
+  const msOf = ({ acknowledgedMs = Infinity }: RolloutTarget): number => acknowledgedMs;
+  const lacksFirst = (a: RolloutTarget, b: RolloutTarget): number => {
+    const [first, second] = [a, b].map(({ state }) => Number(state === 'acknowledged')) as [number, number];
+    return first === second ? (msOf(a) === msOf(b) ? 0 : msOf(b) - msOf(a)) : first - second;
+  };
+  const listed = targets.length > most ? targets.toSorted(lacksFirst).slice(0, most) : targets;
+  const left = omitted + targets.length - listed.length;
+  return { ...rest, targets: listed, ...(left > 0 && { omitted: left }) };
+}
+
 /** One change of a list, without its peers. */
 export function changeSummary(change: Change, targets: readonly Target[]): Answer<'ChangeSummary'> {
   const { id, type, mesh, name } = change;
@@ -34,6 +68,12 @@ export function changeSummary(change: Change, targets: readonly Target[]): Answe
 
 function facts({ version, isRemoval, at }: Change): Pick<Answer<'ChangeSummary'>, 'version' | 'isRemoval' | 'committedAt'> {
   return { version, isRemoval, committedAt: new Date(at).toISOString() };
+}
+
+const WORST_FIRST: readonly Outcome[] = ['refused', 'waiting', 'away', 'everywhere'];
+
+function worse(a: Outcome, b: Outcome): Outcome {
+  return WORST_FIRST.find((outcome) => outcome === a || outcome === b) ?? a;
 }
 
 type Summary = Pick<Rollout, 'outcome' | 'counts' | 'medianMs' | 'slowestMs'>;

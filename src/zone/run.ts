@@ -122,6 +122,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
       return await askEnvoy({ store, clock }, { mesh: resourceMesh, name: resourceName }, kind, options);
     },
     senders: host.senders,
+    link: host.link,
     clock,
     log: log.child({ component: 'kds' }),
   };

@@ -115,6 +115,23 @@ describe('the rollout of a change', () => {
     expect(statesOf(onward.answer)).toEqual({ east: 'hidden', west: 'acknowledged' });
   });
 
+  it('of a resource of a zone tells both hops in the zone', async () => {
+    const service = { type: 'MeshService', mesh: 'default', name: 'both', labels: { 'kuma.io/origin': 'zone' }, spec: {} };
+    const { answer } = await ask(east, 'PUT', '/meshes/default/meshservices/both?wait=zones', service);
+    const { outcome, targets, onward } = answer.rollout;
+    expect(outcome).toBe('everywhere');
+    expect(targets).toMatchObject([{ to: 'global', state: 'acknowledged' }]);
+    expect(onward?.targets).toMatchObject([{ to: 'west', state: 'acknowledged' }]);
+    expect(onward?.targets[0]?.acknowledgedMs).toBeGreaterThan(0);
+    const status = await run(east, 'rollout', 'status', 'meshservice', 'both');
+    expect(status.out).toMatch(/other zones: 1 of 1 have it.*\n\nZONE .*\nwest +has it/);
+    const removed = await run(east, 'delete', 'meshservice', 'both', '--wait');
+    expect(removed).toMatchObject({ code: 0, out: expect.stringMatching(/other zones: 1 of 1 have it/) as string });
+    const unsent = { ...service, type: 'MeshTimeout', name: 'stays', spec: timeout('stays', '4s')['spec'] };
+    const stays = await ask(east, 'PUT', `${path('stays')}?wait=zones`, unsent);
+    expect(stays.answer.rollout).toMatchObject({ outcome: 'everywhere', onward: { note: 'only producer policies cross zones' } });
+  });
+
   it('says why a resource goes to no zone', async () => {
     const labels = { 'kuma.io/kds-sync': 'disabled' };
     const { answer } = await ask(global, 'PUT', `${path('local')}?wait=zones`, {

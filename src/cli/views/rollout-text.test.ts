@@ -72,6 +72,36 @@ describe('rollouts as text', () => {
     expect(rolloutText(given, true)).toMatch(/west +is not meant to have it +- +-/);
   });
 
+  it('name the other zones of a resource of a zone, and say why they are not known', () => {
+    const first = rollout([{ to: 'global', state: 'acknowledged', sentMs: 1, acknowledgedMs: 9 }]);
+    const far: Target[] = [
+      { to: 'west', state: 'acknowledged', sentMs: 1, acknowledgedMs: 12 },
+      { to: 'north', state: 'refused', reason: 'unknown field' },
+    ];
+    const { outcome, counts, targets } = rollout([...far, { to: 'east', state: 'hidden' }]);
+    const onward = { outcome, counts, targets, medianMs: 12, slowestMs: 12, omitted: 3 };
+    const text = '  other zones: 1 of 2 have it, half of them 12 ms after global, all 12 ms after it; 3 of them are not listed';
+    expect(
+      rolloutsText([{ ...first, onward }])
+        .split('\n')
+        .slice(1),
+    ).toEqual([text, '  north refused it: unknown field']);
+    expect(
+      rolloutText({ ...first, onward }, false)
+        .split('\n')
+        .slice(5),
+    ).toEqual([
+      ...[text, '', 'ZONE    STATE        SENT AFTER   HAD IT AFTER   REASON'],
+      'west    has it       1 ms         12 ms',
+      'north   refused it   -            -              unknown field',
+    ]);
+    const noteOf = (more: Partial<Rollout>): string | undefined => rolloutsText([{ ...first, ...more }]).split('\n')[1];
+    expect(noteOf({ onwardNote: 'global is Kuma' })).toBe('  other zones: not known: global is Kuma');
+    const none = { outcome: 'everywhere', counts: rollout([]).counts, targets: [] } as const;
+    expect(noteOf({ onward: none })).toBe('  global sends it to no other zone');
+    expect(noteOf({ onward: { ...none, note: 'it stays' } })).toBe('  global sends it to no other zone: it stays');
+  });
+
   it('escape what a zone says', () => {
     expect(rolloutsText([rollout([{ to: 'east', state: 'refused', reason: 'a\u001B[31m\nb' }])])).toMatch(
       /refused it: a\\u001b\[31m\\nb$/,

@@ -24,18 +24,40 @@ const STATES: Record<Target['state'], string> = {
 
 /** Several rollouts, each in one line, with the zones that lack a change. */
 export function rolloutsText(rollouts: readonly Rollout[]): string {
-  return rollouts.map((rollout) => [headline(rollout), ...lacking(rollout)].join('\n')).join('\n');
+  return rollouts
+    .map((rollout) => [headline(rollout), ...lacking(rollout), ...onwardLines(rollout), ...lacking(rollout.onward)].join('\n'))
+    .join('\n');
 }
 
 /** One rollout with a table of zones. @param isAll also those that have it */
 export function rolloutText(rollout: Rollout, isAll: boolean): string {
-  const shown = rollout.targets.filter(({ state }) => isAll || state !== 'hidden');
+  const parts = [withTable(headline(rollout), rollout.targets, isAll)];
+  const onward = onwardLines(rollout);
+  if (onward.length > 0) parts.push(withTable(onward.join('\n'), rollout.onward?.targets ?? [], isAll));
+  return parts.join('\n\n');
+}
+
+function withTable(head: string, targets: readonly Target[], isAll: boolean): string {
+  const shown = targets.filter(({ state }) => isAll || state !== 'hidden');
   const rows = shown.map(({ to, state, sentMs, acknowledgedMs, reason = '' }) => [
     ...[to, STATES[state], msText(sentMs), msText(acknowledgedMs)],
     visibleLine(reason),
   ]);
-  const head = headline(rollout);
   return rows.length === 0 ? head : `${head}\n\n${table(['ZONE', 'STATE', 'SENT AFTER', 'HAD IT AFTER', 'REASON'], rows)}`;
+}
+
+/** The second hop, from global to the other zones. Its times count from the commit on global. */
+function onwardLines({ onward, onwardNote }: Rollout): string[] {
+  if (onwardNote !== undefined) return [visibleLine(`  other zones: not known: ${onwardNote}`)];
+  if (onward === undefined) return [];
+  const { counts, note, medianMs, slowestMs, omitted } = onward;
+  if (note !== undefined) return [visibleLine(`  global sends it to no other zone: ${note}`)];
+  const meant = Object.values(counts).reduce((sum, count) => sum + count, 0) - counts.hidden;
+  if (meant === 0) return ['  global sends it to no other zone'];
+  const times =
+    medianMs === undefined ? '' : `, half of them ${msText(medianMs)} after global, all ${msText(slowestMs)} after it`;
+  const left = omitted === undefined ? '' : `; ${String(omitted)} of them are not listed`;
+  return [visibleLine(`  other zones: ${String(counts.acknowledged)} of ${String(meant)} have it${times}${left}`)];
 }
 
 /** The last changes in a table. @param age of a time, such as `5m` */
@@ -71,7 +93,7 @@ function headline({ type, mesh, name, isRemoval = false, counts, medianMs, slowe
   return visibleLine(`${what}: ${String(counts.acknowledged)} of ${String(meant)} have it${times}${who}`);
 }
 
-function lacking({ targets }: Rollout): string[] {
+function lacking({ targets }: Pick<Rollout, 'targets'> = { targets: [] }): string[] {
   const without = targets.filter(({ state }) => state !== 'acknowledged' && state !== 'hidden');
   const lines = without
     .slice(0, MAX_NAMED)

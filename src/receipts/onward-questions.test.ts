@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '../base/log.ts';
+import { MeridianError } from '../base/errors.ts';
+import type { GlobalKind } from '../kds/global-link.ts';
+import type { Visibility } from '../kds/rules.ts';
+import type { LoggedChange } from '../kds/changelog.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { onwardAnswers } from './onward-answers.ts';
+import { OnwardQuestions } from './onward-questions.ts';
+import { RecentChanges } from './recent-changes.ts';
+import { withOnward, type OnwardRollout } from './rollout.ts';
+
+const log = createLogger('silent');
+const never = new AbortController().signal;
+const KEY = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
+const COUNTS = { acknowledged: 0, refused: 0, withheld: 0, sent: 0, pending: 0, away: 0, unknown: 0, hidden: 0 };
+type Target = OnwardRollout['targets'][number];
+
+function onward(targets: readonly Target[], more: Partial<OnwardRollout> = {}): OnwardRollout {
+  return { outcome: 'everywhere', counts: { ...COUNTS, acknowledged: targets.length }, targets: [...targets], ...more };
+}
+const have = (count: number): Target[] =>
+  Array.from({ length: count }, (_, at) => ({ to: `zone-${String(at)}`, state: 'acknowledged', acknowledgedMs: at }));
+
+let clock: ManualClock;
+let store: TinyStore;
+let stop: AbortController;
+/** What global was asked, and what it answers. */
+let asked: unknown[];
+let answer: () => Promise<Buffer | null>;
+let kind: GlobalKind;
+beforeEach(() => {
+  clock = new ManualClock();
+  store = new TinyStore(() => clock.now());
+  stop = new AbortController();
+  asked = [];
+  kind = 'meridian';
+  answer = async () => Buffer.from(JSON.stringify(onward(have(1))));
+});
+afterEach(() => stop.abort());
+
+/** A replica of the zone; the leader is the one with the log and the connection. */
+async function replica(instanceId: string, isServing: boolean, wireName: string | undefined = 'slow-x1.shop') {
+  const link = {
+    get kind() {
+      return kind;
+    },
+    ask: async (question: Buffer, limitMs: number) => {
+      asked.push([JSON.parse(question.toString()), limitMs]);
+      return await answer();
+    },
+  };
+  const receipts = { isServing, wireNameOf: () => wireName };
+  const questions = new OnwardQuestions({ store, instanceId, receipts, link, clock, log });
+  void questions.run(stop.signal);
+  await clock.advance(0);
+  return questions;
+}
+
+describe('a zone asks global where a resource is in the other zones', () => {
+  it('by its name on the wire, with the time that is left', async () => {
+    const leader = await replica('a', true);
+    expect(await leader.of(KEY, 5_000, never)).toEqual({ onward: onward(have(1)) });
+    expect(asked).toEqual([[{ type: 'MeshTimeout', mesh: 'shop', name: 'slow-x1', waitMs: 5_000 }, 8_000]]);
+  });
+
+  it('through the replica that is connected to global, with as many zones as fit', async () => {
+    await replica('a', true);
+    const other = await replica('b', false);
+    expect(await other.of(KEY, 0, never)).toEqual({ onward: onward(have(1)) });
+    const many = [...have(900), { to: 'late', state: 'sent' } as const];
+    answer = async () => Buffer.from(JSON.stringify(onward(many)));
+    const found = await other.of(KEY, 0, never);
+    const { targets = [], omitted = 0 } = 'onward' in found ? found.onward : {};
+    expect(targets.slice(0, 2).map(({ to }) => to)).toEqual(['late', 'zone-899']);
+    expect(targets.length + omitted).toBe(901);
+    expect(targets.length).toBeGreaterThan(20);
+  });
+
+  it('and says why it is not known', async () => {
+    const leader = await replica('a', true);
+    const noteOf = async (): Promise<string> => JSON.stringify(await leader.of(KEY, 0, never));
+    answer = () => Promise.reject(new MeridianError('unavailable', 'global did not answer within 3 s'));
+    expect(await noteOf()).toMatch(/did not answer within 3 s.*"isAwaited":true/);
+    answer = async () => Buffer.from('{}');
+    expect(await noteOf()).toMatch(/this version cannot read.*"isAwaited":true/);
+    answer = async () => null;
+    expect(await noteOf()).toMatch(/an older version.*"isAwaited":false/);
+    kind = 'kuma';
+    expect(await noteOf()).toMatch(/global is Kuma.*"isAwaited":false/);
+  });
+
+  it('and knows nothing when no replica is connected, or the change is forgotten', async () => {
+    const other = await replica('b', false);
+    const asking = other.of(KEY, 0, never);
+    await clock.advance(5_000);
+    expect(await asking).toMatchObject({ onwardNote: expect.stringContaining('did not answer') as string, isAwaited: true });
+    const leader = new OnwardQuestions({
+      ...{ store, instanceId: 'c', clock, log },
+      receipts: { isServing: true, wireNameOf: () => undefined },
+      link: { kind, ask: () => Promise.reject(new Error('not asked')) },
+    });
+    expect(await leader.of(KEY, 0, never)).toMatchObject({ onwardNote: 'the last change of it is no longer kept here' });
+  });
+});
+
+describe('global answers a zone', () => {
+  const logged = (visibility: Visibility): LoggedChange => ({
+    ...{ type: 'MeshTimeout', mesh: 'shop', name: 'gone-x1', wireName: 'gone-x1.shop', position: 1 },
+    ...{ visibility, version: null, isRemoval: true, committedAt: null },
+  });
+  const targets: Target[] = [
+    { to: 'east', state: 'hidden' },
+    { to: 'west', state: 'acknowledged', acknowledgedMs: 3 },
+  ];
+  const changes = new RecentChanges('globalToZone');
+  const ask = async (question: unknown, zone = 'east'): Promise<OnwardRollout> => {
+    const follow = async () => ({ ...KEY, outcome: 'everywhere' as const, counts: COUNTS, targets });
+    const answers = onwardAnswers({ store, receipts: { changes }, follow });
+    const bytes = await answers({ zone, hasHashedNames: true }, Buffer.from(JSON.stringify(question)), never);
+    return JSON.parse(bytes.toString()) as OnwardRollout;
+  };
+  const question = { ...KEY, name: 'slow-x1', waitMs: 0 };
+
+  it('about its own resources, without the zones that are not meant to have them', async () => {
+    const labels = { 'kuma.io/zone': 'east', 'kuma.io/origin': 'zone' };
+    await store.write({ op: 'create', key: { ...KEY, name: 'slow-x1' }, labels, spec: {}, syncVersion: 'v' });
+    expect((await ask(question)).targets).toEqual([{ to: 'west', state: 'acknowledged', acknowledgedMs: 3 }]);
+    expect(await ask(question, 'west')).toMatchObject({ note: 'global has no such resource of zone west', targets: [] });
+    expect(await ask({ ...question, name: 'none' })).toMatchObject({ targets: [] });
+  });
+
+  it('about the removal of its own resources', async () => {
+    changes.append(logged({ to: 'others', zone: 'east' }), 0);
+    expect((await ask({ ...question, name: 'gone-x1' })).targets).toHaveLength(1);
+    expect((await ask({ ...question, name: 'gone-x1' }, 'west')).targets).toEqual([]);
+  });
+
+  it.each([
+    null,
+    5,
+    {},
+    { ...question, type: 'Nothing' },
+    { ...question, name: 5 },
+    { ...question, waitMs: -1 },
+    'x'.repeat(20_000),
+  ])('refuses a question of another form', async (wrong) => {
+    await expect(ask(wrong)).rejects.toMatchObject({ code: 'bad_request' });
+  });
+});
+
+it('the outcome of both hops is the worse of them', () => {
+  const first = { ...KEY, outcome: 'everywhere', counts: COUNTS, targets: [] } as const;
+  const outcomeOf = (outcome: OnwardRollout['outcome']): string => withOnward(first, { onward: onward([], { outcome }) }).outcome;
+  expect((['everywhere', 'away', 'waiting', 'refused'] as const).map(outcomeOf)).toEqual([
+    'everywhere',
+    'away',
+    'waiting',
+    'refused',
+  ]);
+  expect(withOnward(first, { onwardNote: 'global is Kuma', isAwaited: false }).outcome).toBe('everywhere');
+  expect(withOnward(first, { onwardNote: 'late', isAwaited: true }).outcome).toBe('waiting');
+});

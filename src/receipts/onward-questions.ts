@@ -1,0 +1,94 @@
+// Where a resource of this zone is in the other zones. The zone asks global, which has the receipts of that hop; nothing is asked before a
+// person asks. Only the leader is connected to global, so the other replicas ask the leader.
+// Invariant: an answer says what is known, or why it is not; it never fails the receipt of the first hop.
+import { MeridianError } from '../base/errors.ts';
+import { onwardRollout } from '../api/answer-parts.ts';
+import type { GlobalLink } from '../kds/global-link.ts';
+import { splitWireName } from '../kds/incoming.ts';
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import type { Following } from '../store/follow-feed.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import type { Receipts } from './receipts.ts';
+import { shortened, type Onward, type OnwardRollout } from './rollout.ts';
+
+/** Milliseconds that an answer of global may take beside the time that it waits for zones. */
+const ANSWER_MS = 3_000;
+/** Bytes of the JSON of an answer to another replica. */
+const MAX_ROW_BYTES = 4_500;
+
+/** What a zone asks. `name`: as it is on the wire, without the mesh. */
+export type OnwardQuestion = ResourceKey & { readonly waitMs: number };
+
+type Row = readonly [key: 'onward', answer: Onward];
+
+export type OnwardQuestionsOptions = Following & {
+  readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
+  readonly instanceId: string;
+  readonly receipts: Pick<Receipts, 'isServing' | 'wireNameOf'>;
+  readonly link: Pick<GlobalLink, 'kind' | 'ask'>;
+};
+
+export class OnwardQuestions {
+  readonly #options: OnwardQuestionsOptions;
+  readonly #questions: ReplicaQuestions<OnwardQuestion, Row>;
+
+  constructor(options: OnwardQuestionsOptions) {
+    this.#options = options;
+    const { store, instanceId, receipts, clock, log } = options;
+    const answer = async ({ waitMs, ...key }: OnwardQuestion, signal: AbortSignal): Promise<Row[]> =>
+      receipts.isServing ? [['onward', fitting(await this.#askGlobal(key, waitMs, signal))]] : [];
+    this.#questions = new ReplicaQuestions({ store, instanceId, clock, log, subject: 'onward', answer });
+  }
+
+  /** Answers other replicas until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#questions.run(signal);
+  }
+
+  /** @param key of the row in this zone @param waitMs how long global may wait for the zones */
+  async of(key: ResourceKey, waitMs: number, signal: AbortSignal): Promise<Onward> {
+    if (this.#options.receipts.isServing) return await this.#askGlobal(key, waitMs, signal);
+    const { type, mesh, name } = key;
+    const rows = await this.#questions.ask({ type, mesh, name, waitMs }, new Set(['onward']), waitMs + ANSWER_MS, signal);
+    const [, answer] = rows.get('onward') ?? [];
+    return answer ?? unanswered('the replica of this zone that is connected to global did not answer');
+  }
+
+  async #askGlobal(key: ResourceKey, waitMs: number, signal: AbortSignal): Promise<Onward> {
+    const { receipts, link } = this.#options;
+    if (link.kind === 'kuma') return { onwardNote: 'global is Kuma, which does not say which zones have it', isAwaited: false };
+    const wireName = receipts.wireNameOf(key);
+    if (wireName === undefined) return unanswered('the last change of it is no longer kept here');
+    const question: OnwardQuestion = { type: key.type, ...splitWireName(wireName), waitMs };
+    try {
+      const answer = await link.ask(Buffer.from(JSON.stringify(question)), waitMs + ANSWER_MS, signal);
+      if (answer === null)
+        return { onwardNote: 'global is an older version, which does not say which zones have it', isAwaited: false };
+      return { onward: onwardIn(answer) };
+    } catch (error) {
+      if (!(error instanceof MeridianError)) throw error;
+      return unanswered(error.message);
+    }
+  }
+}
+
+function unanswered(onwardNote: string): Onward {
+  return { onwardNote, isAwaited: true };
+}
+
+/** @throws MeridianError `unavailable` for an answer of another form */
+function onwardIn(bytes: Buffer): OnwardRollout {
+  try {
+    return onwardRollout.parse(JSON.parse(bytes.toString()));
+  } catch (cause) {
+    throw new MeridianError('unavailable', 'global answered in a form that this version cannot read', { cause });
+  }
+}
+
+/** The answer in one notification: with as many zones as fit. */
+function fitting(answer: Onward): Onward {
+  if (!('onward' in answer)) return answer;
+  for (let { onward } = answer; ; onward = shortened(onward, Math.floor(onward.targets.length / 2)))
+    if (onward.targets.length === 0 || Buffer.byteLength(JSON.stringify(onward)) <= MAX_ROW_BYTES) return { onward };
+}
