@@ -330,7 +330,7 @@ function apiOptions({
     indexes,
     senders,
     (row) => receipts.confirmedOf(row),
-    (row, zones, signal) => deliveries.of(row, zones, signal),
+    (rows, zones, signal) => deliveries.of(rows, zones, signal),
     () => events.followed(),
   );
   return {

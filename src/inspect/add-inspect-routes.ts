@@ -18,7 +18,7 @@ import { addTlsRoutes } from './tls-routes.ts';
  * @param rules those of the sender of this control plane
  * @param syncs what peers of this process have confirmed
  * @param confirmedOf versions of rows that they have confirmed
- * @param elsewhere what zones of other replicas have of a row
+ * @param elsewhere what zones of other replicas have of rows
  * @param followed all zones, while they are in memory
  * @param shared indexes that others use too; without them, the first request creates some, and they end with the API
  */

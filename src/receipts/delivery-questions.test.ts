@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import type { Delivery } from '../kds/open-senders.ts';
+import type { ResourceKey } from '../resource/types.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { DeliveryQuestions } from './delivery-questions.ts';
 
 const log = createLogger('silent');
 const since = new Date('2026-01-01T00:00:00.000Z');
-const row = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
+const one = { type: 'MeshTimeout', mesh: 'shop', names: ['slow'] };
 
 let clock: ManualClock;
 let store: TinyStore;
@@ -43,7 +44,10 @@ describe('what zones of other replicas have of a resource', () => {
     await replica('b', deliveries);
     await replica('c', { south: { kind: 'unseen' }, other: { kind: 'confirmed', since } });
     const zones = new Set(['east', 'west', 'north', 'south']);
-    expect(Object.fromEntries(await here.of(row, zones, stop.signal))).toEqual({ ...deliveries, south: { kind: 'unseen' } });
+    expect(Object.fromEntries((await here.of(one, zones, stop.signal))[0] ?? [])).toEqual({
+      ...deliveries,
+      south: { kind: 'unseen' },
+    });
   });
 
   it('is answered when the log of that replica has every committed change', async () => {
@@ -52,19 +56,53 @@ describe('what zones of other replicas have of a resource', () => {
     await replica('b', deliveries, async () => {
       deliveries['east'] = { kind: 'waiting', since };
     });
-    expect((await here.of(row, new Set(['east']), stop.signal)).get('east')).toEqual({ kind: 'waiting', since });
+    expect((await here.of(one, new Set(['east']), stop.signal))[0]?.get('east')).toEqual({ kind: 'waiting', since });
   });
 
   it('is missing for a zone of a replica that does not answer', async () => {
     const here = await replica('a', {});
-    const asking = here.of(row, new Set(['east']), stop.signal);
+    const asking = here.of(one, new Set(['east']), stop.signal);
     await clock.advance(2_000);
-    expect(await asking).toEqual(new Map());
+    expect(await asking).toEqual([new Map()]);
   });
 
-  it('asks no replica without such zones', async () => {
+  it('asks nobody without such zones', async () => {
     const here = await replica('a', {});
-    store.mark = () => Promise.reject(new Error('no replica should be asked'));
-    expect(await here.of(row, new Set(), stop.signal)).toEqual(new Map());
+    store.mark = () => Promise.reject(new Error('nobody should be asked'));
+    expect(await here.of(one, new Set(), stop.signal)).toEqual([new Map()]);
+  });
+
+  it('comes for many resources in few questions, each for its own resource', async () => {
+    const names = Array.from({ length: 250 }, (_, at) => `t-${String(at)}`);
+    const zones = ['east', 'west'];
+    let asked = 0;
+    const deliveryNow = (zone: string, { name }: ResourceKey): Delivery => {
+      const at = Number(name.slice(2));
+      if (zone === 'west' && at % 2 === 0) return { kind: 'refused', reason: `no ${'x'.repeat(100)}` };
+      return { kind: 'confirmed', since: new Date(since.getTime() + (at % 5)) };
+    };
+    const caughtUp = async (): Promise<void> => void (asked += 1);
+    const senders = { zones: () => zones, caughtUp, deliveryNow };
+    void new DeliveryQuestions({ store, instanceId: 'b', senders, clock, log }).run(stop.signal);
+    const here = await replica('a', {});
+    const found = await here.of({ ...one, names }, new Set(zones), stop.signal);
+    expect(asked).toBe(3);
+    expect(found).toHaveLength(250);
+    for (const [at, deliveries] of found.entries()) {
+      expect(deliveries.get('east')).toEqual({ kind: 'confirmed', since: new Date(since.getTime() + (at % 5)) });
+      expect(deliveries.get('west')?.kind).toBe(at % 2 === 0 ? 'refused' : 'confirmed');
+    }
+  });
+
+  it('is missing where an answer about a zone is longer than a notification', async () => {
+    const names = Array.from({ length: 100 }, (_, at) => `t-${String(at)}`);
+    const deliveryNow = (_zone: string, { name }: ResourceKey): Delivery => ({ kind: 'refused', reason: name.padEnd(100, 'x') });
+    const senders = { zones: () => ['east'], caughtUp: async () => undefined, deliveryNow };
+    void new DeliveryQuestions({ store, instanceId: 'b', senders, clock, log }).run(stop.signal);
+    const here = await replica('a', {});
+    const found = await here.of({ ...one, names }, new Set(['east']), stop.signal);
+    const answered = found.filter((deliveries) => deliveries.has('east')).length;
+    expect(answered).toBeGreaterThan(30);
+    expect(answered).toBeLessThan(100);
   });
 });

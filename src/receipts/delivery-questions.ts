@@ -1,16 +1,28 @@
-// What zones have of one resource, from the replicas with their streams. This replica asks the others about the zones that it has no
-// stream of. Invariant: an answer includes every change that was committed before its question.
+// What zones have of the resources of a page, from the replicas with their streams. This replica asks the others about the zones that it
+// has no stream of. Invariant: an answer includes every change that was committed before its question.
 import type { Delivery, OpenSenders } from '../kds/open-senders.ts';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
-import type { ResourceKey } from '../resource/types.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
-/** Characters of a reason in an answer. */
+/** Characters of a reason in an answer about one resource, and about several. */
 const MAX_REASON = 200;
+const MAX_REASON_OF_MANY = 60;
+/** Resources of one question, and bytes of their names. */
+const MAX_NAMES = 100;
+const MAX_NAMES_BYTES = 4_000;
+/** Bytes of the JSON of what one zone has. */
+const MAX_ROW_BYTES = 4_500;
 
-/** `since` is in milliseconds since 1970. */
-type Row = readonly [zone: string, kind: Delivery['kind'], since: number | null, reason: string];
+/** Resources of one type and mesh. */
+export type DeliveryQuestion = { readonly type: string; readonly mesh: string; readonly names: readonly string[] };
+
+/** Zone → what it has of one resource. */
+export type Deliveries = ReadonlyMap<string, Delivery>;
+
+/** Resources that are alike, as indexes into the names of the question. `since` is in milliseconds since 1970. */
+type Group = readonly [kind: Delivery['kind'], since: number | null, reason: string, at: readonly number[]];
+type Row = readonly [zone: string, groups: readonly Group[]];
 
 export type DeliveryQuestionsOptions = Following & {
   readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
@@ -19,17 +31,17 @@ export type DeliveryQuestionsOptions = Following & {
 };
 
 export class DeliveryQuestions {
-  readonly #questions: ReplicaQuestions<ResourceKey, Row>;
+  readonly #questions: ReplicaQuestions<DeliveryQuestion, Row>;
 
   constructor({ store, instanceId, senders, clock, log }: DeliveryQuestionsOptions) {
-    const answer = async (row: ResourceKey): Promise<Row[]> => {
+    const answer = async ({ type, mesh, names }: DeliveryQuestion): Promise<Row[]> => {
       await senders.caughtUp();
-      return senders.zones().flatMap((zone) => {
-        const delivery = senders.deliveryNow(zone, row);
-        return delivery === undefined ? [] : [rowOf(zone, delivery)];
-      });
+      const asked = names.slice(0, MAX_NAMES);
+      return senders
+        .zones()
+        .map((zone): Row => [zone, groupsOf(asked.map((name) => senders.deliveryNow(zone, { type, mesh, name })))]);
     };
-    this.#questions = new ReplicaQuestions({ store, instanceId, clock, log, subject: 'delivery', answer });
+    this.#questions = new ReplicaQuestions({ store, instanceId, clock, log, subject: 'deliveries', answer });
   }
 
   /** Answers other replicas until the signal aborts. */
@@ -37,20 +49,60 @@ export class DeliveryQuestions {
     await this.#questions.run(signal);
   }
 
-  /** By the name of the zone; a zone is missing if no replica answers for it in time. Rejects when the store does not answer. */
-  async of({ type, mesh, name }: ResourceKey, zones: ReadonlySet<string>, signal: AbortSignal): Promise<Map<string, Delivery>> {
-    if (zones.size === 0) return new Map();
-    const rows = await this.#questions.ask({ type, mesh, name }, zones, 0, signal);
-    return new Map([...rows].map(([zone, row]) => [zone, deliveryOf(row)]));
+  /**
+   * For each name, in their order: what the zones have. A zone is missing if no replica answers for it in time, or if its answer is too
+   * long. Rejects when the store does not answer.
+   */
+  async of({ type, mesh, names }: DeliveryQuestion, zones: ReadonlySet<string>, signal: AbortSignal): Promise<Deliveries[]> {
+    if (zones.size === 0) return names.map(() => new Map());
+    const asked = partsOf(names).map(async (part) => {
+      const found = part.map(() => new Map<string, Delivery>());
+      for (const [zone, groups] of (await this.#questions.ask({ type, mesh, names: part }, zones, 0, signal)).values())
+        for (const group of groups) for (const at of group[3]) found[at]?.set(zone, deliveryOf(group));
+      return found;
+    });
+    return (await Promise.all(asked)).flat();
   }
 }
 
-function rowOf(zone: string, delivery: Delivery): Row {
-  const since = 'since' in delivery ? (delivery.since?.getTime() ?? null) : null;
-  return [zone, delivery.kind, since, 'reason' in delivery ? delivery.reason.slice(0, MAX_REASON) : ''];
+/** The names in parts that fit a notification. */
+function partsOf(names: readonly string[]): string[][] {
+  const parts: string[][] = [];
+  let bytes = Infinity;
+  for (const name of names) {
+    const size = Buffer.byteLength(JSON.stringify(name)) + 1;
+    if (bytes + size > MAX_NAMES_BYTES || parts.at(-1)?.length === MAX_NAMES) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(name);
+    bytes += size;
+  }
+  return parts;
 }
 
-function deliveryOf([, kind, time, reason]: Row): Delivery {
+/** The largest groups that fit one row of an answer. */
+function groupsOf(deliveries: readonly (Delivery | undefined)[]): Group[] {
+  const most = deliveries.length === 1 ? MAX_REASON : MAX_REASON_OF_MANY;
+  const groups = new Map<string, { readonly group: Group; readonly at: number[] }>();
+  for (const [at, delivery] of deliveries.entries()) {
+    if (delivery === undefined) continue;
+    const since = 'since' in delivery ? (delivery.since?.getTime() ?? null) : null;
+    const reason = 'reason' in delivery ? delivery.reason.slice(0, most) : '';
+    const key = JSON.stringify([delivery.kind, since, reason]);
+    const alike = groups.get(key)?.at ?? [];
+    alike.push(at);
+    groups.set(key, { group: [delivery.kind, since, reason, alike], at: alike });
+  }
+  let bytes = 0;
+  const fits = (group: unknown): boolean => (bytes += Buffer.byteLength(JSON.stringify(group)) + 1) <= MAX_ROW_BYTES;
+  return [...groups.values()]
+    .map(({ group }) => group)
+    .sort((a, b) => b[3].length - a[3].length)
+    .filter(fits);
+}
+
+function deliveryOf([kind, time, reason]: Group): Delivery {
   if (kind === 'confirmed' || kind === 'waiting') return { kind, since: time === null ? null : new Date(time) };
   return kind === 'unseen' ? { kind } : { kind, reason };
 }

@@ -9,6 +9,7 @@ import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
 const since = new Date('2026-01-01T00:00:00.000Z');
+const PAGE = '/meshes/default/meshtimeouts/_sync';
 const PATH = '/meshes/default/meshtimeouts/slow/_sync';
 
 let store: TinyStore;
@@ -31,23 +32,38 @@ afterEach(async () => app?.close());
 
 async function targets(elsewhere: DeliveriesElsewhere): Promise<unknown> {
   app = testApi(store, 'global', {
-    addRoutes: addPolicyInspect(globalSendRules(), null, noSyncStates, undefined, async (row, zones, signal) => {
-      asked.push([...zones]);
-      return await elsewhere(row, zones, signal);
+    addRoutes: addPolicyInspect(globalSendRules(), null, noSyncStates, undefined, async (rows, zones, signal) => {
+      asked.push([rows.names.join(' '), ...zones]);
+      return await elsewhere(rows, zones, signal);
     }),
   });
   return (await app.inject(PATH)).json<{ targets: unknown }>().targets;
 }
+const isSince = { kind: 'confirmed', since } as const;
 
 it('shows what another replica knows of a connected zone, and does not ask about the others', async () => {
-  const found = await targets(async () => new Map([['east', { kind: 'confirmed', since }]]));
+  const found = await targets(async () => [new Map([['east', isSince]])]);
   expect(found).toMatchObject([
     { to: 'east', state: { kind: 'inSync', since: since.toISOString() } },
     { to: 'west', state: { kind: 'away' } },
   ]);
-  expect(asked).toEqual([['east']]);
+  expect(asked).toEqual([['slow', 'east']]);
 });
 
 it('names the replica that does not answer', async () => {
-  expect(await targets(async () => new Map())).toMatchObject([{ to: 'east', state: { kind: 'unknown' } }, { to: 'west' }]);
+  expect(await targets(async () => [])).toMatchObject([{ to: 'east', state: { kind: 'unknown' } }, { to: 'west' }]);
+});
+
+it('asks once for a page of resources', async () => {
+  const key = { type: 'MeshTimeout', mesh: 'default', name: 'other' };
+  await store.write({ op: 'create', key, labels: {}, spec: {} });
+  const refused = { kind: 'refused', reason: 'unknown field' } as const;
+  await targets(async ({ names }) => names.map((name) => new Map([['east', name === 'slow' ? isSince : refused]])));
+  asked = [];
+  const page = (await app?.inject(PAGE))?.json<{ items: unknown }>();
+  expect(asked).toEqual([['other slow', 'east']]);
+  expect(page?.items).toMatchObject([
+    { storedName: 'other', targets: [{ to: 'east', state: { kind: 'refused', reason: 'unknown field' } }, { to: 'west' }] },
+    { storedName: 'slow', targets: [{ to: 'east', state: { kind: 'inSync' } }, { to: 'west' }] },
+  ]);
 });
