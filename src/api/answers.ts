@@ -284,7 +284,11 @@ export const answerSchemas = {
         mesh: text.exactOptional(),
         name: text,
         ...outcome,
-        sentTo: count.meta({ description: 'zones that would get it by the rules; `sync` may list fewer' }),
+        result: z.enum(['created', 'updated', 'unchanged', 'deleted']),
+        takes: list(z.object({ type: text, total: count }))
+          .exactOptional()
+          .meta({ description: 'what a deleted Mesh takes along, by type' }),
+        sentTo: count.meta({ description: 'zones that would get it by the rules, or lose it; `sync` may list fewer' }),
         sync: syncExplanation,
       }),
     ),
@@ -298,6 +302,7 @@ export const answerSchemas = {
           kri: text,
           zone: text,
           isNew: flag.meta({ description: 'the documents make the proxy' }),
+          isGone: flag.exactOptional().meta({ description: 'the proxy would be deleted' }),
           total: count.meta({ description: 'values that change; `changes` may list fewer' }),
           changes: list(valueChange),
         }),

@@ -14,8 +14,11 @@ const MAX_DOCUMENTS = 100_000;
 /** `place` is `documents[3]`. */
 export type ApplyDocument = ReadDocument & { readonly place: string };
 
-/** Reads a list, or an object with `documents` or `items` (the form of a list answer). @throws ApiError 400 */
-export function parseDocuments(given: unknown): ApplyDocument[] {
+/**
+ * Reads a list, or an object with `documents` or `items` (the form of a list answer). @throws ApiError 400
+ * @param field what `place` names
+ */
+export function parseDocuments(given: unknown, field = 'documents'): ApplyDocument[] {
   const list = Array.isArray(given) ? given : isObject(given) ? (given['documents'] ?? given['items']) : undefined;
   if (!Array.isArray(list) || list.length === 0) {
     const reason = 'the body must be a list of resources, or an object with such a list as "documents"';
@@ -29,7 +32,7 @@ export function parseDocuments(given: unknown): ApplyDocument[] {
   refuseAll(
     collectViolations((refuse) => {
       for (const [index, value] of (list as Json[]).entries()) {
-        const document = parseDocument(value, `documents[${String(index)}]`, refuse);
+        const document = parseDocument(value, `${field}[${String(index)}]`, refuse);
         if (document !== undefined) documents.push(document);
       }
     }),

@@ -1,5 +1,5 @@
-// `POST /_preview`: what documents would do that are not written. Each check of a PUT is made, as with `POST /_apply?dryRun=true`;
-// beside the differences it answers which zones get each resource and which proxies change.
+// `POST /_preview`: what documents would do that are not written, and what deletions would do. Each check of a PUT and a DELETE is made, as
+// with a dry run; beside the differences it answers which zones get or lose each resource and which proxies change.
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
@@ -12,9 +12,11 @@ import type { SyncStates } from '../kds/open-senders.ts';
 import type { SendRules } from '../kds/rules.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
-import type { Resource } from '../resource/types.ts';
+import { isObject } from '../resource/read-json.ts';
+import { keyText, type Resource } from '../resource/types.ts';
+import { storedNameOf } from '../document/read-document.ts';
 import { explainInZone, explainOnGlobal } from './explain-sync.ts';
-import { changedProxies, statesOf } from './preview.ts';
+import { changedProxies, statesOf, type MeshEdits } from './preview.ts';
 import { zonesNow, type ZoneNow } from './zones-now.ts';
 
 type Preview = Answer<'Preview'>;
@@ -26,7 +28,18 @@ export const MAX_PREVIEWED = 100;
 const MAX_TARGETS = 10_000;
 
 const declared = about('Inspect', 'What documents would change, without writing them: zones, proxies and values in force', {
-  body: { type: 'array', items: { type: 'object' }, maxItems: MAX_PREVIEWED },
+  body: {
+    description: 'documents, or an object with documents and with resources to delete, each with `type`, `mesh` and `name`',
+    oneOf: [
+      { type: 'array', items: { type: 'object' }, maxItems: MAX_PREVIEWED },
+      {
+        type: 'object',
+        properties: Object.fromEntries(
+          ['documents', 'delete'].map((field) => [field, { type: 'array', items: { type: 'object' }, maxItems: MAX_PREVIEWED }]),
+        ),
+      },
+    ],
+  },
   answer: component('Preview'),
   takesYaml: true,
 });
@@ -37,21 +50,34 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rul
   // All previews of this process together: many callers delay each other, and not the sync.
   const turns = new Turns(clock);
   app.post('/_preview', { ...declared, bodyLimit: MAX_PREVIEW_BYTES }, async (request): Promise<Preview> => {
-    const documents = parseDocuments(request.body);
-    if (documents.length > MAX_PREVIEWED)
-      throw badQuery('documents', `a preview takes at most ${String(MAX_PREVIEWED)} documents; preview them in parts`);
+    const { documents, deletions } = editsIn(request.body);
     const authorize = ({ info, mesh, name }: ApplyDocument): void => callers.requireMayWrite(info, { mesh, name }, request);
     const plan = { store, service, rules: context.rules, meshDefaults };
-    const results = await applyAll(documents, plan, { dryRun: true, authorize, by: { user: callers.userOf(request).name } });
+    const by = { user: callers.userOf(request).name };
+    const results = documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, by });
+    const deleted: Deleted[] = [];
+    for (const document of deletions) {
+      const { info, mesh } = document;
+      const name = storedNameOf(document);
+      const call = { precondition: null, by, authorize: () => callers.requireMayWrite(info, { mesh, name }, request) };
+      const takes = await service.planDelete(info, mesh, name, call);
+      deleted.push({ row: await service.get(info, mesh, name), takes });
+    }
     const zones = await zonesNow(store, (zone) => syncs.lagOf(zone), clock);
-    const most = Math.max(1, Math.floor(MAX_TARGETS / Math.max(1, results.length)));
-    const items = results.map((result) => itemOf(result, sync(result.row, zones), most));
-    const meshes = Map.groupBy(
-      results.filter(({ result }) => result !== 'unchanged').map(({ row }) => row),
-      ({ type, mesh, name }) => (type === 'Mesh' ? name : mesh),
-    );
+    const most = Math.max(1, Math.floor(MAX_TARGETS / Math.max(1, results.length + deleted.length)));
+    const items = [
+      ...results.map((result) => itemOf(result, sync(result.row, zones), most)),
+      ...deleted.map((one) => deletedItemOf(one, sync(one.row, zones), most)),
+    ];
+    const rows = results.filter(({ result }) => result !== 'unchanged').map(({ row }) => row);
+    // A Mesh is deleted without Dataplanes.
+    const gone = deleted.map(({ row }) => row).filter(({ type }) => type !== 'Mesh');
+    const meshes = new Set([...rows, ...gone].map(meshOf));
     const proxies: Preview['proxies'][] = [];
-    for (const [mesh, rows] of meshes) if (mesh !== '') proxies.push(await proxiesIn(mesh, rows));
+    for (const mesh of meshes) {
+      const isOf = (row: Resource): boolean => meshOf(row) === mesh;
+      if (mesh !== '') proxies.push(await proxiesIn(mesh, { rows: rows.filter(isOf), gone: gone.filter(isOf) }));
+    }
     return { items, proxies: together(proxies) };
   });
 
@@ -69,11 +95,42 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rul
     };
   }
 
-  async function proxiesIn(mesh: string, rows: readonly Resource[]): Promise<Preview['proxies']> {
+  async function proxiesIn(mesh: string, edits: MeshEdits): Promise<Preview['proxies']> {
     const isStored = (await store.get({ type: 'Mesh', mesh: '', name: mesh })) !== undefined;
     const index = isStored ? await indexes.indexOf(mesh) : new MeshIndex(mesh);
-    return await changedProxies(await statesOf(index, rows, turns), rows, turns);
+    return await changedProxies(await statesOf(index, edits, turns), edits, turns);
   }
+}
+
+type Deleted = { readonly row: Resource; readonly takes: readonly { readonly type: string; readonly total: number }[] };
+
+/** @throws ApiError 400 */
+function editsIn(body: unknown): { documents: ApplyDocument[]; deletions: ApplyDocument[] } {
+  const list = isObject(body) ? body['delete'] : undefined;
+  const deletions = list === undefined ? [] : parseDocuments(list, 'delete');
+  const hasOthers = list === undefined || (isObject(body) && (body['documents'] ?? body['items']) !== undefined);
+  const documents = hasOthers ? parseDocuments(body) : [];
+  if (documents.length + deletions.length > MAX_PREVIEWED)
+    throw badQuery('documents', `a preview takes at most ${String(MAX_PREVIEWED)} documents; preview them in parts`);
+  const textOf = ({ info, mesh, name }: ApplyDocument): string => keyText({ type: info.name, mesh, name });
+  const kept = new Set(documents.map(textOf));
+  const twice = deletions.find((one) => kept.has(textOf(one)));
+  if (twice !== undefined) throw badQuery(twice.place, 'is also one of the documents; give it once');
+  return { documents, deletions };
+}
+
+function meshOf({ type, mesh, name }: Resource): string {
+  return type === 'Mesh' ? name : mesh;
+}
+
+function deletedItemOf({ row, takes }: Deleted, sync: Answer<'SyncExplanation'>, mostTargets: number): Preview['items'][number] {
+  const { type, mesh, name, version } = row;
+  return {
+    ...{ type, ...(mesh !== '' && { mesh }), name, result: 'deleted', version },
+    ...(takes.length > 0 && { takes: [...takes] }),
+    sentTo: sync.targets.filter(({ isSent }) => isSent).length,
+    sync: { ...sync, targets: sync.targets.slice(0, mostTargets) },
+  };
 }
 
 function itemOf(result: AppliedWrite, sync: Answer<'SyncExplanation'>, mostTargets: number): Preview['items'][number] {

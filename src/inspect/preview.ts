@@ -25,8 +25,10 @@ const COPIED_ROWS = 200;
 /** One mesh without the documents, and with them. */
 export type MeshStates = { readonly before: MeshIndex; readonly after: MeshIndex };
 
-/** @param rows those of the documents, of this mesh */
-export async function statesOf(index: MeshIndex, rows: readonly Resource[], turns: Turns): Promise<MeshStates> {
+/** @property rows as they would be stored @property gone as they are, and would be deleted; all of one mesh */
+export type MeshEdits = { readonly rows: readonly Resource[]; readonly gone: readonly Resource[] };
+
+export async function statesOf(index: MeshIndex, { rows, gone }: MeshEdits, turns: Turns): Promise<MeshStates> {
   const held = index.allResources();
   const before = index.emptyCopy();
   const after = index.emptyCopy();
@@ -38,35 +40,37 @@ export async function statesOf(index: MeshIndex, rows: readonly Resource[], turn
       }
     });
   for (const row of rows) after.put(row);
+  for (const row of gone) after.remove(row);
   return { before, after };
 }
 
 /**
  * The proxies of which a value in force changes. Of many candidates the first by name are compared: `compared` says how many.
- * @param rows those of the documents
  */
 export async function changedProxies(
   { before, after }: MeshStates,
-  rows: readonly Resource[],
+  { rows, gone }: MeshEdits,
   turns: Turns,
 ): Promise<Preview['proxies']> {
-  const candidates = [...(await candidatesOf({ before, after }, rows, turns))].sort(compareText);
+  const candidates = [...(await candidatesOf({ before, after }, [...rows, ...gone], turns))].sort(compareText);
   const items: Preview['proxies']['items'][number][] = [];
   let compared = 0;
   let outbounds = 0;
   for (const name of candidates) {
-    const proxy = after.proxy(name);
+    const stays = after.proxy(name);
+    const proxy = stays ?? before.proxy(name);
     if (proxy === undefined) continue;
-    outbounds += outboundsOf(after, proxy).length;
+    outbounds += outboundsOf(stays === undefined ? before : after, proxy).length;
     if (compared === MAX_COMPARED || (compared > 0 && outbounds > MAX_OUTBOUNDS)) break;
     compared += 1;
     const changes = await turns.run(() => valueChanges(before, after, name));
-    if (changes.length > 0)
+    if (changes.length > 0 || stays === undefined)
       items.push({
         dataplane: metaOf(proxy.resource),
         kri: proxy.kri,
         zone: proxy.zone,
         isNew: before.proxy(name) === undefined,
+        ...(stays === undefined && { isGone: true }),
         total: changes.length,
         changes: changes.slice(0, MAX_LISTED).map(changeView),
       });
@@ -80,7 +84,8 @@ async function candidatesOf({ before, after }: MeshStates, rows: readonly Resour
   for (const row of rows) {
     if (row.type === 'Dataplane') found.add(row.name);
     // A service is an outbound of each proxy that sees it, and a mesh decides for all.
-    else if ((findType(row.type)?.policy ?? null) === null) for (const { resource } of after.proxies()) found.add(resource.name);
+    else if ((findType(row.type)?.policy ?? null) === null)
+      for (const index of [before, after]) for (const { resource } of index.proxies()) found.add(resource.name);
     else
       for (const index of [before, after]) {
         const policy = index.policyOf(row);

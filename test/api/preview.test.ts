@@ -148,6 +148,82 @@ describe('a preview', () => {
   });
 });
 
+describe('a preview of a deletion', () => {
+  const remove = async (...named: JsonObject[]): Promise<Preview> => {
+    const { status, answer } = await send('POST', '/_preview', { delete: named });
+    expect([status, answer]).toEqual([200, expect.anything()]);
+    return answer as Preview;
+  };
+  const slow = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
+
+  it('says which zones lose the resource, and which values proxies lose, and is what then happens', async () => {
+    await apply(timeout('zero', 9), timeout('slow', 3));
+    const answer = await remove(slow);
+    expect(answer.items).toMatchObject([{ ...slow, result: 'deleted', version: 0, sentTo: 2 }]);
+    expect(answer.items[0]?.sync.targets).toMatchObject([{ to: 'east', isSent: true }, { to: 'west' }]);
+    expect(answer.proxies).toMatchObject({ candidates: 2, changed: 2 });
+    const [change] = changesOf(answer, 'cart');
+    expect(change).toMatchObject({ before: { value: '3s' }, after: { value: '9s', origins: [{ name: 'zero' }] } });
+    expect(await store.get(slow)).toBeDefined();
+    await app.inject({ method: 'DELETE', url: '/meshes/shop/meshtimeouts/slow' });
+    const { outbounds } = (await send('GET', '/meshes/shop/dataplanes/cart/_effective')).answer as Answer<'Effective'>;
+    const ofCatalog = outbounds.find(({ kri }) => kri === change?.kri)?.policies.find(({ kind }) => kind === 'MeshTimeout');
+    expect(ofCatalog?.values).toEqual([{ path: 'connectionTimeout', ...change?.after }]);
+  });
+
+  it('can be together with documents', async () => {
+    await apply(timeout('slow', 3));
+    const { status, answer } = await send('POST', '/_preview', { documents: [timeout('new', 3)], delete: [slow] });
+    expect(status).toBe(200);
+    expect((answer as Preview).items.map(({ name, result }) => `${name} ${result}`)).toEqual(['new created', 'slow deleted']);
+    expect((answer as Preview).proxies).toMatchObject({ candidates: 2, changed: 0 });
+  });
+
+  it('of a Dataplane in its zone says that the proxy goes', async () => {
+    const zone = testApi(store, 'alone', { addRoutes: addPolicyInspect(globalSendRules()) });
+    const inbound = [{ port: 8080, name: 'main', protocol: 'http' }];
+    const key = { type: 'Dataplane', mesh: 'shop', name: 'own' };
+    await store.write({ op: 'create', key, labels: {}, spec: { networking: { address: '192.0.2.9', inbound } } });
+    const { statusCode, body } = await zone.inject({ method: 'POST', url: '/_preview', payload: { delete: [key] } });
+    expect([statusCode, JSON.parse(body)]).toMatchObject([
+      200,
+      { proxies: { candidates: 1, items: [{ dataplane: { name: 'own' }, isNew: false, isGone: true }] } },
+    ]);
+    await zone.close();
+  });
+
+  it('of a Mesh counts what it takes along', async () => {
+    await apply({ type: 'Mesh', name: 'small' }, { ...timeout('slow', 3), mesh: 'small' });
+    const { items, proxies } = await remove({ type: 'Mesh', name: 'small' });
+    expect(items).toMatchObject([{ type: 'Mesh', name: 'small', result: 'deleted' }]);
+    expect(items[0]?.takes).toContainEqual({ type: 'MeshTimeout', total: expect.any(Number) as number });
+    expect(proxies).toMatchObject({ candidates: 0 });
+  });
+
+  it('is refused as the deletion would be', async () => {
+    const refused = async (body: object, remoteAddress?: string): Promise<[number, string]> => {
+      const { status, answer } = await send('POST', '/_preview', body, remoteAddress);
+      return [status, JSON.stringify(answer)];
+    };
+    expect(await refused({ delete: [slow] })).toEqual([404, expect.stringContaining('slow')]);
+    expect(await refused({ delete: [{ type: 'Mesh', name: 'shop' }] })).toEqual([
+      400,
+      expect.stringContaining('the mesh still has Dataplanes'),
+    ]);
+    expect(await refused({ delete: [{ type: 'MeshTimeout', mesh: 'shop' }] })).toEqual([
+      400,
+      expect.stringContaining('delete[0].name'),
+    ]);
+    expect(await refused({ delete: [] })).toEqual([400, expect.anything()]);
+    await apply(timeout('slow', 3), { type: 'Secret', mesh: 'shop', name: 'key', data: 'a2V5' });
+    expect(await refused({ documents: [timeout('slow', 4)], delete: [slow] })).toEqual([
+      400,
+      expect.stringContaining('is also one of the documents'),
+    ]);
+    expect((await refused({ delete: [{ type: 'Secret', mesh: 'shop', name: 'key' }] }, '192.0.2.7'))[0]).toBe(403);
+  });
+});
+
 describe('a preview is refused', () => {
   it('with the field, as apply would be', async () => {
     const bad = timeout('slow', 3, { targetRef: { kind: 'Nothing' } });

@@ -350,6 +350,18 @@ describe('preview', () => {
     expect(items).toMatchObject([{ name: 'tried', result: 'created', sentTo: 0 }]);
   });
 
+  it('says what a deletion of files would change', async () => {
+    await line.write('tried.yaml', timeout('tried', '4s'));
+    expect((await run('preview', '--delete', '-f', 'tried.yaml')).code).toBe(3);
+    await run('apply', '-f', 'tried.yaml');
+    const { code, stdout } = await run('preview', '--delete', '-f', 'tried.yaml');
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^MeshTimeout tried would be deleted\n/) as string,
+    });
+    expect((await run('delete', '-f', 'tried.yaml')).code).toBe(0);
+  });
+
   it('names the file, line and column of a refused field', async () => {
     await line.write('tried.yaml', timeout('tried', 'soon'));
     const { code, stderr } = await run('preview', '-f', 'tried.yaml');

@@ -244,9 +244,9 @@ export class ApiClient {
     return (body as Answer<'Applied'>).items;
   }
 
-  /** What documents would change that are not written. @param documents the body, a JSON list of resources */
-  async preview(documents: string): Promise<Answer<'Preview'>> {
-    return (await this.#call('POST', '/_preview', { text: documents, limitMs: APPLY_MS })).body as Answer<'Preview'>;
+  /** What documents would change that are not written. @param body JSON: a list of resources, or what to delete */
+  async preview(body: string): Promise<Answer<'Preview'>> {
+    return (await this.#call('POST', '/_preview', { text: body, limitMs: APPLY_MS })).body as Answer<'Preview'>;
   }
 
   /** The JSON answer of an action, such as `POST /zones/east/_adopt`. @throws MeridianError `not_found`, `conflict` among others */

@@ -1,6 +1,7 @@
 // Sends documents to a control plane: in one transaction if they fit one request, else in several; one by one if the control plane has
 // no transactions.
 import { MeridianError, type Violation } from '../../base/errors.ts';
+import { storedNameOf } from '../../document/read-document.ts';
 import { label } from '../../resource/labels.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
@@ -91,6 +92,17 @@ export async function sendPreview(client: ApiClient, { parts, isTransactional }:
   } catch (error) {
     throw explained(error, sent);
   }
+}
+
+/** What the deletion of these documents would change. @throws MeridianError as `sendPreview` */
+export async function previewDeletion(client: ApiClient, documents: readonly ResourceDocument[]): Promise<Answer<'Preview'>> {
+  if ((await client.index()).product !== 'Meridian')
+    throw new MeridianError('invalid', 'this control plane is not Meridian: it has no preview');
+  const named = documents.map((document) => {
+    const { info, mesh } = document;
+    return { type: info.name, ...(mesh !== '' && { mesh }), name: storedNameOf(document) };
+  });
+  return await client.preview(JSON.stringify({ delete: named }));
 }
 
 async function putOne(client: ApiClient, { document, messages, json }: Sendable): Promise<Applied> {

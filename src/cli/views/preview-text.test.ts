@@ -32,6 +32,22 @@ describe('the text of a preview', () => {
     ]);
   });
 
+  it('says which zones lose a deleted resource, what it takes along, and which proxies go', () => {
+    const kept = target('north', online, { isSent: false, name: null, reason: 'it comes from this zone' });
+    const more = { result: 'deleted', takes: [{ type: 'MeshTimeout', total: 2 }] };
+    const gone = { kri: 'kri_dp_shop_east__cart_', zone: 'east', isNew: false, isGone: true, total: 0, changes: [] };
+    const proxies = { candidates: 1, compared: 1, changed: 1, items: [{ dataplane: { ...meta }, ...gone }] };
+    expect(previewText({ items: [item([target('east'), kept], { ...more, sentTo: 1 })], proxies }).split('\n')).toEqual([
+      'MeshTimeout slow would be deleted',
+      '  with its 2 MeshTimeout',
+      '  east would lose slow-x: it is for all zones',
+      '',
+      '1 of 1 proxy would change',
+      '',
+      'cart in east, which would be gone',
+    ]);
+  });
+
   it('counts zones that are not listed, and shows warnings and what a zone needs', () => {
     const items = [item([target('east', online, { needs: 'the capability x' })], { sentTo: 3, warnings: ['is empty'] })];
     expect(previewText({ items, proxies: none }).split('\n').slice(0, 5)).toEqual([

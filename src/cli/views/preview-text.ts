@@ -18,10 +18,12 @@ export function previewText({ items, proxies }: Preview): string {
   return lines.join('\n');
 }
 
-function documentLines({ type, name, result, warnings = [], sentTo, sync }: Item): string[] {
+function documentLines({ type, name, result, warnings = [], takes = [], sentTo, sync }: Item): string[] {
   const would = result === 'unchanged' ? 'unchanged' : `would be ${result}`;
   const lines = [visibleLine(`${type} ${name} ${would}`)];
   for (const warning of warnings) lines.push(visibleLine(`  warning: ${warning}`));
+  if (takes.length > 0) lines.push(`  with its ${takes.map(({ type: of, total }) => `${String(total)} ${of}`).join(', ')}`);
+  const isDeleted = result === 'deleted';
   const { targets } = sync;
   if (targets.length === 0) lines.push('  no zone has joined yet');
   // Most zones have one reason.
@@ -29,7 +31,9 @@ function documentLines({ type, name, result, warnings = [], sentTo, sync }: Item
     const [first] = of;
     if (first === undefined || reason === '') continue;
     const zones = of.map(({ to }) => to).join(', ');
-    const how = first.isSent ? `goes to ${zones}, as ${first.name ?? name}` : `does not go to ${zones}`;
+    if (isDeleted && !first.isSent) continue;
+    const goes = isDeleted ? `${zones} would lose ${first.name ?? name}` : `goes to ${zones}, as ${first.name ?? name}`;
+    const how = first.isSent ? goes : `does not go to ${zones}`;
     lines.push(visibleLine(`  ${how}: ${first.reason}`));
     if (first.needs !== undefined) lines.push(visibleLine(`    needs ${first.needs}`));
   }
@@ -48,8 +52,10 @@ function countLine(candidates: number, compared: number, changed: number): strin
   return `${String(changed)} of ${of} ${candidates === 1 ? 'proxy' : 'proxies'} would change`;
 }
 
-function proxyLines({ dataplane, zone, isNew, total, changes }: ChangedProxy): string[] {
-  const head = `${displayNameOf(dataplane)}${zone === '' ? '' : ` in ${zone}`}${isNew ? ', which is new' : ''}`;
+function proxyLines({ dataplane, zone, isNew, isGone = false, total, changes }: ChangedProxy): string[] {
+  const what = isNew ? ', which is new' : isGone ? ', which would be gone' : '';
+  const head = `${displayNameOf(dataplane)}${zone === '' ? '' : ` in ${zone}`}${what}`;
+  if (changes.length === 0) return [visibleLine(head)];
   const rows = changes.map(({ kri, route, kind, path, before, after }) => [
     visibleLine(shortName(route ?? kri, dataplane.mesh)),
     `${kind} ${path}`,
