@@ -3,6 +3,7 @@ import { fleet } from './fleet-sections.ts';
 import { requireProc } from './measure.ts';
 import { runProgram } from './program.ts';
 import { neighbours } from './neighbours.ts';
+import { receipts } from './receipts.ts';
 import { receiver } from './receiver.ts';
 import { rest } from './rest.ts';
 import { scaling } from './scaling.ts';
@@ -14,7 +15,7 @@ await runProgram({
   command: 'npm run bench',
   about: 'Measure a global and its zones against the floor: the least that a gRPC server needs for the same work. Two minutes.',
   sizes,
-  sections: [fleet, neighbours, tables, receiver, rest, start, scaling],
+  sections: [fleet, neighbours, tables, receiver, rest, start, receipts, scaling],
   judged,
   check: requireProc,
   examples: {

@@ -48,6 +48,8 @@ export const budgets = {
   attackFactor: { most: 3 },
   /** Twice the zones, or twice the resources, may not double it. */
   scalingFactor: { most: 2 },
+  /** 1,000 changes at 10,000 zones. */
+  receiptsMb: { most: 5 },
 } as const satisfies Record<string, Budget>;
 
 /** Makes metrics of what was measured in the same way on both sides. */

@@ -5,7 +5,7 @@ import { isObject } from '../resource/read-json.ts';
 import type { Json } from '../resource/types.ts';
 import { ApiError } from './error-body.ts';
 import { MAX_BODY_BYTES } from './http-server.ts';
-import { readDocument, type ReadDocument } from '../document/read-document.ts';
+import { readDocument, storedNameOf, type ReadDocument } from '../document/read-document.ts';
 import { MESH_NAME, MESH_NAME_REASON, refuseAll } from './write-checks.ts';
 
 /** The largest number of documents in one request. */
@@ -38,6 +38,11 @@ export function parseDocuments(given: unknown, field = 'documents'): ApplyDocume
     }),
   );
   return documents;
+}
+
+/** The stored name of the resource of a document, with its namespace. */
+export function storedNameIn(document: ApplyDocument): string {
+  return storedNameOf(document);
 }
 
 /** Undefined if it was refused. */

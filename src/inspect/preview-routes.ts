@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { parseDocuments, type ApplyDocument } from '../api/apply-documents.ts';
+import { parseDocuments, storedNameIn, type ApplyDocument } from '../api/apply-documents.ts';
 import { applyAll, type AppliedWrite } from '../api/apply-service.ts';
 import { badQuery } from '../api/error-body.ts';
 import { about, component } from '../api/route-config.ts';
@@ -14,7 +14,6 @@ import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { isObject } from '../resource/read-json.ts';
 import { keyText, type Resource } from '../resource/types.ts';
-import { storedNameOf } from '../document/read-document.ts';
 import { explainInZone, explainOnGlobal } from './explain-sync.ts';
 import { changedProxies, statesOf, type MeshEdits } from './preview.ts';
 import { zonesNow, type ZoneNow } from './zones-now.ts';
@@ -58,7 +57,7 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rul
     const deleted: Deleted[] = [];
     for (const document of deletions) {
       const { info, mesh } = document;
-      const name = storedNameOf(document);
+      const name = storedNameIn(document);
       const call = { precondition: null, by, authorize: () => callers.requireMayWrite(info, { mesh, name }, request) };
       const takes = await service.planDelete(info, mesh, name, call);
       deleted.push({ row: await service.get(info, mesh, name), takes });

@@ -7,10 +7,13 @@ import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import { isVisibleTo, reasonHidden, type ProfileOf, type Viewer } from '../kds/rules.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 import { byteOf, millisecondsOf, NONE } from './milliseconds-byte.ts';
+import { PeerPositions, roomFor } from './peer-positions.ts';
 
 export const MAX_CHANGES = 1_000;
-/** 250 changes of 10,000 zones, or all changes of 2,500 zones. */
-const MAX_BYTES = 5_000_000;
+/** All changes of 2,000 zones, or about 190 of 10,000. The changes themselves take less than another megabyte. */
+const MAX_BYTES = 4_000_000;
+/** Sets of features that are shared by peers: most peers have one of a few versions. */
+const MAX_SHARED = 64;
 /** Peers for which each change has room at first. */
 const FEW_PEERS = 16;
 /** In the place of a time of acknowledgement. */
@@ -24,13 +27,11 @@ export type Peer = {
   readonly index: number;
   /** The open streams that carry changes. */
   readonly streams: Set<string>;
-  readonly features: Set<string>;
-  /** Type → the last position that this peer was sent, and has acknowledged, on its newest stream. */
-  readonly reached: Map<string, { sent: number; acknowledged: number }>;
+  features: ReadonlySet<string>;
   /** Type → wire name → why the peer refuses the resource. */
-  readonly refused: Map<string, ReadonlyMap<string, string>>;
+  refused: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** Type → the resources that this side withholds; `all` says why each of the type is. */
-  readonly withheld: Map<string, { readonly names: ReadonlyMap<string, string>; readonly all: string | null }>;
+  withheld: ReadonlyMap<string, { readonly names: ReadonlyMap<string, string>; readonly all: string | null }>;
 };
 
 /** The changes of one resource that are kept, the oldest first. */
@@ -69,6 +70,10 @@ export type Delivery = {
   readonly reason: string | null;
 };
 
+/** Of most peers. */
+const NONE_OF_IT: ReadonlyMap<string, never> = new Map<string, never>();
+const NO_FEATURES: ReadonlySet<string> = new Set();
+
 type RowOfChange = Pick<LoggedChange, 'type' | 'mesh' | 'name'>;
 
 export class RecentChanges {
@@ -76,6 +81,9 @@ export class RecentChanges {
   readonly #stream: StreamKind;
   readonly #peers = new Map<string, Peer>();
   readonly #freeIndexes: number[] = [];
+  /** The last positions that each peer was sent, and has acknowledged, on its newest stream. */
+  readonly #reached = new PeerPositions();
+  readonly #featureSets = new Map<string, ReadonlySet<string>>();
   readonly #changes: Change[] = [];
   readonly #byType = new Map<string, Change[]>();
   /** Type and wire name → its changes. */
@@ -156,7 +164,7 @@ export class RecentChanges {
       case 'refused':
         return this.#refused(event.peer, event.type, new Map([...event.suspects, ...event.refused]), now);
       case 'withheld':
-        this.#peers.get(event.peer)?.withheld.set(event.type, { names: event.resources, all: event.all });
+        this.#withheld(event.peer, event.type, { names: event.resources, all: event.all });
         return true;
       default:
         return false;
@@ -168,6 +176,7 @@ export class RecentChanges {
     const peer = this.#peers.get(name);
     if (peer === undefined || peer.streams.size > 0) return;
     this.#peers.delete(name);
+    this.#reached.clear(peer.index);
     this.#freeIndexes.push(peer.index);
     for (const change of this.#changes) for (const field of FIELDS) this.#mark(change, field, name, peer, NONE);
   }
@@ -193,7 +202,7 @@ export class RecentChanges {
     if (reason !== null) return delivery('withheld', reason);
     if (peer.streams.size === 0) return delivery('away');
     const position = 'history' in change ? newestOf(change.history).position : change.position;
-    if (times === null && (peer.reached.get(type)?.acknowledged ?? 0) >= position) return delivery('acknowledged');
+    if (times === null && this.#reached.of('acknowledged', type, peer.index) >= position) return delivery('acknowledged');
     return { ...delivery(sentMs === null ? 'pending' : 'sent'), sentMs };
   }
 
@@ -224,46 +233,45 @@ export class RecentChanges {
   #open(name: string): Peer {
     const known = this.#peers.get(name);
     // The first response on a stream repeats what an earlier one may have confirmed.
-    known?.reached.clear();
+    if (known !== undefined) this.#reached.clear(known.index);
     if (known !== undefined) return known;
     const index = this.#freeIndexes.pop() ?? this.#peers.size;
-    const maps = { reached: new Map(), refused: new Map(), withheld: new Map() };
-    const peer: Peer = { index, streams: new Set(), features: new Set(), ...maps };
+    const peer: Peer = { index, streams: new Set(), features: NO_FEATURES, refused: NONE_OF_IT, withheld: NONE_OF_IT };
     this.#peers.set(name, peer);
-    if (index >= this.#room) this.#makeRoom();
+    if (index >= this.#room) this.#makeRoom(roomFor(index, this.#room));
     return peer;
   }
 
   #meet(name: string, features: readonly string[]): boolean {
     const peer = this.#peers.get(name);
-    peer?.features.clear();
-    for (const feature of features) peer?.features.add(feature);
+    if (peer === undefined) return true;
+    const text = JSON.stringify(features);
+    peer.features = this.#featureSets.get(text) ?? new Set(features);
+    if (this.#featureSets.size < MAX_SHARED) this.#featureSets.set(text, peer.features);
     return true;
   }
 
   #sent(name: string, type: string, position: number, now: number): boolean {
     const peer = this.#peers.get(name);
     if (peer === undefined) return false;
-    const reached = reachedOf(peer, type);
-    for (const history of this.#between(type, reached.sent, position))
+    const before = this.#reached.raise('sent', type, peer.index, position);
+    for (const history of this.#between(type, before, position))
       this.#markBackward(history, 'sent', name, peer, (change) => byteOf(now - change.at));
-    reached.sent = Math.max(reached.sent, position);
     return true;
   }
 
   #acknowledged(name: string, type: string, position: number, now: number): boolean {
     const peer = this.#peers.get(name);
     if (peer === undefined) return false;
-    const reached = reachedOf(peer, type);
+    const before = this.#reached.raise('acknowledged', type, peer.index, position);
     const refused = peer.refused.get(type);
     const withheld = peer.withheld.get(type);
-    for (const history of this.#between(type, reached.acknowledged, position)) {
+    for (const history of this.#between(type, before, position)) {
       const { wireName } = newestOf(history);
       if (withheld !== undefined && (withheld.all !== null || withheld.names.has(wireName))) continue;
       const isRefused = refused?.has(wireName) === true;
       this.#markBackward(history, 'acknowledged', name, peer, (change) => (isRefused ? REFUSED : byteOf(now - change.at)));
     }
-    reached.acknowledged = Math.max(reached.acknowledged, position);
     return true;
   }
 
@@ -277,8 +285,13 @@ export class RecentChanges {
         if (change.times?.acknowledged[peer.index] === REFUSED)
           this.#mark(change, 'acknowledged', name, peer, byteOf(now - change.at));
     }
-    peer.refused.set(type, names);
+    peer.refused = new Map(peer.refused).set(type, names);
     return true;
+  }
+
+  #withheld(name: string, type: string, of: { readonly names: ReadonlyMap<string, string>; readonly all: string | null }): void {
+    const peer = this.#peers.get(name);
+    if (peer !== undefined) peer.withheld = new Map(peer.withheld).set(type, of);
   }
 
   /** The resources whose newest change is after `from` and not after `to`. */
@@ -322,8 +335,8 @@ export class RecentChanges {
     return { sent: new Uint8Array(this.#room), acknowledged: new Uint8Array(this.#room) };
   }
 
-  #makeRoom(): void {
-    this.#room *= 2;
+  #makeRoom(room: number): void {
+    this.#room = room;
     for (const change of this.#changes) {
       if (change.times === null) continue;
       const { sent, acknowledged } = change.times;
@@ -352,12 +365,6 @@ export class RecentChanges {
     oldest.history.changes.shift();
     if (oldest.history.changes.length === 0) this.#histories.delete(historyKey(oldest.type, oldest.wireName));
   }
-}
-
-function reachedOf(peer: Peer, type: string): { sent: number; acknowledged: number } {
-  const known = peer.reached.get(type) ?? { sent: 0, acknowledged: 0 };
-  peer.reached.set(type, known);
-  return known;
 }
 
 function count(tally: Tally, field: Field, byte: number, by: 1 | -1): void {
