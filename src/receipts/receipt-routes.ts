@@ -93,7 +93,7 @@ export function addReceiptRoutes(
     const items = found.slice(0, size).map((change) => changeSummary(change, receipts.targetsOf(change)));
     return { items, next: found.length > size ? (items.at(-1)?.id ?? null) : null };
   });
-  app.get<{ Params: { id: string } }>('/_changes/:id', one, async (request): Promise<Answer<'Rollout'>> => {
+  app.get<{ Params: { id: string } }>('/_changes/:id', one, async (request, reply): Promise<Answer<'Rollout'>> => {
     requireServing(receipts);
     const change = receipts.changes.find(Number(request.params.id));
     if (change === undefined) {
@@ -104,7 +104,8 @@ export function addReceiptRoutes(
     }
     callers.requireMay(typeOf(change.type), request);
     const { type, mesh, name } = change;
-    return rolloutOf({ type, mesh, name }, { change, isLogged: true, targets: receipts.targetsOf(change) });
+    const targets = await receipts.targetsEverywhere(change, whileConnected(reply, closing));
+    return rolloutOf({ type, mesh, name }, { change, isLogged: true, targets });
   });
 }
 

@@ -245,6 +245,11 @@ describe('a zone that is connected to another replica', () => {
       ['east', 'pending', null],
       ['west', 'acknowledged', 1],
     ]);
+    const [newest] = here.receipts.changes.newest();
+    if (newest === undefined) throw new Error('a change is kept');
+    expect(here.receipts.targetsOf(newest).map(({ state }) => state)).toEqual(['pending', 'away']);
+    const everywhere = await here.receipts.targetsEverywhere(newest, never);
+    expect(everywhere.map(({ state }) => state)).toEqual(['pending', 'acknowledged']);
   });
 
   it('is unknown where no replica answers in time', async () => {

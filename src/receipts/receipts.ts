@@ -190,6 +190,17 @@ export class Receipts {
     return this.#serving === null ? [] : this.#targets(this.#serving, change);
   }
 
+  /**
+   * The same, with the answers of other replicas for the zones that are connected there. Of a removal these answer for the newest change.
+   * Rejects when the store does not answer.
+   */
+  async targetsEverywhere(change: Change, signal: AbortSignal): Promise<readonly Target[]> {
+    const serving = this.#serving;
+    if (serving === null) return [];
+    const others = await this.#askOthers(serving, change, { version: change.version, waitMs: 0 }, signal);
+    return this.#targets(serving, change).map((target) => merged(target, others));
+  }
+
   /** For a row: zone → the last kept version that it has confirmed to this process; in a zone what global has. */
   confirmedOf(row: ResourceKey): (zone: string) => { readonly version: number; readonly at: Date } | undefined {
     const lastOf = this.changes.lastConfirmed(row);
