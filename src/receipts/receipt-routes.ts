@@ -21,7 +21,7 @@ const item = about('Inspect', 'The zones that have the newest change of the reso
   query: ['version', 'wait', 'timeout'],
   answer: component('Rollout'),
 });
-const list = about('Inspect', 'The last changes that were sent to zones, the newest first, as this replica knows them', {
+const list = about('Inspect', 'The last changes that were sent to zones, the newest first, since the start of this replica', {
   query: ['size', 'before'],
   answer: {
     type: 'object',
@@ -83,14 +83,16 @@ export function addReceiptRoutes(
       });
     }
   }
-  app.get('/_changes', list, async (request) => {
+  app.get('/_changes', list, async (request, reply) => {
     const query = queryOf(request);
     const { size } = parsePage(query);
     const before = wholeNumber(query, 'before') ?? Infinity;
     requireServing(receipts);
     const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
     const found = receipts.changes.newest().filter(({ id, type }) => id < before && mayRead(type));
-    const items = found.slice(0, size).map((change) => changeSummary(change, receipts.targetsOf(change)));
+    const shown = found.slice(0, size);
+    const known = await receipts.listTargets(shown, whileConnected(reply, closing));
+    const items = shown.map((change, index) => changeSummary(change, known[index]?.targets ?? [], known[index]?.elsewhere));
     return { items, next: found.length > size ? (items.at(-1)?.id ?? null) : null };
   });
   app.get<{ Params: { id: string } }>('/_changes/:id', one, async (request, reply): Promise<Answer<'Rollout'>> => {

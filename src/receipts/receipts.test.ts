@@ -7,6 +7,7 @@ import { Changelog } from '../kds/changelog.ts';
 import { globalSendRules } from '../kds/rules.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { changeSummary } from './rollout.ts';
 import { GLOBAL, Receipts, type Followed } from './receipts.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 
@@ -250,6 +251,11 @@ describe('a zone that is connected to another replica', () => {
     expect(here.receipts.targetsOf(newest).map(({ state }) => state)).toEqual(['pending', 'away']);
     const everywhere = await here.receipts.targetsEverywhere(newest, never);
     expect(everywhere.map(({ state }) => state)).toEqual(['pending', 'acknowledged']);
+    const [listed] = await here.receipts.listTargets([newest], never);
+    expect(listed?.targets.map(({ state }) => state)).toEqual(['pending', 'unknown']);
+    const { counts, slowestMs } = changeSummary(newest, listed?.targets ?? [], listed?.elsewhere);
+    expect(counts).toMatchObject({ pending: 1, acknowledged: 1, unknown: 0, away: 0 });
+    expect(slowestMs).toBe(1);
   });
 
   it('is unknown where no replica answers in time', async () => {

@@ -201,6 +201,28 @@ export class Receipts {
     return this.#targets(serving, change).map((target) => merged(target, others));
   }
 
+  /**
+   * What became of several changes. Of the zones that are connected to other replicas only the number is known: their state is `unknown`, and
+   * `elsewhere` counts those that have answered. Rejects when the store does not answer.
+   */
+  async listTargets(changes: readonly Change[], signal: AbortSignal): Promise<{ targets: Target[]; elsewhere: Tally }[]> {
+    const serving = this.#serving;
+    if (serving === null || changes.length === 0) return [];
+    const elsewhere = await this.#connectedElsewhere(serving.peers);
+    const replicas = new Set(elsewhere.values());
+    const parts = Array.from({ length: Math.ceil(changes.length / MAX_TALLIES) }, (_, at) =>
+      changes.slice(at * MAX_TALLIES, (at + 1) * MAX_TALLIES),
+    );
+    const tallies = replicas.size === 0 ? [] : await Promise.all(parts.map((part) => this.talliesAt(replicas, part, signal)));
+    const flat = tallies.flat();
+    return changes.map((change, index) => ({
+      targets: this.#targets(serving, change).map((target) =>
+        target.state === 'away' && elsewhere.has(target.to) ? { ...target, state: 'unknown' } : target,
+      ),
+      elsewhere: flat[index] ?? { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 },
+    }));
+  }
+
   /** For a row: zone → the last kept version that it has confirmed to this process; in a zone what global has. */
   confirmedOf(row: ResourceKey): (zone: string) => { readonly version: number; readonly at: Date } | undefined {
     const lastOf = this.changes.lastConfirmed(row);
@@ -278,18 +300,26 @@ export class Receipts {
     asked: Asked,
     signal: AbortSignal,
   ): Promise<Deliveries | Map<string, null>> {
+    const elsewhere = await this.#connectedElsewhere(peers);
+    if (elsewhere.size === 0) return new Map();
+    const zones = new Set(elsewhere.keys());
+    const { type, mesh, name } = key;
+    const answered = await this.#questions.ask({ type, mesh, name, ...asked }, zones, signal);
+    return new Map([...zones].map((zone) => [zone, answered.get(zone) ?? null])) as Deliveries | Map<string, null>;
+  }
+
+  /** Zone without a stream to this process → the replica that its insight names. */
+  async #connectedElsewhere(peers: Peers): Promise<Map<string, string>> {
     const strangers = peers.names().filter((name) => (this.changes.peers.get(name)?.streams.size ?? 0) === 0);
     if (strangers.length === 0) return new Map();
     const { store, instanceId } = this.#options;
     const insights = await store.getMany(strangers.map((name) => ({ type: 'ZoneInsight', mesh: '', name })));
-    const elsewhere = insights.filter(({ spec }) =>
-      subscriptionsOf(spec).some((one) => isOpen(one) && textOf(one['globalInstanceId']) !== instanceId),
-    );
-    if (elsewhere.length === 0) return new Map();
-    const zones = new Set(elsewhere.map(({ name }) => name));
-    const { type, mesh, name } = key;
-    const answered = await this.#questions.ask({ type, mesh, name, ...asked }, zones, signal);
-    return new Map([...zones].map((zone) => [zone, answered.get(zone) ?? null])) as Deliveries | Map<string, null>;
+    const found = new Map<string, string>();
+    for (const { name, spec } of insights) {
+      const at = subscriptionsOf(spec).findLast((one) => isOpen(one) && textOf(one['globalInstanceId']) !== instanceId);
+      if (at !== undefined) found.set(name, textOf(at['globalInstanceId']));
+    }
+    return found;
   }
 
   /** In a zone the leader has the stream to global. */

@@ -1,7 +1,7 @@
 // A followed change as an answer: how many peers have it, how fast, and each peer with its state. Pure.
 import type { Answer } from '../api/answers.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { Change } from './recent-changes.ts';
+import type { Change, Tally } from './recent-changes.ts';
 import type { Followed, Target } from './receipts.ts';
 
 type Rollout = Answer<'Rollout'>;
@@ -60,16 +60,17 @@ export function shortened({ targets, omitted = 0, ...rest }: OnwardRollout, most
   return { ...rest, targets: listed, ...(left > 0 && { omitted: left }) };
 }
 
-/** One change of a list, without its peers. */
-export function changeSummary(change: Change, targets: readonly Target[]): Answer<'ChangeSummary'> {
+/** One change of a list, without its peers. @param elsewhere of those that are connected to other replicas, and unknown here */
+export function changeSummary(change: Change, targets: readonly Target[], elsewhere?: Tally): Answer<'ChangeSummary'> {
   const { id, type, mesh, name } = change;
-  return { id, type, name, ...(mesh !== '' && { mesh }), ...facts(change), ...summaryOf(targets) };
+  return { id, type, name, ...(mesh !== '' && { mesh }), ...facts(change), ...summaryOf(targets, elsewhere) };
 }
 
 function facts({ version, isRemoval, at }: Change): Pick<Answer<'ChangeSummary'>, 'version' | 'isRemoval' | 'committedAt'> {
   return { version, isRemoval, committedAt: new Date(at).toISOString() };
 }
 
+const NO_TALLY: Tally = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
 const WORST_FIRST: readonly Outcome[] = ['refused', 'waiting', 'away', 'everywhere'];
 
 function worse(a: Outcome, b: Outcome): Outcome {
@@ -78,12 +79,17 @@ function worse(a: Outcome, b: Outcome): Outcome {
 
 type Summary = Pick<Rollout, 'outcome' | 'counts' | 'medianMs' | 'slowestMs'>;
 
-function summaryOf(targets: readonly Target[]): Summary {
+function summaryOf(targets: readonly Target[], elsewhere: Tally = NO_TALLY): Summary {
   const counts = { acknowledged: 0, refused: 0, withheld: 0, sent: 0, pending: 0, away: 0, unknown: 0, hidden: 0 };
   for (const { state } of targets) counts[state] += 1;
+  for (const answer of ['acknowledged', 'refused'] as const) {
+    const answered = Math.min(elsewhere[answer], counts.unknown);
+    counts[answer] += answered;
+    counts.unknown -= answered;
+  }
   const times = targets.flatMap(({ acknowledgedMs }) => (acknowledgedMs === null ? [] : [acknowledgedMs])).sort((a, b) => a - b);
   const medianMs = times[Math.floor((times.length - 1) / 2)];
-  const slowestMs = times.at(-1);
+  const slowestMs = elsewhere.acknowledged === 0 ? times.at(-1) : Math.max(elsewhere.slowestMs, times.at(-1) ?? 0);
   const outcome: Outcome =
     counts.refused + counts.withheld > 0
       ? 'refused'
