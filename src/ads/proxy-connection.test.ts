@@ -7,6 +7,7 @@ import { XDS_MESSAGES } from './encode-resources.ts';
 import { ProxyConnection } from './proxy-connection.ts';
 import type { ProxyEvent } from './proxy-events.ts';
 import { ProxyView } from './proxy-view.ts';
+import { NameSets } from './name-sets.ts';
 import { ResponseEncoder } from './response-encoder.ts';
 
 const facts = { streamId: 's', mesh: 'shop', name: 'web', run: '', isZoneProxy: false, version: {}, metadata: {} };
@@ -26,7 +27,7 @@ beforeEach(() => {
   const log = createLogger('silent');
   warn = vi.spyOn(log, 'warn');
   connection = new ProxyConnection({
-    ...{ facts, view, encoder: new ResponseEncoder('cp'), log },
+    ...{ facts, view, encoder: new ResponseEncoder('cp'), nameSets: new NameSets(), log },
     stream: {
       write: () => {
         stream.written += 1;

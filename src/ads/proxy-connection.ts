@@ -11,6 +11,7 @@ import { XDS_MESSAGES } from './encode-resources.ts';
 import { AcceptedListeners } from './accepted-listeners.ts';
 import { AcceptedTls } from './accepted-tls.ts';
 import type { ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts } from './proxy-events.ts';
+import type { NameSets } from './name-sets.ts';
 import type { ProxyView } from './proxy-view.ts';
 import type { ResponseEncoder } from './response-encoder.ts';
 import { XDS_TYPES, XdsSession, type XdsType } from './session.ts';
@@ -39,6 +40,8 @@ export type ProxyConnectionOptions = {
   readonly stream: ResponseStream;
   /** Shared by all proxies. */
   readonly encoder: ResponseEncoder;
+  /** Shared by all proxies. */
+  readonly nameSets: NameSets;
   readonly observe: ProxyObserver;
   readonly log: Logger;
 };
@@ -63,7 +66,7 @@ export class ProxyConnection {
 
   constructor(options: ProxyConnectionOptions) {
     this.#options = options;
-    this.#session = new XdsSession(options.view);
+    this.#session = new XdsSession(options.view, options.nameSets);
     this.#acceptedTls = new AcceptedTls(options.view, this.#session);
     this.#acceptedListeners = new AcceptedListeners(options.view, this.#session);
   }

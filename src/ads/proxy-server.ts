@@ -18,6 +18,7 @@ import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { FollowedViews } from './followed-views.ts';
 import type { MeshViews } from './mesh-views.ts';
 import { ProxyConnection, readRequest } from './proxy-connection.ts';
+import { NameSets } from './name-sets.ts';
 import type { ProxyView } from './proxy-view.ts';
 import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
 import { readProxyNode, type ProxyNode } from './proxy-node.ts';
@@ -59,6 +60,7 @@ export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #encoder = new ResourceEncoder();
   readonly #responses: ResponseEncoder;
+  readonly #nameSets = new NameSets();
   /** By mesh; they are made for the first proxy of a mesh. */
   readonly #views = new Map<string, Promise<MeshViews>>();
   /** The stream that is served of each Dataplane. */
@@ -185,7 +187,8 @@ export class ProxyServer {
     const begin = (): ProxyConnection => {
       const view = open();
       if (view === undefined) throw notFound(mesh, name);
-      const connection = new ProxyConnection({ facts, view, stream: call, encoder: this.#responses, observe, log });
+      const shared = { encoder: this.#responses, nameSets: this.#nameSets };
+      const connection = new ProxyConnection({ facts, view, stream: call, ...shared, observe, log });
       const tellProblems = (): void => {
         const problems = view.takeProblems();
         if (problems !== null) observe({ ...facts, kind: 'problems', problems });

@@ -2,6 +2,7 @@
 // views go in, responses come out. Invariants: a proxy whose requests are all answered holds its view; at most one response of a
 // type waits for its answer; nothing is removed before everything that replaces it was accepted.
 import { exhausted } from '../grpc/status.ts';
+import { NameSets, type NameSet } from './name-sets.ts';
 
 /** In the order in which they are made: a resource leads to those of the types before it. */
 export const XDS_TYPES = ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const;
@@ -79,7 +80,8 @@ const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
 class TypeState {
   readonly type: XdsType;
   isWildcard = false;
-  readonly names = new Set<string>();
+  /** Other proxies may have the same set. */
+  names: NameSet;
   /**
    * Names whose resource may have to be sent, with the version that the proxy holds, or will once it has taken what waits for its
    * answer; `''`: none.
@@ -93,8 +95,9 @@ class TypeState {
   isFirst = true;
   pending: XdsResponse | null = null;
 
-  constructor(type: XdsType) {
+  constructor(type: XdsType, names: NameSet) {
     this.type = type;
+    this.names = names;
   }
 
   wants(name: string): boolean {
@@ -137,10 +140,13 @@ export class XdsSession {
   #inOrder: readonly TypeState[] = [];
   readonly #refusals = new Map<string, XdsRefusal>();
   readonly #view: XdsView;
+  readonly #nameSets: NameSets;
   #nonces = 0;
 
-  constructor(view: XdsView) {
+  /** @param nameSets of all proxies */
+  constructor(view: XdsView, nameSets = new NameSets()) {
     this.#view = view;
+    this.#nameSets = nameSets;
   }
 
   /** The view has changed in these names. */
@@ -180,6 +186,7 @@ export class XdsSession {
     const { type } = request;
     const initial = this.#states.has(type) ? NO_VERSIONS : request.initialVersions;
     const state = this.#stateOf(request);
+    this.#editNames(state, request);
     for (const name of request.unsubscribe) this.#unsubscribe(state, name);
     // Most requests are answers, and name nothing.
     const named = request.subscribe.length === 0 ? request.subscribe : new Set(request.subscribe);
@@ -230,11 +237,18 @@ export class XdsSession {
   #stateOf({ type, subscribe, initialVersions }: XdsRequest): TypeState {
     let state = this.#states.get(type);
     if (state !== undefined) return state;
-    this.#states.set(type, (state = new TypeState(type)));
+    this.#states.set(type, (state = new TypeState(type, this.#nameSets.empty)));
     this.#inOrder = XDS_TYPES.flatMap((each) => this.#states.get(each) ?? []);
     for (const [name, version] of initialVersions) state.dirty.set(name, version);
     if (subscribe.length === 0) this.#wantAll(state, type);
     return state;
+  }
+
+  #editNames(state: TypeState, { type, subscribe, unsubscribe }: XdsRequest): void {
+    const add = subscribe.includes(WILDCARD) ? subscribe.filter((name) => name !== WILDCARD) : subscribe;
+    // That of the view is shared by all proxies.
+    const nameOf = (name: string): string => this.#view.get(type, name)?.name ?? name;
+    state.names = this.#nameSets.edit(state.names, { add, remove: unsubscribe }, nameOf);
   }
 
   #wantAll(state: TypeState, type: XdsType): void {
@@ -246,15 +260,12 @@ export class XdsSession {
   /** @param held version that the proxy holds; `''`: none */
   #want(state: TypeState, type: XdsType, name: string, held: string): void {
     const resource = this.#view.get(type, name);
-    // That of the view is shared by all proxies.
-    state.names.add(resource?.name ?? name);
     state.gone.delete(name);
     if (resource !== undefined || held !== '') state.dirty.set(name, held);
     else state.dirty.delete(name);
   }
 
   #unsubscribe(state: TypeState, name: string): void {
-    state.names.delete(name);
     state.unanswered.delete(name);
     if (name !== WILDCARD) return state.forget(name);
     state.isWildcard = false;
