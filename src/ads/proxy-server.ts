@@ -237,6 +237,9 @@ export class ProxyServer {
   async #viewsOf(mesh: string): Promise<MeshViews> {
     const known = await this.#knownViews(mesh);
     if (known !== null) return known;
+    // Another proxy may have begun to make them meanwhile: a mesh has one observer.
+    const making = this.#views.get(mesh);
+    if (making !== undefined) return await making;
     const made = this.#makeViews(mesh);
     this.#views.set(mesh, made);
     made.catch(() => this.#views.delete(mesh));

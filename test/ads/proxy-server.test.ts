@@ -386,6 +386,22 @@ describe('a proxy', () => {
   });
 });
 
+it('the first proxies of a mesh, which come together, all get a change', async () => {
+  // The Dataplanes of all are read before the views of the mesh are made.
+  const { promise, resolve } = Promise.withResolvers<void>();
+  mayRead = promise;
+  const played = ['web', 'cart-1', 'catalog-1'].map((name) => play(name));
+  for (const proxy of played) proxy.connect();
+  await expect.poll(() => asked).toBe(3);
+  resolve();
+  await expect.poll(() => played.every(({ isWarm }) => isWarm)).toBe(true);
+  const sentTo = (): Set<string> => new Set(events.flatMap((event) => (event.kind === 'sent' ? [event.name] : [])));
+  await expect.poll(() => sentTo().size).toBe(3);
+  events = [];
+  await put(...['web', 'cart-1', 'catalog-1'].map((name) => dataplane(name, 'other', [])));
+  await expect.poll(() => sentTo().size).toBe(3);
+});
+
 it('proxies that come together are served in different turns of the event loop, when each takes long', async () => {
   await stopServer();
   // By this clock all work takes longer than a slice.
