@@ -2,6 +2,7 @@
 // killed, one that comes, and all zones back at once.
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../src/base/errors.ts';
 import type { PostgresConfig } from '../src/store/database.ts';
 import type { Context, Sections } from './context.ts';
 import { startGlobal, type ControlPlane } from './control-plane.ts';
@@ -16,7 +17,8 @@ import { RowWatch } from './row-watch.ts';
 
 /** Time for the work that a join leaves. */
 const SETTLE_MS = 15_000;
-/** Within these parts of its share a replica counts as filled. */
+/** Within these parts of its share a replica counts as filled, and how long that may take. */
+const FILL_MS = 300_000;
 const FILLED = { least: 0.8, most: 1.2 };
 
 export const manyReplicas: Sections<FleetSizes> = {
@@ -187,9 +189,14 @@ async function addOne(fleet: Replicas, say: Say): Promise<Metric[]> {
   await fleet.start();
   fleet.zones.setAddresses(fleet.addresses);
   const isFilled = (): boolean => fleet.shares.every((part) => part >= FILLED.least && part <= FILLED.most);
-  const { seconds } = await fleet.spend(async () => {
-    await fleet.zones.until('the new replica has its share', () => fleet.zones.areAllUp && isFilled());
-  });
+  // The other steps do not need it: without it the run says so and goes on.
+  const seconds = await fleet.zones
+    .until('the new replica has its share', () => fleet.zones.areAllUp && isFilled(), FILL_MS)
+    .then((ms) => ms / 1000)
+    .catch((error: unknown) => {
+      say(`${messageOf(error)}: parts of a share ${fleet.shares.map((part) => part.toFixed(2)).join(', ')}`);
+      return NaN;
+    });
   return [
     metric('new replica: until each has 0.8 to 1.2 of its share', 's', seconds),
     metric('new replica: resources sent again', '', fleet.zones.again - again, budgets.sentAgain),

@@ -101,13 +101,13 @@ export class ResumingZones {
     return Math.max(...this.#members.map(({ state }) => state?.at ?? 0));
   }
 
-  /** Waits for a state of the zones. @returns milliseconds */
-  async until(what: string, isDone: () => boolean): Promise<number> {
+  /** Waits for a state of the zones, in the time limit of `limitMs` milliseconds. @returns milliseconds */
+  async until(what: string, isDone: () => boolean, limitMs = PATIENCE_MS): Promise<number> {
     const began = nowMs();
     if (isDone()) return 0;
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const waiter: Waiter = { isDone, resolve: () => resolve(undefined), reject };
-    const limit = setTimeout(() => reject(new Error(`not reached in time: ${what}`)), PATIENCE_MS);
+    const limit = setTimeout(() => reject(new Error(`not reached in time: ${what}`)), limitMs);
     this.#waiters.add(waiter);
     await promise.finally(() => {
       clearTimeout(limit);
