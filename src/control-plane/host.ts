@@ -324,7 +324,8 @@ function apiOptions({
 }: ApiParts): Omit<ApiOptions, 'proxyAdmin'> {
   const { apiServer } = config;
   const askOnward: OnwardFollower = { clock, of: (key, waitMs, signal) => onward.of(key, waitMs, signal) };
-  const followRollout = rolloutFollower(receipts, rules, store, writerOf(side).federated ? askOnward : null);
+  const secondHop = writerOf(side).federated ? askOnward : null;
+  const followRollout = rolloutFollower(receipts, rules, store, secondHop);
   const addInspect = addPolicyInspect(
     rules,
     indexes,
@@ -357,7 +358,7 @@ function apiOptions({
     followRollout,
     addRoutes: (app, context) => {
       addInspect(app, context);
-      addReceiptRoutes(app, context, receipts, followRollout);
+      addReceiptRoutes(app, context, receipts, followRollout, secondHop);
       addEventRoutes(app, context, events.hub);
       addSummaryRoute(app, context, events);
       addProgressRoutes(app, context, progress);

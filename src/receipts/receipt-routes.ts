@@ -12,10 +12,10 @@ import { visibilityOf, type SendRules } from '../kds/rules.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { MAX_CHANGES } from './recent-changes.ts';
+import { MAX_CHANGES, type Change } from './recent-changes.ts';
 import type { OnwardQuestions } from './onward-questions.ts';
-import { GLOBAL, type Receipts } from './receipts.ts';
-import { changeSummary, rolloutOf, withOnward } from './rollout.ts';
+import { GLOBAL, type Receipts, type Target } from './receipts.ts';
+import { changeSummary, rolloutOf, withOnward, type Onward } from './rollout.ts';
 
 const item = about('Inspect', 'The zones that have the newest change of the resource, and why others have not', {
   query: ['version', 'wait', 'timeout'],
@@ -45,11 +45,14 @@ export function rolloutFollower(
     const began = onward?.clock.elapsed() ?? 0;
     const followed = await receipts.follow(key, question, signal);
     const rollout = rolloutOf(key, followed, followed.isLogged ? null : await notSent(key, rules, store));
-    const isOnGlobal = followed.targets.some(({ to, state }) => to === GLOBAL && state === 'acknowledged');
-    if (onward === null || !isOnGlobal) return rollout;
+    if (onward === null || !isOnGlobal(followed.targets)) return rollout;
     const leftMs = Math.max(0, question.waitMs - (onward.clock.elapsed() - began));
     return withOnward(rollout, await onward.of(key, leftMs, signal));
   };
+}
+
+function isOnGlobal(targets: readonly Target[]): boolean {
+  return targets.some(({ to, state }) => to === GLOBAL && state === 'acknowledged');
 }
 
 /** Why nothing of the resource is in the log. @throws ApiError 404 */
@@ -64,11 +67,13 @@ async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceS
   return visibility.to === 'none' ? because : 'it cannot be sent as it is; the log of this control plane says why';
 }
 
+/** @param onward null on global, and in a zone without a global */
 export function addReceiptRoutes(
   app: FastifyInstance,
   { callers, closing }: ApiContext,
   receipts: Receipts,
   follow: FollowRollout,
+  onward: OnwardFollower | null = null,
 ): void {
   for (const info of resourceTypes) {
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
@@ -106,8 +111,15 @@ export function addReceiptRoutes(
     }
     callers.requireMay(typeOf(change.type), request);
     const { type, mesh, name } = change;
-    const targets = await receipts.targetsEverywhere(change, whileConnected(reply, closing));
-    return rolloutOf({ type, mesh, name }, { change, isLogged: true, targets });
+    const connected = whileConnected(reply, closing);
+    const targets = await receipts.targetsEverywhere(change, connected);
+    const rollout = rolloutOf({ type, mesh, name }, { change, isLogged: true, targets });
+    if (onward === null || !isOnGlobal(targets)) return rollout;
+    const newest = receipts.changes.ofRow(change) ?? change;
+    return withOnward(
+      rollout,
+      newest.id === change.id ? await onward.of({ type, mesh, name }, 0, connected) : overtakenBy(newest),
+    );
   });
 }
 
@@ -119,6 +131,12 @@ function requireServing({ isServing }: Receipts): void {
     'Service unavailable',
     'this replica sends no changes; ask the leader of the zone, which is connected to global',
   );
+}
+
+/** Global answers for the newest change of a resource alone. */
+function overtakenBy({ id }: Pick<Change, 'id'>): Onward {
+  const onwardNote = `change ${String(id)} of the same resource came later, and global says where the newest change is`;
+  return { onwardNote, isAwaited: false };
 }
 
 /** Null if it is not given. @throws ApiError 400 */

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
-import { addReceiptRoutes, rolloutFollower } from '../../src/receipts/receipt-routes.ts';
+import { globalSendRules, zoneSendRules } from '../../src/kds/rules.ts';
+import { addReceiptRoutes, rolloutFollower, type OnwardFollower } from '../../src/receipts/receipt-routes.ts';
 import { Receipts } from '../../src/receipts/receipts.ts';
 import type { Labels } from '../../src/resource/types.ts';
 import { defaultAccess } from '../../src/api/access.ts';
@@ -143,5 +143,61 @@ describe('GET /_changes', () => {
     await put('a');
     end();
     expect((await get(url)).status).toBe(503);
+  });
+});
+
+describe('GET /_changes/{id} in a zone', () => {
+  const COUNTS = { acknowledged: 1, refused: 0, withheld: 0, sent: 0, pending: 0, away: 0, unknown: 0, hidden: 0 };
+  let asked: string[];
+
+  beforeEach(async () => {
+    asked = [];
+    const clock = new ManualClock();
+    const rules = zoneSendRules({ zone: 'east' });
+    changelog = new Changelog(store, rules, log);
+    void changelog.run(stop.signal);
+    await changelog.ready;
+    receipts = new Receipts({ mode: 'zone', store, instanceId: 'cp-2', clock, log });
+    receipts.serve(changelog, { names: () => ['global'], profileOf: () => ANY_ZONE });
+    const onward: OnwardFollower = {
+      clock,
+      of: async ({ name }) => {
+        asked.push(name);
+        return { onward: { outcome: 'waiting', counts: COUNTS, targets: [{ to: 'west', state: 'sent', sentMs: 3 }] } };
+      },
+    };
+    const follow = rolloutFollower(receipts, rules, store, onward);
+    await app.close();
+    app = testApi(store, 'zone', {
+      addRoutes: (routes, context) => addReceiptRoutes(routes, context, receipts, follow, onward),
+    });
+  });
+
+  function onGlobal(name: string): void {
+    const about = { peer: 'east', streamId: 'one' };
+    const position = changelog.slotOf({ type: 'MeshTimeout', mesh: 'default', name })?.position ?? 0;
+    receipts.observe({ kind: 'opened', ...about, stream: 'zoneToGlobal', authorized: true });
+    receipts.observe({ kind: 'acknowledged', ...about, type: 'MeshTimeout', position, seconds: 0 });
+  }
+
+  it('has the way to the other zones once global has the change', async () => {
+    await put('own');
+    expect((await get('/_changes/1')).answer).not.toHaveProperty('onward');
+    expect(asked).toEqual([]);
+    onGlobal('own');
+    expect((await get('/_changes/1')).answer).toMatchObject({
+      ...{ change: 1, outcome: 'waiting', targets: [{ to: 'global', state: 'acknowledged' }] },
+      onward: { targets: [{ to: 'west', state: 'sent', sentMs: 3 }] },
+    });
+    expect(asked).toEqual(['own']);
+  });
+
+  it('says of an older change of a resource that global knows of the newest', async () => {
+    await put('own');
+    await put('own', { 'team.example/changed': 'yes' });
+    onGlobal('own');
+    const { answer } = await get('/_changes/1');
+    expect(answer).toMatchObject({ outcome: 'everywhere', onwardNote: expect.stringContaining('change 2') as string });
+    expect(asked).toEqual([]);
   });
 });
