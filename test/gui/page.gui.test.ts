@@ -67,6 +67,29 @@ describe('the page', () => {
     await close(opened);
   });
 
+  it('shows the way of a change of a zone to global and to the other zones', async () => {
+    const service = { type: 'MeshService', mesh: 'shop', name: 'both', labels: { 'kuma.io/origin': 'zone' }, spec: {} };
+    const opened = await openPage('changes', east);
+    const { page } = opened;
+    await page.getByRole('heading', { name: 'Changes' }).waitFor();
+    expect(await east.put('/meshes/shop/meshservices/both', service)).toBe(201);
+    const card = page.getByRole('region', { name: 'The newest change' });
+    await card.getByText('MeshService shop/both').waitFor();
+    await card.locator('circle[data-zone=west]').waitFor();
+    const way = card.getByRole('list', { name: 'The way of the change' });
+    await way.getByText('global').waitFor();
+    await way.getByText('1 of 1 other zone').waitFor();
+    await card.getByRole('table', { name: 'Other zones of the change' }).getByText('west').waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    const own = { ...timeout('3s'), name: 'stays', labels: { 'kuma.io/origin': 'zone' } };
+    expect(await east.put('/meshes/shop/meshtimeouts/stays', own)).toBe(201);
+    await card.getByText('Global sends it to no other zone: only producer policies cross zones').waitFor();
+    await close(opened);
+    const resource = await openPage('resources/meshservices/shop/both', east);
+    await resource.page.getByRole('region', { name: 'The newest change' }).locator('circle[data-zone=west]').waitFor();
+    await close(resource);
+  });
+
   it('checks a document, shows the difference, and refuses it when somebody was faster', async () => {
     const opened = await openPage('resources/meshtimeouts/shop/seen');
     const { page, faults } = opened;

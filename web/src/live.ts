@@ -13,6 +13,8 @@ export const now = signal(Date.now());
 const GAP_MS = 250;
 /** Between two requests while no events come, and for what has no events. */
 const PERIOD_MS = 5_000;
+/** The first of the growing times between two requests for an answer that is not settled. */
+const UNSETTLED_MS = 500;
 /** More unread events than these are one request for everything. */
 const MAX_UNREAD = 100;
 
@@ -33,6 +35,8 @@ export type Loading<T> = {
   readonly load: (signal: AbortSignal) => Promise<T>;
   /** The answer after an event; without it the answer is loaded again. */
   readonly patch?: (data: T, event: NonNullable<LiveEvent>, signal: AbortSignal) => Promise<T>;
+  /** Whether the answer will change without an event. As long as it is so, the answer is asked for again after a while. */
+  readonly isUnsettled?: (data: T) => boolean;
 };
 
 type Known<T> = { readonly key: string; readonly data: T | undefined; readonly failure: ApiFailure | undefined };
@@ -41,7 +45,7 @@ export function useLive<T>(
   key: string,
   topics: Loading<T>['topics'],
   load: Loading<T>['load'],
-  patch?: Loading<T>['patch'],
+  { patch, isUnsettled }: Pick<Loading<T>, 'patch' | 'isUnsettled'> = {},
 ): Live<T> {
   const [known, setKnown] = useState<Known<T>>({ key, data: undefined, failure: undefined });
   const [asked, setAsked] = useState(0);
@@ -50,7 +54,8 @@ export function useLive<T>(
   useEffect(() => {
     if (isWaiting) return undefined;
     const gone = new AbortController();
-    const loading = { key, topics, load, ...(patch !== undefined && { patch }) };
+    const more = { ...(patch !== undefined && { patch }), ...(isUnsettled !== undefined && { isUnsettled }) };
+    const loading = { key, topics, load, ...more };
     void follow(loading, gone.signal, ({ data, failure }) => {
       isConnected.value = failure?.status !== 0;
       setKnown((before) => ({ key, data: data ?? (before.key === key ? before.data : undefined), failure }));
@@ -73,9 +78,10 @@ type Show<T> = (outcome: Outcome<T> & { readonly failure: ApiFailure | undefined
 
 /** Loads now, and again whenever a topic moves, one request at a time, until the signal aborts. */
 async function follow<T>(loading: Loading<T>, signal: AbortSignal, show: Show<T>): Promise<void> {
-  const { topics, load, patch } = loading;
+  const { topics, load, patch, isUnsettled } = loading;
   if (topics.length > 0) await hasBegun;
   let data: T | undefined;
+  let unsettledMs = 0;
   const inbox = new Inbox(topics, signal);
   while (!signal.aborted) {
     const events = inbox.take();
@@ -89,7 +95,9 @@ async function follow<T>(loading: Loading<T>, signal: AbortSignal, show: Show<T>
     data = outcome.data;
     show({ ...outcome, failure: outcome.failure });
     if (topics.length === 0 && !isPassing(outcome.failure)) return;
-    await inbox.filled();
+    const isOpen = data !== undefined && isUnsettled?.(data) === true;
+    unsettledMs = isOpen ? Math.min(PERIOD_MS, Math.max(UNSETTLED_MS, unsettledMs * 2)) : 0;
+    await inbox.filled(isOpen ? unsettledMs : null);
   }
 }
 
@@ -128,13 +136,14 @@ class Inbox {
     return taken;
   }
 
-  /** Resolves when there is something to do, and not at once: more may come. */
-  async filled(): Promise<void> {
+  /** Resolves when there is something to do, and not at once: more may come. @param mostMs null: events alone say when */
+  async filled(mostMs: number | null): Promise<void> {
     await pause(GAP_MS, this.#signal);
     if (!this.#isEmpty()) return;
     const isAlone = this.#topics.length === 0 || this.#topics.includes('clock') || !isStreaming.value;
     const woken = new Promise<void>((resolve) => (this.#wake = resolve));
-    await (isAlone ? Promise.race([woken, pause(PERIOD_MS, this.#signal)]) : woken);
+    const untilMs = mostMs ?? (isAlone ? PERIOD_MS : null);
+    await (untilMs === null ? woken : Promise.race([woken, pause(untilMs, this.#signal)]));
     if (this.#isEmpty()) this.#unread = null;
     await seen(this.#signal);
   }

@@ -1,7 +1,7 @@
 // The rows of a matrix of resources and zones: those in sight are loaded, and again when something changes.
 import { useRef } from 'preact/hooks';
 import type { Answer } from '../../src/api/answers.ts';
-import { useLive, type Live } from './live.ts';
+import { useLive, type Live, type Loading } from './live.ts';
 import type { Range } from './parts/matrix.tsx';
 import { get } from './session.ts';
 
@@ -46,11 +46,12 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
       return { total, zones, rows: new Map(rows) };
     }
   };
-  return useLive(`matrix ${list} ${String(from)} ${String(to)}`, ['changes', 'zones'], load, async (data, event, signal) => {
+  const patch: Loading<Rows>['patch'] = async (data, event, signal) => {
     if (event.topic === 'changes' && event.data.items.every((item) => item.type !== type)) return data;
     if (data.zones.length > MANY_ZONES) await new Promise((resolve) => setTimeout(resolve, CALM_MS));
     return await load(signal);
-  });
+  };
+  return useLive(`matrix ${list} ${String(from)} ${String(to)}`, ['changes', 'zones'], load, { patch });
 }
 
 function rowOf({ runs, ...item }: Item, zones: number): ResourceRow {

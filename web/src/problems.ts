@@ -14,7 +14,7 @@ const SIZE = 1_000;
 const BAD = /Refused$|Withheld$|Contended$|^noLeader$|^twoLeaders$/;
 
 export function useProblems(): Live<readonly Problem[]> {
-  return useLive('problems', ['problems'], loadProblems, patchProblems);
+  return useLive('problems', ['problems'], loadProblems, { patch: patchProblems });
 }
 
 export function toneOfProblem({ code }: Problem): Tone {

@@ -5,6 +5,8 @@ import type { Tone } from './parts/state-mark.tsx';
 export type Rollout = Answer<'Rollout'>;
 export type ChangeSummary = Answer<'ChangeSummary'>;
 export type Target = Rollout['targets'][number];
+/** From one place to its peers: of a zone to global, or of global to the zones. */
+export type Hop = Pick<Rollout, 'outcome' | 'counts' | 'medianMs' | 'slowestMs' | 'targets'>;
 type State = Target['state'];
 
 export const STATE_TONES: Readonly<Record<State, Tone>> = {
@@ -37,4 +39,10 @@ export function subject({ type, mesh, name }: Pick<ChangeSummary, 'type' | 'mesh
 
 export function verb({ isRemoval }: Pick<ChangeSummary, 'isRemoval'>): string {
   return isRemoval ? 'removed' : 'written';
+}
+
+/** In a zone: the other zones are followed by global, whose answers cause no events here. */
+export function isUnsettled({ outcome, onward, onwardNote }: Rollout): boolean {
+  if (onward !== undefined) return onward.outcome !== 'everywhere';
+  return onwardNote !== undefined && outcome === 'waiting';
 }

@@ -8,7 +8,7 @@ import { StateMark } from '../parts/state-mark.tsx';
 import { ShareBar } from '../parts/share-bar.tsx';
 import { RolloutCard } from '../parts/rollout-card.tsx';
 import { useLive } from '../live.ts';
-import { audience, OUTCOME_TONES, subject, type ChangeSummary, type Rollout } from '../receipts.ts';
+import { audience, isUnsettled, OUTCOME_TONES, subject, type ChangeSummary, type Rollout } from '../receipts.ts';
 import { linkTo, query } from '../router.ts';
 import { get } from '../session.ts';
 import { clockTime, counted, lasting } from '../words.ts';
@@ -86,9 +86,8 @@ export function ChangesPage({ parts: [, chosen] }: PageProps): JSX.Element {
 }
 
 function ChosenChange({ id, isNewest }: { readonly id: string; readonly isNewest: boolean }): JSX.Element {
-  const { data, failure } = useLive(`change ${id}`, ['changes'], (signal) =>
-    get<Rollout>(`/_changes/${encodeURIComponent(id)}`, signal),
-  );
+  const load = (signal: AbortSignal): Promise<Rollout> => get<Rollout>(`/_changes/${encodeURIComponent(id)}`, signal);
+  const { data, failure } = useLive(`change ${id}`, ['changes'], load, { isUnsettled });
   return (
     <div>
       <Failure of={failure} />

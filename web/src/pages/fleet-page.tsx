@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<Zone>[] = [
 ];
 
 export function FleetPage({ control }: PageProps): JSX.Element {
-  const { data: zones, failure } = useLive('zones', ['zones', 'lag'], loadZones, patchZones);
+  const { data: zones, failure } = useLive('zones', ['zones', 'lag'], loadZones, { patch: patchZones });
   const text = (query.value.get('q') ?? '').toLowerCase();
   const state = query.value.get('state') ?? '';
   const order = query.value.get('sort') ?? 'name';

@@ -10,8 +10,8 @@ import { RolloutCard } from '../parts/rollout-card.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
 import { apiPath, typeByPath, type TypeInfo } from '../catalog.ts';
 import { deliveryMark } from '../delivery.ts';
-import { useLive } from '../live.ts';
-import type { Rollout } from '../receipts.ts';
+import { useLive, type Loading } from '../live.ts';
+import { isUnsettled, type Rollout } from '../receipts.ts';
 import { linkTo, place } from '../router.ts';
 import { ApiFailure, get } from '../session.ts';
 import { NewResource } from '../parts/new-resource.tsx';
@@ -69,11 +69,13 @@ function Content({ type, mesh, name }: ContentProps): JSX.Element {
   const path = apiPath(type, mesh, name);
   const [written, setWritten] = useState(0);
   const loadSync = async (signal: AbortSignal): Promise<Explanation> => await get<Explanation>(`${path}/_sync`, signal);
-  const { data: sync, failure } = useLive(`sync ${path}`, ['changes', 'zones'], loadSync, async (data, event, signal) => {
+  const patch: Loading<Explanation>['patch'] = async (data, event, signal) => {
     const isOther = event.topic === 'changes' && event.data.items.every((item) => item.type !== type.name || item.name !== name);
     return isOther ? data : await loadSync(signal);
-  });
-  const { data: rollout } = useLive(`rollout ${path}`, ['changes'], (signal) => get<Rollout>(`${path}/_rollout`, signal));
+  };
+  const { data: sync, failure } = useLive(`sync ${path}`, ['changes', 'zones'], loadSync, { patch });
+  const loadRollout = async (signal: AbortSignal): Promise<Rollout> => await get<Rollout>(`${path}/_rollout`, signal);
+  const { data: rollout } = useLive(`rollout ${path}`, ['changes'], loadRollout, { isUnsettled });
   return (
     <>
       <Failure of={failure} />

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { TypeInfo } from '../catalog.ts';
-import { useLive } from '../live.ts';
+import { useLive, type Loading } from '../live.ts';
 import { bodyOf, loadDocument, notation, type Draft, type Stored } from '../notation.ts';
 import { ask } from '../session.ts';
 import { DocumentForm, type Outcome } from './document-form.tsx';
@@ -14,10 +14,11 @@ type Props = { readonly type: TypeInfo; readonly path: string };
 
 export function Editor({ type, path }: Props): JSX.Element {
   const load = (signal: AbortSignal): Promise<Stored> => loadDocument(path, signal);
-  const { data, failure, reload } = useLive(`document ${path}`, ['changes', 'clock'], load, async (known, event, signal) => {
+  const patch: Loading<Stored>['patch'] = async (known, event, signal) => {
     const isOther = event.topic === 'changes' && event.data.items.every((item) => item.type !== type.name);
     return isOther ? known : await load(signal);
-  });
+  };
+  const { data, failure, reload } = useLive(`document ${path}`, ['changes', 'clock'], load, { patch });
   const [edited, setEdited] = useState<Stored | null>(null);
   const shown = edited ?? data;
   const isOverdue = edited !== null && data !== undefined && data.etag !== edited.etag;

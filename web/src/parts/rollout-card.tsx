@@ -1,42 +1,23 @@
-// One change with each zone: dots at their milliseconds, and the same as a table, those without it first.
+// One change with the zones that should have it. In a zone this is the way to global, and from there to the other zones.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { placeOf, typeByName } from '../catalog.ts';
-import { audience, OUTCOME_TONES, STATE_TONES, subject, type Rollout, type Target } from '../receipts.ts';
+import { audience, OUTCOME_TONES, subject, type Rollout } from '../receipts.ts';
 import { linkTo } from '../router.ts';
 import { clockTime, lasting } from '../words.ts';
-import { DotStrip } from './dot-strip.tsx';
-import { LongTable, type Column } from './long-table.tsx';
-import { StateMark, type Tone } from './state-mark.tsx';
-
-const ms = (value: number | undefined): string => (value === undefined ? '' : lasting(value));
-
-const COLUMNS: readonly Column<Target>[] = [
-  {
-    title: 'Zone',
-    width: 'minmax(90px, 1fr)',
-    cell: ({ to }) => (to === 'global' ? to : <a href={linkTo(['zones', to])}>{to}</a>),
-  },
-  { title: 'State', width: '124px', cell: ({ state }) => <StateMark tone={STATE_TONES[state]} word={state} /> },
-  { title: 'Sent after', width: '74px', isNumber: true, cell: ({ sentMs }) => ms(sentMs) },
-  { title: 'Had it after', width: '84px', isNumber: true, cell: ({ acknowledgedMs }) => ms(acknowledgedMs) },
-  { title: 'Reason', width: 'minmax(80px, 2fr)', cell: ({ reason = '' }) => <span title={reason}>{reason}</span> },
-];
-
-const RANK: Readonly<Record<Tone, number>> = { bad: 0, late: 1, away: 2, ok: 3 };
+import { Arrivals } from './arrivals.tsx';
+import { BothHops } from './both-hops.tsx';
+import { StateMark } from './state-mark.tsx';
 
 export function RolloutCard({ rollout, title }: { readonly rollout: Rollout; readonly title: string }): JSX.Element {
-  const { counts, targets, outcome, committedAt, note, version, isRemoval } = rollout;
-  const rows = targets.toSorted((a, b) => rankOf(a) - rankOf(b));
-  const refusals = targets.filter(({ state, reason }) => STATE_TONES[state] === 'bad' && reason !== undefined);
+  const { outcome, committedAt, note, version, isRemoval, medianMs, slowestMs } = rollout;
+  const hasBoth = rollout.onward !== undefined || rollout.onwardNote !== undefined;
   return (
     <section class="card" aria-label={title}>
       <div class="bar">
         <h2>{title}</h2>
         <StateMark tone={OUTCOME_TONES[outcome]} word={outcome} />
-        <span class="soft end">
-          {String(counts.acknowledged)} of {String(audience(counts))} have it
-        </span>
+        <span class="soft end">{haveItWords(rollout)}</span>
       </div>
       <div class="body">
         <dl class="facts">
@@ -53,42 +34,28 @@ export function RolloutCard({ rollout, title }: { readonly rollout: Rollout; rea
               </dd>
             </>
           )}
-          {rollout.medianMs !== undefined && (
+          {!hasBoth && medianMs !== undefined && slowestMs !== undefined && (
             <>
               <dt>Median, slowest</dt>
               <dd>
-                {lasting(rollout.medianMs)}, {ms(rollout.slowestMs)}
+                {lasting(medianMs)}, {lasting(slowestMs)}
               </dd>
             </>
           )}
         </dl>
         {note !== undefined && <p class="note gap">{note}</p>}
-        {refusals.slice(0, 5).map(({ to, reason }) => (
-          <p key={to} class="note failure gap">
-            {to}: {reason}
-          </p>
-        ))}
       </div>
-      <div class="body">
-        <DotStrip
-          targets={targets}
-          label={`${String(counts.acknowledged)} zones have it; the slowest after ${ms(rollout.slowestMs)}; the table has each`}
-        />
-      </div>
-      <LongTable
-        label="Zones of the change"
-        rows={rows}
-        columns={COLUMNS}
-        keyOf={({ to }) => to}
-        none="No zone gets it"
-        height="44vh"
-      />
+      {hasBoth ? <BothHops rollout={rollout} /> : <Arrivals hop={rollout} label="Zones of the change" isLinked />}
     </section>
   );
 }
 
-function rankOf({ state }: Target): number {
-  return state === 'hidden' ? 4 : RANK[STATE_TONES[state]];
+/** Of both hops the second counts, where it is known. */
+function haveItWords({ counts, onward, onwardNote }: Rollout): string {
+  if (onwardNote !== undefined) return 'global has it';
+  if (onward === undefined) return `${String(counts.acknowledged)} of ${String(audience(counts))} have it`;
+  const meant = audience(onward.counts);
+  return meant === 0 ? 'global has it' : `${String(onward.counts.acknowledged)} of ${String(meant)} other zones have it`;
 }
 
 function ResourceLink({ rollout }: { readonly rollout: Rollout }): JSX.Element {
