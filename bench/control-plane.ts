@@ -13,6 +13,7 @@ export type ControlPlane = {
   readonly child: ChildProcess;
   readonly pid: number;
   readonly apiPort: number;
+  readonly diagnosticsPort: number;
   /** `127.0.0.1:port` where zones connect; of a zone it says nothing. */
   readonly kdsAddress: string;
   /** Seconds from the start of the process until it said that it is ready. */
@@ -63,7 +64,7 @@ async function start(
   const startSeconds = (nowMs() - began) / 1000;
   const { pid } = child;
   if (pid === undefined) throw new Error(`meridian ${mode} run has no process id`);
-  return { child, pid, apiPort, kdsAddress, startSeconds, stop: () => endChild(child) };
+  return { child, pid, apiPort, diagnosticsPort, kdsAddress, startSeconds, stop: () => endChild(child) };
 }
 
 async function isReady(port: number): Promise<boolean> {

@@ -5,7 +5,7 @@ import { createLogger } from '../src/base/log.ts';
 import { openDatabase, type PostgresConfig } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { cloneDatabase, configOf } from '../test/support/postgres-database.ts';
-import { providePostgres } from '../test/support/postgres.ts';
+import { provideOwnPostgres, providePostgres, type PostgresServer } from '../test/support/postgres.ts';
 import { cpuSeconds, siblingsOf } from './measure.ts';
 import { MESH, policyLabels, policyName, policySpec, TYPE } from './policies.ts';
 
@@ -18,12 +18,22 @@ export type Postgres = {
   readonly createDatabase: (policies: number) => Promise<PostgresConfig>;
   /** A database with the schema alone. */
   readonly createEmptyDatabase: () => Promise<PostgresConfig>;
+  /** Stops the server, and starts it again when `whileStopped` resolves. @throws Error where the server belongs to somebody else */
+  readonly restart: PostgresServer['restart'];
   readonly dropDatabase: (database: PostgresConfig) => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
 export async function startPostgres(): Promise<Postgres> {
-  const server = await providePostgres();
+  return await prepare(await providePostgres());
+}
+
+/** A server that the run may restart. */
+export async function startOwnPostgres(): Promise<Postgres> {
+  return await prepare(await provideOwnPostgres());
+}
+
+async function prepare(server: PostgresServer): Promise<Postgres> {
   try {
     const run = async <T extends pg.QueryResultRow>(text: string): Promise<T[]> =>
       withClient({ connectionString: server.url }, async (client) => (await client.query<T>(text)).rows);
@@ -53,6 +63,7 @@ export async function startPostgres(): Promise<Postgres> {
         return config;
       },
       createEmptyDatabase: cloned,
+      restart: server.restart,
       dropDatabase: async ({ dbName }) => drop(dbName),
       async stop() {
         // Remove the remains of a failed run from a borrowed server.

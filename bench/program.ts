@@ -3,6 +3,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { messageOf } from '../src/base/errors.ts';
 import type { Sections, Sizes } from './context.ts';
+import type { Postgres } from './postgres.ts';
 import type { Judged } from './report.ts';
 import { runSections } from './run-sections.ts';
 
@@ -17,6 +18,10 @@ export type Program<S> = {
   readonly sections: readonly Sections<S>[];
   /** Left out where every budget counts at every size. */
   readonly judged?: Judged<S>;
+  /** Left out where any PostgreSQL serves. */
+  readonly startPostgres?: () => Promise<Postgres>;
+  /** A run over its budget ends with exit code 1. */
+  readonly failsOverBudget?: boolean;
   /** Throws what stands against the run, before anything is started. */
   readonly check?: (settings: S) => void;
   /** Options of a call → what it does. */
@@ -68,11 +73,16 @@ function parseSections(text: string, names: readonly string[]): string[] {
   return wanted;
 }
 
-function helpOf<S>({ command, sections, examples }: Program<S>): string {
+function helpOf<S>({ command, sections, examples, startPostgres, failsOverBudget = false }: Program<S>): string {
   const calls = Object.entries(examples).map(([options, what]) => [`${command} -- ${options}`, what] as const);
+  const postgres =
+    startPostgres === undefined
+      ? `A PostgreSQL, where a section needs one, is TEST_POSTGRES_URL, else a container, else the one that npm installed;
+TEST_POSTGRES_PROVIDER forces url, testcontainers, embedded or installed. The servers run without TLS.`
+      : `The PostgreSQL is the one that npm installed, else one of the machine; TEST_POSTGRES_PROVIDER forces embedded or installed.
+The servers run without TLS.`;
   return `
-A PostgreSQL, where a section needs one, is TEST_POSTGRES_URL, else a container, else the one that npm installed;
-TEST_POSTGRES_PROVIDER forces url, testcontainers, embedded or installed. The servers run without TLS.
+${postgres}
 
 Sections:
 ${columns(sections.flatMap(({ names }) => Object.entries(names)))}
@@ -80,7 +90,7 @@ ${columns(sections.flatMap(({ names }) => Object.entries(names)))}
 Examples:
 ${columns([[command, 'everything'], ...calls])}
 
-Exit codes: 0 measured, over budget or not; 1 could not measure; 2 the call was not understood.`;
+Exit codes: 0 measured, ${failsOverBudget ? 'within budget; 1 over budget, or' : 'over budget or not; 1'} could not measure; 2 the call was not understood.`;
 }
 
 function columns(rows: readonly (readonly [string, string])[]): string {

@@ -1,5 +1,5 @@
 // A zone without a database that stays connected as a Meridian zone does: it remembers the version of each resource, connects again when
-// its streams end, and says then what it has. It counts what it is sent although it has it.
+// its streams end, and says then what it has. It counts what it is sent although it has it. It may refuse everything, and have a service.
 import { hash } from 'node:crypto';
 import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
 import { reconnectPauseMs } from '../src/kds/client.ts';
@@ -9,9 +9,11 @@ import { STORE_ID_HEADER } from '../src/kds/peer-metadata.ts';
 import { zoneConsumes } from '../src/kds/rules.ts';
 import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeHealthCheckRequest } from '../src/wire/global-service-messages.ts';
+import type { ErrorDetail } from '../src/wire/error-detail.ts';
 import { encodeDeltaRequest, encodeDeltaResponse } from '../src/wire/kds-messages.ts';
 import { TYPE } from './policies.ts';
 import { scanRequest, scanResources } from './response-scan.ts';
+import { SERVICE_TYPE, ZoneService } from './zone-service.ts';
 
 type Stream = ClientDuplexStream<Buffer, Buffer>;
 
@@ -20,6 +22,7 @@ const METADATA = nodeMetadata(NODE, true);
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 /** As a zone has it for its health check. */
 const ANSWER_MS = 10_000;
+const REFUSAL = { code: 3, message: 'this zone refuses everything', details: [] };
 
 /** Names and versions that all zones of the process have in common. */
 const texts = new Map<string, string>();
@@ -43,7 +46,9 @@ export class ResumingZone {
   readonly #held = new Map<string, Map<string, string>>();
   readonly #answered = new Set<string>();
   #client: Client | null = null;
+  #up: Stream | null = null;
   #timer: NodeJS.Timeout | undefined;
+  readonly #service: ZoneService;
   /** The replica that it is connected to, or tries; empty while it waits. */
   address = '';
   /** MeshTimeouts that it got and did not have in this version. */
@@ -52,15 +57,38 @@ export class ResumingZone {
   again = 0;
   /** Failed connections, ended streams included. */
   failures = 0;
+  /** It refuses each response, and takes nothing of it. */
+  isRefusing = false;
+  /** Responses that it refused. */
+  refused = 0;
+  /** Responses of its own that global refused. */
+  refusedByPeer = 0;
 
   constructor(name: string, events: ZoneEvents) {
     this.#name = name;
     this.#events = events;
+    this.#service = new ZoneService(name);
   }
 
   /** Every type was answered on this connection. */
   get isUp(): boolean {
     return this.#answered.size === zoneConsumes.length;
+  }
+
+  /** Type → wire name → version. */
+  get held(): ReadonlyMap<string, ReadonlyMap<string, string>> {
+    return this.#held;
+  }
+
+  /** Null where it has no service. */
+  get servicePort(): number | null {
+    return this.#service.port;
+  }
+
+  /** @param port null removes its service */
+  putService(port: number | null): void {
+    const response = this.#service.put(port);
+    if (response !== null) this.#up?.write(response);
   }
 
   /** The same for two zones that hold the same. */
@@ -99,19 +127,25 @@ export class ResumingZone {
 
   end(): void {
     clearTimeout(this.#timer);
-    this.#client?.close();
-    this.#client = null;
+    this.#forgetConnection();
   }
 
   #lost(client: Client): void {
     if (client !== this.#client) return;
-    this.#client = null;
-    this.address = '';
     this.failures += 1;
-    this.#answered.clear();
-    client.close();
+    this.#forgetConnection();
     this.#timer = setTimeout(() => this.connect(), reconnectPauseMs());
     this.#events.changed();
+  }
+
+  #forgetConnection(): void {
+    const client = this.#client;
+    this.#client = null;
+    this.#up = null;
+    this.#service.forget();
+    this.address = '';
+    this.#answered.clear();
+    client?.close();
   }
 
   #openStreams(client: Client): void {
@@ -121,13 +155,22 @@ export class ResumingZone {
     });
     for (const { name } of zoneConsumes) this.#subscribe(down, name);
     const up = this.#open(client, syncService.zoneToGlobalSync.path);
-    up.on('data', (bytes: Buffer) => this.#answer(up, bytes));
+    this.#up = up;
+    up.on('data', (bytes: Buffer) => {
+      if (client === this.#client) this.#answer(up, bytes);
+    });
     for (const { path } of [globalService.streamXDSConfigs, globalService.streamStats, globalService.streamClusters])
       this.#open(client, path).resume();
   }
 
   #receive(stream: Stream, bytes: Buffer): void {
     const { typeUrl: type, nonce, resources, removed } = scanResources(bytes);
+    if (this.isRefusing) {
+      this.refused += 1;
+      this.#events.changed();
+      stream.write(this.#request(type, nonce, new Map(), false, REFUSAL));
+      return;
+    }
     const held = this.#held.get(type) ?? new Map<string, string>();
     this.#held.set(shared(type), held);
     for (const { name, version } of resources) {
@@ -145,7 +188,13 @@ export class ResumingZone {
     stream.write(this.#request(type, '', this.#held.get(type) ?? new Map(), true));
   }
 
-  #request(type: string, nonce: string, held: ReadonlyMap<string, string>, isFirst: boolean): Buffer {
+  #request(
+    type: string,
+    nonce: string,
+    held: ReadonlyMap<string, string>,
+    isFirst: boolean,
+    errorDetail: ErrorDetail | null = null,
+  ): Buffer {
     return encodeDeltaRequest({
       node: { id: this.#name, ...(isFirst && { metadata: METADATA }) },
       typeUrl: type,
@@ -153,14 +202,19 @@ export class ResumingZone {
       unsubscribe: [],
       initialResourceVersions: held,
       responseNonce: nonce,
-      errorDetail: null,
+      errorDetail,
     });
   }
 
-  /** The zone has nothing of its own: each subscription of the global gets one empty response. */
+  /** The zone has no more of its own than its service: each other subscription of the global gets one empty response. */
   #answer(stream: Stream, bytes: Buffer): void {
     const { type, nonce } = scanRequest(bytes);
-    if (nonce === '')
+    if (type === SERVICE_TYPE) {
+      const { response, isRefused } = this.#service.take(bytes);
+      if (isRefused) this.refusedByPeer += 1;
+      if (response !== null) stream.write(response);
+      this.#events.changed();
+    } else if (nonce === '')
       stream.write(encodeDeltaResponse({ typeUrl: type, nonce: type, controlPlane: this.#name, entries: [], removed: [] }));
   }
 

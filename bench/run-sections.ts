@@ -20,7 +20,7 @@ export async function runSections<S>(
   let starting: Promise<Postgres> | null = null;
   const postgres = (): Promise<Postgres> => {
     if (starting === null) say('starting PostgreSQL');
-    return (starting ??= startPostgres());
+    return (starting ??= (program.startPostgres ?? startPostgres)());
   };
   const end = endOnce(async () => {
     await endChildren();
@@ -36,6 +36,7 @@ export async function runSections<S>(
     const server = await (starting as Promise<Postgres> | null);
     const report = makeReport(program, settings, { postgres: server?.facts ?? null, metrics, tables });
     process.stdout.write(`\n${describeReport(report, tables, program.judged?.sizes)}\n`);
+    if (program.failsOverBudget === true && report.metrics.some(({ verdict }) => verdict === 'over')) process.exitCode = 1;
     if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   } finally {
     await end();

@@ -17,6 +17,11 @@ export type PostgresServer = {
   /** The URL of a superuser on database `postgres`. */
   readonly url: string;
   readonly stop: () => Promise<void>;
+  /**
+   * Stops the server, and starts it again when `whileStopped` resolves.
+   * @throws Error for a server that this run has not started from binaries
+   */
+  readonly restart: (mode: 'fast' | 'immediate', whileStopped: () => Promise<void>) => Promise<void>;
 };
 
 const providers: Record<string, () => Promise<PostgresServer | null>> = {
@@ -28,12 +33,26 @@ const providers: Record<string, () => Promise<PostgresServer | null>> = {
 
 /** Starts the first available PostgreSQL. Without one it rejects with the list of attempts. */
 export async function providePostgres(): Promise<PostgresServer> {
+  return await provide(Object.entries(providers));
+}
+
+/** A PostgreSQL of the run's own, from binaries: it can be restarted. */
+export async function provideOwnPostgres(): Promise<PostgresServer> {
+  return await provide([
+    ['embedded', fromEmbedded],
+    ['installed', fromInstalled],
+  ]);
+}
+
+async function provide(
+  known: readonly (readonly [name: string, () => Promise<PostgresServer | null>])[],
+): Promise<PostgresServer> {
   const forced = process.env['TEST_POSTGRES_PROVIDER'];
   const tried: string[] = [];
-  for (const [name, provide] of Object.entries(providers)) {
+  for (const [name, provider] of known) {
     if (forced !== undefined && forced !== name) continue;
     try {
-      const server = await provide();
+      const server = await provider();
       if (server !== null) return server;
       tried.push(`${name}: not there`);
     } catch (error) {
@@ -49,7 +68,7 @@ async function fromUrl(): Promise<PostgresServer | null> {
   const url = process.env['TEST_POSTGRES_URL'];
   if (url === undefined) return null;
   await reach(url);
-  return { description: 'TEST_POSTGRES_URL', url, stop: async () => undefined };
+  return { description: 'TEST_POSTGRES_URL', url, stop: async () => undefined, restart: refuseRestart };
 }
 
 async function fromContainer(): Promise<PostgresServer | null> {
@@ -59,7 +78,12 @@ async function fromContainer(): Promise<PostgresServer | null> {
   const settings = SERVER_SETTINGS.flatMap((setting) => ['-c', setting]);
   const container = await new PostgreSqlContainer(image).withCommand(settings).withStartupTimeout(120_000).start();
   const url = container.getConnectionUri().replace(/\/[^/]*$/, '/postgres');
-  return { description: `testcontainers, image ${image}`, url, stop: async () => void (await container.stop()) };
+  return {
+    description: `testcontainers, image ${image}`,
+    url,
+    stop: async () => void (await container.stop()),
+    restart: refuseRestart,
+  };
 }
 
 async function fromEmbedded(): Promise<PostgresServer | null> {
@@ -73,7 +97,20 @@ async function fromInstalled(): Promise<PostgresServer | null> {
 async function fromBinaries(binaries: Binaries | null): Promise<PostgresServer | null> {
   if (binaries === null) return null;
   const server = await PostgresBinaries.create(binaries);
-  return { description: binaries.description, url: server.url, stop: () => server.remove() };
+  return {
+    description: binaries.description,
+    url: server.url,
+    stop: () => server.remove(),
+    async restart(mode, whileStopped) {
+      await server.stop(mode);
+      await whileStopped();
+      await server.start();
+    },
+  };
+}
+
+async function refuseRestart(): Promise<never> {
+  throw new Error('only a PostgreSQL that was started from binaries is restarted: set TEST_POSTGRES_PROVIDER=embedded');
 }
 
 async function answers(socket: string): Promise<boolean> {
