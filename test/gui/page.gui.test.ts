@@ -1,6 +1,7 @@
 // The page in a browser, with a global and two zones.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Page } from 'playwright-core';
+import { stringify } from 'yaml';
 import { startFleet, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { seriousFaults, tabTo } from './accessibility.ts';
 import { openBrowser, type Browser, type OpenPage } from './browser.ts';
@@ -171,6 +172,49 @@ describe('the page', () => {
     await close(opened);
     const inZone = await openPage('proxies/shop/cart', east);
     await rowOf(inZone.page, 'connectionTimeout').filter({ hasText: '4s' }).filter({ hasText: 'tried' }).waitFor();
+    await close(inZone);
+  });
+
+  it('shows what a deletion would change, in What if and before a removal', async () => {
+    const kept = { ...timeout('3s'), name: 'kept' };
+    expect(await fleet.global.put('/meshes/shop/meshtimeouts/kept', kept)).toBe(201);
+    const opened = await openPage('preview');
+    const { page } = opened;
+    await page.getByLabel('Documents as YAML').fill(stringify({ ...timeout('4s'), name: 'instead' }));
+    const form = page.getByRole('region', { name: 'Deletions' });
+    await form.getByLabel('Type').selectOption('MeshTimeout');
+    await form.getByLabel('Mesh').selectOption('shop');
+    await form.getByLabel('Name').fill('kept');
+    await form.getByRole('button', { name: 'Add a deletion' }).click();
+    await form.getByLabel('Name').fill('tried');
+    await page.keyboard.press('Enter');
+    await form.getByRole('button', { name: 'Keep MeshTimeout shop/kept' }).click();
+    expect(new URL(page.url()).searchParams.get('delete')).toBe('MeshTimeout/shop/tried');
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    await page.getByRole('region', { name: 'MeshTimeout shop/instead' }).getByText('would be created').waitFor();
+    const gone = page.getByRole('region', { name: 'MeshTimeout shop/tried' });
+    await gone.getByText('would be deleted').waitFor();
+    await gone.getByRole('columnheader', { name: 'Would lose it' }).waitFor();
+    for (const zone of ['east', 'west']) await rowOf(page, zone).filter({ hasText: 'yes' }).first().waitFor();
+    const value = rowOf(page, 'MeshTimeout connectionTimeout');
+    await value.filter({ hasText: '4s tried' }).filter({ hasText: '10s mesh-timeout-all-shop' }).waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    await close(opened);
+    const resource = await openPage('resources/meshtimeouts/shop/tried');
+    await resource.page.getByRole('button', { name: 'Edit' }).click();
+    await resource.page.getByRole('button', { name: 'Remove this resource' }).click();
+    await resource.page.getByRole('heading', { name: '1 proxy would change' }).waitFor();
+    await resource.page.getByRole('columnheader', { name: 'Would lose it' }).waitFor();
+    await rowOf(resource.page, 'MeshTimeout connectionTimeout').filter({ hasText: '4s tried' }).waitFor();
+    expect(await seriousFaults(resource.page)).toEqual([]);
+    await resource.page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await resource.page.waitForURL('**/gui/resources/meshtimeouts');
+    await close(resource);
+    const inZone = await openPage('proxies/shop/cart', east);
+    await rowOf(inZone.page, 'connectionTimeout')
+      .filter({ hasText: '10s' })
+      .filter({ hasText: 'mesh-timeout-all-shop' })
+      .waitFor();
     await close(inZone);
   });
 

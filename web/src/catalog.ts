@@ -38,14 +38,29 @@ export async function typeByName(name: string): Promise<TypeInfo | undefined> {
   return (await resourceTypes()).find((type) => type.name === name);
 }
 
+/** The names of the meshes. @throws ApiFailure */
+export async function loadMeshes(signal: AbortSignal): Promise<readonly string[]> {
+  return await loadNames('/meshes', 1_000, signal);
+}
+
+/** @param path of a list @param most so many names at most @throws ApiFailure */
+export async function loadNames(path: string, most: number, signal: AbortSignal): Promise<readonly string[]> {
+  const { items } = await get<{ items: readonly { readonly name: string }[] }>(`${path}?size=${String(most)}`, signal);
+  return items.map(({ name }) => name);
+}
+
 export async function index(signal: AbortSignal): Promise<Answer<'Index'>> {
   return await get<Answer<'Index'>>('/', signal);
 }
 
 /** The path of a resource in the REST API. */
-export function apiPath({ path, scope }: Pick<TypeInfo, 'path' | 'scope'>, mesh: string, name: string): string {
-  const prefix = scope === 'Mesh' ? `/meshes/${encodeURIComponent(mesh)}` : '';
-  return `${prefix}/${path}/${encodeURIComponent(name)}`;
+export function apiPath(type: Pick<TypeInfo, 'path' | 'scope'>, mesh: string, name: string): string {
+  return `${listPath(type, mesh)}/${encodeURIComponent(name)}`;
+}
+
+/** The path of the resources of a type, in one mesh if the type has meshes. */
+export function listPath({ path, scope }: Pick<TypeInfo, 'path' | 'scope'>, mesh: string): string {
+  return `${scope === 'Mesh' ? `/meshes/${encodeURIComponent(mesh)}` : ''}/${path}`;
 }
 
 /** The place of a resource in the page. Types outside of meshes have `-` there. */

@@ -1,13 +1,14 @@
-// What if: documents that are not stored, which zones would get them, and which values would change for which proxies.
+// What if: documents that are not stored and resources that are not deleted, which zones would get or lose them, and which values would
+// change for which proxies.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../../src/api/answers.ts';
-import { listOf, type Draft } from '../notation.ts';
+import type { Draft } from '../notation.ts';
+import { Deletions } from '../parts/deletions.tsx';
 import { DocumentCard, ProxiesCard } from '../parts/preview-cards.tsx';
 import { failureOf, TextArea } from '../parts/text-area.tsx';
-import { ask, type ApiFailure } from '../session.ts';
-
-type Preview = Answer<'Preview'>;
+import { addressOf, deletionsIn, previewOf, type Preview } from '../preview.ts';
+import { query, setQuery } from '../router.ts';
+import type { ApiFailure } from '../session.ts';
 
 const START = `type: MeshTimeout
 mesh: default
@@ -20,14 +21,20 @@ spec:
         connectionTimeout: 3s
 `;
 
+/** Names the deletions in the address. */
+const DELETE = 'delete';
+
 export function PreviewPage(): JSX.Element {
-  const [draft, setDraft] = useState<Draft>({ text: START, notation: 'yaml' });
-  const [found, setFound] = useState<{ readonly text: string; readonly preview: Preview } | undefined>();
+  const address = query.value.get(DELETE) ?? '';
+  const deletions = deletionsIn(address);
+  const [draft, setDraft] = useState<Draft>({ text: deletions.length === 0 ? START : '', notation: 'yaml' });
+  const [found, setFound] = useState<{ readonly of: string; readonly preview: Preview } | undefined>();
   const [failure, setFailure] = useState<ApiFailure | undefined>();
+  const asked = `${address}\n${draft.text}`;
   const look = (): void => {
     setFailure(undefined);
-    ask<Preview>('/_preview', { method: 'POST', text: listOf(draft) }).then(
-      ({ body: preview }) => setFound({ text: draft.text, preview }),
+    previewOf(draft, deletions).then(
+      (preview) => setFound({ of: asked, preview }),
       (error: unknown) => {
         setFound(undefined);
         setFailure(failureOf(error));
@@ -38,11 +45,20 @@ export function PreviewPage(): JSX.Element {
     <>
       <div class="head">
         <h1>What if</h1>
-        <span class="soft">Documents that are not stored: who would get them, and what would change</span>
+        <span class="soft">
+          Documents that are not stored and deletions that are not made: which zones would get or lose them, and what would change
+        </span>
       </div>
       <div class="split even">
         <section class="card editor" aria-label="Documents">
           <TextArea label="Documents" draft={draft} onDraft={setDraft} failure={failure} onFailure={setFailure} />
+          <Deletions
+            deletions={deletions}
+            onDeletions={(changed) => {
+              setFailure(undefined);
+              setQuery(DELETE, addressOf(changed));
+            }}
+          />
           <div class="actions">
             <button type="button" class="main" onClick={look}>
               Show what would change
@@ -51,7 +67,7 @@ export function PreviewPage(): JSX.Element {
           </div>
         </section>
         <div class="stack" role="status">
-          {found !== undefined && found.text === draft.text && (
+          {found !== undefined && found.of === asked && (
             <>
               {found.preview.items.map((item) => (
                 <DocumentCard key={`${item.type} ${item.mesh ?? ''} ${item.name}`} item={item} />

@@ -81,7 +81,7 @@ function Content({ type, mesh, name }: ContentProps): JSX.Element {
       <Failure of={failure} />
       <div class="split even">
         <div class="stack">
-          <Editor key={written} type={type} path={path} />
+          <Editor key={written} type={type} mesh={mesh} name={name} />
           <HistoryCard path={path} onWritten={() => setWritten(written + 1)} />
         </div>
         <div class="stack">

@@ -2,13 +2,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../src/api/answers.ts';
-import { listOf, type Draft } from '../notation.ts';
-import { ask, type ApiFailure } from '../session.ts';
+import type { Draft } from '../notation.ts';
+import { previewOf, type Preview } from '../preview.ts';
+import type { ApiFailure } from '../session.ts';
 import { Diff } from './diff.tsx';
 import { DocumentCard, ProxiesCard } from './preview-cards.tsx';
 import { failureOf, TextArea } from './text-area.tsx';
 
-type Preview = Answer<'Preview'>;
 export type Outcome = Pick<Answer<'DryRun'>, 'result' | 'diff' | 'warnings'>;
 
 type Props = {
@@ -33,7 +33,8 @@ export function DocumentForm({ start, send, onStored, onCancel }: Props): JSX.El
   const check = (): void => {
     attempt(async () => {
       const outcome = await send(draft, true);
-      setChecked({ text: draft.text, outcome, preview: outcome.result === 'unchanged' ? undefined : await previewOf(draft) });
+      const preview = outcome.result === 'unchanged' ? undefined : await previewOf(draft, []).catch(() => undefined);
+      setChecked({ text: draft.text, outcome, preview });
     });
   };
   const store = (): void => {
@@ -61,13 +62,6 @@ export function DocumentForm({ start, send, onStored, onCancel }: Props): JSX.El
         <span class="soft">A check stores nothing: it shows the difference, zones and proxies.</span>
       </div>
     </>
-  );
-}
-
-async function previewOf(draft: Draft): Promise<Preview | undefined> {
-  return await ask<Preview>('/_preview', { method: 'POST', text: listOf(draft) }).then(
-    ({ body }) => body,
-    () => undefined,
   );
 }
 

@@ -1,7 +1,7 @@
 // The document of a resource as it is stored, and the form that changes it.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { TypeInfo } from '../catalog.ts';
+import { apiPath, type TypeInfo } from '../catalog.ts';
 import { useLive, type Loading } from '../live.ts';
 import { bodyOf, loadDocument, notation, type Draft, type Stored } from '../notation.ts';
 import { ask } from '../session.ts';
@@ -10,9 +10,10 @@ import { Failure } from './failure.tsx';
 import { NotationChooser } from './notation-chooser.tsx';
 import { Removal } from './removal.tsx';
 
-type Props = { readonly type: TypeInfo; readonly path: string };
+type Props = { readonly type: TypeInfo; readonly mesh: string; readonly name: string };
 
-export function Editor({ type, path }: Props): JSX.Element {
+export function Editor({ type, mesh, name }: Props): JSX.Element {
+  const path = apiPath(type, mesh, name);
   const load = (signal: AbortSignal): Promise<Stored> => loadDocument(path, signal);
   const patch: Loading<Stored>['patch'] = async (known, event, signal) => {
     const isOther = event.topic === 'changes' && event.data.items.every((item) => item.type !== type.name);
@@ -58,7 +59,7 @@ export function Editor({ type, path }: Props): JSX.Element {
               reload();
             }}
           />
-          <Removal type={type} path={path} etag={edited.etag} />
+          <Removal type={type} mesh={mesh} name={name} etag={edited.etag} />
         </>
       )}
     </section>

@@ -1,4 +1,4 @@
-// What a document would change: the zones that would get it, and the values of proxies.
+// What a document or a deletion would change: the zones that would get or lose it, and the values of proxies.
 import type { JSX } from 'preact';
 import type { Answer } from '../../../src/api/answers.ts';
 import { linkTo } from '../router.ts';
@@ -15,7 +15,8 @@ type Value = ChangedProxy['changes'][number]['before'];
 const MAX_ZONES = 20;
 
 export function DocumentCard({ item }: { readonly item: Item }): JSX.Element {
-  const { type, mesh, name, result, warnings = [], diff = [], sentTo, sync } = item;
+  const { type, mesh, name, result, warnings = [], diff = [], takes = [], sentTo, sync } = item;
+  const verb = result === 'deleted' ? 'lose' : 'get';
   const title = `${type} ${mesh === undefined ? '' : `${mesh}/`}${name}`;
   const targets = sync.targets.slice(0, MAX_ZONES);
   return (
@@ -29,12 +30,13 @@ export function DocumentCard({ item }: { readonly item: Item }): JSX.Element {
           {warning}
         </p>
       ))}
+      {takes.length > 0 && <p class="note">{takesWords(takes)}</p>}
       {result === 'updated' && <Diff changes={diff} />}
       <table class="plain" aria-label={`Zones of ${name}`}>
         <thead>
           <tr>
             <th>Zone</th>
-            <th>Would get it</th>
+            <th>{`Would ${verb} it`}</th>
             <th>Name there</th>
             <th>Rule or reason</th>
           </tr>
@@ -52,9 +54,14 @@ export function DocumentCard({ item }: { readonly item: Item }): JSX.Element {
           ))}
         </tbody>
       </table>
-      {sync.targets.length > MAX_ZONES && <p class="note">{counted(sentTo, 'zone')} would get it.</p>}
+      {sync.targets.length > MAX_ZONES && <p class="note">{`${counted(sentTo, 'zone')} would ${verb} it.`}</p>}
     </section>
   );
+}
+
+/** What goes with a deleted mesh. */
+export function takesWords(takes: NonNullable<Item['takes']>): string {
+  return `With it go ${takes.map(({ type, total }) => counted(total, type, type)).join(', ')}.`;
 }
 
 function ZoneMark({ isSent, isAway }: { readonly isSent: boolean; readonly isAway: boolean }): JSX.Element {
@@ -76,13 +83,18 @@ export function ProxiesCard({ proxies: { candidates, compared, changed, items } 
   );
 }
 
-function ProxyChanges({ proxy: { dataplane, zone, isNew, total, changes } }: { readonly proxy: ChangedProxy }): JSX.Element {
+function ProxyChanges({
+  proxy: { dataplane, zone, isNew, isGone, total, changes },
+}: {
+  readonly proxy: ChangedProxy;
+}): JSX.Element {
   const { mesh, name, labels } = dataplane;
   const shown = labels['kuma.io/display-name'] ?? name;
   return (
     <details open={changes.length <= 10}>
       <summary>
-        {shown} {zone !== '' && `in ${zone}`} <span class="soft">{isNew ? 'new' : counted(total, 'value')}</span>
+        {shown} {zone !== '' && `in ${zone}`}{' '}
+        <span class="soft">{isNew ? 'new' : isGone === true ? 'deleted' : counted(total, 'value')}</span>
       </summary>
       {!isNew && (
         <p class="actions">

@@ -1,42 +1,67 @@
-// Removes a resource, after saying what goes with it.
+// Removes a resource, after it has shown which zones lose it, which values of proxies change, and what goes with it.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../src/api/answers.ts';
-import type { TypeInfo } from '../catalog.ts';
+import { apiPath, type TypeInfo } from '../catalog.ts';
+import { previewOf, type Preview } from '../preview.ts';
 import { go, linkTo } from '../router.ts';
 import { ask, type ApiFailure } from '../session.ts';
-import { counted } from '../words.ts';
 import { Failure } from './failure.tsx';
+import { DocumentCard, ProxiesCard, takesWords } from './preview-cards.tsx';
 import { failureOf } from './text-area.tsx';
 
 type Plan = Answer<'DeleteDryRun'>;
-type Props = { readonly type: TypeInfo; readonly path: string; readonly etag: string | null };
+type Props = {
+  readonly type: TypeInfo;
+  readonly mesh: string;
+  readonly name: string;
+  readonly etag: string | null;
+};
+/** The preview is missing for those who may not see one. */
+type Asked = { readonly plan: Plan; readonly preview: Preview | undefined };
 
-export function Removal({ type, path, etag }: Props): JSX.Element {
-  const [plan, setPlan] = useState<Plan | undefined>();
+const NO_DOCUMENT = { text: '', notation: 'json' } as const;
+
+export function Removal({ type, mesh, name, etag }: Props): JSX.Element {
+  const [asked, setAsked] = useState<Asked | undefined>();
   const [failure, setFailure] = useState<ApiFailure | undefined>();
-  const send = (query: string, then: (plan: Plan) => void): void => {
+  const path = apiPath(type, mesh, name);
+  const attempt = (work: () => Promise<void>): void => {
     setFailure(undefined);
-    ask<Plan>(path + query, { method: 'DELETE', ifMatch: etag }).then(
-      ({ body }) => then(body),
-      (error: unknown) => setFailure(failureOf(error)),
-    );
+    work().catch((error: unknown) => setFailure(failureOf(error)));
+  };
+  const look = async (): Promise<void> => {
+    const { body: plan } = await ask<Plan>(`${path}?dryRun=true`, { method: 'DELETE', ifMatch: etag });
+    const deletion = { type: type.name, mesh: type.scope === 'Mesh' ? mesh : '', name };
+    setAsked({ plan, preview: await previewOf(NO_DOCUMENT, [deletion]).catch(() => undefined) });
+  };
+  const remove = async (): Promise<void> => {
+    await ask(path, { method: 'DELETE', ifMatch: etag });
+    go(linkTo(['resources', type.path]));
   };
   return (
     <>
       <Failure of={failure} />
+      {asked?.preview !== undefined && (
+        <div class="stack inner" role="status">
+          {asked.preview.items.map((item) => (
+            <DocumentCard key={item.name} item={{ ...item, takes: [] }} />
+          ))}
+          <ProxiesCard proxies={asked.preview.proxies} />
+        </div>
+      )}
       <div class="actions">
-        {plan === undefined ? (
-          <button type="button" class="plain" onClick={() => send('?dryRun=true', setPlan)}>
+        {asked === undefined ? (
+          <button type="button" class="plain" onClick={() => attempt(look)}>
             Remove this resource
           </button>
         ) : (
           <>
-            <span>{`Remove it from all zones that have it?${alsoWords(plan)}`}</span>
-            <button type="button" onClick={() => send('', () => go(linkTo(['resources', type.path])))}>
+            <span>{questionOf(asked.plan)}</span>
+            <button type="button" onClick={() => attempt(remove)}>
               Remove
             </button>
-            <button type="button" class="plain" onClick={() => setPlan(undefined)}>
+            <button type="button" class="plain" onClick={() => setAsked(undefined)}>
               Keep
             </button>
           </>
@@ -46,7 +71,6 @@ export function Removal({ type, path, etag }: Props): JSX.Element {
   );
 }
 
-function alsoWords({ takes }: Plan): string {
-  const all = takes.map(({ type, total }) => counted(total, type, type));
-  return all.length === 0 ? '' : ` With it go ${all.join(', ')}.`;
+function questionOf({ takes }: Plan): string {
+  return `Remove it from all zones that have it?${takes.length === 0 ? '' : ` ${takesWords(takes)}`}`;
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
+import { loadMeshes } from '../catalog.ts';
 import { useLive } from '../live.ts';
 import { go, linkTo } from '../router.ts';
-import { get } from '../session.ts';
 
 type Props = {
   readonly path: string;
@@ -12,10 +12,7 @@ type Props = {
 
 /** The list of a type, or its matrix with the zones, which is of one mesh. */
 export function ViewChooser({ path, mesh, isInMesh }: Props): JSX.Element {
-  const { data: meshes = [] } = useLive('meshes', [], async (signal) => {
-    const { items } = await get<{ items: readonly { readonly name: string }[] }>('/meshes?size=1000', signal);
-    return items.map(({ name }) => name);
-  });
+  const { data: meshes = [] } = useLive('meshes', [], loadMeshes);
   const first = isInMesh ? (meshes[0] ?? 'default') : '-';
   return (
     <nav class="views" aria-label="Views">
