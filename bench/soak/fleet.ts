@@ -44,7 +44,8 @@ export class SoakFleet {
   }
 
   static async start(postgres: Postgres, sizes: SoakSizes, events: FleetEvents): Promise<SoakFleet> {
-    const database = await postgres.createDatabase(sizes.resources);
+    // Without policies: those that are written by REST have the form in which zones store them.
+    const database = await postgres.createDatabase(0);
     const env = replicaEnv(sizes.zones + sizes.realZones);
     const replicas = numbered(sizes.replicas).map((number) =>
       memberOf(`replica-${String(number)}`, 'global', database, () => startGlobal(database, env)),

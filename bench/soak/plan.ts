@@ -27,7 +27,7 @@ export type PlanSizes = {
   readonly zones: number;
   readonly realZones: number;
   readonly replicas: number;
-  /** Policies on global, and services of each zone with a database. */
+  /** Policies on global; of services each zone with a database has fewer. */
   readonly resources: number;
 };
 
@@ -51,6 +51,8 @@ const AN_HOUR: Readonly<Record<Kind, (zones: number) => number>> = {
  */
 const LIVING_ON = 0.2;
 const REMOVED = 0.25;
+/** Of a zone. All are written within the first quarter of an hour, so that the number of rows does not grow later. */
+const SERVICES = 50;
 export const PAGES: readonly string[] = [
   '/zones/_summary',
   '/meshes/default/meshtimeouts?size=100',
@@ -83,7 +85,7 @@ function draw(kind: Kind, part: number, sizes: PlanSizes, random: () => number):
     case 'policy':
       return { kind, replica, index: below(sizes.resources), isRemoved };
     case 'service':
-      return { kind, zone: below(sizes.realZones), index: below(sizes.resources), isRemoved };
+      return { kind, zone: below(sizes.realZones), index: below(Math.min(SERVICES, sizes.resources)), isRemoved };
     case 'write':
       return { kind, zone: below(sizes.zones), isRemoved };
     case 'leave':

@@ -27,6 +27,7 @@ const SHOWN = 10;
 /** A line while it waits for rest, so often and with so many reasons. */
 const REST_LINE_SECONDS = 20;
 const SHOWN_WAITING = 3;
+const SHOWN_CHARACTERS = 400;
 
 export const soak: Sections<SoakSizes> = { names: { soak: 'the actions of a plan for a long time' }, measure };
 
@@ -142,7 +143,7 @@ async function endOf(run: Run, before: Sample): Promise<End> {
   say('waiting until everything is at rest');
   const rest = await comeToRest(run, before);
   const broken = actor.acknowledged.broken(await storedRevisions(fleet));
-  for (const text of [...rest.wrong, ...broken, ...actor.refusals].slice(0, SHOWN)) say(`wrong: ${text}`);
+  for (const text of [...rest.wrong, ...broken, ...actor.refusals].slice(0, SHOWN)) say(`wrong: ${cut(text)}`);
   for (const text of moreResources(before, rest.sample)) say(`more than before: ${text}`);
   say('ending the processes');
   const counts = zones.counts();
@@ -170,9 +171,13 @@ async function comeToRest(run: Run, before: Sample): Promise<Pick<End, 'sample' 
     const isRight = wrong.length === 0 && (isLeast || (seconds > LEAST_SECONDS && left.every(isWithin)));
     if (isRight || seconds > REST_SECONDS) return { sample, wrong, seconds };
     if (seconds >= line) {
-      say(`not at rest yet: ${[...wrong, ...moreResources(before, sample)].slice(0, SHOWN_WAITING).join('; ')}`);
+      say(`not at rest yet: ${[...wrong, ...moreResources(before, sample)].slice(0, SHOWN_WAITING).map(cut).join('; ')}`);
       line = seconds + REST_LINE_SECONDS;
     }
     await delay(LOOK_MS, undefined, { signal });
   }
+}
+
+function cut(text: string): string {
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }

@@ -8,7 +8,7 @@ export const sizes = {
   zones: [200, 'fake zones'],
   realZones: [3, 'zones that are processes with databases of their own'],
   replicas: [2, 'replicas of global on one PostgreSQL'],
-  resources: [200, 'policies on global, and services of each zone with a database'],
+  resources: [200, 'policies on global; a zone with a database has up to 50 services'],
   zonesPerProcess: [50, 'fake zones in one process'],
   seed: [1, 'of the plan: the same seed and sizes give the same actions'],
 } as const;
