@@ -155,7 +155,7 @@ describe('on a terminal', () => {
       await put(global, 'meshes/shop/meshtimeouts/all', timeout('all', { kind: 'Mesh' }, '6s'));
       expect(await stateOf()).toBe('pending');
       await vi.waitFor(
-        async () => expect(await meridian(global, 'inspect', 'zones')).toMatch(/west +Lagging +\d+s +\d+s +MeshTimeout/),
+        async () => expect(await meridian(global, 'inspect', 'zones')).toMatch(/west +Lagging +all +\d+s +\d+s +MeshTimeout/),
         WAIT,
       );
     } finally {
