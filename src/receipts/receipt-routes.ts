@@ -70,7 +70,7 @@ async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceS
 /** @param onward null on global, and in a zone without a global */
 export function addReceiptRoutes(
   app: FastifyInstance,
-  { callers, closing }: ApiContext,
+  { callers, closing, options }: ApiContext,
   receipts: Receipts,
   follow: FollowRollout,
   onward: OnwardFollower | null = null,
@@ -88,10 +88,12 @@ export function addReceiptRoutes(
       });
     }
   }
+  const hasPeers = options.mode === 'global' || options.federated;
   app.get('/_changes', list, async (request, reply) => {
     const query = queryOf(request);
     const { size } = parsePage(query);
     const before = wholeNumber(query, 'before') ?? Infinity;
+    if (!hasPeers) return { items: [], next: null };
     requireServing(receipts);
     const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
     const found = receipts.changes.newest().filter(({ id, type }) => id < before && mayRead(type));

@@ -139,6 +139,14 @@ describe('GET /_changes', () => {
       });
   });
 
+  it('has no changes in a zone without a global, which sends them to nobody', async () => {
+    await app.close();
+    const none = new Receipts({ mode: 'zone', store, instanceId: 'cp-3', clock: new ManualClock(), log });
+    const follow = rolloutFollower(none, zoneSendRules({ zone: 'east' }), store);
+    app = testApi(store, 'alone', { addRoutes: (routes, context) => addReceiptRoutes(routes, context, none, follow) });
+    expect(await get('/_changes')).toEqual({ status: 200, answer: { items: [], next: null } });
+  });
+
   it.each(['/_changes', '/_changes/1'])('%s is 503 on a replica that sends no changes', async (url) => {
     await put('a');
     end();

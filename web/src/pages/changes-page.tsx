@@ -75,7 +75,9 @@ export function ChangesPage({ parts: [, chosen] }: PageProps): JSX.Element {
             columns={COLUMNS}
             keyOf={({ id }) => String(id)}
             isChosen={({ id }) => String(id) === shown}
-            none={data === undefined ? 'Loading' : data.length === 0 ? 'Nothing has changed yet' : 'No change fits the filter'}
+            none={
+              data === undefined ? 'Loading' : data.length === 0 ? 'Nothing was sent to others yet' : 'No change fits the filter'
+            }
             height="66vh"
           />
         </section>
