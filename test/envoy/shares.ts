@@ -13,7 +13,7 @@ export function expectShares(counts: ReadonlyMap<string, number>, shares: Readon
   expect([...counts.keys()].sort()).toEqual(Object.keys(shares).sort());
   for (const [key, share] of Object.entries(shares)) {
     const distance = Math.abs((counts.get(key) ?? 0) - total * share);
-    expect(distance, `${key}: ${String(counts.get(key))} of ${String(total)}`).toBeLessThan(
+    expect(distance, `${key}: ${String(counts.get(key))} of ${String(total)}`).toBeLessThanOrEqual(
       6 * Math.sqrt(total * share * (1 - share)),
     );
   }
