@@ -42,9 +42,9 @@ describe('a permission', () => {
     const { typedPerFilterConfig } = httpPermission(rules) as Record<string, Record<string, JsonObject>>;
     return typedPerFilterConfig?.['envoy.filters.http.rbac']?.['rbac'] as JsonObject;
   }
+  const otherwise = (matcher: JsonObject): unknown => (matcher['onNoMatch'] as Matcher['onMatch']).action.typedConfig;
   function decisions(permission: JsonObject, key = 'matcher'): unknown {
-    const { matcherList, onNoMatch } = permission[key] as JsonObject;
-    expect(onNoMatch).toMatchObject({ action: { typedConfig: { name: 'default', action: 'DENY' } } });
+    const { matcherList } = permission[key] as JsonObject;
     const matchers = (matcherList as { matchers: Matcher[] } | undefined)?.matchers ?? [];
     return matchers.map(({ predicate, onMatch }) => [
       onMatch.action.typedConfig['action'] ?? 'ALLOW',
@@ -69,17 +69,29 @@ describe('a permission', () => {
     expect(decisions(http(rules))).toEqual(expected);
     expect(decisions(network(rules))).toEqual(expected);
     expect(network(rules)).toMatchObject({ statPrefix: 'in.' });
+    expect(otherwise(http(rules)['matcher'] as JsonObject)).toMatchObject({ name: 'default', action: 'DENY' });
     expect(decisions(http(rules), 'shadowMatcher')).toEqual([['DENY', policy.kri, c]]);
+  });
+
+  it('denies in its shadow the clients alone that are named for it', () => {
+    for (const permission of [http(rules), network(rules)]) {
+      const shadow = otherwise(permission['shadowMatcher'] as JsonObject);
+      expect(shadow).toMatchObject({ name: 'default' });
+      expect(shadow).not.toHaveProperty('action');
+    }
   });
 
   it('has no matchers without rules, and no shadow without one', () => {
     expect(decisions(http([]))).toEqual([]);
     expect(http([])).not.toHaveProperty('shadowMatcher');
     expect(http([])['matcher']).not.toHaveProperty('matcherList');
+    expect(otherwise(http([])['matcher'] as JsonObject)).toMatchObject({ action: 'DENY' });
   });
 
   it('denies every request that no route permits', () => {
-    expect(decisions(permissionFilter['typedConfig'] as JsonObject)).toEqual([]);
+    const { matcher } = permissionFilter['typedConfig'] as Record<string, JsonObject>;
+    expect(matcher).not.toHaveProperty('matcherList');
+    expect(otherwise(matcher ?? {})).toMatchObject({ action: 'DENY' });
   });
 });
 

@@ -7,13 +7,13 @@ import type { JsonObject } from '../resource/types.ts';
 import { clientPredicate } from './client-match.ts';
 import { extension, typed } from './proto-json.ts';
 
-const DEFAULT = onMatch('default', 'DENY');
+const [DENIED, ALLOWED] = [onMatch('default', 'DENY'), onMatch('default', 'ALLOW')];
 
 const HTTP_FILTER = 'envoy.filters.http.rbac';
 const HTTP_TYPE = 'extensions.filters.http.rbac.v3.RBAC';
 
 /** The filter of an HTTP inbound: it denies what the routes do not permit. */
-export const permissionFilter: JsonObject = extension(HTTP_FILTER, HTTP_TYPE, { matcher: matcher([]) });
+export const permissionFilter: JsonObject = extension(HTTP_FILTER, HTTP_TYPE, { matcher: matcher([], DENIED) });
 
 /** `{typedPerFilterConfig}` of a RouteConfiguration. @param rules of the inbound */
 export function httpPermission(rules: readonly InboundRule[]): JsonObject {
@@ -26,13 +26,14 @@ export function networkPermission(rules: readonly InboundRule[], name: string): 
   return extension('envoy.filters.network.rbac', 'extensions.filters.network.rbac.v3.RBAC', config);
 }
 
+/** The shadow denies the clients alone that the rules name: Envoy counts and logs a shadow denial of no other. */
 function matchersOf(rules: readonly InboundRule[]): JsonObject {
   const denied = matchers(rules, ['deny'], 'DENY');
   const allowed = matchers(rules, ['allow', 'allowWithShadowDeny'], 'ALLOW');
   const shadowed = matchers(rules, ['allowWithShadowDeny'], 'DENY');
   return {
-    matcher: matcher([...denied, ...allowed]),
-    ...(shadowed.length > 0 && { shadowMatcher: matcher(shadowed) }),
+    matcher: matcher([...denied, ...allowed], DENIED),
+    ...(shadowed.length > 0 && { shadowMatcher: matcher(shadowed, ALLOWED) }),
   };
 }
 
@@ -55,8 +56,8 @@ function predicateOf({ match }: InboundRule, client: JsonObject): JsonObject[] {
   return [common === null ? own : { andMatcher: { predicate: [common, own] } }];
 }
 
-function matcher(list: JsonObject[]): JsonObject {
-  return { ...(list.length > 0 && { matcherList: { matchers: list } }), onNoMatch: DEFAULT };
+function matcher(list: JsonObject[], onNoMatch: JsonObject): JsonObject {
+  return { ...(list.length > 0 && { matcherList: { matchers: list } }), onNoMatch };
 }
 
 /** ALLOW is the default of the field. */

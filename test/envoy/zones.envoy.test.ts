@@ -1,6 +1,8 @@
 // Traffic that crosses zones: through the ingresses of another zone, and through the egress of the own one, with identity.
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { connect, type ConnectionOptions } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, issueLeaf, readAuthority } from '../../src/identity/authority.ts';
@@ -15,9 +17,11 @@ import { ZoneProcess } from './zone-process.ts';
 
 const MESH = 'crossing';
 const EAST = `${MESH}.east.mesh.local`;
+const WEST = `${MESH}.west.mesh.local`;
 const CART = `spiffe://${EAST}/workload/cart`;
 const CATALOG = { type: 'MeshService', mesh: MESH, name: 'catalog', labels: { 'kuma.io/zone': 'west' } };
 const OUTSIDE = { type: 'MeshExternalService', mesh: MESH, name: 'outside', labels: {} };
+const SERVER = { kind: 'Dataplane', labels: { app: 'catalog' } };
 const [hashed, kuma] = [serviceSni(CATALOG, 80) ?? '', kumaSni(CATALOG, 'main') ?? ''];
 
 let planes: ZoneProcess[] = [];
@@ -26,9 +30,10 @@ let west: EnvoyMesh;
 const meshes: EnvoyMesh[] = [];
 let catalog: Application;
 let outside: Application;
-const ports = { one: 0, two: 0, egress: 0, catalog: 0, outside: 0 };
+const ports = { one: 0, two: 0, egress: 0, catalog: 0, outside: 0, server: 0 };
 let first: Proxy;
 let second: Proxy;
+let server: Proxy;
 let cart: Proxy;
 
 const workload = (name: string): Record<string, string> => ({ app: name, 'kuma.io/workload': name });
@@ -62,8 +67,9 @@ beforeAll(async () => {
     endpoints: [{ address: '127.0.0.1', port: outside.port }],
   });
   await west.service('catalog', { app: 'catalog' });
-  const inbound = [{ name: 'main', port: await freePort(), servicePort: catalog.port, protocol: 'http' }];
-  await west.proxy('catalog', { labels: workload('catalog'), inbound });
+  const inbound = [{ name: 'main', port: ports.server, servicePort: catalog.port, protocol: 'http' }];
+  server = await west.proxy('catalog', { labels: workload('catalog'), inbound });
+  await logShadows();
   first = await west.proxy('ingress-1', { labels: workload('ingress'), listeners: ingress(ports.one), isBrought: true });
   second = await west.proxy('ingress-2', { labels: workload('ingress'), listeners: ingress(ports.two) });
   await east.proxy('egress', { labels: workload('egress'), listeners: { zoneEgress: listener(ports.egress) } });
@@ -82,6 +88,16 @@ afterAll(async () => {
   await Promise.all(planes.map((plane) => plane.stop()));
 });
 
+const shadowLog = (): string => join(server.folder, 'shadow.log');
+
+/** The server logs what the shadow of its permissions says. From the start: open connections keep a listener without logs. */
+async function logShadows(): Promise<void> {
+  const metadata = (key: string): string => `%DYNAMIC_METADATA(envoy.filters.http.rbac:shadow_${key})%`;
+  const plain = `%RESPONSE_CODE% ${metadata('engine_result')} ${metadata('effective_policy_id')}`;
+  const backends = [{ type: 'File', file: { path: shadowLog(), format: { type: 'Plain', plain } } }];
+  await west.put('MeshAccessLog', 'shadow', { spec: { targetRef: SERVER, rules: [{ default: { backends } }] } });
+}
+
 /** What a listener says to a TLS connection: `secure`, or why it ended. */
 async function hello(port: number, options: ConnectionOptions): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['kuma'], ...options });
@@ -98,15 +114,15 @@ async function hello(port: number, options: ConnectionOptions): Promise<string> 
   }
 }
 
-/** A certificate for cart. @param isForged of an authority that has the name of the zone's */
-async function certificate({ isForged = false } = {}): Promise<ConnectionOptions> {
-  const secrets = objectsOf((await east.zone.read(`/meshes/${MESH}/secrets`))['items']);
+/** A certificate for a client of a zone. @param isForged of an authority that has the name of the zone's */
+async function certificate({ isForged = false, id = CART, of = east } = {}): Promise<ConnectionOptions> {
+  const secrets = objectsOf((await of.zone.read(`/meshes/${MESH}/secrets`))['items']);
   const pem = (ending: string): string => {
     const data = secrets.find(({ name }) => textOf(name).endsWith(ending))?.['data'];
     return Buffer.from(textOf(data), 'base64').toString('utf8');
   };
   const pair = isForged ? await createAuthority(EAST, new Date()) : { certPem: pem('-root-ca'), keyPem: pem('-private-key') };
-  const leaf = await issueLeaf(await readAuthority(pair), CART, { now: new Date(), lifetimeMs: 3_600_000 });
+  const leaf = await issueLeaf(await readAuthority(pair), id, { now: new Date(), lifetimeMs: 3_600_000 });
   return { cert: leaf.certPem, key: leaf.keyPem };
 }
 
@@ -138,6 +154,44 @@ describe('an ingress', () => {
 
   it('leads to a server that refuses a client without a certificate', async () => {
     expect(await hello(ports.one, { servername: hashed })).toBe('refused');
+  });
+});
+
+describe('a MeshTrafficPermission with allowWithShadowDeny', () => {
+  const POLICY = `kri_mtp_${MESH}_west__shadow_`;
+  const OWN = `spiffe://${WEST}/workload/other`;
+  const counted = (what: string): Promise<number> => server.sum(new RegExp(`^http\\.self_inbound_dp_main\\.rbac\\.${what}$`));
+  /** Of the last request. The proxy writes it later. */
+  const lastLine = async (): Promise<string | undefined> =>
+    (await readFile(shadowLog(), 'utf8').catch(() => '')).trim().split('\n').at(-1);
+
+  it.each<[whose: string, spiffeID: JsonObject, ask: () => Promise<string>]>([
+    ['another zone', { type: 'Exact', value: CART }, async () => `HTTP/1.1 ${String((await east.get(ports.catalog)).status)}`],
+    [
+      'the own zone',
+      { type: 'Prefix', value: `spiffe://${WEST}` },
+      async () => hello(ports.server, { servername: hashed, ...(await certificate({ id: OWN, of: west })) }),
+    ],
+  ])('lets a client of %s pass, and shows the denial in the counters and in the access log', async (_, spiffeID, ask) => {
+    await west.policy('MeshTrafficPermission', 'shadow', {
+      targetRef: SERVER,
+      rules: [{ default: { allowWithShadowDeny: [{ spiffeID }] } }],
+    });
+    const [shadowed, denied] = [await counted('shadow_denied'), await counted('denied')];
+    expect(await ask()).toBe('HTTP/1.1 200');
+    await expect.poll(() => counted('shadow_denied')).toBe(shadowed + 1);
+    expect(await counted('denied')).toBe(denied);
+    await expect.poll(lastLine).toBe(`200 denied ${POLICY}`);
+  });
+
+  it('shows no denial of a client that it does not name', async () => {
+    const allowWithShadowDeny = [{ spiffeID: { type: 'Prefix', value: `spiffe://${WEST}` } }];
+    await west.policy('MeshTrafficPermission', 'shadow', { targetRef: SERVER, rules: [{ default: { allowWithShadowDeny } }] });
+    const [shadowed, allowed] = [await counted('shadow_denied'), await counted('shadow_allowed')];
+    expect((await east.get(ports.catalog)).status).toBe(200);
+    await expect.poll(() => counted('shadow_allowed')).toBe(allowed + 1);
+    expect(await counted('shadow_denied')).toBe(shadowed);
+    await expect.poll(lastLine).toMatch(/^200 allowed/);
   });
 });
 
