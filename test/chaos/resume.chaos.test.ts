@@ -13,7 +13,7 @@ const FULL_BYTES = 100 * ROWS;
 /** and the difference, with one empty answer for each type and the frames of HTTP/2, less than this. */
 const DIFFERENCE_BYTES = 30_000;
 /** A zone subscribes to each type with its configuration: that comes on top of what it sends. */
-const SUBSCRIPTION_BYTES = 100_000;
+const SUBSCRIPTION_BYTES = 110_000;
 
 describe('a reconnection', () => {
   const started = new AsyncDisposableStack();

@@ -118,7 +118,18 @@ function byName(list: unknown): JsonObject {
 function byKey(yaml: string): JsonObject {
   const documents = parseAllDocuments(yaml).map((document) => document.toJS() as JsonObject | null);
   const named = documents.filter((one) => one !== null).filter(({ name }) => !isOwn(String(name)));
-  return Object.fromEntries(named.map((one) => [[one['type'], one['mesh'] ?? '', one['name']].join(' '), withoutOwn(one)]));
+  return Object.fromEntries(
+    named.map((one) => [[one['type'], one['mesh'] ?? '', one['name']].join(' '), withoutOwn(withoutOwnDefaults(one))]),
+  );
+}
+
+/** Fields of initial policies that differ on purpose: a request that meets a killed server is tried at another one (decision 67). */
+const OWN_DEFAULTS: ReadonlySet<string> = new Set(['hostSelection', 'hostSelectionMaxAttempts', 'maxRetries']);
+
+function withoutOwnDefaults(document: JsonObject): JsonObject {
+  if (!/^mesh-(retry|circuit-breaker)-all-/.test(String(document['name']))) return document;
+  const without = (key: string, part: Json): Json | undefined => (OWN_DEFAULTS.has(key) ? undefined : part);
+  return JSON.parse(JSON.stringify(document, without)) as JsonObject;
 }
 
 function isOwn(name: string): boolean {
