@@ -8,6 +8,8 @@ import { ZONE } from './zone-under-test.ts';
 
 /** Longer than the time in which a proxy without a stream may come back. */
 const STEP_MS = 100_000;
+/** Longer than any history: a generated service that ends in the pass of a test would be a write that no change caused. */
+const GRACE_MS = 86_400_000;
 const CREATED = new Date('2026-01-01T00:00:00.000Z');
 
 export type ModelRow = ResourceKey &
@@ -45,7 +47,7 @@ export class ModelZone {
     let quiet = 0;
     for (let pass = 0; ; pass += 1) {
       this.#now += STEP_MS;
-      const { writes } = planServices(this.#view, { now: new Date(this.#now), graceMs: 3_600_000 });
+      const { writes } = planServices(this.#view, { now: new Date(this.#now), graceMs: GRACE_MS });
       // The first pass may begin the absence of a proxy, which is over in the next.
       quiet = writes.length === 0 ? quiet + 1 : 0;
       if (quiet === 2) return written;
