@@ -7,10 +7,10 @@ const LEAST = {
   '.e2e.test.ts': 100,
   '.pg.test.ts': 85,
   '.envoy.test.ts': 100,
-  '.gui.test.ts': 8,
+  '.gui.test.ts': 20,
   '.chaos.test.ts': 0,
   '.peers.test.ts': 0,
-  '.test.ts': 5_500,
+  '.test.ts': 6_000,
 };
 
 const runs = new Map();
