@@ -1,4 +1,4 @@
-// A process with fake zones of a soak: each joins, leaves, refuses and writes when it is told to, and says at the end what it holds.
+// A process with fake zones of a soak: each joins, leaves, refuses and writes by command, and reports at the end what it holds.
 import { ResumingZone } from '../resuming-zone.ts';
 
 export type ZoneCommand =

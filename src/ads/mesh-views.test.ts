@@ -272,9 +272,9 @@ describe('the views of a mesh', () => {
         .flatMap((type) => view.names(type).map((name) => `${name} ${view.get(type, name)?.version ?? ''}`))
         .sort();
     /** What a view made from nothing has. */
-    const shownAnew = (name: string): string[] => {
-      const anew = new MeshViews(index, new ResourceEncoder(), 'east');
-      return shown(anew.open(name, WITHOUT_FEATURES) ?? fail());
+    const shownFirst = (name: string): string[] => {
+      const first = new MeshViews(index, new ResourceEncoder(), 'east');
+      return shown(first.open(name, WITHOUT_FEATURES) ?? fail());
     };
     const fail = (): never => {
       throw new Error('no view');
@@ -286,22 +286,22 @@ describe('the views of a mesh', () => {
       expect([opened('a.east').made, opened('b.east').made]).toEqual([3, 1]);
       change([cart('http2')]);
       const { view, made } = opened('c.east');
-      expect([made, shown(view)]).toEqual([1, shownAnew('c.east')]);
+      expect([made, shown(view)]).toEqual([1, shownFirst('c.east')]);
     });
 
     it('make them again when the proxy that had them has gone, has a newer stream, or could not follow a change', () => {
       const first = opened('a.east');
       views.close('a.east', first.view);
       change([cart('http2')]);
-      expect(shown(opened('b.east').view)).toEqual(shownAnew('b.east'));
+      expect(shown(opened('b.east').view)).toEqual(shownFirst('b.east'));
       const newer = opened('b.east');
       change([cart('tcp')]);
       const { view } = opened('c.east');
-      expect([shown(view), shown(newer.view)]).toEqual([shownAnew('c.east'), shownAnew('b.east')]);
+      expect([shown(view), shown(newer.view)]).toEqual([shownFirst('c.east'), shownFirst('b.east')]);
       encoder.broken = 'self_inbound_dp_broken';
       change([caller('b', 'broken'), cart('grpc')]);
       encoder.broken = '';
-      expect(shown(opened('a.east').view)).toEqual(shownAnew('a.east'));
+      expect(shown(opened('a.east').view)).toEqual(shownFirst('a.east'));
     });
 
     it('make a change once, and tell each listener', () => {
@@ -310,7 +310,7 @@ describe('the views of a mesh', () => {
       change([route('/a')]);
       expect([encoder.made, all.map(({ heard }) => heard)]).toEqual([2, Array.from({ length: 3 }, () => ['RouteConfiguration'])]);
       change([route('/b')]);
-      expect(all.map(({ view }) => shown(view))).toEqual(['a.east', 'b.east', 'c.east'].map(shownAnew));
+      expect(all.map(({ view }) => shown(view))).toEqual(['a.east', 'b.east', 'c.east'].map(shownFirst));
     });
   });
 });

@@ -49,7 +49,7 @@ export class Yaml {
     return answer.kind === 'text' ? answer.text : '';
   }
 
-  /** Where fields stand in a text; none if nobody can tell now. */
+  /** Where fields stand in a text; none if the thread does not answer. */
   async locate(text: string, fields: readonly YamlField[]): Promise<readonly Position[]> {
     const answer = await this.#ask({ kind: 'locate', text, fields }).catch(() => null);
     return answer?.kind === 'positions' ? answer.positions : [];

@@ -34,7 +34,7 @@ export type Visibility =
 /** The profile of a zone; that of a zone without a row is `ANY_ZONE`. */
 export type ProfileOf = (zone: string) => ZoneProfile;
 
-/** A peer that may get a resource. @property features null where nobody knows them: the peer then counts as one that has all */
+/** A peer that may get a resource. @property features null while they are unknown: the peer then counts as one that has all */
 export type Viewer = {
   readonly zone: string;
   readonly features: ReadonlySet<string> | null;

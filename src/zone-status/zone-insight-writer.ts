@@ -74,7 +74,7 @@ type Entry = {
 };
 
 export class ZoneInsightWriter {
-  /** The number of zones of the fleet, of all replicas; those of this process where nobody knows it. */
+  /** The number of zones of the fleet, of all replicas. Until it is known, the number of this process. */
   fleetSize = (): number => this.#entries.size;
   readonly #options: ZoneInsightWriterOptions;
   /** Those that were stored with others last are at the end. */

@@ -139,7 +139,7 @@ describe('GET /_changes', () => {
       });
   });
 
-  it('has no changes in a zone without a global, which sends them to nobody', async () => {
+  it('has no changes in a zone without a global, which sends none', async () => {
     await app.close();
     const none = new Receipts({ mode: 'zone', store, instanceId: 'cp-3', clock: new ManualClock(), log });
     const follow = rolloutFollower(none, zoneSendRules({ zone: 'east' }), store);

@@ -1,4 +1,4 @@
-// How far zones were behind since this tab was opened: nobody else keeps it. Bounded in number and age.
+// How far zones were behind since this tab was opened: the control plane does not keep it. Bounded in number and age.
 import { signal } from '@preact/signals';
 import { onEvent } from './events.ts';
 

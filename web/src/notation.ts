@@ -10,7 +10,7 @@ export const notation = signal<Notation>('yaml');
 
 const TYPES: Readonly<Record<Notation, string>> = { yaml: 'application/yaml', json: 'application/json' };
 
-/** What the control plane adds, and takes from nobody. */
+/** What the control plane adds, and accepts from no client. */
 const ADDED = new Set(['creationTime', 'modificationTime', 'kri', 'status']);
 
 export type Stored = { readonly etag: string | null; readonly texts: Readonly<Record<Notation, string>> };

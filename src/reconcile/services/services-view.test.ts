@@ -374,8 +374,8 @@ describe('a zone proxy', () => {
   });
 
   it('is published where its Envoy listens, and stays so while its stream is away', () => {
-    const nobody = ['0.0.0.0 1', `${place.address} 1`];
-    insight(online, { listens: nobody });
+    const others = ['0.0.0.0 1', `${place.address} 1`];
+    insight(online, { listens: others });
     expect(published()).toEqual(NOWHERE);
     insight(online, { listens: [`0.0.0.0 ${String(place.port)}`] });
     expect(published()).toEqual([place.address, place.address, null]);

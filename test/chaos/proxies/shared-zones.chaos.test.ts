@@ -142,7 +142,7 @@ describe('three replicas of global behind a load balancer', () => {
     await expectEqualStores(fleet);
   });
 
-  it('take over the zones of a replica that is told to stop, which is not ready at once and ends by itself', async () => {
+  it('take over the zones of a replica that gets SIGTERM, which is not ready at once and ends by itself', async () => {
     const [first, second] = replicas as [ControlPlane, ControlPlane];
     const before = await copies();
     const exit = second.end('SIGTERM');
