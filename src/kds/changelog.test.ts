@@ -1,42 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createLogger } from '../base/log.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { decodeKumaResource } from '../resource/codec.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf } from '../resource/type-registry.ts';
-import type { ResourceKey } from '../resource/types.ts';
 import { decodeDeltaResponse } from '../wire/kds-messages.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
+import { log, namesOf, put, start } from './changelog.fixture.ts';
 import { Changelog, type Source } from './changelog.ts';
 import { globalSendRules } from './rules.ts';
-import type { ZoneChange } from './zone-access.ts';
-import { ANY_ZONE, type ZoneProfile } from '../resource/zone-profile.ts';
-
-const log = createLogger('silent');
-let stop = new AbortController();
-
-function start(source: Source): Changelog {
-  stop = new AbortController();
-  const changelog = new Changelog(source, globalSendRules(), log);
-  void changelog.run(stop.signal);
-  return changelog;
-}
-
-async function put(store: TinyStore, type: string, name: string, labels: Record<string, string> = {}): Promise<void> {
-  const key = { type, mesh: type === 'Mesh' ? '' : 'default', name };
-  await store.write({ op: 'put', key, labels, spec: {} });
-}
-
-const namesOf = (changelog: Changelog, type: string): string[] =>
-  [...(changelog.logOf(type)?.since(0) ?? [])].map(({ wireName, entry }) => (entry === null ? `-${wireName}` : wireName));
-
-afterEach(() => stop.abort());
-
-/** The zone is disabled now. */
-function disabled(zone: string): ZoneChange {
-  return { zone, before: ANY_ZONE, after: { ...ANY_ZONE, isEnabled: false } };
-}
 
 describe('the changelog', () => {
   it('contains all changes of any replica that were committed before a mark (engine 10)', async () => {
@@ -64,7 +36,7 @@ describe('the changelog', () => {
     const read = Promise.withResolvers<[]>();
     const list = vi.spyOn(store, 'list').mockImplementation(() => read.promise);
     const changelog = new Changelog(store, globalSendRules(), log);
-    stop = new AbortController();
+    const stop = new AbortController();
     const running = changelog.run(stop.signal);
     await vi.waitFor(() => expect(list).toHaveBeenCalledOnce());
     stop.abort();
@@ -98,7 +70,8 @@ describe('the changelog', () => {
     const store = new TinyStore();
     store.mark = () => Promise.resolve();
     const clock = new ManualClock();
-    stop = new AbortController();
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
     const changelog = new Changelog(store, globalSendRules(), log, clock);
     void changelog.run(stop.signal);
     await changelog.ready;
@@ -200,116 +173,6 @@ describe('the changelog', () => {
   });
 });
 
-describe('a deleted row that waited for a taken name', () => {
-  it('is not read when the name becomes free, and is published when it is recreated', async () => {
-    const store = new TinyStore();
-    const getMany = vi.spyOn(store, 'getMany');
-    const error = vi.spyOn(log, 'error').mockClear();
-    const changelog = start(store);
-    await changelog.ready;
-    const same = { 'kuma.io/display-name': 'same' };
-    const remove = async (name: string): Promise<void> => {
-      await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name } });
-      await changelog.caughtUp();
-    };
-    for (const name of ['first', 'second']) await put(store, 'MeshTimeout', name, same);
-    await changelog.caughtUp();
-    await remove('second');
-    await put(store, 'MeshTimeout', 'second', same);
-    await changelog.caughtUp();
-    expect(error).toHaveBeenCalledTimes(2);
-    await remove('second');
-    getMany.mockClear();
-    await remove('first');
-    expect(getMany.mock.calls.flatMap(([keys]) => keys.map(({ name }) => name))).toEqual(['first']);
-  });
-});
-
-describe('a row that waits for a taken name and is missing when its type is read again', () => {
-  it('no longer waits, and is reported again when it is recreated', async () => {
-    const store = new TinyStore();
-    const error = vi.spyOn(log, 'error').mockClear();
-    const changes = store.changes.bind(store);
-    store.changes = async function* (signal) {
-      for await (const change of changes(signal))
-        yield change.kind === 'keys' ? { kind: 'type' as const, type: 'MeshTimeout' } : change;
-    };
-    const changelog = start(store);
-    const same = { 'kuma.io/display-name': 'same' };
-    for (const name of ['first', 'second']) await put(store, 'MeshTimeout', name, same);
-    await changelog.caughtUp();
-    await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name: 'second' } });
-    await changelog.caughtUp();
-    expect(error).toHaveBeenCalledTimes(1);
-    await put(store, 'MeshTimeout', 'second', same);
-    await changelog.caughtUp();
-    expect(error).toHaveBeenCalledTimes(2);
-  });
-});
-
-describe('a row that waits for a taken name', () => {
-  it.each([
-    ['the type', true],
-    ['the row', false],
-  ])('gets the name when the changelog has read %s without the other row, for any delay of the store', async (_, isWhole) => {
-    const store = new TinyStore();
-    vi.spyOn(log, 'error').mockClear();
-    const getMany = store.getMany.bind(store);
-    let isSlow = false;
-    store.getMany = async (keys) => {
-      for (let turn = 0; isSlow && turn < 20; turn += 1) await setImmediate();
-      return await getMany(keys);
-    };
-    const changes = store.changes.bind(store);
-    store.changes = async function* (signal) {
-      for await (const change of changes(signal))
-        yield isWhole && change.kind === 'keys' ? { kind: 'type' as const, type: 'MeshTimeout' } : change;
-    };
-    const changelog = start(store);
-    const same = { 'kuma.io/display-name': 'same' };
-    for (const name of ['first', 'second']) await put(store, 'MeshTimeout', name, { ...same, by: name });
-    await changelog.caughtUp();
-    isSlow = true;
-    await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name: 'first' } });
-    await changelog.caughtUp();
-    const names = namesOf(changelog, 'MeshTimeout');
-    expect(names.at(-1)).toMatch(/^same-/);
-  });
-});
-
-describe('a row whose Zone changes while its labels stay', () => {
-  const key = { type: 'MeshService', mesh: 'default', name: 'web' };
-
-  it('belongs to the new Zone only, so that disabling the old Zone does not change it', async () => {
-    const store = new TinyStore();
-    const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' };
-    const write = async (zone: string): Promise<void> => {
-      await store.write({ op: 'delete', key });
-      await store.write({ op: 'create', key, labels, spec: {}, owner: { type: 'Zone', mesh: '', name: zone } });
-    };
-    for (const name of ['east', 'west'])
-      await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name }, labels: {}, spec: {} });
-    const changelog = start(store);
-    await write('east');
-    await changelog.caughtUp();
-    await write('west');
-    await changelog.caughtUp();
-    const log = changelog.logOf('MeshService');
-    expect([...(log?.since(0) ?? [])].map(({ entry }) => entry?.visibility)).toEqual([
-      { to: 'others', zone: 'west', mesh: 'default' },
-    ]);
-    const before = log?.position ?? 0;
-    changelog.touchZone(disabled('east'));
-    expect(log?.position).toBe(before);
-    changelog.touchZone(disabled('west'));
-    expect(log?.position).toBe(before + 1);
-    await store.write({ op: 'delete', key });
-    await changelog.caughtUp();
-    for (const zone of ['east', 'west']) changelog.touchZone(disabled(zone));
-    expect(namesOf(changelog, 'MeshService')).toEqual([]);
-  });
-});
-
 describe('a row that was stored without the defaults of its schema', () => {
   const spec = {
     to: [{ targetRef: { kind: 'Mesh' }, default: { http: { hostSelection: [{ predicate: 'OmitPreviousHosts' }] } } }],
@@ -379,63 +242,9 @@ describe('a row that is deleted and created again', () => {
   });
 });
 
-describe('the rows of a zone', () => {
-  it('are touched with their zone, also after one of them has gone', async () => {
-    const store = new TinyStore().withZones('east');
-    const keyOf = (name: string): ResourceKey => ({ type: 'MeshService', mesh: 'default', name });
-    const owner = { type: 'Zone', mesh: '', name: 'east' };
-    const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' };
-    const changelog = start(store);
-    const positionAfter = (change: () => void): number => {
-      const before = changelog.logOf('MeshService')?.position ?? 0;
-      change();
-      return (changelog.logOf('MeshService')?.position ?? 0) - before;
-    };
-    for (const name of ['a', 'b', 'c']) await store.write({ op: 'create', key: keyOf(name), labels, spec: {}, owner });
-    await changelog.caughtUp();
-    const notified: string[] = [];
-    changelog.onAppend((type) => void notified.push(type));
-    expect(positionAfter(() => changelog.touchZone(disabled('east')))).toBe(3);
-    expect(notified).toEqual(['MeshService']);
-    for (const left of [2, 1, 0]) {
-      await store.write({ op: 'delete', key: keyOf(['c', 'b', 'a'][left] ?? '') });
-      await changelog.caughtUp();
-      expect(positionAfter(() => changelog.touchZone(disabled('east')))).toBe(left);
-    }
-    expect(positionAfter(() => changelog.touchZone(disabled('west')))).toBe(0);
-  });
-});
-
-it('a change of the membership of a zone touches what comes from it in the meshes that it joins or leaves', async () => {
-  const store = new TinyStore().withZones('east');
-  const owner = { type: 'Zone', mesh: '', name: 'east' };
-  const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' };
-  for (const mesh of ['shop', 'shop', 'pay'].entries())
-    await store.write({
-      ...{ op: 'create', labels, spec: {}, owner },
-      key: { type: 'MeshService', mesh: mesh[1], name: `s${String(mesh[0])}` },
-    });
-  const changelog = start(store);
-  await changelog.caughtUp();
-  const of = (...meshes: string[]): ZoneProfile => ({ ...ANY_ZONE, meshes: meshes.length === 0 ? null : new Set(meshes) });
-  const position = (): number => changelog.logOf('MeshService')?.position ?? 0;
-  const moved = (before: ZoneProfile, after: ZoneProfile): number => {
-    const from = position();
-    changelog.touchZone({ zone: 'east', before, after });
-    return position() - from;
-  };
-  expect(moved(of(), of('pay'))).toBe(2);
-  expect(moved(of('pay'), of('pay', 'x'))).toBe(0);
-  expect(moved(of('pay'), of('shop'))).toBe(3);
-  expect(moved({ ...of('pay'), isEnabled: false }, of('pay'))).toBe(1);
-  expect([...changelog.notForwarded('east', of('pay'))]).toEqual([['shop', 2]]);
-  expect([...changelog.notForwarded('east', of())]).toEqual([]);
-  expect([...changelog.notForwarded('west', of('pay'))]).toEqual([]);
-});
-
 it('the changelog follows its source until the signal aborts, and no longer', async () => {
   const changelog = new Changelog(new TinyStore(), globalSendRules(), log);
-  stop = new AbortController();
+  const stop = new AbortController();
   let isRunning = true;
   const running = changelog.run(stop.signal).finally(() => (isRunning = false));
   await changelog.ready;
