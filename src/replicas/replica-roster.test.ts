@@ -98,6 +98,36 @@ describe('the roster of replicas', () => {
     expect(first.roster.replicas().filter((one) => first.roster.isSilent(one))).toMatchObject([{ instanceId: 'c' }]);
   });
 
+  it('says nothing after its end, as when it ceases to lead late', async () => {
+    const [first, second] = [await replica('a'), await replica('b')];
+    first.roster.setLeader(true);
+    first.stop.abort();
+    await first.ended;
+    first.roster.setLeader(false);
+    first.roster.setZones(0);
+    await first.roster.setDraining();
+    await clock.advance(0);
+    expect(second.known()).toEqual(['b']);
+  });
+
+  it('ends after all that it said before', async () => {
+    const [first, second] = [await replica('a'), await replica('b')];
+    const mark = store.mark.bind(store);
+    const slow = Promise.withResolvers<void>();
+    store.mark = async (id) => {
+      store.mark = mark;
+      await slow.promise;
+      await mark(id);
+    };
+    first.roster.setZones(1);
+    first.stop.abort();
+    await clock.advance(10);
+    slow.resolve();
+    await first.ended;
+    await clock.advance(0);
+    expect(second.known()).toEqual(['b']);
+  });
+
   it('ignores marks that are none of a replica', async () => {
     const first = await replica('a');
     for (const text of ['x', Buffer.from('[]').toString('base64url'), Buffer.from('{"kind":"here"}').toString('base64url')])

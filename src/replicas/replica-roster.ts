@@ -57,6 +57,10 @@ export class ReplicaRoster {
   #since: Date;
   #zones: number | null = null;
   #isDraining = false;
+  /** Its last mark is due: it says nothing after that, also if it ceases to lead later. */
+  #hasEnded = false;
+  /** Marks on their way to the database. */
+  readonly #sending = new Set<Promise<void>>();
 
   constructor(options: RosterOptions) {
     this.#options = options;
@@ -135,7 +139,9 @@ export class ReplicaRoster {
           await this.#send('here');
         }),
     );
-    await this.#inTime(this.#send('end'));
+    this.#hasEnded = true;
+    // Marks of two connections can change places.
+    await this.#inTime(Promise.all(this.#sending).then(() => this.#send('end')));
   }
 
   /** A stop does not wait for a database that does not answer. */
@@ -177,11 +183,15 @@ export class ReplicaRoster {
 
   /** Never rejects: the next mark says the same. */
   async #send(kind: Kind): Promise<void> {
+    if (this.#hasEnded && kind !== 'end') return;
     const { store, log } = this.#options;
     const text = Buffer.from(JSON.stringify(this.#message(kind))).toString('base64url');
-    await store
+    const sent = store
       .mark(`replica ${text}`)
       .catch((error: unknown) => log.debug({ reason: messageOf(error) }, 'this replica could not report itself to the others'));
+    this.#sending.add(sent);
+    await sent;
+    this.#sending.delete(sent);
   }
 }
 
