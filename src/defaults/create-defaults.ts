@@ -13,6 +13,7 @@ import {
 } from './default-resources.ts';
 import { describeKey, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
 import { label } from '../resource/labels.ts';
+import { textOf } from '../resource/read-json.ts';
 import { createSigningKey } from './signing-key.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 
@@ -95,6 +96,11 @@ export function create(key: ResourceKey, labels: Labels, spec: Resource['spec'],
 
 /** The Config with the id of the cluster. */
 export const clusterIdKey: ResourceKey = { type: 'Config', mesh: '', name: CLUSTER_ID_CONFIG };
+
+/** The identity of the installation; empty before its first start is over. */
+export async function clusterIdOf(store: Pick<ResourceStore, 'get'>): Promise<string> {
+  return textOf((await store.get(clusterIdKey))?.spec['config']);
+}
 
 async function createDefaultMesh(store: ResourceStore, owner: DefaultsOwner): Promise<void> {
   const key: ResourceKey = { type: 'Mesh', mesh: '', name: DEFAULT_MESH };

@@ -1,0 +1,116 @@
+// What every control plane has, on both sides: who it is, what it sends, what it knows of the other replicas, and what it tells people.
+import { hostname } from 'node:os';
+import { randomUUID } from 'node:crypto';
+import type { Registry } from 'prom-client';
+import type { Clock } from '../base/clock.ts';
+import type { Config } from '../base/config.ts';
+import { createExpiryMetrics, type ExpiryMetrics } from '../base/expiry-metrics.ts';
+import type { Logger } from '../base/log.ts';
+import { productVersion } from '../base/version.ts';
+import { createEvents, type Events } from '../events/create-events.ts';
+import { GlobalLink } from '../kds/global-link.ts';
+import { OpenSenders } from '../kds/open-senders.ts';
+import type { SendRules } from '../kds/rules.ts';
+import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
+import { CurrentProblems, type ProblemSources } from '../problems/current-problems.ts';
+import { DeliveryQuestions } from '../receipts/delivery-questions.ts';
+import { OnwardQuestions } from '../receipts/onward-questions.ts';
+import { Receipts } from '../receipts/receipts.ts';
+import { ZoneProgress } from '../receipts/zone-progress.ts';
+import { BEAT_MS, ReplicaRoster, SHARING_BEAT_MS } from '../replicas/replica-roster.ts';
+import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
+import { answerInTime } from '../store/answer-in-time.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { identityOf, sendRulesOf, type Side } from './side.ts';
+import { createTokens, type Tokens } from './tokens.ts';
+
+/** The parts of a control plane that both sides have. Their components run from the start. */
+export type Parts = {
+  readonly side: Side;
+  /** As whom this control plane writes. */
+  readonly identity: ControlPlaneIdentity;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly instanceId: string;
+  readonly registry: Registry;
+  readonly expiries: ExpiryMetrics;
+  readonly store: ResourceStore;
+  /** The same store for people who wait for an answer: it rejects when the database is silent. */
+  readonly answering: ResourceStore;
+  /** The rules for sending rows to the other side. */
+  readonly rules: SendRules;
+  /** The streams of this process that send resources. */
+  readonly senders: OpenSenders;
+  /** What became of the changes that this process sends. */
+  readonly receipts: Receipts;
+  /** The other replicas of this control plane. */
+  readonly roster: ReplicaRoster;
+  /** Of global: what it does not forward, by zone and mesh. The part for global sets it. */
+  readonly membership: { notForwarded: ProblemSources['notForwarded'] };
+  /** What people should look at. */
+  readonly problems: CurrentProblems;
+  /** How far the zones of all replicas are. */
+  readonly progress: ZoneProgress;
+  /** Questions to the other replicas: what their zones have. */
+  readonly deliveries: DeliveryQuestions;
+  /** The connection of this process to global; without a connection on global. */
+  readonly link: GlobalLink;
+  /** Questions to global: what became of a change in the other zones. */
+  readonly onward: OnwardQuestions;
+  /** What changes, for callers who follow it. */
+  readonly events: Events;
+  readonly tokens: Tokens;
+  /** What policies are computed from, one for each mesh that is asked for. */
+  readonly indexes: MeshIndexes;
+};
+
+type Given = Pick<Parts, 'side' | 'config' | 'clock' | 'log' | 'registry' | 'store' | 'indexes'> & {
+  /** Runs with the process, and is restarted after a failure. */
+  readonly component: (name: string, task: (signal: AbortSignal) => Promise<void>) => void;
+};
+
+/** Rejects when the secrets of tokens cannot be read. */
+export async function createParts(given: Given): Promise<Parts> {
+  const { side, config, clock, log, registry, store, component } = given;
+  const identity = identityOf(side);
+  const instanceId = newInstanceId();
+  const answering = answerInTime(store, clock);
+  const asking = { store: answering, instanceId, clock, log };
+  const senders = new OpenSenders();
+  const lagOf: OpenSenders['lagOf'] = (zone) => senders.lagOf(zone);
+
+  const receipts = new Receipts({ ...asking, mode: side.mode, log: log.child({ component: 'receipts' }) });
+  component('receipts', (signal) => receipts.run(signal));
+  const sharesZones = side.mode === 'global' && config.store.type === 'postgres';
+  const roster = new ReplicaRoster({ ...asking, version: productVersion, beatMs: sharesZones ? SHARING_BEAT_MS : BEAT_MS });
+  component('replicas', (signal) => roster.run(signal));
+  const progress = new ZoneProgress({ ...asking, mode: side.mode, senders });
+  component('progress', (signal) => progress.run(signal));
+  const deliveries = new DeliveryQuestions({ ...asking, senders });
+  component('deliveries', (signal) => deliveries.run(signal));
+  const link = new GlobalLink();
+  const onward = new OnwardQuestions({ ...asking, receipts, link });
+  if (identity.federated) component('onward', (signal) => onward.run(signal));
+
+  const expiries = createExpiryMetrics(registry);
+  const membership: Parts['membership'] = { notForwarded: () => new Map() };
+  const problems = new CurrentProblems({
+    ...{ mode: side.mode, zone: identity.zone, instanceId, productVersion },
+    ...{ store: answering, lagOf, roster, ends: () => expiries.ends(), clock },
+    notForwarded: () => membership.notForwarded(),
+  });
+  const events = createEvents({ ...asking, lagOf, receipts, problems, roster });
+  const tokens = await createTokens(answering, config, identity.federated, clock);
+  component('token secrets', (signal) => tokens.secrets.run({ clock, log }, signal));
+  return {
+    ...{ side, identity, config, clock, log, instanceId, registry, expiries, store, answering },
+    ...{ rules: sendRulesOf(side, config), indexes: given.indexes, senders, receipts, roster, membership, problems },
+    ...{ progress, deliveries, link, onward, events, tokens },
+  };
+}
+
+/** A name for this process among the replicas, of this start. */
+function newInstanceId(): string {
+  return `${hostname()}-${randomUUID().slice(0, 4)}`;
+}
