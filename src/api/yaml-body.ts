@@ -6,15 +6,15 @@ import { ApiError } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
 import { YAML, type Yaml } from './yaml.ts';
 
+/** Bytes of JSON that the YAML of one resource may become, as for a body in JSON. */
+const MAX_JSON_BYTES = 1024 * 1024;
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** The body as it came, if it was YAML. */
     yamlText: string | null;
   }
 }
-
-/** @property line in the body, if it was YAML */
-export type LocatedViolation = Violation & { readonly line?: number; readonly column?: number };
 
 export function readYamlBodies(app: FastifyInstance, yaml: Yaml): void {
   app.decorateRequest('yamlText', null);
@@ -24,7 +24,9 @@ export function readYamlBodies(app: FastifyInstance, yaml: Yaml): void {
     const text = bytes.toString();
     request.yamlText = text;
     const documents = await yaml.read(text);
-    const { rawBody = false } = request.routeOptions.config;
+    const { bodyLimit = 0, config } = request.routeOptions;
+    requireSize(documents, Math.max(bodyLimit, MAX_JSON_BYTES));
+    const { rawBody = false } = config;
     if (!rawBody) return parseJsonBody(`[${documents.join(',')}]`);
     const [only = '', second] = documents;
     if (second !== undefined)
@@ -33,12 +35,19 @@ export function readYamlBodies(app: FastifyInstance, yaml: Yaml): void {
   });
 }
 
+/** An alias repeats what it names: a short text may become a long document. @throws ApiError 413 */
+function requireSize(documents: readonly string[], most: number): void {
+  if (documents.reduce((sum, one) => sum + Buffer.byteLength(one), 0) <= most) return;
+  const detail = `the body is larger than ${String(most)} bytes when its aliases are written out`;
+  throw new ApiError('too_large', 'Payload too large', detail);
+}
+
 /** The violations with the lines of their fields. */
 export async function locate(
   violations: readonly Violation[],
   request: FastifyRequest,
   yaml: Yaml,
-): Promise<readonly LocatedViolation[]> {
+): Promise<readonly Violation[]> {
   // Null without a body in YAML; undefined where no route was found.
   const text: unknown = request.yamlText;
   if (typeof text !== 'string' || violations.length === 0 || violations.some((one) => 'line' in one)) return violations;

@@ -31,7 +31,11 @@ function answerTo(question: YamlQuestion): YamlAnswer {
 function read(text: string): YamlAnswer {
   const lines = new LineCounter();
   const documents: string[] = [];
-  for (const [index, document] of parseAllDocuments(text, { lineCounter: lines, prettyErrors: false }).entries()) {
+  for (const [index, document] of parseAllDocuments(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: 'error',
+  }).entries()) {
     const [error] = document.errors;
     if (error !== undefined) {
       const { line, col } = lines.linePos(error.pos[0]);

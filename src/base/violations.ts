@@ -7,6 +7,9 @@ export type Violation = {
   readonly reason: string;
   /** Another field that conflicts with this one. The reason names it in the same form. */
   readonly related?: string;
+  /** Where the field stands in the text of the input, from 1. */
+  readonly line?: number;
+  readonly column?: number;
 };
 
 /** The limit of listed violations of one input. */
@@ -51,10 +54,11 @@ export function boundViolations(violations: readonly Violation[]): readonly Viol
   const last = listed[MAX_VIOLATIONS];
   const more = violations.length - MAX_VIOLATIONS;
   if (last !== undefined && more > 1) listed[MAX_VIOLATIONS] = { field: last.field, reason: `and ${String(more)} more` };
-  return listed.map(({ field, reason, related }) => ({
+  return listed.map(({ field, reason, related, ...position }) => ({
     field: cut(field, MAX_FIELD),
     reason: cut(reason, MAX_REASON),
     ...(related !== undefined && { related: cut(related, MAX_FIELD) }),
+    ...position,
   }));
 }
 

@@ -58,9 +58,9 @@ describe('YAML in the REST API', () => {
   });
 
   it('names the line at which a text is no YAML', async () => {
-    const { statusCode, body } = await send('PUT', SLOW, TEXT.replace('mesh: default', 'mesh: [default'));
+    const { statusCode, body } = await send('PUT', SLOW, TEXT.replace('name: slow', 'mesh: again'));
     expect(statusCode).toBe(400);
-    expect((JSON.parse(body) as Answer<'Error'>).invalid_parameters?.[0]).toMatchObject({ line: expect.any(Number) as number });
+    expect((JSON.parse(body) as Answer<'Error'>).invalid_parameters).toMatchObject([{ line: 4, column: 1 }]);
   });
 
   it('takes several documents where a list is taken', async () => {
@@ -79,6 +79,24 @@ describe('YAML in the REST API', () => {
     expect((await send('PUT', SLOW, '__proto__: { a: 1 }')).statusCode).toBe(400);
     expect((await send('PUT', SLOW, `# ${'x'.repeat(MAX_YAML_BYTES)}`)).statusCode).toBe(413);
     expect((await send('POST', `${SLOW}/_rollback`, 'to: 1')).statusCode).toBe(415);
+  });
+
+  it('refuses more bytes by aliases than a body in JSON may have', async () => {
+    const aliases = Array.from({ length: 20 }, () => '*long').join(', ');
+    const { statusCode, body } = await send('PUT', SLOW, `${TEXT}long: &long ${'x'.repeat(60_000)}\nmore: [${aliases}]\n`);
+    expect([statusCode, body]).toEqual([413, expect.stringContaining('when its aliases are written out')]);
+    expect(store.rows.size).toBe(1);
+  });
+
+  it.each([
+    ['a number that is not finite', 'spec: { to: [.inf] }', 'spec.to[0]', 'must be a finite number'],
+    ['a date', '%YAML 1.1\n---\nspec: { from: 2001-01-01 }', 'spec.from', 'must be a text, a number'],
+    ['bytes', '%YAML 1.1\n---\nspec: !!binary aGVsbG8=', 'spec', 'must be a text, a number'],
+  ])('refuses %s, which JSON has not', async (_what, text, field, reason) => {
+    const { statusCode, body } = await send('POST', '/_format', text);
+    expect(statusCode).toBe(400);
+    const { invalid_parameters } = JSON.parse(body) as Answer<'Error'>;
+    expect(invalid_parameters).toMatchObject([{ field, reason: expect.stringContaining(reason) as string }]);
   });
 
   it('changes the notation of a document', async () => {
