@@ -24,7 +24,7 @@ export function readYamlBodies(app: FastifyInstance, yaml: Yaml): void {
     const text = bytes.toString();
     request.yamlText = text;
     const documents = await yaml.read(text);
-    const { bodyLimit = 0, config } = request.routeOptions;
+    const { bodyLimit, config } = request.routeOptions;
     requireSize(documents, Math.max(bodyLimit, MAX_JSON_BYTES));
     const { rawBody = false } = config;
     if (!rawBody) return parseJsonBody(`[${documents.join(',')}]`);

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
+import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { globalSendRules } from '../kds/rules.ts';
@@ -180,6 +181,25 @@ describe('a request that waits for the zones', () => {
     expect(statesOf(await following)).toEqual({ east: 'acknowledged', west: 'pending' });
   });
 
+  it('looks at few of many zones when one of them answers', async () => {
+    const names = Array.from({ length: 300 }, (_, at) => `zone-${String(at).padStart(3, '0')}`);
+    const { receipts, changelog } = await serving('one', () => names);
+    for (const name of names) receipts.observe(streamOf(name).opened);
+    await put({ a: 1 });
+    await changelog.caughtUp();
+    const gone = new AbortController();
+    const following = receipts.follow(KEY, { ...NOW, waitMs: 5_000 }, gone.signal);
+    await expect.poll(() => clock.sleepers).toBe(1);
+    const looks = vi.spyOn(receipts.changes, 'delivery');
+    for (const name of ['zone-000', 'zone-150', 'zone-299']) {
+      receipts.observe(streamOf(name).acknowledged(changelog.slotOf(KEY)?.position ?? 0));
+      await settle();
+    }
+    expect(looks.mock.calls.length).toBeLessThan(10);
+    gone.abort();
+    expect((await following).targets.filter(({ state }) => state === 'acknowledged')).toHaveLength(3);
+  });
+
   it('does not wait for a zone whose stream ends meanwhile', async () => {
     const { receipts, acknowledge } = await changed();
     const following = receipts.follow(KEY, { ...NOW, waitMs: 5_000 }, never);
@@ -256,6 +276,21 @@ describe('a zone that is connected to another replica', () => {
     const { counts, slowestMs } = changeSummary(newest, listed?.targets ?? [], listed?.elsewhere);
     expect(counts).toMatchObject({ pending: 1, acknowledged: 1, unknown: 0, away: 0 });
     expect(slowestMs).toBe(1);
+  });
+
+  it('fails the request and nothing else when the store does not answer', async () => {
+    const { receipts } = await changed();
+    receipts.observe(streamOf('west').closed);
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    vi.spyOn(store, 'getMany').mockRejectedValueOnce(new MeridianError('unavailable', 'the database does not answer'));
+    const failed = expect(receipts.follow(KEY, { ...NOW, waitMs: 60_000 }, stop.signal)).rejects.toThrow('does not answer');
+    await settle();
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+    await failed;
+    expect(clock.sleepers).toBe(0);
   });
 
   it('is unknown where no replica answers in time', async () => {
