@@ -46,6 +46,7 @@ export class MeshViews {
   readonly #certificates: CertificateSource;
   readonly #examples = new JoinedExamples();
   #scope: ChangeScope | null = null;
+  #isEnded = false;
 
   /**
    * @param zone of all proxies
@@ -60,10 +61,10 @@ export class MeshViews {
   /**
    * The view of a proxy that has connected. A second proxy of one Dataplane takes the place of the first.
    * @param name stored name of its Dataplane
-   * @returns undefined where there is no such Dataplane
+   * @returns undefined where there is no such Dataplane, and when the mesh is gone: no change would reach the view
    */
   open(name: string, features: ProxyFeatures): ProxyView | undefined {
-    const proxy = this.#index.proxy(name);
+    const proxy = this.#isEnded ? undefined : this.#index.proxy(name);
     if (proxy === undefined) return undefined;
     const connected = new ConnectedProxy(proxy, features, this.#shared);
     const before = this.#proxies.get(name);
@@ -113,6 +114,7 @@ export class MeshViews {
 
   /** The mesh is gone. */
   end(): void {
+    this.#isEnded = true;
     for (const { view } of [...this.#proxies.values()]) view.end();
   }
 

@@ -402,6 +402,26 @@ it('the first proxies of a mesh, which come together, all get a change', async (
   await expect.poll(() => sentTo().size).toBe(3);
 });
 
+it('a proxy whose mesh ends while it is let in is not served from what is left of the mesh', async () => {
+  await connected('cart-1');
+  const duplex = new Duplex({ objectMode: true, read: () => undefined, write: (_message, _encoding, done) => done() });
+  const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];
+  duplex.push(encodeDeltaRequest({ ...FIRST, node: { id: 'default.web.east', metadata: encodeStruct({}) } }));
+  const [asks, letIn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const admit = (): Promise<void> => {
+    asks.resolve();
+    return letIn.promise;
+  };
+  const identify = (): Promise<void> => Promise.resolve();
+  const serving = server.serve({ id: 'one', peer: 'here', call, log, identify, admit, end: () => undefined });
+  const refused = expect(serving).rejects.toThrow('"web.east" of mesh "default" does not exist');
+  await asks.promise;
+  await store.write({ op: 'delete', key: { type: 'Mesh', mesh: '', name: 'default' } });
+  await expect.poll(() => server.size).toBe(0);
+  letIn.resolve();
+  await refused;
+});
+
 it('proxies that come together are served in different turns of the event loop, when each takes long', async () => {
   await stopServer();
   // By this clock all work takes longer than a slice.
