@@ -118,7 +118,7 @@ export class Connection {
         },
       );
       call.on('metadata', (metadata) => {
-        isMeridian = metadata.get('features').some((value) => value.toString().split(/, ?/).includes(feature.meridian));
+        isMeridian = saysMeridian(metadata);
       });
     });
   }
@@ -162,9 +162,20 @@ export class Connection {
     }
   }
 
-  async receive(resume: boolean): Promise<void> {
+  /**
+   * @param resume global is Meridian: the zone says what it has, and gets the difference
+   * @param learned called with what the header of the stream says. Where that differs from a health check that failed, the stream ends
+   * before a response is stored: a full state of a Meridian global would prune Meshes that the zone keeps (decision 70).
+   */
+  async receive(resume: boolean, learned?: (isMeridian: boolean) => void): Promise<void> {
     const { zone, store, fences, node, maxMessageBytes, validate, observe, clock } = this.#options;
     await this.#open('globalToZone', syncService.globalToZoneSync.path, async (call, streamId, log) => {
+      if (learned !== undefined)
+        call.once('metadata', (metadata: Metadata) => {
+          const isMeridian = saysMeridian(metadata);
+          learned(isMeridian);
+          if (isMeridian !== resume) call.destroy(new Error(`global is ${isMeridian ? '' : 'not '}Meridian; reconnecting`));
+        });
       const rules = zoneReceiveRules();
       const admission = this.#admit(await this.#options.admission());
       const send = (message: Buffer): void => void call.write(message);
@@ -282,6 +293,11 @@ export class Connection {
     if (this.#authorization !== null) metadata.set('authorization', this.#authorization);
     return metadata;
   }
+}
+
+/** @param metadata the header of an answer or a stream of global */
+function saysMeridian(metadata: Metadata): boolean {
+  return metadata.get('features').some((value) => value.toString().split(/, ?/).includes(feature.meridian));
 }
 
 function noAnswer({ code, details }: ServiceError, limitMs: number): MeridianError {

@@ -1,5 +1,5 @@
 // A zone and a global over gRPC in one process: properties of the connection as a whole.
-import { status } from '@grpc/grpc-js';
+import { Metadata, status } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -20,7 +20,7 @@ import type { JsonObject, ResourceKey } from '../../src/resource/types.ts';
 import { FenceWatch } from '../../src/store/fence-watch.ts';
 import { acceptPeer, zoneStoreKey } from '../../src/peering/peer-identity.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
-import { decodeDeltaRequest } from '../../src/wire/kds-messages.ts';
+import { decodeDeltaRequest, encodeDeltaResponse } from '../../src/wire/kds-messages.ts';
 import { clusterAdmission } from '../../src/peering/cluster-guard.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { connectZone } from './connected-zone.ts';
@@ -271,6 +271,31 @@ describe('a global that answers a health check with an error', () => {
     const manners = { healthCheck, onStream, features: [feature.meridian], saysFeaturesWithErrors: true };
     startZone(await playGlobal(manners, stop.signal));
     await vi.waitFor(() => expect(resumed).toContain('Mesh'), WAIT);
+  });
+
+  it('and is Meridian, as its streams say, takes nothing from the zone, and is resumed with', async () => {
+    const mesh = { type: 'Mesh', mesh: '', name: 'kept' };
+    await zone.write({ op: 'create', key: mesh, labels: fromGlobal, spec: {}, syncVersion: 'v' });
+    const subscribed: boolean[] = [];
+    const features = new Metadata();
+    features.set('features', feature.meridian);
+    const onStream: GlobalManners['onStream'] = (call, name) => {
+      if (name !== 'globalToZoneSync') return;
+      call.sendMetadata(features);
+      call.on('data', (bytes: Buffer) => {
+        const { typeUrl, node, responseNonce } = decodeDeltaRequest(bytes);
+        if (typeUrl !== 'Mesh' || responseNonce !== '') return;
+        subscribed.push(node.metadata !== undefined && readNodeMetadata(node.metadata).resumes);
+        // The zone would prune its Mesh by this full state.
+        const none = { entries: [], removed: [], isPartial: false, isWithdrawal: false };
+        if (subscribed.at(-1) === false)
+          call.write(encodeDeltaResponse({ typeUrl, nonce: '1', controlPlane: 'global', ...none }));
+      });
+    };
+    const healthCheck = () => ({ code: status.INTERNAL, details: 'a proxy before global' });
+    startZone(await playGlobal({ healthCheck, onStream }, stop.signal));
+    await vi.waitFor(() => expect(subscribed.at(-1)).toBe(true), WAIT);
+    expect(await zone.get(mesh)).toBeDefined();
   });
 
   it.each([status.UNAVAILABLE, status.UNAUTHENTICATED, status.FAILED_PRECONDITION])(
