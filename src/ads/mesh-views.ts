@@ -157,7 +157,9 @@ export class MeshViews {
     const steps = new EqualSteps();
     this.#forget(change);
     const asked = askedOfProxies(this.#index);
-    for (const connected of [...this.#proxies.values()]) {
+    for (const [name, connected] of [...this.#proxies]) {
+      // It left between two steps: a certificate that it orders now would be renewed for ever.
+      if (this.#proxies.get(name) !== connected) continue;
       try {
         this.#update(connected, change, steps);
         this.#ask(connected, asked);

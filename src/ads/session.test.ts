@@ -205,6 +205,16 @@ describe('an xDS session', () => {
     expect(second?.nonce).not.toBe(first?.nonce);
   });
 
+  it('does not count a resource as refused whose name is a part of the name that a refusal has', () => {
+    const { session } = sessionOf({ Cluster: { port_80: '1', port_8080: '1', other_port_80: '1' } });
+    session.receive(request('Cluster'));
+    const [first] = session.take();
+    const error = 'Error adding/updating cluster(s) port_8080: bad, other_port_80: bad';
+    const answer = session.receive(request('Cluster', { nonce: first?.nonce ?? '', error }));
+    expect(answer?.refusals?.map(({ name }) => name)).toEqual(['port_8080', 'other_port_80']);
+    expect(session.holds('Cluster', 'port_80')).toBe(true);
+  });
+
   it('takes a refusal that names nothing as one of all that was sent', () => {
     const { session, replace } = sessionOf({ Listener: { one: '1', two: '1' } });
     session.receive(request('Listener'));
@@ -251,6 +261,15 @@ describe('an xDS session', () => {
     expect(() => session.receive(request('Cluster', { subscribe: ['one more'] }))).toThrow(
       'a proxy may subscribe to 100000 resources of a type',
     );
+  });
+
+  it('lets a proxy say that it has 100,000 resources of a type', () => {
+    const had = (count: number): Map<string, string> =>
+      new Map(Array.from({ length: count }, (_, at) => [String(at), '1'] as const));
+    const { session } = sessionOf({});
+    session.receive(request('ClusterLoadAssignment', { initialVersions: had(100_000) }));
+    expect(() => session.receive(request('Cluster', { initialVersions: had(100_001) }))).toThrow('100000 resources of a type');
+    expect(session.size).toBe(100_000);
   });
 
   it('counts the names that are asked for, those to be sent or removed, those to be answered, and refusals', () => {

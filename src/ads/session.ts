@@ -72,7 +72,7 @@ const REMOVED = ['Listener', 'Cluster'] as const;
 
 /** `*`, or a first request without names, subscribes to every resource of the type. */
 const WILDCARD = '*';
-/** Names that a proxy may subscribe to of one type. */
+/** Names of one type that a proxy may subscribe to, or have from before. */
 const MAX_NAMES = 100_000;
 const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
 
@@ -180,11 +180,12 @@ export class XdsSession {
   /**
    * Takes a request. An answer to any response but the last of its type is out of date: its subscriptions count, the rest does not.
    * @returns what it says of the last response; null where it says nothing
-   * @throws StatusError RESOURCE_EXHAUSTED past `MAX_NAMES` names of a type
+   * @throws StatusError RESOURCE_EXHAUSTED past `MAX_NAMES` names of a type, asked for or held from before
    */
   receive(request: XdsRequest): XdsAnswer | null {
     const { type } = request;
     const initial = this.#states.has(type) ? NO_VERSIONS : request.initialVersions;
+    if (initial.size > MAX_NAMES) throw exhausted(`a proxy may have ${String(MAX_NAMES)} resources of a type`);
     const state = this.#stateOf(request);
     this.#editNames(state, request);
     for (const name of request.unsubscribe) this.#unsubscribe(state, name);
@@ -273,7 +274,7 @@ export class XdsSession {
   }
 
   #refuse({ type, resources }: XdsResponse, reason: string): XdsRefusal[] {
-    const named = resources.filter(({ name }) => reason.includes(name));
+    const named = namedIn(reason, resources);
     const refused = (named.length > 0 ? named : resources).map(({ name, version }) => ({ type, name, version, reason }));
     for (const refusal of refused) this.#refusals.set(JSON.stringify([type, refusal.name]), refusal);
     return refused;
@@ -337,4 +338,17 @@ export class XdsSession {
     const assignments = this.#states.get('ClusterLoadAssignment');
     for (const { name, assignment = name } of clusters) assignments?.dirty.set(assignment, '');
   }
+}
+
+/** The resources that a refusal names. A name that occurs within longer ones alone does not count: `port_80` within `port_8080`. */
+function namedIn(reason: string, resources: readonly XdsResource[]): XdsResource[] {
+  const candidates = resources.filter(({ name }) => reason.includes(name));
+  const found = new Set<XdsResource>();
+  let rest = reason;
+  for (const candidate of candidates.toSorted((a, b) => b.name.length - a.name.length)) {
+    if (!rest.includes(candidate.name)) continue;
+    found.add(candidate);
+    rest = rest.replaceAll(candidate.name, '\0');
+  }
+  return candidates.filter((candidate) => found.has(candidate));
 }

@@ -97,6 +97,22 @@ describe('the certificate in the view of a proxy', () => {
     expect(told).toHaveLength(1);
   });
 
+  it('is not ordered for a proxy that leaves in the midst of a change', () => {
+    index.put(makeDataplane('api', { zone: 'east', labels: { app: 'web' } }));
+    views.open('api.east', WITHOUT_FEATURES);
+    const view = open();
+    calls = [];
+    const [identity] = identities.map((row) => ({ ...row, spec: { ...row.spec, spiffeID: { path: '/other' } } }));
+    const puts = identity === undefined ? [] : [identity];
+    views.before(identities, puts);
+    for (const row of puts) index.put(row);
+    const steps = views.after(puts);
+    steps.next();
+    views.close('web.east', view);
+    runSteps(steps);
+    expect([new Set(calls), told]).toEqual([new Set([`get api.east ${identity?.name ?? ''}`]), []]);
+  });
+
   it('is given back once when the identity goes, and is ordered when it comes again', () => {
     leaf = leafOf('one');
     const view = open();
