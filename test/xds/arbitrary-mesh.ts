@@ -15,9 +15,10 @@ const made: fc.Arbitrary<Made> = fc
     namespace: fc.constantFrom('shop', undefined, undefined),
     role: fc.constantFrom('system', 'producer', 'consumer'),
     app: apps,
+    effect: fc.constantFrom({}, {}, {}, { 'kuma.io/effect': 'shadow' }),
   })
-  .map(({ zone, namespace, role, app }) => ({
-    labels: { app },
+  .map(({ zone, namespace, role, app, effect }) => ({
+    labels: { app, ...effect },
     ...(zone !== undefined && { zone }),
     ...(namespace !== undefined && { namespace, role }),
   }));
@@ -212,6 +213,13 @@ const outbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
     { idleTimeout: requestTimeout, http: { requestTimeout } },
   ]),
   fc.nat(3).map((numRetries): [string, JsonObject] => ['MeshRetry', { http: { numRetries } }]),
+  fc.constantFrom<[string, JsonObject]>(
+    [
+      'MeshRetry',
+      { http: { hostSelection: [{ predicate: 'OmitPreviousHosts', updateFrequency: 2 }], hostSelectionMaxAttempts: 5 } },
+    ],
+    ['MeshRetry', { tcp: { maxConnectAttempt: 2 } }],
+  ),
   fc.nat(3).map((maxConnections): [string, JsonObject] => ['MeshCircuitBreaker', { connectionLimits: { maxConnections } }]),
   seconds.map((interval): [string, JsonObject] => ['MeshHealthCheck', { interval, http: { path: '/health' } }]),
   fc.constantFrom<[string, JsonObject]>(
@@ -250,6 +258,10 @@ const inbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
     ['MeshTLS', { mode: 'Strict', tlsVersion: { min: 'TLS12', max: 'TLS13' } }],
     ['MeshTLS', { mode: 'Permissive' }],
     ['MeshTrafficPermission', { allow: [{ spiffeID: { type: 'Prefix', value: 'spiffe://default.east.mesh.local' } }] }],
+    [
+      'MeshTrafficPermission',
+      { allowWithShadowDeny: [{ spiffeID: { type: 'Prefix', value: 'spiffe://default.west.mesh.local' } }] },
+    ],
     ['MeshTrafficPermission', { deny: [{ spiffeID: { type: 'Exact', value: 'spiffe://default.east.mesh.local/x' } }] }],
   ),
   fc

@@ -5,7 +5,6 @@ import { MeshViews } from '../../src/ads/mesh-views.ts';
 import type { CertificateOrder, ProxyName } from '../../src/ads/proxy-certificates.ts';
 import { ProxyView, type EncodedPart } from '../../src/ads/proxy-view.ts';
 import { XDS_TYPES, XdsSession, type ChangedVersions, type XdsType, type XdsView } from '../../src/ads/session.ts';
-import { runSteps } from '../../src/base/steps.ts';
 import { SharedOutbounds } from '../../src/mesh-index/shared-outbounds.ts';
 import type { Leaf } from '../../src/identity/leaf.ts';
 import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
@@ -19,8 +18,9 @@ import { make, makeDataplane, makeTo } from '../policy/make-resource.ts';
 import { cartOf, crossingRows, EGRESS, egressAt, payments, zoneAddress } from './crossing-mesh.ts';
 import { callerRows, crossingRow, row, rows } from './arbitrary-mesh.ts';
 
-/** As kuma-dp has them: each proxy has a folder of its own. */
+/** As kuma-dp has them: each proxy has a folder of its own. Some machines have IPv6, and one runs Envoy alone. */
 function featuresOf({ name }: Resource): ProxyFeatures {
+  if (name.startsWith('r')) return { ...WITHOUT_FEATURES, ipv6: true };
   return { ...WITHOUT_FEATURES, reusePort: true, companion: `/run/${name}`, tcpLogPipe: `/run/${name}/log` };
 }
 
@@ -111,13 +111,30 @@ class FollowedMesh {
     }
   }
 
-  change(given: readonly Resource[], removes: readonly Resource[]): void {
+  /** @param leaving number of a step → the proxy that leaves after it, by its number */
+  change(given: readonly Resource[], removes: readonly Resource[], leaving: ReadonlyMap<number, number> = new Map()): void {
     const puts = given.map((one) => this.#outbounds.share(one));
     const held = [...puts, ...removes].flatMap(({ type, name }) => this.index.get(type, name) ?? []);
     this.views.before(held, puts);
     for (const removed of removes) this.index.remove(removed);
     for (const put of puts) this.index.put(put);
-    runSteps(this.views.after(puts));
+    let at = 0;
+    for (const steps = this.views.after(puts); steps.next().done !== true; at += 1) this.#leave(leaving.get(at));
+  }
+
+  #leave(number: number | undefined): void {
+    const all = [...this.connected];
+    const one = number === undefined ? undefined : all[number % Math.max(all.length, 1)];
+    if (one === undefined) return;
+    const [name, view] = one;
+    this.views.close(name, view);
+    this.connected.delete(name);
+    this.receivers.delete(name);
+    view.listen({
+      changed: () => this.failures.push(new Error(`${name} has left, and is told of a change`)),
+      ended: () => undefined,
+      failed: (error) => this.failures.push(error),
+    });
   }
 
   /** Names with versions of each type, by proxy. */
@@ -201,6 +218,8 @@ type Steps = readonly {
   readonly puts: readonly Resource[];
   readonly edits: readonly (readonly [at: number, fields: Parameters<typeof edited>[1]])[];
   readonly removes: readonly number[];
+  /** Proxies that leave in the midst of the change. */
+  readonly leaving: readonly (readonly [step: number, proxy: number])[];
 }[];
 
 function stepsOf(one: fc.Arbitrary<Resource>): fc.Arbitrary<Steps> {
@@ -208,6 +227,7 @@ function stepsOf(one: fc.Arbitrary<Resource>): fc.Arbitrary<Steps> {
     puts: fc.array(one, { maxLength: 2 }),
     edits: fc.array(fc.tuple(fc.nat(), edit), { maxLength: 1 }),
     removes: fc.array(fc.nat(), { maxLength: 1 }),
+    leaving: fc.array(fc.tuple(fc.nat(2), fc.nat(2)), { maxLength: 1 }),
   });
   return fc.array(step, { maxLength: 10 });
 }
@@ -216,7 +236,7 @@ function followsChanges(held: readonly Resource[], steps: Steps): void {
   const mesh = new FollowedMesh(held);
   expect(mesh.held()).toEqual(mesh.fresh());
   const known = new Map(held.map((given) => [`${given.type}/${given.name}`, given]));
-  for (const { puts, edits, removes } of steps) {
+  for (const { puts, edits, removes, leaving } of steps) {
     const dataplanes = [...known.values()].filter(({ type }) => type === 'Dataplane');
     const again = edits.flatMap(([at, fields]) =>
       dataplanes
@@ -228,7 +248,8 @@ function followsChanges(held: readonly Resource[], steps: Steps): void {
     const gone = removes
       .flatMap((at) => [...known.values()][at % Math.max(known.size, 1)] ?? [])
       .filter((given) => !unique.some(({ type, name }) => type === given.type && name === given.name));
-    mesh.change(unique, gone);
+    mesh.change(unique, gone, new Map(leaving));
+    expect(mesh.failures).toEqual([]);
     mesh.connect();
     for (const given of gone) known.delete(`${given.type}/${given.name}`);
     for (const given of unique) known.set(`${given.type}/${given.name}`, given);
