@@ -2,6 +2,7 @@
 // `POST …/{name}/_rollback`: writes a version again. `GET /_history`: the versions of all resources as JSON lines.
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { MeridianError } from '../base/errors.ts';
 import { isLocal } from '../resource/ownership.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
@@ -155,7 +156,7 @@ function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
   app.get('/_history', all, async (request, reply) => {
     const after = wholeNumber(queryOf(request), 'after') ?? 0;
     // What is committed later with an id of a running transaction is left to the next export.
-    const upTo = await store.settledVersion();
+    const upTo = await store.settledVersion().catch(waitedInVain);
     const hidden = resourceTypes.filter((info) => !mayRead(() => callers.requireMay(info, request))).map(({ name }) => name);
     const lines = async function* (): AsyncGenerator<string> {
       for (let id = after; ;) {
@@ -168,6 +169,12 @@ function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
     };
     return await reply.type(JSON_LINES).send(Readable.from(lines(), { objectMode: false }));
   });
+}
+
+/** A transaction stays open that has written versions: its process id is for the caller. @throws ApiError 503 */
+function waitedInVain(error: unknown): never {
+  if (!(error instanceof MeridianError) || error.code !== 'conflict') throw error;
+  throw new ApiError('unavailable', 'Service unavailable', error.message);
 }
 
 function mayRead(check: () => void): boolean {

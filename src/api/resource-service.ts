@@ -120,6 +120,7 @@ export class ResourceService {
     requireMatch(key, stored, call.precondition);
     await this.#requireUnused(info, name);
     if (info.name !== 'Mesh') return [];
+    await this.#secretsOf(name, call);
     const counts = await this.#options.store.countAll();
     const taken = counts.filter((one) => one.mesh === name && one.total > 0).map(({ type, total }) => ({ type, total }));
     return taken.sort((a, b) => compareText(a.type, b.type));

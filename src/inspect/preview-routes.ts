@@ -6,6 +6,7 @@ import type { ApiContext } from '../api/api-options.ts';
 import { parseDocuments, storedNameIn, type ApplyDocument } from '../api/apply-documents.ts';
 import { applyAll, type AppliedWrite } from '../api/apply-service.ts';
 import { badQuery } from '../api/error-body.ts';
+import type { WriteCall } from '../api/resource-service.ts';
 import { about, component } from '../api/route-config.ts';
 import { Turns } from '../base/turns.ts';
 import type { SyncStates } from '../kds/open-senders.ts';
@@ -50,16 +51,18 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rul
   const turns = new Turns(clock);
   app.post('/_preview', { ...declared, bodyLimit: MAX_PREVIEW_BYTES }, async (request): Promise<Preview> => {
     const { documents, deletions } = editsIn(request.body);
-    const authorize = ({ info, mesh, name }: ApplyDocument): void => callers.requireMayWrite(info, { mesh, name }, request);
+    const mayWrite: WriteCall['authorize'] = (info, at) => callers.requireMayWrite(info, at, request);
+    const authorize = ({ info, mesh, name }: ApplyDocument): void => mayWrite(info, { mesh, name });
     const plan = { store, service, rules: context.rules, meshDefaults };
     const by = { user: callers.userOf(request).name };
     const results = documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, by });
     const deleted: Deleted[] = [];
     for (const document of deletions) {
       const { info, mesh } = document;
+      // Before the row is read: a refusal must not say whether it exists.
+      callers.requireMay(info, request);
       const name = storedNameIn(document);
-      const call = { precondition: null, by, authorize: () => callers.requireMayWrite(info, { mesh, name }, request) };
-      const takes = await service.planDelete(info, mesh, name, call);
+      const takes = await service.planDelete(info, mesh, name, { precondition: null, by, authorize: mayWrite });
       deleted.push({ row: await service.get(info, mesh, name), takes });
     }
     const zones = await zonesNow(store, (zone) => syncs.lagOf(zone), clock);

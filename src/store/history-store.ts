@@ -57,7 +57,7 @@ export interface HistoryStore {
   versionNumbers(key: ResourceKey): Promise<number[]>;
   /**
    * The largest `id`, and 0 without a version. After the call no version with a smaller one can appear: it waits for the transactions that
-   * are writing versions. Rejects with `unavailable` when one of them stays open.
+   * are writing versions. Rejects with `conflict` when one of them stays open.
    */
   settledVersion(): Promise<number>;
   /** A page of the versions of all resources. A page up to `settledVersion` is complete. */

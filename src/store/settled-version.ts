@@ -17,7 +17,7 @@ const writers = sql`from pg_locks where locktype = 'relation' and relation = 'me
 
 /**
  * The largest id of a version, once each transaction with a smaller one has ended.
- * @throws MeridianError `unavailable` with the process ids of the transactions that stay open
+ * @throws MeridianError `conflict` with the process ids of the transactions that stay open
  */
 export async function settledVersion(db: Kysely<Tables>, clock: Clock, limitMs = LIMIT_MS): Promise<number> {
   // The locks are read after the snapshot was taken: a transaction that has none by then is visible to later statements.
@@ -44,7 +44,7 @@ async function stillOpen(db: Kysely<Tables>, open: readonly Writer[]): Promise<r
 function staysOpen(open: readonly Writer[]): MeridianError {
   const pids = [...new Set(open.map(({ pid }) => String(pid)))].join(', ');
   return new MeridianError(
-    'unavailable',
+    'conflict',
     `a transaction that has written resources is still open (pid ${pids} in pg_stat_activity), and its versions come before later ones; end it, or ask again later`,
   );
 }

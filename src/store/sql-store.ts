@@ -225,7 +225,7 @@ export class SqlStore implements ResourceStore {
 
   async settledVersion(): Promise<number> {
     const { db, clock } = this.#database;
-    return await this.#try(() => settledVersion(db, clock));
+    return await this.#shared.call('settled version', () => this.#try(() => settledVersion(db, clock)));
   }
 
   async versionsAfter(query: ExportQuery): Promise<ResourceVersion[]> {

@@ -1,6 +1,7 @@
 // The history of a resource over REST: who wrote which version, what it changed, and the way back to it.
 import type { FastifyInstance } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { MeridianError } from '../../src/base/errors.ts';
 import { localAccess, type Access } from '../../src/api/access.ts';
 import { testApi } from './test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
@@ -298,6 +299,12 @@ describe('the export of the history', () => {
     });
     expect(all[31]).toMatchObject({ version: 30, action: 'deleted' });
     expect(await lines(`?after=${String(all[30]?.id)}`)).toEqual([all[31]]);
+  });
+
+  it('says which transaction it waits for in vain', async () => {
+    store.settledVersion = () => Promise.reject(new MeridianError('conflict', 'a transaction is still open (pid 7)'));
+    const { statusCode, body } = await api.inject({ url: '/_history', headers: { host: 'localhost' } });
+    expect([statusCode, body]).toEqual([503, expect.stringContaining('a transaction is still open (pid 7)')]);
   });
 
   it('has the secrets only for those who may read them, without their data', async () => {

@@ -220,7 +220,18 @@ describe('a preview of a deletion', () => {
       400,
       expect.stringContaining('is also one of the documents'),
     ]);
-    expect((await refused({ delete: [{ type: 'Secret', mesh: 'shop', name: 'key' }] }, '192.0.2.7'))[0]).toBe(403);
+    for (const name of ['key', 'none'])
+      expect((await refused({ delete: [{ type: 'Secret', mesh: 'shop', name }] }, '192.0.2.7'))[0]).toBe(403);
+  });
+
+  it('of a Mesh with secrets is refused to a caller who may not delete them', async () => {
+    await apply({ type: 'Mesh', name: 'small' });
+    const mesh = { delete: [{ type: 'Mesh', name: 'small' }] };
+    await apply({ type: 'Secret', mesh: 'small', name: 'key', data: 'a2V5' });
+    expect((await send('POST', '/_preview', mesh)).status).toBe(200);
+    const { status, answer } = await send('POST', '/_preview', mesh, '192.0.2.7');
+    const deleted = await app.inject({ method: 'DELETE', url: '/meshes/small', remoteAddress: '192.0.2.7' });
+    expect([status, answer]).toEqual([403, deleted.json()]);
   });
 });
 

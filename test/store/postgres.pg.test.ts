@@ -127,7 +127,7 @@ describe('the store on PostgreSQL', () => {
     it('make an export fail with the process id of one that stays open', async () => {
       const { store, db, commit, pid, close } = await outOfOrder();
       await expect(settledVersion(db, systemClock, 0)).rejects.toMatchObject({
-        code: 'unavailable',
+        code: 'conflict',
         message: expect.stringContaining(`(pid ${String(pid)} in`) as string,
       });
       await commit();
