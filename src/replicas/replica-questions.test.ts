@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
@@ -18,6 +18,21 @@ beforeEach(() => {
 afterEach(() => stop.abort());
 
 type Row = readonly [zone: string, text: string];
+
+/** A replica that answers when its question ends. */
+async function slowReplica(instanceId: string) {
+  const open = { questions: 0 };
+  const answer = async (_question: string, signal: AbortSignal): Promise<Row[]> => {
+    open.questions += 1;
+    await clock.sleep(300_000, signal);
+    open.questions -= 1;
+    return [['east', 'late']];
+  };
+  const questions = new ReplicaQuestions<string, Row>({ store, instanceId, clock, log, subject: 'test', answer });
+  void questions.run(stop.signal);
+  await clock.advance(0);
+  return { questions, open };
+}
 
 /** A replica that answers for these zones. */
 async function replica(instanceId: string, zones: readonly string[]) {
@@ -47,4 +62,19 @@ it('replicas ignore marks that are no question and no answer', async () => {
   expect(answered).toEqual(['q']);
   expect(run.hasEnded).toBe(false);
   expect((await questions.ask('again', new Set(['east']), 0, stop.signal)).get('east')).toEqual(['east', 'again by b']);
+});
+
+it('a question of a caller who has gone ends at the other replica too', async () => {
+  const { questions } = await replica('a', []);
+  const { open } = await slowReplica('b');
+  const gone = new AbortController();
+  const asked = Array.from({ length: 70 }, () => questions.ask('q', new Set(['east']), 300_000, gone.signal));
+  await clock.advance(0);
+  expect(open.questions).toBe(64);
+  const sent = vi.spyOn(store, 'mark');
+  gone.abort();
+  await Promise.all(asked);
+  await expect.poll(() => open.questions).toBe(0);
+  await clock.advance(0);
+  expect(sent.mock.calls.filter(([id]) => id.startsWith('test !'))).toEqual([]);
 });

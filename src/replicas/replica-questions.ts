@@ -1,6 +1,6 @@
 // Questions of one replica to the others about one subject. Questions and answers are marks of the change feed, so they need no table, no
 // port between replicas, and cost nothing without a question. Invariants: an answer fits a notification of PostgreSQL, or comes in parts; a
-// question has a time limit; a lost mark costs its question no more than that time.
+// question has a time limit, and ends with its caller; a lost mark costs its question no more than that time.
 import { randomUUID } from 'node:crypto';
 import { isObject } from '../resource/read-json.ts';
 import { FeedFollower, type Following, type Hints } from '../store/follow-feed.ts';
@@ -19,8 +19,10 @@ export type AnswerRow = readonly [key: string, ...rest: unknown[]];
 type Asked<Q> = { readonly id: string; readonly by: string; readonly question: Q };
 type Part<R> = { readonly id: string; readonly by: string; readonly rows: readonly R[] };
 
-/** Subject, question or answer, and the message. */
-const MARK = /^([a-z]+) ([?!]) ([\w-]+)$/;
+/** A question, an answer, and the end of a question that nobody asks any more. */
+type Kind = '?' | '!' | '-';
+/** Subject, kind, and the message. */
+const MARK = /^([a-z]+) ([?!-]) ([\w-]+)$/;
 
 export type ReplicaQuestionsOptions<Q, R> = Following & {
   readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
@@ -34,7 +36,8 @@ export type ReplicaQuestionsOptions<Q, R> = Following & {
 export class ReplicaQuestions<Q, R extends AnswerRow> {
   readonly #options: ReplicaQuestionsOptions<Q, R>;
   readonly #waiting = new Map<string, (rows: readonly R[]) => void>();
-  #answering = 0;
+  /** By the id of the question. */
+  readonly #answering = new Map<string, AbortController>();
 
   constructor(options: ReplicaQuestionsOptions<Q, R>) {
     this.#options = options;
@@ -73,7 +76,14 @@ export class ReplicaQuestions<Q, R extends AnswerRow> {
     } finally {
       done.abort();
       this.#waiting.delete(id);
+      if (waitMs > 0 && signal.aborted && missing.size > 0) this.#takeBack(id);
     }
+  }
+
+  /** The other replicas would wait on, and answer only a limited number of questions. */
+  #takeBack(id: string): void {
+    const { instanceId, log } = this.#options;
+    this.#send('-', { id, by: instanceId }).catch((error: unknown) => log.debug({ err: error }, 'a question was not taken back'));
   }
 
   #isOurs(mark: string): boolean {
@@ -85,28 +95,37 @@ export class ReplicaQuestions<Q, R extends AnswerRow> {
     const read = messageIn<Q, R>(mark);
     if (read === null) return;
     if (read.kind === '!') return this.#waiting.get(read.part.id)?.(read.part.rows);
-    if (read.asked.by === instanceId || this.#answering >= MAX_ANSWERS) return;
-    this.#answering += 1;
-    void this.#reply(read.asked, signal)
+    if (read.kind === '-') return this.#answering.get(read.id)?.abort();
+    const { id, by } = read.asked;
+    if (by === instanceId || this.#answering.size >= MAX_ANSWERS || this.#answering.has(id)) return;
+    const takenBack = new AbortController();
+    this.#answering.set(id, takenBack);
+    void this.#reply(read.asked, AbortSignal.any([signal, takenBack.signal]))
       .catch((error: unknown) => log.debug({ err: error }, 'the question of another replica was not answered'))
-      .finally(() => (this.#answering -= 1));
+      .finally(() => this.#answering.delete(id));
   }
 
   async #reply({ id, question }: Asked<Q>, signal: AbortSignal): Promise<void> {
     const { answer, instanceId } = this.#options;
-    for (const rows of partsOf(await answer(question, signal))) await this.#send('!', { id, by: instanceId, rows });
+    for (const rows of partsOf(await answer(question, signal))) {
+      if (signal.aborted) return;
+      await this.#send('!', { id, by: instanceId, rows });
+    }
   }
 
-  async #send(kind: '?' | '!', message: Asked<Q> | Part<R>): Promise<void> {
+  async #send(kind: Kind, message: Asked<Q> | Part<R> | Pick<Asked<Q>, 'id' | 'by'>): Promise<void> {
     const { store, subject } = this.#options;
     await store.mark(`${subject} ${kind} ${Buffer.from(JSON.stringify(message)).toString('base64url')}`);
   }
 }
 
-/** Null for a mark that is neither a question nor an answer: anyone who may connect to the database can send one. */
-function messageIn<Q, R extends AnswerRow>(
-  mark: string,
-): { readonly kind: '?'; readonly asked: Asked<Q> } | { readonly kind: '!'; readonly part: Part<R> } | null {
+type Read<Q, R> =
+  | { readonly kind: '?'; readonly asked: Asked<Q> }
+  | { readonly kind: '!'; readonly part: Part<R> }
+  | { readonly kind: '-'; readonly id: string };
+
+/** Null for a mark that is not of these kinds: anyone who may connect to the database can send one. */
+function messageIn<Q, R extends AnswerRow>(mark: string): Read<Q, R> | null {
   const [, , kind, text = ''] = MARK.exec(mark) ?? [];
   let message: unknown;
   try {
@@ -118,6 +137,7 @@ function messageIn<Q, R extends AnswerRow>(
   const { id, by, rows } = message;
   if (typeof id !== 'string' || typeof by !== 'string') return null;
   if (kind === '?') return 'question' in message ? { kind, asked: { id, by, question: message['question'] as Q } } : null;
+  if (kind === '-') return { kind, id };
   if (kind !== '!' || !Array.isArray(rows)) return null;
   const isRow = (row: unknown): boolean => Array.isArray(row) && typeof row[0] === 'string';
   return { kind, part: { id, by, rows: (rows as unknown[]).filter(isRow) as R[] } };
