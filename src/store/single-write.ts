@@ -61,15 +61,25 @@ export async function runSingleWrite(db: Kysely<Tables>, write: Write): Promise<
 }
 
 function statementOf(write: Content): CompiledQuery {
-  const { op, key, spec, labels, status, syncVersion, owner, by } = write;
+  const { op, key, spec, labels, status, syncVersion, owner } = write;
   const content = [
-    ...[by === undefined ? '' : authorsText([write]), key.type, key.mesh, key.name, JSON.stringify(spec), JSON.stringify(labels)],
+    ...[singleAuthorText(write), key.type, key.mesh, key.name, JSON.stringify(spec), JSON.stringify(labels)],
     ...[status === undefined ? null : JSON.stringify(status), syncVersion ?? null],
   ];
   if (op === 'update') return CompiledQuery.raw(UPDATE, [...content, write.expectVersion ?? null]);
   const owned = [...content, owner?.type ?? null, owner?.mesh ?? null, owner?.name ?? null];
   if (op === 'create') return CompiledQuery.raw(CREATE, owned);
   return CompiledQuery.raw(PUT, [...owned, write.op === 'put' && write.ownOnly === true]);
+}
+
+/**
+ * Who writes one row, for the trigger of the row (migrations/0008_single_row_history.sql). A rollback goes to the triggers of the
+ * statement, which read lists.
+ */
+function singleAuthorText(write: Content): string {
+  if (write.by === undefined) return 'row';
+  const text = authorsText([write]);
+  return text.startsWith('=') ? `row${text}` : text;
 }
 
 /** `=` and a name if one person writes all rows, else a list. A deletion has a list, because it may take other rows along. */

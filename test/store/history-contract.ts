@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject, Labels, ResourceKey } from '../../src/resource/types.ts';
 import type { HistoryBounds, ResourceVersion } from '../../src/store/history-store.ts';
 import type { Author, ResourceStore, Write } from '../../src/store/resource-store.ts';
+import { fc } from '../support/property.ts';
 
 const alice: Author = { user: 'alice' };
 const bob: Author = { user: 'bob' };
@@ -130,6 +131,33 @@ export function historyContract(current: () => ResourceStore): void {
         [],
         ['1 updated bob {"n":1}', '0 created bob {"n":0}'],
       ]);
+    });
+
+    it('keeps of a write alone what it keeps of it in a batch', async () => {
+      const content = fc.record({
+        by: fc.constantFrom(undefined, alice, bob, { user: 'bob', restores: 0 }),
+        op: fc.constantFrom('put' as const, 'create' as const, 'update' as const, 'delete' as const),
+        spec: fc.constantFrom({ n: 1 }, { n: 2 }),
+        labels: fc.constantFrom({}, { team: 'a' }),
+        syncVersion: fc.constantFrom(null, null, null, 'v1'),
+      });
+      const lives = fc.sample(fc.array(content, { minLength: 3, maxLength: 8 }), { numRuns: 30, seed: 1 });
+      for (const [index, life] of lives.entries()) {
+        const type = ['MeshTimeout', 'Secret', 'DataplaneInsight'][index % 3] ?? '';
+        const alone = { ...key, type, name: `${key.name}-${String(index)}-alone` };
+        const together = { ...key, type, name: `${key.name}-${String(index)}-together` };
+        const beside = { ...key, type, name: `${key.name}-${String(index)}-beside` };
+        for (const write of life) {
+          await store.write({ ...write, key: alone });
+          await store.writeBatch([together, beside].map((one) => ({ ...write, key: one })));
+        }
+        const [one, other] = [
+          await store.versions({ key: alone, limit: 99 }),
+          await store.versions({ key: together, limit: 99 }),
+        ];
+        const comparable = ({ id: _id, name: _name, time: _time, ...rest }: ResourceVersion): object => rest;
+        expect(one.map(comparable)).toEqual(other.map(comparable));
+      }
     });
 
     it('never keeps the data of a secret', async () => {

@@ -115,6 +115,32 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
   });
 
   describe('the change feed', () => {
+    it('names each written row once, alone or with others', async () => {
+      const stop = new AbortController();
+      const seen: StoreChange[] = [];
+      const reading = (async () => {
+        for await (const change of store.changes(stop.signal)) seen.push(change);
+      })();
+      await expect.poll(() => seen[0]).toEqual({ kind: 'all' });
+      const [a, b] = [timeout('a'), timeout('b')];
+      const by = { user: 'alice' };
+      await store.write(create(a));
+      await store.write(create(b, { by }));
+      for (const op of ['put', 'update'] as const) {
+        await store.write({ op, key: a, labels: {}, spec: { op }, by });
+        await store.write({ op, key: b, labels: {}, spec: { op }, by: { ...by, restores: 0 } });
+        await store.writeBatch([a, b].map((key) => ({ op, key, labels: {}, spec: { op, n: 2 }, by })));
+      }
+      await store.write({ op: 'delete', key: a, by });
+      await sql`update resources set spec = '{}' where name = 'b'`.execute(db());
+      await store.mark('end');
+      await expect.poll(() => seen.at(-1)).toEqual({ kind: 'mark', id: 'end' });
+      const names = seen.map((change) => (change.kind === 'keys' ? change.keys.map(({ name }) => name).join(' ') : change.kind));
+      expect(names).toEqual(['all', 'a', 'b', 'a', 'b', 'a b', 'a', 'b', 'a b', 'a', 'b', 'mark']);
+      stop.abort();
+      await reading;
+    });
+
     it('starts with all rows, then names the keys of every change by any writer', async () => {
       const stop = new AbortController();
       const seen: StoreChange[] = [];
