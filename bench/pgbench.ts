@@ -14,6 +14,12 @@ const DEBIAN = '/usr/lib/postgresql';
 const TABLE = `create table bench_resources (like resources including all);
   insert into bench_resources select * from resources`;
 
+const REPLACE = `on conflict (name, mesh, type) do update set version = r.version + 1, spec = excluded.spec, labels = excluded.labels,
+  modification_time = now() at time zone 'utc'`;
+/** The upsert of pgbench with parameters: type, mesh, name, spec, labels. */
+export const UPSERT = `insert into bench_resources as r (type, mesh, name, version, spec, labels)
+  values ($1::text, $2::text, $3::text, 0, $4::text, $5::jsonb) ${REPLACE}`;
+
 /** @throws Error where there is no pgbench: the npm package of PostgreSQL has none */
 export async function findPgbench(): Promise<string> {
   const versions = existsSync(DEBIAN) ? (await readdir(DEBIAN)).sort((one, other) => Number(other) - Number(one)) : [];
@@ -46,8 +52,7 @@ export class Pgbench {
       `\\set index random(0, ${String(resources - 1)})
 insert into bench_resources as r (type, mesh, name, version, spec, labels) values ('${TYPE}', '${MESH}',
   'timeouts-of-service-' || lpad(:index::text, 6, '0'), 0, ${quoted(policySpec(1))}, ${quoted(policyLabels(1))})
-on conflict (name, mesh, type) do update set version = r.version + 1, spec = excluded.spec, labels = excluded.labels,
-  modification_time = now() at time zone 'utc';
+${REPLACE};
 `,
     );
     return new Pgbench(path, database, folder);

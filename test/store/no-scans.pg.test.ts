@@ -45,7 +45,7 @@ it('every write, and every read by key, uses an index', async () => {
   };
   const before = await rowsRead();
   for (let run = 0; run < RUNS; run += 1)
-    for (const writes of writesOf(run, ['one', 'other'])) {
+    for (const writes of [...writesOf(run, ['one', 'other']), ...writesOf(run, ['alone'])]) {
       const outcomes = await store.writeBatch(writes);
       expect(outcomes.every((outcome) => 'version' in outcome)).toBe(true);
       const [first] = writes;
