@@ -18,6 +18,8 @@ const MAX_LAG_MS = 10_000;
 /** Milliseconds from an error to the next attempt: at least, and a random part. */
 const MIN_PAUSE_MS = 200;
 const PAUSE_SPREAD_MS = 800;
+/** The reason of an abort that wakes a follower. Without a reason each abort makes an exception with a stack. */
+const NEWS = 'news';
 
 /** The rows that may have changed since the last hints. */
 export type Hints = {
@@ -174,7 +176,7 @@ export class FeedFollower {
     this.#release();
     for (;;) {
       const arrived = new AbortController();
-      this.#wake = () => arrived.abort();
+      this.#wake = () => arrived.abort(NEWS);
       if (!this.#hasNews() && !signal.aborted)
         await (withinMs === Infinity ? aborted(arrived.signal) : clock.sleep(withinMs, arrived.signal));
       if (gatherMs > 0 && this.#hasNews()) await clock.sleep(gatherMs, signal);
