@@ -61,6 +61,11 @@ export class EventHub {
     return this.#session !== null;
   }
 
+  /** The id of the newest event; null while nothing is followed. */
+  get newestId(): string | null {
+    return this.#session === null ? null : idOf(this.#session, this.#session.ring.newest);
+  }
+
   /** Ends at once what is followed. Its readers must have ended. */
   stop(): void {
     this.#cancelEnd();

@@ -7,7 +7,7 @@ import { whileConnected } from '../api/await-zones.ts';
 import { about } from '../api/route-config.ts';
 import type { Events } from './create-events.ts';
 
-/** Milliseconds for which callers get the same text. */
+/** Milliseconds for which callers get the same text, unless an event came meanwhile. */
 const KEEP_MS = 250;
 /** Milliseconds until the store is read for this answer alone. */
 const LOAD_MS = 10_000;
@@ -23,7 +23,7 @@ const route = about('Insights', 'All zones, a line each; with If-None-Match an a
   },
 });
 
-type Answered = { readonly until: number; readonly text: string; readonly etag: string };
+type Answered = { readonly until: number; readonly after: string | null; readonly text: string; readonly etag: string };
 
 export function addSummaryRoute(
   app: FastifyInstance,
@@ -31,13 +31,20 @@ export function addSummaryRoute(
   { hub, summaries }: Pick<Events, 'hub' | 'summaries'>,
 ): void {
   let last: Answered | null = null;
-  const answer = async (signal: AbortSignal): Promise<Answered> => {
-    if (last !== null && clock.elapsed() < last.until) return last;
-    await hub.load(LOAD_MS, signal);
+  let next: Promise<Answered> | null = null;
+  const made = async (): Promise<Answered> => {
+    const after = hub.newestId;
     const items = await summaries();
     const text = `${JSON.stringify({ total: items.length, items })}\n`;
     const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
-    return (last = { until: clock.elapsed() + KEEP_MS, text, etag });
+    return (last = { until: clock.elapsed() + KEEP_MS, after, text, etag });
+  };
+  const answer = async (signal: AbortSignal): Promise<Answered> => {
+    if (last !== null && clock.elapsed() < last.until && last.after === hub.newestId) return last;
+    await hub.load(LOAD_MS, signal);
+    // All pages ask at the same time after `resync`.
+    next ??= made().finally(() => (next = null));
+    return await next;
   };
   app.get('/zones/_summary', route, async (request, reply) => {
     const { text, etag } = await answer(whileConnected(reply, closing));

@@ -1,6 +1,6 @@
 // `GET /zones/_summary`: all zones, a line each.
 import type { FastifyInstance } from 'fastify';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { answerSchemas, type Answer } from '../../src/api/answers.ts';
 import { createEvents } from '../../src/events/create-events.ts';
 import { addSummaryRoute } from '../../src/events/summary-route.ts';
@@ -9,6 +9,7 @@ import { Receipts } from '../../src/receipts/receipts.ts';
 import { ReplicaRoster } from '../../src/replicas/replica-roster.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { following } from '../support/following.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 
@@ -17,6 +18,7 @@ type Summary = { readonly total: number; readonly items: readonly Answer<'ZoneSu
 let store: TinyStore;
 let app: FastifyInstance;
 let stopHub: () => void;
+let made: () => number;
 
 const connectTime = '2026-01-01T00:00:00.000Z';
 const version = { kumaCp: { version: '0.1.0-preview' } };
@@ -43,7 +45,11 @@ beforeEach(() => {
   });
   const events = createEvents({ store, lagOf, receipts, problems, roster, instanceId: 'cp-1', ...following });
   stopHub = () => events.hub.stop();
-  app = testApi(store, 'global', { addRoutes: (api, context) => addSummaryRoute(api, context, events) });
+  const summaries = vi.spyOn(events, 'summaries');
+  made = () => summaries.mock.calls.length;
+  // An answer is kept for a time that does not pass.
+  const clock = new ManualClock();
+  app = testApi(store, 'global', { clock, addRoutes: (api, context) => addSummaryRoute(api, context, events) });
 });
 
 afterEach(async () => {
@@ -74,6 +80,12 @@ describe('the summary of the zones', () => {
     expect(body.length).toBeLessThan(1_000);
   });
 
+  it('is made once for callers at the same time', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => summary()));
+    expect(new Set(answers.map(({ headers }) => headers['etag'])).size).toBe(1);
+    expect(made()).toBe(1);
+  });
+
   it('counts what a zone refuses, and gives the first reason', async () => {
     const problem = { stream: 'globalToZone', type: 'MeshTimeout', resources: ['a.default'], message: 'no', time: connectTime };
     const syncProblems = [
@@ -91,7 +103,7 @@ describe('the summary of the zones', () => {
     });
   });
 
-  it('answers 304 for the ETag of an answer that is still so, and sees the next change', async () => {
+  it('answers 304 for the ETag of an answer that is still so, and has each change with its event', async () => {
     await insight('east', {});
     const first = await summary();
     const etag = String(first.headers['etag']);
