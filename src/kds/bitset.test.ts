@@ -27,6 +27,7 @@ describe('a bitset', () => {
           }
           expect(held.has(step.index)).toBe(model.has(step.index));
         }
+        expect([...held.indexes()]).toEqual([...model].sort((a, b) => a - b));
         for (const { index: asked } of commands) {
           for (const near of [asked - 1, asked, asked + 1, asked + 32])
             if (near >= 0) expect([near, held.has(near)]).toEqual([near, model.has(near)]);

@@ -24,4 +24,10 @@ export class Bitset {
     const word = index >>> 5;
     if (word < this.#words.length) this.#words[word] = (this.#words[word] ?? 0) & ~(1 << (index & 31));
   }
+
+  /** The set bits, ascending. The cost of an empty word is a comparison. */
+  *indexes(): Generator<number> {
+    for (const [word, bits] of this.#words.entries())
+      for (let left = bits; left !== 0; left &= left - 1) yield word * 32 + (31 - Math.clz32(left & -left));
+  }
 }

@@ -1,5 +1,5 @@
 // One peer and one type: the responses, the answers to them, and removals.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
 import { TypeLog } from './type-log.ts';
 
@@ -49,6 +49,18 @@ describe('a subscription', () => {
     put(log, 'r', '3');
     expect(sees.next()).toMatchObject({ entries: [], removed: ['r'] });
     expect(never.next()).toBeNull();
+  });
+
+  it('ends without a look at resources that the peer does not have, however many there are', () => {
+    const log = new TypeLog('T');
+    for (let i = 0; i < 100; i += 1) put(log, `r${String(i)}`, '1');
+    const subscription = subscribe(log, { canSee: ({ version }) => version === '2' });
+    put(log, 'r70', '2');
+    expect(namesOf(subscription.next())).toEqual(['r70']);
+    const walk = vi.spyOn(log, 'since');
+    const release = vi.spyOn(log, 'release');
+    subscription.close();
+    expect([walk.mock.calls.length, release.mock.calls.map(([{ key }]) => key)]).toEqual([0, [log.find('r70')?.key]]);
   });
 
   it('drops a tombstone when no subscription holds it any more (engine 4)', () => {

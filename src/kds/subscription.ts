@@ -217,7 +217,7 @@ export class Subscription {
   #filledNames(due: readonly Item[]): Set<string> {
     const names = new Set<string>();
     if (!due.some((item) => isStray(item) || item.entry === null)) return names;
-    for (const slot of this.log.since(0)) if (slot.entry !== null && this.#held.has(slot.index)) names.add(this.#nameOf(slot));
+    for (const slot of this.#heldSlots()) if (slot.entry !== null) names.add(this.#nameOf(slot));
     return names;
   }
 
@@ -352,7 +352,15 @@ export class Subscription {
   /** Releases every slot; the stream has ended. */
   close(): void {
     this.#pending = null;
-    for (const slot of [...this.log.since(0)]) if (this.#held.has(slot.index)) this.#release(slot);
+    for (const slot of this.#heldSlots()) this.#release(slot);
+  }
+
+  /** What the peer may have: a zone of few meshes has a small part of the log. */
+  *#heldSlots(): Generator<Slot> {
+    for (const index of this.#held.indexes()) {
+      const slot = this.log.at(index);
+      if (slot !== null) yield slot;
+    }
   }
 
   #hold(slot: Slot): void {

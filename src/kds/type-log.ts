@@ -27,6 +27,7 @@ export type Slot = SlotNames & {
 export class TypeLog {
   readonly type: string;
   readonly #byKey = new Map<string, Slot>();
+  readonly #byIndex: (Slot | null)[] = [];
   readonly #free: number[] = [];
   /** The slots for the members of a mesh, and those for zones with some labels: a change of a zone concerns these alone. */
   readonly #byMesh = new Map<string, Set<Slot>>();
@@ -51,6 +52,11 @@ export class TypeLog {
 
   find(key: string): Slot | undefined {
     return this.#byKey.get(key);
+  }
+
+  /** The slot whose held bit has this index. */
+  at(index: number): Slot | null {
+    return this.#byIndex[index] ?? null;
   }
 
   /** Puts the latest state of a resource at the tail. */
@@ -127,6 +133,7 @@ export class TypeLog {
     const index = this.#free.pop() ?? this.#slots++;
     const slot: Slot = { key, wireName, plainName, index, position: 0, entry: null, holders: 0, previous: null, next: null };
     this.#byKey.set(key, slot);
+    this.#byIndex[index] = slot;
     return slot;
   }
 
@@ -170,6 +177,7 @@ export class TypeLog {
     if (slot.entry !== null || slot.holders > 0) return;
     this.#unlink(slot);
     this.#byKey.delete(slot.key);
+    this.#byIndex[slot.index] = null;
     this.#free.push(slot.index);
   }
 }
