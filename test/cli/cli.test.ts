@@ -1,4 +1,4 @@
-// Runs every command once: the real executable against a real global process.
+// Runs every command once against a real global process, one of each kind as a user runs it.
 import { once } from 'node:events';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -16,7 +16,7 @@ let started: CommandLine | undefined;
 
 beforeAll(async () => {
   started = line = await CommandLine.start();
-  const applied = await line.run(['apply', '-f', SHOP]);
+  const applied = await line.runProcess(['apply', '-f', SHOP]);
   expect(applied).toMatchObject({ code: 0, stderr: '' });
   expect(applied.stdout).toContain('MeshTimeout shop/slow created');
   expect(applied.stdout).toMatch(/13 resources: 13 created; in one transaction\n$/);
@@ -61,7 +61,7 @@ describe('apply', () => {
 
   it('shows the changes with --dry-run, without colour, and changes nothing', async () => {
     const input = timeout('slow', '30s');
-    const { code, stdout } = await line.run(['apply', '-f', '-', '--dry-run'], { input });
+    const { code, stdout } = await line.runProcess(['apply', '-f', '-', '--dry-run'], { input });
     expect(code).toBe(0);
     expect(stdout).toContain('MeshTimeout shop/slow would be updated');
     expect(stdout).toMatch(/^ {2}- +requestTimeout: 20s$/m);
@@ -265,7 +265,7 @@ describe('describe', () => {
 describe('edit', () => {
   it('stores the edited text, and nothing if it is unchanged', async () => {
     await line.run(['apply', '-f', '-'], { input: timeout('edited', '1s') });
-    const edited = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: "sed -i 's/1s/2s/'" } });
+    const edited = await line.runProcess(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: "sed -i 's/1s/2s/'" } });
     expect(edited).toMatchObject({ code: 0, stdout: 'MeshTimeout shop/edited updated\n' });
     expect(await requestTimeoutOf('edited')).toBe('2s');
     const same = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: 'true' } });
@@ -314,12 +314,12 @@ describe('diff and export', () => {
     await line.write('same.yaml', timeout('diffed', '1s'));
     await run('apply', '-f', 'same.yaml');
     expect(await run('diff', '-f', 'same.yaml')).toMatchObject({ code: 0, stdout: '' });
-    const changed = await line.run(['diff', '-f', '-'], { input: timeout('diffed', '2s') });
+    const changed = await line.runProcess(['diff', '-f', '-'], { input: timeout('diffed', '2s') });
     expect([changed.code, changed.stdout]).toEqual([5, expect.stringContaining('requestTimeout: 2s')]);
   });
 
   it('print documents for apply, Meshes first, with secrets only on request', async () => {
-    const { code, stdout, stderr } = await run('export');
+    const { code, stdout, stderr } = await line.runProcess(['export']);
     expect([code, stderr]).toEqual([0, expect.stringContaining('without secrets')]);
     expect(stdout.startsWith('type: Mesh\n')).toBe(true);
     expect(stdout).not.toMatch(/Secret|creationTime|kri_/);
@@ -417,7 +417,7 @@ describe('inspect', () => {
 
 describe('generate', () => {
   it('prints tokens and nothing else', async () => {
-    const zone = await run('generate', 'zone-token', '--zone', 'east', '--valid-for', '1h');
+    const zone = await line.runProcess(['generate', 'zone-token', '--zone', 'east', '--valid-for', '1h']);
     expect(zone).toMatchObject({ code: 0, stderr: '' });
     expect(claimsOf(zone.stdout)).toMatchObject({ Zone: 'east' });
     const user = await run('generate', 'user-token', '--name', 'jo', '--group', 'a', '--group', 'b', '--valid-for', '1h');
@@ -588,7 +588,7 @@ describe('other commands', () => {
   it('completes words in bash', async () => {
     const { stdout } = await run('completion', 'bash');
     expect(stdout).toContain('complete -o default -F _meridian meridian');
-    expect((await run('__complete', 'get', 'meshht')).stdout).toBe('meshhttproutes\n');
+    expect((await line.runProcess(['__complete', 'get', 'meshht'])).stdout).toBe('meshhttproutes\n');
     expect((await run('completion', 'tcsh')).code).toBe(2);
   });
 
@@ -598,7 +598,7 @@ describe('other commands', () => {
   });
 
   it('lists commands, options and exit codes after a usage error', async () => {
-    expect((await run('frobnicate')).code).toBe(2);
+    expect((await line.runProcess(['frobnicate'])).code).toBe(2);
     const { code, stdout } = await run('--help');
     expect(code).toBe(0);
     expect(stdout).toContain('Exit codes:');
@@ -607,7 +607,7 @@ describe('other commands', () => {
 
   it('names the address of an unreachable database', async () => {
     const flags = ['--store', 'postgres', '--set', 'store.postgres.host=127.0.0.1', '--set', 'store.postgres.port=1'];
-    const { code, stderr } = await run('migrate', 'up', ...flags);
+    const { code, stderr } = await line.runProcess(['migrate', 'up', ...flags]);
     expect(stderr).toMatch(
       /^meridian: cannot reach PostgreSQL at 127\.0\.0\.1:1 \(store\.postgres\.host, \.port\): .+; is it running\?$/m,
     );
@@ -617,15 +617,15 @@ describe('other commands', () => {
   it('refuses to start a zone with missing files, and names their keys', async () => {
     const store = ['--store-path', join(line.folder, 'zone/pg'), '--token-file', 'none.token'];
     const global = ['--global-address', 'grpcs://127.0.0.1:1', '--set', 'multizone.zone.kds.rootCaFile=none.pem'];
-    const { code, stderr } = await run('zone', 'run', ...store, ...global);
+    const { code, stderr } = await line.runProcess(['zone', 'run', ...store, ...global]);
     expect(stderr).toMatch(/multizone\.zone\.kds\.rootCaFile: .*none\.pem cannot be read \(ENOENT\); .*tokenFile: .*none\.token/);
     expect(code).toBe(1);
   });
 
   it('prints the state of a store, and migrates it', async () => {
     const store = ['--store-path', join(line.folder, 'other/pg')];
-    expect((await run('migrate', 'up', ...store)).code).toBe(0);
-    expect((await run('migrate', 'status', ...store)).stdout).toContain('0001');
+    expect((await line.runProcess(['migrate', 'up', ...store])).code).toBe(0);
+    expect((await line.runProcess(['migrate', 'status', ...store])).stdout).toContain('0001');
     expect(readdirSync(join(line.folder, 'other'))).toEqual(['pg']);
     for (const folder of ['other', 'other/pg']) expect(statSync(join(line.folder, folder)).mode & 0o777).toBe(0o700);
   });

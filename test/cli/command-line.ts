@@ -1,19 +1,18 @@
-// Runs `bin/meridian` with its own home folder against one global process on an embedded store.
+// Runs commands with their own home folder against one global process on an embedded store.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { embeddedFolder } from '../support/embedded-store.ts';
 import { endWithTest } from '../support/children.ts';
-import { WAIT } from '../support/control-plane.ts';
+import { MERIDIAN, WAIT } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
+import { runMeridian, runMeridianProcess, spawnMeridian, type Outcome } from '../support/run-meridian.ts';
 import { vi } from 'vitest';
 
-const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
-
-export type Outcome = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+export type { Outcome };
+type CommandOptions = { readonly input?: string; readonly env?: NodeJS.ProcessEnv };
 
 export class CommandLine {
   readonly folder: string;
@@ -72,24 +71,22 @@ export class CommandLine {
   }
 
   /** Runs a command in the folder, with the global unless `env` names another control plane. */
-  async run(args: readonly string[], options: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Outcome> {
-    const child = this.begin(args, options.env);
-    child.stdin?.end(options.input ?? '');
-    const [stdout, stderr, [code]] = await Promise.all([
-      child.stdout === null ? '' : text(child.stdout),
-      child.stderr === null ? '' : text(child.stderr),
-      once(child, 'close') as Promise<[number | null]>,
-    ]);
-    return { code, stdout, stderr };
+  async run(args: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
+    return await runMeridian(args, this.#placed(options));
+  }
+
+  /** The same in a process of its own, as a user runs it: for the commands with a store, and for what only a process shows. */
+  async runProcess(args: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
+    return await runMeridianProcess(args, this.#placed(options));
   }
 
   /** Starts a command that does not end. */
-  begin(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
-    return spawn(MERIDIAN, [...args], {
-      cwd: this.folder,
-      env: { ...this.#env, MERIDIAN_ADDRESS: this.address, ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
+  begin(args: readonly string[]): ChildProcess {
+    return spawnMeridian(args, this.#placed({}));
+  }
+
+  #placed({ input = '', env = {} }: CommandOptions): { input: string; cwd: string; env: NodeJS.ProcessEnv } {
+    return { input, cwd: this.folder, env: { ...this.#env, MERIDIAN_ADDRESS: this.address, ...env } };
   }
 
   async write(name: string, content: string, mode = 0o600): Promise<string> {

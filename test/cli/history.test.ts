@@ -1,4 +1,4 @@
-// `meridian history`, `diff --from --to` and `rollback`: the real executable against a real global process.
+// `meridian history`, `diff --from --to` and `rollback`: against a real global process.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CommandLine, type Outcome } from './command-line.ts';
 
@@ -48,7 +48,7 @@ describe('history', () => {
   });
 
   it('exports every version as a line of JSON', async () => {
-    const { code, stdout } = await line.run(['history', '--export']);
+    const { code, stdout } = await line.runProcess(['history', '--export']);
     expect(code).toBe(0);
     const lines = stdout
       .trimEnd()

@@ -1,18 +1,15 @@
 // Gateway API routes on running control planes: refusals and their reasons, the derived resources and where they are synced, the
 // status while a service is missing, and the deletion of everything derived with the route (GEP-718, D24, D25).
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+import { runMeridian, type Outcome } from '../support/run-meridian.ts';
 
 type Body = Record<string, unknown>;
 type Answer = { status: number; body: { invalid_parameters?: { field: string; reason: string }[] } & Body };
 type Condition = { type: string; status: string; reason: string; message: string };
 
-const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
 const MESH = 'shop';
 const ZONE_ORIGIN = { 'kuma.io/origin': 'zone' };
 const inNamespace = (namespace: string): Record<string, string> => ({ 'k8s.kuma.io/namespace': namespace });
@@ -25,12 +22,8 @@ async function call(at: ControlPlane, method: string, path: string, body?: unkno
   return { status: response.status, body: (await response.json()) as Answer['body'] };
 }
 
-async function meridian(args: readonly string[], input = ''): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(MERIDIAN, args);
-  child.stdin.end(input);
-  const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
-  return { code, stdout, stderr };
+async function meridian(args: readonly string[], input = ''): Promise<Outcome> {
+  return await runMeridian(args, { input });
 }
 
 /** A route to `cart` of namespace `shop`: `/stable` to cart itself, `/next` to a service that may not be there. */

@@ -1,13 +1,10 @@
 // Inspect with real processes: policies from global and from a zone, queries to global, to the zone and from the command line.
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+import { outputOf } from '../support/run-meridian.ts';
 import { asInTheZone } from '../inspect/as-in-the-zone.ts';
 
-const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
 const ORIGIN = { 'kuma.io/origin': 'zone' };
 const CART = 'kri_msvc_shop_east__cart_80';
 const SLOW = 'kri_mhttpr_shop___slow_';
@@ -183,8 +180,7 @@ async function ask(plane: ControlPlane, path: string): Promise<unknown> {
 }
 
 async function meridian(plane: ControlPlane, ...args: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(MERIDIAN, [...args, '--address', url(plane, '')], { env: { ...process.env } });
-  return stdout;
+  return await outputOf([...args, '--address', url(plane, '')]);
 }
 
 function url(plane: ControlPlane, path: string): string {

@@ -1,11 +1,11 @@
 // A write says when each zone had it, and which zone has not: by REST and by the command line, also where another replica of global has
 // the stream of the zone.
-import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Answer } from '../../src/api/answers.ts';
 import { hasMesh } from '../chaos/steady-writes.ts';
-import { ControlPlane, MERIDIAN, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
+import { ControlPlane, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
+import { runMeridian } from '../support/run-meridian.ts';
 
 type Rollout = Answer<'Rollout'>;
 type Summary = Answer<'ChangeSummary'>;
@@ -38,11 +38,10 @@ describe('the rollout of a change', () => {
     return { status: response.status, answer: (await response.json()) as Answered };
   }
 
-  function run({ api }: ControlPlane, ...args: string[]): Promise<{ code: number; out: string }> {
+  async function run({ api }: ControlPlane, ...args: string[]): Promise<{ code: number | null; out: string }> {
     const env = { ...process.env, MERIDIAN_ADDRESS: `http://127.0.0.1:${String(api)}` };
-    return new Promise((resolve) =>
-      execFile(MERIDIAN, args, { env }, (error, out, err) => resolve({ code: Number(error?.code ?? 0), out: out + err })),
-    );
+    const { code, stdout, stderr } = await runMeridian(args, { env });
+    return { code, out: stdout + stderr };
   }
 
   const statesOf = ({ targets }: Rollout): Record<string, string> =>

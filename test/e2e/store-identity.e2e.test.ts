@@ -1,16 +1,12 @@
 // Store identity with real processes: global refuses and shows a second database of a zone; an operator may accept it; the accepted one
 // is compared from the start.
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { ControlPlane, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
+import { outputOf } from '../support/run-meridian.ts';
 
-const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
-const run = promisify(execFile);
 const url = inject('postgresUrl');
 
 describe('a zone and its store', () => {
@@ -69,7 +65,7 @@ describe('a zone and its store', () => {
 
   async function meridian(...args: string[]): Promise<string> {
     const env = { ...process.env, MERIDIAN_ADDRESS: `http://127.0.0.1:${String(fleet.global.api)}` };
-    return (await run(MERIDIAN, args, { env })).stdout;
+    return await outputOf(args, { env });
   }
 
   async function conflicts(): Promise<string[]> {

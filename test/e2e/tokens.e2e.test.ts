@@ -1,21 +1,18 @@
 // Tokens and certificates with real processes: admission, the reasons of refusals, and the streams that a revocation ends.
-import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { createAuthority } from '../../src/base/self-signed.ts';
 import { ControlPlane, WAIT } from '../support/control-plane.ts';
 import { controlPlaneEnv } from '../support/control-plane-env.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
+import { outputOf } from '../support/run-meridian.ts';
 
-const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
-const run = promisify(execFile);
 const url = inject('postgresUrl');
 
 let folder: string;
@@ -36,7 +33,7 @@ async function writeCertificate(): Promise<void> {
 }
 
 async function meridian(...args: string[]): Promise<string> {
-  return (await run(MERIDIAN, args, { env: { ...process.env, MERIDIAN_ADDRESS: 'http://127.0.0.1:1' } })).stdout;
+  return await outputOf(args, { env: { ...process.env, MERIDIAN_ADDRESS: 'http://127.0.0.1:1' } });
 }
 
 /** A key that no control plane has: global knows its public half. */
@@ -243,7 +240,7 @@ describe('a zone', () => {
   it('shows in its overview and in `inspect zones` that its token expires soon', async () => {
     const answer = (await (await call('/zones/east/_overview')).json()) as { warnings?: string[] };
     expect(answer.warnings?.[0]).toMatch(/^the token of zone "east" expires in less than a day/);
-    const { stdout } = await run(MERIDIAN, ['inspect', 'zones', '--address', `http://127.0.0.1:${String(global.api)}`]);
+    const stdout = await outputOf(['inspect', 'zones', '--address', `http://127.0.0.1:${String(global.api)}`]);
     expect(stdout).toContain('the token of zone "east" expires in less than a day');
   });
 
@@ -339,7 +336,7 @@ describe('an empty store with the name and the token of a zone', () => {
   it('becomes the zone when an admin accepts it, and only an admin may', async () => {
     const adopt = async (token: string): Promise<string> => {
       const env = { ...process.env, MERIDIAN_ADDRESS: `http://127.0.0.1:${String(global.api)}`, MERIDIAN_TOKEN: token };
-      return (await run(MERIDIAN, ['zone', 'adopt', 'east'], { env })).stdout;
+      return await outputOf(['zone', 'adopt', 'east'], { env });
     };
     const ann = await issue('user', { name: 'ann', groups: ['team'], validFor: '1h' });
     await expect(adopt(ann)).rejects.toThrow('access.static.acceptPeers');

@@ -1,12 +1,9 @@
 // Zone proxies with three processes on PostgreSQL, over REST and the command line.
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+import { outputOf } from '../support/run-meridian.ts';
 
-const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
 const OWN = { 'kuma.io/origin': 'zone' };
 const SNI = 'a57288023ec4e82f1.cart.80.shop.ms';
 const COPY = hashName({ mesh: 'shop', name: 'cart', zone: 'east' });
@@ -67,7 +64,7 @@ describe('zone proxies of two zones', () => {
 
   async function meridian(cp: ControlPlane, ...args: string[]): Promise<string> {
     const address = ['--address', `http://127.0.0.1:${String(cp.api)}`, '--mesh', 'shop'];
-    return (await promisify(execFile)(MERIDIAN, [...args, ...address], { timeout: 120_000 })).stdout;
+    return await outputOf([...args, ...address]);
   }
 
   it('have the same ingress on every side: set, moved, taken over and removed', async () => {

@@ -1,0 +1,37 @@
+// One call of the `meridian` command. Every failure prints a message on standard error.
+import { CommanderError } from 'commander';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import { completeWords } from './commands/completion.ts';
+import { EXIT, exitCodeOf } from './exit-codes.ts';
+import { note, print } from './output.ts';
+import { createProgram } from './program.ts';
+import { problemText } from './views/problem-text.ts';
+
+/**
+ * Runs a command with the streams, the environment and the folder of this process.
+ * @param words the arguments after `meridian`
+ * @returns the exit code of a failure; undefined when the command did not fail and has set `process.exitCode` itself, or left it
+ */
+export async function runCommand(words: readonly string[]): Promise<number | undefined> {
+  const program = createProgram();
+  const [word, ...typed] = words;
+  if (word === '__complete') {
+    print(completeWords(program, typed).join('\n'));
+    return undefined;
+  }
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return undefined;
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function fail(error: unknown): number {
+  // Commander has already printed its message.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  const violations = error instanceof MeridianError && error.code !== 'config' ? error.violations : [];
+  const lines = [`meridian: ${messageOf(error)}`, ...violations.map(({ field, reason }) => problemText(field, '', reason))];
+  note(lines.join('\n'));
+  return exitCodeOf(error);
+}
