@@ -55,7 +55,6 @@ function envoyProject(path: string) {
       testTimeout: 180_000,
       hookTimeout: 180_000,
       provide: { envoy: path },
-      globalSetup: [embedded],
       ...shared,
     },
   };
@@ -77,8 +76,7 @@ function guiProject(path: string) {
 
 // Modules are loaded once a worker, not once a file: no test changes what a module holds.
 const shared = { isolate: false, setupFiles };
-const embedded = 'test/support/embedded-global-setup.ts';
-const postgres = { globalSetup: [embedded, 'test/support/postgres-global-setup.ts'], ...shared };
+const postgres = { globalSetup: ['test/support/postgres-global-setup.ts'], ...shared };
 
 export default defineConfig({
   test: {
@@ -87,6 +85,8 @@ export default defineConfig({
     // more connections than the PostgreSQL of the tests has.
     maxWorkers: Math.min(4, availableParallelism() + 2),
     expect: { poll: WAIT },
+    // Once a run: all projects share the embedded store that their stores are copies of.
+    globalSetup: ['test/support/embedded-global-setup.ts'],
     projects: [
       {
         extends: true,
@@ -107,7 +107,6 @@ export default defineConfig({
           ],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          globalSetup: [embedded],
           ...shared,
         },
       },
@@ -127,7 +126,6 @@ export default defineConfig({
           include: ['test/**/*.isolated.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          globalSetup: [embedded],
           // A process each: they measure what runs in it.
           isolate: true,
           setupFiles,
