@@ -2,7 +2,7 @@
 import { status as code } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { MeridianError, type ErrorCode } from '../base/errors.ts';
-import { canceled, exhausted, statusOf, StatusError } from './status.ts';
+import { canceled, exhausted, isOwnFailure, statusOf, StatusError } from './status.ts';
 
 it.each<[ErrorCode, code]>([
   ['invalid', code.INVALID_ARGUMENT],
@@ -27,4 +27,10 @@ it('another error is internal, and a status stays as it is', () => {
 it('the details are well-formed and have a thousand characters at most', () => {
   const { details } = new StatusError(code.INTERNAL, `${'x'.repeat(999)}😀`);
   expect([details.length, details.isWellFormed(), details.endsWith('x\ufffd')]).toEqual([1_000, true, true]);
+});
+
+it('an error of this side is told from one of the caller', () => {
+  const own = [new MeridianError('unavailable', 'why'), new MeridianError('internal', 'why'), new Error('why')];
+  const callers = [new MeridianError('forbidden', 'why'), new MeridianError('invalid', 'why'), exhausted('no'), canceled('done')];
+  expect([...own, ...callers].map(isOwnFailure)).toEqual([true, true, true, false, false, false, false]);
 });

@@ -18,7 +18,7 @@ import { ownFeatures } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from '../grpc/connections.ts';
 import { closeGrpcServer, createGrpcServer } from '../grpc/grpc-server.ts';
-import { statusOf } from '../grpc/status.ts';
+import { isOwnFailure, statusOf } from '../grpc/status.ts';
 import { FairWork } from './fair-work.ts';
 import { feature } from './features.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
@@ -147,8 +147,7 @@ export class KdsServer {
         this.#answerHealthCheck(call).then(
           () => answer(null, encodeHealthCheckResponse({ intervalMs: health.pollInterval })),
           (error: unknown) => {
-            this.#connections.refused(call.getPeer());
-            this.#streams.logRefusal(call.metadata, 'healthCheck', error);
+            this.#refused(call, 'healthCheck', error);
             answer(statusOf(error));
           },
         );
@@ -257,14 +256,18 @@ export class KdsServer {
   async #answerQuestion(call: ServerUnaryCall<Buffer, Buffer>): Promise<Buffer> {
     await this.#connections.requireTurn(call.getPeer());
     const { zone, features } = await this.#streams.check(call.metadata).catch((error: unknown) => {
-      this.#connections.refused(call.getPeer());
-      this.#streams.logRefusal(call.metadata, 'question', error);
+      this.#refused(call, 'question', error);
       throw error;
     });
     const gone = new AbortController();
     call.on('cancelled', () => gone.abort());
     const asker = { zone, hasHashedNames: features.includes(feature.hashSuffix) };
     return await this.#questions.answer(asker, call.request, AbortSignal.any([gone.signal, this.#closing.signal]));
+  }
+
+  #refused(call: ServerUnaryCall<Buffer, Buffer>, name: string, error: unknown): void {
+    if (!isOwnFailure(error)) this.#connections.refused(call.getPeer());
+    this.#streams.logRefusal(call.metadata, name, error);
   }
 
   async #send({ call, zone, streamId, log, end }: Stream): Promise<void> {

@@ -106,6 +106,33 @@ describe('zones that come at once', () => {
     expect(new Set(entered).size).toBe(62);
   });
 
+  it('keep their place for a minute after they left, however long they had waited', async () => {
+    // One zone enters at a time, and each stays for ten seconds.
+    heap = 0.9;
+    const leave = new Map(names(20).map((zone) => [zone, arrive(zone)]));
+    const pass = async (seconds: number): Promise<void> => {
+      for (let second = 0; second < seconds; second += 1) {
+        const newest = entered.at(-1) ?? '';
+        entrance.progress(newest);
+        await clock.advance(500);
+        entrance.progress(newest);
+        await clock.advance(500);
+      }
+    };
+    await pass(70);
+    expect(entrance.waiting.longestMs).toBeGreaterThan(60_000);
+    leave.get('zone-18')?.();
+    leave.get('zone-19')?.();
+    arrive('late');
+    await pass(50);
+    arrive('zone-19');
+    await pass(11);
+    arrive('zone-18');
+    heap = 0.1;
+    await clock.advance(50);
+    expect(entered.slice(-3)).toEqual(['zone-19', 'late', 'zone-18']);
+  });
+
   it('are forgotten when they have gone', () => {
     const leave = names(100).map(arrive);
     for (const end of leave) {

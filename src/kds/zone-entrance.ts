@@ -53,8 +53,8 @@ export class ZoneEntrance {
   readonly #zones = new Map<string, Entry>();
   /** Those that wait, the first to enter first. */
   readonly #queue: Entry[] = [];
-  /** Zones that left while they waited, and since when they had. */
-  readonly #left = new LRUCache<string, number>({ max: MAX_KEPT });
+  /** Zones that left while they waited, in milliseconds: since when they had waited, and when they left. */
+  readonly #left = new LRUCache<string, { readonly since: number; readonly at: number }>({ max: MAX_KEPT });
   #entering = 0;
   #limit = FIRST;
   #cancelLook: (() => void) | null = null;
@@ -103,7 +103,7 @@ export class ZoneEntrance {
   #arrive(zone: string): Entry {
     const now = this.#clock.elapsed();
     const before = this.#left.get(zone);
-    const since = before !== undefined && now - before < KEEP_MS ? before : now;
+    const since = before !== undefined && now - before.at < KEEP_MS ? before.since : now;
     const none = (): void => undefined;
     const entry: Entry = { zone, since, streams: 0, state: 'waits', waiting: new Set(), stop: none, watch: none };
     this.#zones.set(zone, entry);
@@ -118,7 +118,7 @@ export class ZoneEntrance {
     this.#zones.delete(entry.zone);
     if (entry.state === 'waits') {
       this.#queue.splice(this.#queue.indexOf(entry), 1);
-      this.#left.set(entry.zone, entry.since);
+      this.#left.set(entry.zone, { since: entry.since, at: this.#clock.elapsed() });
     } else if (entry.state === 'enters') this.#done(entry);
     this.#admit();
   }

@@ -10,7 +10,7 @@ import { Openings } from '../grpc/openings.ts';
 import { callerOf, ownFeatures, type Caller } from './peer-metadata.ts';
 import type { ZoneQuotas } from './quotas.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
-import { canceled, exhausted, StatusError, statusOf } from '../grpc/status.ts';
+import { canceled, exhausted, isOwnFailure, StatusError, statusOf } from '../grpc/status.ts';
 import { StaleStreams, type HealthPolicy } from './stale-streams.ts';
 import { idOf, OpenStreams, opensTooOften, tooManyStreams } from './stream-limits.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
@@ -154,8 +154,8 @@ export class ZoneStreams {
         this.#streams.delete(stream);
         this.#open.delete(stream);
         if (!isOpen) {
-          // A zone that did not wait for its turn was not refused.
-          if (!gaveUp) connections.refused(peerAddress);
+          // A zone that did not wait for its turn was not refused, nor one that met a failure of this side.
+          if (!gaveUp && !isOwnFailure(ended ?? canceled(''))) connections.refused(peerAddress);
           this.logRefusal(call.metadata, kind, error);
           return;
         }
