@@ -225,6 +225,10 @@ export const configSchema = z.strictObject({
           rows: z.int().min(1).default(100_000),
           /** Bytes of one resource. */
           resourceBytes: z.int().min(65_536).default(2_097_152),
+          /** Full states without a wait. A zone that says which versions it has needs none. */
+          fullStates: z.int().min(1).default(3),
+          /** The time for each full state after that. */
+          fullStateInterval: duration('10s'),
         }),
         connections: section({
           /** Of one address. */

@@ -33,10 +33,9 @@ export function statusOf(error: unknown): StatusError {
   return error instanceof StatusError ? error : new StatusError(codeOf(error), messageOf(error));
 }
 
-/** This side failed, as with a database that does not answer: the caller did nothing wrong. */
+/** This side cannot serve now, as with a database that does not answer: the caller did nothing wrong. */
 export function isOwnFailure(error: unknown): boolean {
-  const status = statusOf(error).code;
-  return status === code.UNAVAILABLE || status === code.INTERNAL;
+  return statusOf(error).code === code.UNAVAILABLE;
 }
 
 function codeOf(error: unknown): code {

@@ -322,4 +322,26 @@ describe('the limiter of first states', () => {
     for (const { leave } of enter(20)) leave();
     expect(vi.getTimerCount()).toBe(0);
   });
+
+  it('delays the full states of a peer over the rate, and says how long, but not those that resume or are of another peer', async () => {
+    states = new InitialSyncLimiter(systemClock, { atOnce: 2, intervalMs: 5_000 });
+    const full: string[] = [];
+    const waits: number[] = [];
+    const join = (peer: string): Permit =>
+      states.enter(peer, () => void full.push(peer), { isFull: true, onWait: (ms) => void waits.push(ms) });
+    join('east').leave();
+    join('east').leave();
+    const third = join('east');
+    states.enter('west', () => void full.push('west'), { isFull: true }).leave();
+    expect([full, waits]).toEqual([['east', 'east', 'west'], [5_000]]);
+    third.leave();
+    await vi.advanceTimersByTimeAsync(2_000);
+    states.enter('east', () => void full.push('east resumed')).leave();
+    // The time that has passed counts for the next stream of the peer.
+    join('east');
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect([full.at(-1), waits]).toEqual(['east resumed', [5_000, 3_000]]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(full.slice(3)).toEqual(['east resumed', 'east']);
+  });
 });

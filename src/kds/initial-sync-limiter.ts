@@ -1,9 +1,10 @@
 // Limits how many peers receive their first state at once: without a limit 500 joining zones cost 1.8 GB (engine 20). A peer has one
 // permit at most, for the newest of its streams: a zone that reconnects within seconds does not wait for its dead stream, and a zone
 // with thousands of streams delays only itself. A stalled peer loses its permit to a waiting one. A peer that requests its full
-// state again and again waits until its byte budget allows it. Why a semaphore is not enough: decision 39.
+// state again and again waits until its byte budget and the rate of full states allow it. Why a semaphore is not enough: decision 39.
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
+import { FullStateRate, type FullStateLimits } from './full-state-rate.ts';
 
 const MAX_PERMITS = 8;
 /** Bytes of the messages of all first states at a time. A peer that joins alone gets large messages and needs few round trips. */
@@ -36,8 +37,15 @@ export type Permit = {
   readonly leave: () => void;
 };
 
+export type Entering = {
+  /** The peer names no version: it gets everything. */
+  readonly isFull: boolean;
+  /** The rate of full states delays the stream by this many milliseconds. */
+  readonly onWait?: (waitMs: number) => void;
+};
+
 /** One stream that waits for the permit of its peer, or has it. */
-type Stream = { readonly go: () => void };
+type Stream = { readonly go: () => void; readonly isFull: boolean };
 
 /** A permit that a stream has. */
 type Grant = {
@@ -62,9 +70,12 @@ export class InitialSyncLimiter {
   /** Ends when the first waiting peer has its budget again. */
   #cancelLook = (): void => undefined;
   readonly #clock: Clock;
+  readonly #fullStates: FullStateRate;
 
-  constructor(clock: Clock) {
+  /** @param fullStates of a peer; any number if left out */
+  constructor(clock: Clock, fullStates: FullStateLimits = { atOnce: Infinity, intervalMs: 1 }) {
     this.#clock = clock;
+    this.#fullStates = new FullStateRate(fullStates, () => clock.elapsed());
   }
 
   /** Bytes of resources in one message, at most. There are few sizes, so that peers that join together get the same messages. */
@@ -77,8 +88,10 @@ export class InitialSyncLimiter {
   }
 
   /** Calls `go` when the stream has its permit, at once or later. */
-  enter(peer: string, go: () => void): Permit {
-    const stream: Stream = { go };
+  enter(peer: string, go: () => void, { isFull, onWait }: Entering = { isFull: false }): Permit {
+    const stream: Stream = { go, isFull };
+    const waitMs = isFull ? this.#fullStates.waitOf(peer) : 0;
+    if (waitMs > 0) onWait?.(waitMs);
     const queue = this.#waiting.get(peer) ?? new Set();
     this.#waiting.set(peer, queue.add(stream));
     this.#replace(peer);
@@ -100,9 +113,10 @@ export class InitialSyncLimiter {
     return used === undefined ? 0 : Math.max(0, used.bytes - ((this.#clock.elapsed() - used.at) / 1_000) * BYTES_A_SECOND);
   }
 
-  /** Milliseconds until the peer may be sent the next first state. */
-  #waitOf(peer: string): number {
-    return (Math.max(0, this.#usedBy(peer) - FREE_BYTES) / BYTES_A_SECOND) * 1_000;
+  /** Milliseconds until this stream of the peer may be sent its first state. */
+  #waitOf(peer: string, { isFull }: Stream): number {
+    const forBytes = (Math.max(0, this.#usedBy(peer) - FREE_BYTES) / BYTES_A_SECOND) * 1_000;
+    return Math.max(forBytes, isFull ? this.#fullStates.waitOf(peer) : 0);
   }
 
   /** @param waitMs Infinity where no peer waits for its budget */
@@ -139,7 +153,7 @@ export class InitialSyncLimiter {
   #replace(peer: string): void {
     const grant = this.#grants.get(peer);
     const stream = newest(this.#waiting.get(peer));
-    if (grant?.isReplaceable !== true || stream === undefined || this.#waitOf(peer) > 0) return;
+    if (grant?.isReplaceable !== true || stream === undefined || this.#waitOf(peer, stream) > 0) return;
     this.#free(peer, grant);
     this.#admit(peer, stream, { isReplaceable: false, isRevoked: grant.isRevoked });
   }
@@ -155,10 +169,11 @@ export class InitialSyncLimiter {
   #admitAll(): number {
     let leastMs = Infinity;
     for (const [peer, queue] of this.#waiting) {
-      const waitMs = this.#waitOf(peer);
-      leastMs = waitMs > 0 ? Math.min(leastMs, waitMs) : leastMs;
-      const stream = waitMs > 0 || this.#grants.has(peer) ? undefined : newest(queue);
+      const stream = newest(queue);
       if (stream === undefined) continue;
+      const waitMs = this.#waitOf(peer, stream);
+      leastMs = waitMs > 0 ? Math.min(leastMs, waitMs) : leastMs;
+      if (waitMs > 0 || this.#grants.has(peer)) continue;
       if (!this.#makeRoom()) break;
       this.#admit(peer, stream, { isReplaceable: true, isRevoked: false });
     }
@@ -178,6 +193,7 @@ export class InitialSyncLimiter {
 
   #admit(peer: string, stream: Stream, { isReplaceable, isRevoked }: Pick<Grant, 'isReplaceable' | 'isRevoked'>): void {
     this.#unqueue(peer, stream);
+    if (stream.isFull) this.#fullStates.take(peer);
     const onStall = (): void => {
       grant.isStalled = true;
       this.#admitNext();

@@ -9,9 +9,15 @@ export type ZoneQuotas = {
   readonly rows: number;
   /** Bytes of one resource on the wire. */
   readonly resourceBytes: number;
+  /** Full states that a zone gets without a wait, and the milliseconds for each one after that. */
+  readonly fullStates: number;
+  readonly fullStateInterval: number;
 };
 
-export const DEFAULT_QUOTAS: ZoneQuotas = { streams: 8, rows: 100_000, resourceBytes: 2 * 1024 * 1024 };
+export const DEFAULT_QUOTAS: ZoneQuotas = {
+  ...{ streams: 8, rows: 100_000, resourceBytes: 2 * 1024 * 1024 },
+  ...{ fullStates: 3, fullStateInterval: 10_000 },
+};
 
 /** Counts the rows of one zone. The first creation starts the count. */
 export class RowQuota {

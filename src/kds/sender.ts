@@ -34,6 +34,8 @@ export type SenderOptions = StreamOptions & {
   readonly hasRoom?: () => boolean;
   /** The peer has answered a response. @param isSettled it has its first state */
   readonly answered?: (isSettled: boolean) => void;
+  /** The full state of the peer waits for so many milliseconds. */
+  readonly delayed?: (waitMs: number) => void;
 };
 
 /** The node of a peer without metadata. */
@@ -53,6 +55,8 @@ export class Sender {
   #admitted = false;
   /** The permit for the first states of this stream; null until it subscribes. */
   #permit: Permit | null = null;
+  /** What the peer says of the resources that it has: nothing yet, some versions, or none although there are resources. */
+  #says: 'nothing' | 'versions' | 'none' = 'nothing';
   #scheduled = false;
   #closed = false;
   /** Milliseconds of the clock at which the stream began. */
@@ -183,9 +187,23 @@ export class Sender {
       ...{ nonces: before?.nonces ?? new Nonces(), onRetry: () => this.#respond(typeUrl) },
     });
     this.#types.set(typeUrl, stream);
-    if (before !== undefined) this.#leave();
+    const isFull = this.#hear(resumes && initialResourceVersions.size > 0, log?.size ?? 0);
+    if (before !== undefined || isFull) this.#leave();
     this.#enter();
     this.#wake(typeUrl);
+  }
+
+  /**
+   * A peer that names no version of the first type that has resources asks for its full state.
+   * @returns whether it shows so now
+   */
+  #hear(hasVersions: boolean, resources: number): boolean {
+    if (hasVersions) this.#says = 'versions';
+    else if (resources > 0 && this.#says === 'nothing') {
+      this.#says = 'none';
+      return true;
+    }
+    return false;
   }
 
   /** A peer that asks for everything again waits for a permit again. */
@@ -259,9 +277,14 @@ export class Sender {
 
   #enter(): void {
     if (this.#permit !== null || this.#closed) return;
-    this.#permit = this.#options.initialSyncLimiter.enter(this.#options.peer, () => {
+    const { initialSyncLimiter, peer, delayed } = this.#options;
+    const go = (): void => {
       this.#admitted = true;
       this.#schedule();
+    };
+    this.#permit = initialSyncLimiter.enter(peer, go, {
+      isFull: this.#says === 'none',
+      ...(delayed !== undefined && { onWait: delayed }),
     });
   }
 

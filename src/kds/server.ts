@@ -19,8 +19,10 @@ import type { Changelog } from './changelog.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from '../grpc/connections.ts';
 import { closeGrpcServer, createGrpcServer } from '../grpc/grpc-server.ts';
 import { isOwnFailure, statusOf } from '../grpc/status.ts';
+import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { FairWork } from './fair-work.ts';
 import { feature } from './features.ts';
+import { waitsForFullState } from './full-state-rate.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { OwnNode } from './node.ts';
 import { OpenSenders } from './open-senders.ts';
@@ -94,6 +96,7 @@ export class KdsServer {
   readonly #work = new FairWork();
   readonly #responses = new KeyedMutex();
   readonly #quotas: ZoneQuotas;
+  readonly #delays: RateLimitedLogger;
   readonly #senders = new Map<Sender, string>();
   readonly #tls: ReplaceableCredentials | null;
   readonly #connections: Connections;
@@ -105,11 +108,13 @@ export class KdsServer {
   constructor(options: KdsServerOptions) {
     const { clock } = options;
     this.#options = options;
-    this.#initialSyncLimiter = new InitialSyncLimiter(clock);
     this.#messages = new SharedMessages(clock);
     this.#entrance = new ZoneEntrance(clock, options.usedHeap);
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#quotas = options.quotas ?? DEFAULT_QUOTAS;
+    this.#delays = new RateLimitedLogger(options.log, () => clock.elapsed());
+    const { fullStates: atOnce, fullStateInterval: intervalMs } = this.#quotas;
+    this.#initialSyncLimiter = new InitialSyncLimiter(clock, { atOnce, intervalMs });
     const { connections: limits = DEFAULT_CONNECTION_LIMITS, health = NO_HEALTH_POLICY } = options;
     this.#server = createGrpcServer({ maxMessageBytes: options.maxMessageBytes, pingInterval: PING_MS, limits });
     const injector = this.#server.createConnectionInjector(this.#tls ?? ServerCredentials.createInsecure());
@@ -285,6 +290,11 @@ export class KdsServer {
       send: (message) => stream.write(message),
       hasRoom: () => !stream.writableNeedDrain,
       fail: end,
+      delayed: (waitMs) => {
+        const reason = waitsForFullState(waitMs);
+        observe({ kind: 'overQuota', peer: zone, quota: 'fullStates', reason });
+        this.#delays.warn(zone, { zone, reason }, 'the full state of a zone waits');
+      },
       answered: (isSettled) => (isSettled ? this.#entrance.settled(zone) : this.#entrance.progress(zone)),
       observe,
       log,

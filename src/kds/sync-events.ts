@@ -113,6 +113,9 @@ export type SyncEvent =
   /** A call of the zone was refused: its token is not valid, or its store may not speak for it. On a zone: global refused it. */
   | { readonly kind: 'turnedAway'; readonly peer: string; readonly reason: string }
   /** An admitted zone exceeded a quota. */
-  | { readonly kind: 'overQuota'; readonly peer: string; readonly quota: 'streams' | 'rows'; readonly reason: string };
+  | { readonly kind: 'overQuota'; readonly peer: string; readonly quota: QuotaName; readonly reason: string };
+
+/** `fullStates`: the full state of the zone waits. The others refuse something. */
+export type QuotaName = 'streams' | 'rows' | 'fullStates';
 
 export type SyncObserver = (event: SyncEvent) => void;

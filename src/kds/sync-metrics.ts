@@ -2,7 +2,7 @@
 // only source is the events of the sessions.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { resourceTypes } from '../resource/type-registry.ts';
-import type { StreamKind, SyncEvent } from './sync-events.ts';
+import type { QuotaName, StreamKind, SyncEvent } from './sync-events.ts';
 import { PendingResponses } from './pending-responses.ts';
 
 export type SyncMetricsOptions = {
@@ -65,7 +65,7 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
   const stored = new Histogram({ name: 'kds_resources_sync', help: 'Seconds to store a response of the peer', registers });
   const overQuota = new Counter({
     name: 'meridian_zone_over_quota_total',
-    help: 'Streams and responses of a zone that were refused because the zone is over multizone.global.kds.quotas',
+    help: 'Streams and responses of a zone that were refused, and full states that wait, because the zone is over multizone.global.kds.quotas',
     labelNames: ['zone_name', 'quota'],
     registers,
   });
@@ -159,7 +159,7 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
         count(stream, zone, -1);
       }
       connections.remove({ zone_name: zone });
-      for (const quota of ['streams', 'rows']) overQuota.remove({ zone_name: zone, quota });
+      for (const quota of ['streams', 'rows', 'fullStates'] satisfies QuotaName[]) overQuota.remove({ zone_name: zone, quota });
       forgetWithheld(zone);
       pending.forget(zone);
       lag.reset();

@@ -10,7 +10,7 @@ describe('refused streams of a zone', () => {
     expect(two).toEqual({ count: 2, since: at(0), last: at(60), reason: 'too often' });
     const status = { refusedStreams: renderRefused(two) };
     const warning =
-      '2 streams were refused of zone "east" since 2026-01-01T00:00:00.000Z, the last at 2026-01-01T00:01:00.000Z: too often';
+      '2 streams were refused or delayed of zone "east" since 2026-01-01T00:00:00.000Z, the last at 2026-01-01T00:01:00.000Z: too often';
     expect(refusedStreamsWarning('east', status, at(600))).toBe(warning);
     expect(refusedStreamsWarning('east', status, at(660))).toBeNull();
     expect(countRefused(two, 'too many', at(660))).toEqual({ count: 1, since: at(660), last: at(660), reason: 'too many' });

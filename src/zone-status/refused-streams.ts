@@ -1,4 +1,4 @@
-// The streams of a zone that global refused because of a quota. They are stored in the status of the ZoneInsight row, as sync
+// The streams of a zone that global refused because of a quota, and those whose full state waits. They are stored in the status of the ZoneInsight row, as sync
 // problems are. Pure.
 import { objectOf, textOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';
@@ -45,5 +45,5 @@ export function refusedStreamsWarning(zone: string, status: JsonObject, now: Dat
   const lastAt = Date.parse(textOf(last));
   if (typeof count !== 'number' || Number.isNaN(lastAt) || now.getTime() - lastAt >= LATELY_MS) return null;
   const how = count === 1 ? '1 stream was' : `${String(count)} streams were`;
-  return `${how} refused of zone "${zone}" since ${textOf(since)}, the last at ${textOf(last)}: ${textOf(reason)}`;
+  return `${how} refused or delayed of zone "${zone}" since ${textOf(since)}, the last at ${textOf(last)}: ${textOf(reason)}`;
 }

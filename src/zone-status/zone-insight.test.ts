@@ -1,4 +1,4 @@
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { QuotaName, SyncEvent } from '../kds/sync-events.ts';
 import { fc } from '../../test/support/property.ts';
 import { renderProblems } from './sync-problem.ts';
 import { describe, expect, it } from 'vitest';
@@ -238,7 +238,7 @@ describe('the problems of a zone', () => {
   });
 
   it('are stored with the refused streams, but not with refused responses', () => {
-    const over = (quota: 'streams' | 'rows'): SyncEvent => ({ kind: 'overQuota', peer: 'east', quota, reason: 'too many' });
+    const over = (quota: QuotaName): SyncEvent => ({ kind: 'overQuota', peer: 'east', quota, reason: 'too many' });
     const state = fold([opened('s1'), over('rows'), over('streams'), over('streams')]);
     expect(renderStatus({}, state)).toEqual({
       refusedStreams: { count: 2, since: at(2).toISOString(), last: at(3).toISOString(), reason: 'too many' },

@@ -59,7 +59,7 @@ function countEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionK
     case 'passed':
       return state;
     case 'overQuota':
-      if (event.quota !== 'streams') return state;
+      if (event.quota === 'rows') return state;
       return { ...state, refusedStreams: countRefused(state.refusedStreams, event.reason, now) };
     case 'turnedAway':
       return { ...state, refusedStreams: countRefused(state.refusedStreams, event.reason, now) };

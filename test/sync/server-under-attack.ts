@@ -10,6 +10,7 @@ import { KnownZones } from '../../src/peering/known-zones.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import type { SyncObserver } from '../../src/kds/sync-events.ts';
+import { DEFAULT_QUOTAS } from '../../src/kds/quotas.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { KdsServer, type KdsServerOptions } from '../../src/kds/server.ts';
 import { globalService, syncService } from '../../src/kds/services.ts';
@@ -43,8 +44,8 @@ export function serverUnderAttack(health: HealthPolicy = NO_HEALTH_POLICY, gate:
   return server;
 }
 
-/** The admitted peers and their connection limit. */
-type Gate = Pick<Partial<KdsServerOptions>, 'admit' | 'connections'>;
+/** The admitted peers and their limits. */
+type Gate = Pick<Partial<KdsServerOptions>, 'admit' | 'connections' | 'quotas'>;
 
 export class ServerUnderAttack {
   readonly store = new TinyStore();
@@ -84,6 +85,8 @@ export class ServerUnderAttack {
       host: '127.0.0.1',
       port: 0,
       tls: null,
+      // Zones of one name ask for their full state again and again.
+      quotas: { ...DEFAULT_QUOTAS, fullStates: 100_000 },
       ...this.#gate,
       maxMessageBytes: 10 * 1024 * 1024,
       health: this.#health,
