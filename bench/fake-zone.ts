@@ -1,20 +1,21 @@
 // A zone that holds no database: it joins as a Meridian zone does, answers every response as its manners are, and counts
-// MeshTimeouts.
-import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
+// MeshTimeouts. Until it has everything it connects again when its connection fails.
+import { connect } from 'node:net';
+import { reconnectPauseMs } from '../src/kds/client.ts';
 import { zoneHeaderFeatures } from '../src/kds/features.ts';
 import { nodeMetadata } from '../src/kds/node.ts';
 import { zoneConsumes } from '../src/kds/rules.ts';
 import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeHealthCheckRequest } from '../src/wire/global-service-messages.ts';
 import { encodeDeltaRequest, encodeDeltaResponse } from '../src/wire/kds-messages.ts';
+import { GrpcConnection, type GrpcCall } from './grpc-connection.ts';
 import { nowMs } from './measure.ts';
 import { TYPE } from './policies.ts';
 import { scanRequest, scanResponse } from './response-scan.ts';
 
-type Stream = ClientDuplexStream<Buffer, Buffer>;
-
 const NODE = { version: 'bench', instanceId: 'bench', config: '{"store":{"type":"postgres"}}' };
-const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+/** As a zone has it for its health check. */
+const ANSWER_MS = 10_000;
 
 /**
  * What a zone does with a response: `good` acknowledges it, `silent` says nothing, `refusing` refuses it, `deaf` does not even
@@ -22,31 +23,42 @@ const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
  */
 export type Manners = 'good' | 'silent' | 'refusing' | 'deaf' | 'restless';
 
+export type FakeZoneOptions = {
+  readonly name: string;
+  readonly address: string;
+  readonly manners: Manners;
+  /** MeshTimeouts of a full state. A zone that has had them does not connect again. */
+  readonly all: number;
+};
+
 const REFUSAL = { code: 3, message: 'this zone refuses everything', details: [] };
 
 export class FakeZone {
   readonly #name: string;
+  readonly #address: string;
   readonly #manners: Manners;
-  readonly #client: Client;
+  readonly #all: number;
   readonly #onReceived: (at: number) => void;
   readonly #onFailed: (reason: string) => void;
   readonly #answered = new Set<string>();
+  /** Null before the first connection, between two, and after the last. */
+  #connection: GrpcConnection | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #policies = 0;
+  /** Failed connections before the zone had everything. */
+  failures = 0;
 
   constructor(
-    { name, address, manners }: { readonly name: string; readonly address: string; readonly manners: Manners },
+    { name, address, manners, all }: FakeZoneOptions,
     onReceived: (at: number) => void,
     onFailed: (reason: string) => void,
   ) {
     this.#name = name;
+    this.#address = address;
     this.#manners = manners;
+    this.#all = all;
     this.#onReceived = onReceived;
     this.#onFailed = onFailed;
-    this.#client = new Client(address, credentials.createInsecure(), {
-      'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-      'grpc.keepalive_time_ms': 20_000,
-      'grpc.use_local_subchannel_pool': 1,
-    });
   }
 
   /** MeshTimeouts received so far, a changed one again; −1 until every type has been answered once. */
@@ -56,31 +68,53 @@ export class FakeZone {
 
   /** Opens the six calls of a zone. */
   join(): void {
-    const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
-    this.#client.makeUnaryRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      encodeHealthCheckRequest(),
-      this.#headers(),
-      (error) => {
-        if (error !== null) this.#onFailed(error.message);
-        else this.#openStreams();
-      },
-    );
+    const [host = '', port = ''] = this.#address.split(':');
+    const takes = this.#manners === 'deaf' ? 'little' : 'all';
+    const connection = new GrpcConnection(connect({ host, port: Number(port) }), 'http', takes);
+    this.#connection = connection;
+    const late = setTimeout(() => this.#lost(connection, 'the server did not answer in time'), ANSWER_MS);
+    const { path } = globalService.healthCheck;
+    connection.ask({ path, metadata: this.#metadata }, encodeHealthCheckRequest(), (answer) => {
+      clearTimeout(late);
+      if (answer === null) this.#lost(connection, 'the server refused a health check');
+      else if (connection === this.#connection) this.#openStreams(connection);
+    });
   }
 
-  #openStreams(): void {
-    const down = this.#open(syncService.globalToZoneSync.path);
-    if (this.#manners !== 'deaf') down.on('data', (bytes: Buffer) => this.#receive(down, bytes));
+  /** Leaves without a word. */
+  leave(): void {
+    clearTimeout(this.#timer);
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.destroy();
+  }
+
+  /** What it had on a connection is sent again on the next one: the counts begin again. */
+  #lost(connection: GrpcConnection, reason: string): void {
+    if (connection !== this.#connection) return;
+    const hadAll = this.received >= this.#all;
+    this.leave();
+    if (hadAll) {
+      this.#onFailed(reason);
+      return;
+    }
+    this.failures += 1;
+    this.#answered.clear();
+    this.#policies = 0;
+    this.#timer = setTimeout(() => this.join(), reconnectPauseMs());
+  }
+
+  #openStreams(connection: GrpcConnection): void {
+    const down = this.#open(connection, syncService.globalToZoneSync.path, (bytes) => {
+      if (this.#manners !== 'deaf') this.#receive(down, bytes);
+    });
     for (const { name } of zoneConsumes) this.#request(down, name, '');
-    const up = this.#open(syncService.zoneToGlobalSync.path);
-    up.on('data', (bytes: Buffer) => this.#answer(up, bytes));
+    const up = this.#open(connection, syncService.zoneToGlobalSync.path, (bytes) => this.#answer(up, bytes));
     for (const { path } of [globalService.streamXDSConfigs, globalService.streamStats, globalService.streamClusters])
-      this.#open(path).resume();
+      this.#open(connection, path, () => undefined);
   }
 
-  #receive(stream: Stream, bytes: Buffer): void {
+  #receive(stream: GrpcCall, bytes: Buffer): void {
     const at = nowMs();
     const { type, nonce, resources } = scanResponse(bytes);
     this.#answered.add(type);
@@ -89,13 +123,8 @@ export class FakeZone {
     if (this.#manners !== 'silent') this.#request(stream, type, nonce);
   }
 
-  /** Leaves without a word. */
-  leave(): void {
-    this.#client.close();
-  }
-
   /** A subscription where the nonce is empty, otherwise an answer. */
-  #request(stream: Stream, type: string, nonce: string): void {
+  #request(stream: GrpcCall, type: string, nonce: string): void {
     const isFirst = nonce === '';
     stream.write(
       encodeDeltaRequest({
@@ -111,26 +140,28 @@ export class FakeZone {
   }
 
   /** The zone has nothing of its own: each subscription of the global gets one empty response. */
-  #answer(stream: Stream, bytes: Buffer): void {
+  #answer(stream: GrpcCall, bytes: Buffer): void {
     const { type, nonce } = scanRequest(bytes);
     if (nonce === '')
       stream.write(encodeDeltaResponse({ typeUrl: type, nonce: type, controlPlane: this.#name, entries: [], removed: [] }));
   }
 
-  #open(path: string): Stream {
-    const { requestSerialize, responseDeserialize } = syncService.globalToZoneSync;
-    const stream = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, this.#headers());
-    stream.on('error', (error) => this.#onFailed(error.message));
-    stream.on('end', () => this.#onFailed('the server ended a stream'));
-    return stream;
+  #open(connection: GrpcConnection, path: string, take: (bytes: Buffer) => void): GrpcCall {
+    return connection.open({
+      ...{ path, metadata: this.#metadata },
+      onMessage: (bytes) => {
+        if (connection === this.#connection) take(bytes);
+      },
+      onEnd: () => this.#lost(connection, 'the server ended a stream'),
+    });
   }
 
-  #headers(): Metadata {
-    const metadata = new Metadata();
-    metadata.set('client-id', this.#name);
-    metadata.set('kds-version', 'v3');
-    metadata.set('version', NODE.version);
-    for (const name of zoneHeaderFeatures) metadata.add('features', name);
-    return metadata;
+  get #metadata(): [string, string][] {
+    return [
+      ['client-id', this.#name],
+      ['kds-version', 'v3'],
+      ['version', NODE.version],
+      ...zoneHeaderFeatures.map((name): [string, string] => ['features', name]),
+    ];
   }
 }

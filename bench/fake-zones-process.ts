@@ -1,7 +1,13 @@
 // A process with a few fake zones: joins when told, reports when all its zones have received one more than before.
 import { FakeZone, type Manners } from './fake-zone.ts';
 
-export type JoinCommand = { readonly address: string; readonly zones: readonly string[]; readonly manners: Manners };
+export type JoinCommand = {
+  readonly address: string;
+  readonly zones: readonly string[];
+  readonly manners: Manners;
+  /** MeshTimeouts of a full state. */
+  readonly all: number;
+};
 export type ZonesReport =
   | { readonly kind: 'up' }
   /** Every zone of the process has received `count`; the last of them at `at`, in milliseconds of `nowMs`. */
@@ -18,7 +24,7 @@ function report(message: ZonesReport): void {
 // The terminal interrupts everyone; the process that measures decides when this one ends.
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit(0));
-process.once('message', ({ address, zones: names, manners }: JoinCommand) => {
+process.once('message', ({ address, zones: names, manners, all }: JoinCommand) => {
   const zones: FakeZone[] = [];
   let least = -1;
   const onReceived = (at: number): void => {
@@ -28,7 +34,9 @@ process.once('message', ({ address, zones: names, manners }: JoinCommand) => {
     report({ kind: 'received', count, at });
   };
   const open = (name: string): FakeZone =>
-    new FakeZone({ name, address, manners }, onReceived, (reason) => report({ kind: 'failed', reason: `${name}: ${reason}` }));
+    new FakeZone({ name, address, manners, all }, onReceived, (reason) =>
+      report({ kind: 'failed', reason: `${name}: ${reason}` }),
+    );
   zones.push(...names.map(open));
   for (const zone of zones) zone.join();
   if (manners === 'restless') setInterval(() => rejoin(zones, names.map(open)), STAY_MS);

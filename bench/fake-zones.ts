@@ -40,9 +40,10 @@ export class FakeZones {
     return new FakeZones(members);
   }
 
-  join(address: string): void {
+  /** @param all MeshTimeouts of a full state */
+  join(address: string, all: number): void {
     for (const { child, zones } of this.#members)
-      child.send({ address, zones, manners: 'good' satisfies Manners } satisfies JoinCommand);
+      child.send({ address, zones, manners: 'good' satisfies Manners, all } satisfies JoinCommand);
   }
 
   /**

@@ -60,7 +60,7 @@ export class Fleet {
   /** Lets all zones join. @returns milliseconds until the last of them had everything */
   async join(): Promise<number> {
     const began = nowMs();
-    this.zones.join(this.#subject.kdsAddress);
+    this.zones.join(this.#subject.kdsAddress, this.#expected);
     return (await this.zones.received(this.#expected)) - began;
   }
 

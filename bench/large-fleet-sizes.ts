@@ -9,7 +9,7 @@ export const sizes = {
   zones: [10_000, 'zones on all replicas'],
   resources: [100, 'MeshTimeouts on all replicas'],
   replicas: [4, 'replicas of global on one PostgreSQL'],
-  zonesPerProcess: [250, 'fake zones in one process'],
+  zonesPerProcess: [1_000, 'fake zones in one process'],
   warmUp: [10, 'changes before the counted ones'],
   changes: [50, 'counted changes, one after the other'],
   idleSeconds: [15, 'how long to watch idle servers'],

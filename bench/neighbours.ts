@@ -108,7 +108,7 @@ async function startAttack(address: string, attack: Attack): Promise<ChildProces
 async function joinBad(address: string, manners: Manners): Promise<ChildProcess> {
   const child = startScript('fake-zones-process.ts');
   await nextMessage(child);
-  child.send({ address, zones: [badName(manners)], manners } satisfies JoinCommand);
+  child.send({ address, zones: [badName(manners)], manners, all: 0 } satisfies JoinCommand);
   if (manners === 'deaf') return child;
   for (;;) {
     const report = await nextMessage<ZonesReport>(child);

@@ -1,8 +1,8 @@
 // A zone without a database that stays connected as a Meridian zone does: it remembers the version of each resource, connects again when
 // its streams end, and says then what it has. It counts what it is sent although it has it. It may refuse everything, and have a service.
 import { hash } from 'node:crypto';
-import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
-import { reconnectPauseMs } from '../src/kds/client.ts';
+import { connect } from 'node:net';
+import { MAX_LATE, reconnectPauseMs } from '../src/kds/client.ts';
 import { zoneHeaderFeatures } from '../src/kds/features.ts';
 import { nodeMetadata } from '../src/kds/node.ts';
 import { STORE_ID_HEADER } from '../src/kds/peer-metadata.ts';
@@ -11,15 +11,13 @@ import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeHealthCheckRequest } from '../src/wire/global-service-messages.ts';
 import type { ErrorDetail } from '../src/wire/error-detail.ts';
 import { encodeDeltaRequest, encodeDeltaResponse } from '../src/wire/kds-messages.ts';
+import { GrpcConnection, type GrpcCall } from './grpc-connection.ts';
 import { TYPE } from './policies.ts';
 import { scanRequest, scanResources } from './response-scan.ts';
 import { SERVICE_TYPE, ZoneService } from './zone-service.ts';
 
-type Stream = ClientDuplexStream<Buffer, Buffer>;
-
 const NODE = { version: 'bench', instanceId: 'bench', config: '{"store":{"type":"postgres"}}' };
 const METADATA = nodeMetadata(NODE, true);
-const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 /** As a zone has it for its health check. */
 const ANSWER_MS = 10_000;
 const REFUSAL = { code: 3, message: 'this zone refuses everything', details: [] };
@@ -45,9 +43,11 @@ export class ResumingZone {
   /** Type → wire name → version. */
   readonly #held = new Map<string, Map<string, string>>();
   readonly #answered = new Set<string>();
-  #client: Client | null = null;
-  #up: Stream | null = null;
+  #connection: GrpcConnection | null = null;
+  #up: GrpcCall | null = null;
   #timer: NodeJS.Timeout | undefined;
+  /** Health checks without an answer, one after the other: the pause doubles with each. */
+  #late = 0;
   readonly #service: ZoneService;
   /** The replica that it is connected to, or tries; empty while it waits. */
   address = '';
@@ -99,30 +99,25 @@ export class ResumingZone {
 
   connect(): void {
     this.address = this.#events.choose();
-    const client = new Client(this.address, credentials.createInsecure(), {
-      'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-      'grpc.keepalive_time_ms': 20_000,
-      'grpc.use_local_subchannel_pool': 1,
+    const [host = '', port = ''] = this.address.split(':');
+    const connection = new GrpcConnection(connect({ host, port: Number(port) }), 'http');
+    this.#connection = connection;
+    const late = setTimeout(() => {
+      this.#late = Math.min(MAX_LATE, this.#late + 1);
+      this.#lost(connection);
+    }, ANSWER_MS);
+    const { path } = globalService.healthCheck;
+    connection.ask({ path, metadata: this.#metadata }, encodeHealthCheckRequest(), (answer) => {
+      clearTimeout(late);
+      this.#late = 0;
+      if (answer === null) this.#lost(connection);
+      else if (connection === this.#connection) this.#openStreams(connection);
     });
-    this.#client = client;
-    const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
-    client.makeUnaryRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      encodeHealthCheckRequest(),
-      this.#headers(),
-      { deadline: Date.now() + ANSWER_MS },
-      (error) => {
-        if (error !== null) this.#lost(client);
-        else if (client === this.#client) this.#openStreams(client);
-      },
-    );
   }
 
   /** Loses its connection, as when a load balancer restarts, and connects again after the pause of a zone. */
   drop(): void {
-    if (this.#client !== null) this.#lost(this.#client);
+    if (this.#connection !== null) this.#lost(this.#connection);
   }
 
   end(): void {
@@ -130,40 +125,34 @@ export class ResumingZone {
     this.#forgetConnection();
   }
 
-  #lost(client: Client): void {
-    if (client !== this.#client) return;
+  #lost(connection: GrpcConnection): void {
+    if (connection !== this.#connection) return;
     this.failures += 1;
     this.#forgetConnection();
-    this.#timer = setTimeout(() => this.connect(), reconnectPauseMs());
+    this.#timer = setTimeout(() => this.connect(), reconnectPauseMs() * 2 ** this.#late);
     this.#events.changed();
   }
 
   #forgetConnection(): void {
-    const client = this.#client;
-    this.#client = null;
+    const connection = this.#connection;
+    this.#connection = null;
     this.#up = null;
     this.#service.forget();
     this.address = '';
     this.#answered.clear();
-    client?.close();
+    connection?.destroy();
   }
 
-  #openStreams(client: Client): void {
-    const down = this.#open(client, syncService.globalToZoneSync.path);
-    down.on('data', (bytes: Buffer) => {
-      if (client === this.#client) this.#receive(down, bytes);
-    });
+  #openStreams(connection: GrpcConnection): void {
+    const down = this.#open(connection, syncService.globalToZoneSync.path, (bytes) => this.#receive(down, bytes));
     for (const { name } of zoneConsumes) this.#subscribe(down, name);
-    const up = this.#open(client, syncService.zoneToGlobalSync.path);
+    const up = this.#open(connection, syncService.zoneToGlobalSync.path, (bytes) => this.#answer(up, bytes));
     this.#up = up;
-    up.on('data', (bytes: Buffer) => {
-      if (client === this.#client) this.#answer(up, bytes);
-    });
     for (const { path } of [globalService.streamXDSConfigs, globalService.streamStats, globalService.streamClusters])
-      this.#open(client, path).resume();
+      this.#open(connection, path, () => undefined);
   }
 
-  #receive(stream: Stream, bytes: Buffer): void {
+  #receive(stream: GrpcCall, bytes: Buffer): void {
     const { typeUrl: type, nonce, resources, removed } = scanResources(bytes);
     if (this.isRefusing) {
       this.refused += 1;
@@ -184,7 +173,7 @@ export class ResumingZone {
     stream.write(this.#request(type, nonce, new Map(), false));
   }
 
-  #subscribe(stream: Stream, type: string): void {
+  #subscribe(stream: GrpcCall, type: string): void {
     stream.write(this.#request(type, '', this.#held.get(type) ?? new Map(), true));
   }
 
@@ -207,7 +196,7 @@ export class ResumingZone {
   }
 
   /** The zone has no more of its own than its service: each other subscription of the global gets one empty response. */
-  #answer(stream: Stream, bytes: Buffer): void {
+  #answer(stream: GrpcCall, bytes: Buffer): void {
     const { type, nonce } = scanRequest(bytes);
     if (type === SERVICE_TYPE) {
       const { response, isRefused } = this.#service.take(bytes);
@@ -218,21 +207,23 @@ export class ResumingZone {
       stream.write(encodeDeltaResponse({ typeUrl: type, nonce: type, controlPlane: this.#name, entries: [], removed: [] }));
   }
 
-  #open(client: Client, path: string): Stream {
-    const { requestSerialize, responseDeserialize } = syncService.globalToZoneSync;
-    const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, this.#headers());
-    stream.on('error', () => this.#lost(client));
-    stream.on('end', () => this.#lost(client));
-    return stream;
+  #open(connection: GrpcConnection, path: string, take: (bytes: Buffer) => void): GrpcCall {
+    return connection.open({
+      ...{ path, metadata: this.#metadata },
+      onMessage: (bytes) => {
+        if (connection === this.#connection) take(bytes);
+      },
+      onEnd: () => this.#lost(connection),
+    });
   }
 
-  #headers(): Metadata {
-    const metadata = new Metadata();
-    metadata.set('client-id', this.#name);
-    metadata.set(STORE_ID_HEADER, `store-of-${this.#name}`);
-    metadata.set('kds-version', 'v3');
-    metadata.set('version', NODE.version);
-    for (const name of zoneHeaderFeatures) metadata.add('features', name);
-    return metadata;
+  get #metadata(): [string, string][] {
+    return [
+      ['client-id', this.#name],
+      [STORE_ID_HEADER, `store-of-${this.#name}`],
+      ['kds-version', 'v3'],
+      ['version', NODE.version],
+      ...zoneHeaderFeatures.map((name): [string, string] => ['features', name]),
+    ];
   }
 }

@@ -35,6 +35,8 @@ const REPORT_MS = 50;
 const zones: ResumingZone[] = [];
 let replicas: Replicas = {};
 let least = -1;
+/** Index of a zone that has no more. */
+let last = 0;
 let at = 0;
 let timer: NodeJS.Timeout | undefined;
 
@@ -64,14 +66,17 @@ function reportSoon(): void {
 }
 
 function changed(): void {
-  const now = nowMs();
-  let count = Infinity;
-  for (const { received } of zones) if (received < count) count = received;
-  if (count > least) {
-    least = count;
-    at = now;
-    report(state());
-  } else reportSoon();
+  if (hasLast()) return reportSoon();
+  least = zones.reduce((most, { received }) => Math.min(most, received), Infinity);
+  last = 0;
+  at = nowMs();
+  report(state());
+}
+
+/** Some zone has no more than the least number. Looks on from the zone that was found before: counts never fall. */
+function hasLast(): boolean {
+  while (last < zones.length && (zones[last]?.received ?? 0) > least) last += 1;
+  return last < zones.length;
 }
 
 /** Of two replicas the one with fewer zones, as a load balancer does that counts connections. */

@@ -12,7 +12,7 @@ import { Connection, type ConnectionOptions } from './zone-connection.ts';
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 800;
 /** The pause doubles so many times while global does not answer in time: each attempt costs it a handshake. */
-const MAX_LATE = 3;
+export const MAX_LATE = 3;
 /** A failure that only an operator can fix is retried less often. */
 const FORBIDDEN_MS = 15_000;
 /** The pause after a refusal, in milliseconds: a person may correct the token or accept the store at any time. */
