@@ -3,12 +3,16 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below the ephemeral ports; each worker of the test run has its own range. Another run begins elsewhere in it. */
+/**
+ * Below the ephemeral ports; each worker of the test run has its own range. Another run begins elsewhere in it; runs that are beside each
+ * other have TEST_PORT_RANGE, the number of the range before that of their first worker.
+ */
 const FIRST = 10_000;
 const SPAN = 1_000;
 const SPANS = 20;
 
-const start = FIRST + (Number(process.env['VITEST_POOL_ID'] ?? 0) % SPANS) * SPAN;
+const range = Number(process.env['TEST_PORT_RANGE'] ?? 0) + Number(process.env['VITEST_POOL_ID'] ?? 0);
+const start = FIRST + (range % SPANS) * SPAN;
 let given = randomInt(SPAN);
 
 /** A free port of 127.0.0.1. No other caller gets it for a long time. */
