@@ -98,8 +98,9 @@ export function addReceiptRoutes(
     const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
     const found = receipts.changes.newest().filter(({ id, type }) => id < before && mayRead(type));
     const shown = found.slice(0, size);
-    const known = await receipts.listTargets(shown, whileConnected(reply, closing));
-    const items = shown.map((change, index) => changeSummary(change, known[index]?.targets ?? [], known[index]?.elsewhere));
+    const items: Answer<'ChangeSummary'>[] = [];
+    for await (const { change, targets, elsewhere } of receipts.listTargets(shown, whileConnected(reply, closing)))
+      items.push(changeSummary(change, targets, elsewhere));
     return { items, next: found.length > size ? (items.at(-1)?.id ?? null) : null };
   });
   app.get<{ Params: { id: string } }>('/_changes/:id', one, async (request, reply): Promise<Answer<'Rollout'>> => {

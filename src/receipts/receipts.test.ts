@@ -9,7 +9,8 @@ import { globalSendRules } from '../kds/rules.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { changeSummary } from './rollout.ts';
-import { GLOBAL, Receipts, type Followed } from './receipts.ts';
+import type { Change } from './recent-changes.ts';
+import { GLOBAL, Receipts, type Followed, type ListedChange } from './receipts.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 
 const TYPE = 'MeshTimeout';
@@ -47,6 +48,12 @@ const statesOf = ({ targets }: Followed): Record<string, string> =>
 /** Lets everything go on that can. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+}
+
+async function listedOf(receipts: Receipts, changes: readonly Change[], signal = never): Promise<ListedChange[]> {
+  const listed: ListedChange[] = [];
+  for await (const one of receipts.listTargets(changes, signal)) listed.push(one);
+  return listed;
 }
 
 function receiptsOf(instanceId: string, mode: 'global' | 'zone' = 'global'): Receipts {
@@ -139,6 +146,36 @@ describe('what became of a change', () => {
     receipts.serve(changelog, { names: () => ['east'], profileOf: () => ANY_ZONE });
     end();
     expect(receipts.isServing).toBe(true);
+  });
+});
+
+describe('a list of changes', () => {
+  it('lets other work run between them, and ends with its client', async () => {
+    const { receipts, changelog } = await changed();
+    for (const name of ['a', 'b', 'c', 'd']) await put({}, name);
+    await changelog.caughtUp();
+    const changes = receipts.changes.newest();
+    expect(changes).toHaveLength(5);
+    // Each change takes longer than a slice of work.
+    const began = clock.elapsed();
+    let looks = 0;
+    vi.spyOn(clock, 'elapsed').mockImplementation(() => began + 100 * (looks += 1));
+    const turns = new Set<number>();
+    let turn = 0;
+    const count = (): void => {
+      turn += 1;
+      if (!stop.signal.aborted) setImmediate(count);
+    };
+    count();
+    vi.spyOn(receipts.changes, 'delivery').mockImplementation(() => {
+      turns.add(turn);
+      return { state: 'pending', sentMs: null, acknowledgedMs: null, reason: null };
+    });
+    expect((await listedOf(receipts, changes)).map(({ change, targets }) => [change.id, targets.length])).toEqual(
+      changes.map(({ id }) => [id, 2]),
+    );
+    expect(turns.size).toBeGreaterThan(2);
+    expect(await listedOf(receipts, changes, AbortSignal.abort())).toEqual([]);
   });
 });
 
@@ -271,7 +308,7 @@ describe('a zone that is connected to another replica', () => {
     expect(here.receipts.targetsOf(newest).map(({ state }) => state)).toEqual(['pending', 'away']);
     const everywhere = await here.receipts.targetsEverywhere(newest, never);
     expect(everywhere.map(({ state }) => state)).toEqual(['pending', 'acknowledged']);
-    const [listed] = await here.receipts.listTargets([newest], never);
+    const [listed] = await listedOf(here.receipts, [newest]);
     expect(listed?.targets.map(({ state }) => state)).toEqual(['pending', 'unknown']);
     const { counts, slowestMs } = changeSummary(newest, listed?.targets ?? [], listed?.elsewhere);
     expect(counts).toMatchObject({ pending: 1, acknowledged: 1, unknown: 0, away: 0 });

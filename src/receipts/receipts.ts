@@ -4,6 +4,7 @@
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { Turns } from '../base/turns.ts';
 import { isVisibleTo, type ProfileOf } from '../kds/rules.ts';
 import type { Changelog } from '../kds/changelog.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
@@ -34,6 +35,9 @@ export type Target = Omit<Delivery, 'state'> & { readonly to: string; readonly s
 
 /** @property change null where the change is no longer kept, or the resource is not in the log */
 export type Followed<T = Target> = { readonly change: Change | null; readonly isLogged: boolean; readonly targets: readonly T[] };
+
+/** @property elsewhere what zones that are connected to other replicas have answered */
+export type ListedChange = { readonly change: Change; readonly targets: readonly Target[]; readonly elsewhere: Tally };
 
 export type Asked = {
   /** The change with at least this version of the row; null for the newest. */
@@ -76,6 +80,8 @@ export class Receipts {
   readonly #questions: ReceiptQuestions;
   readonly #tallies: ReplicaQuestions<TallyQuestion, TallyRow>;
   readonly #waiting = new Set<() => void>();
+  /** Lists of all callers together: they delay each other, and not the sync. */
+  readonly #turns: Turns;
   #serving: Serving | null = null;
   #wakes = false;
   #audience: Audience = { peers: null, until: 0, names: new Set(), byConditions: new Map() };
@@ -83,6 +89,7 @@ export class Receipts {
   constructor(options: ReceiptsOptions) {
     this.#options = options;
     const { mode, store, instanceId, clock, log } = options;
+    this.#turns = new Turns(clock);
     this.changes = new RecentChanges(mode === 'global' ? 'globalToZone' : 'zoneToGlobal');
     this.#questions = new ReceiptQuestions(store, instanceId, { clock, log }, async (question, signal) => {
       const deliveries = new Map<string, Delivery>();
@@ -201,12 +208,13 @@ export class Receipts {
   }
 
   /**
-   * What became of several changes. Of the zones that are connected to other replicas only the number is known: their state is `unknown`, and
-   * `elsewhere` counts those that have answered. Rejects when the store does not answer.
+   * What became of several changes, one after the other: with ten thousand zones each has as many targets. Of the zones that are connected to
+   * other replicas only the number is known: their state is `unknown`, and `elsewhere` counts those that have answered. It ends early when
+   * the signal aborts. Rejects when the store does not answer.
    */
-  async listTargets(changes: readonly Change[], signal: AbortSignal): Promise<{ targets: Target[]; elsewhere: Tally }[]> {
+  async *listTargets(changes: readonly Change[], signal: AbortSignal): AsyncGenerator<ListedChange> {
     const serving = this.#serving;
-    if (serving === null || changes.length === 0) return [];
+    if (serving === null || changes.length === 0) return;
     const elsewhere = await this.#connectedElsewhere(serving.peers);
     const replicas = new Set(elsewhere.values());
     const parts = Array.from({ length: Math.ceil(changes.length / MAX_TALLIES) }, (_, at) =>
@@ -214,12 +222,15 @@ export class Receipts {
     );
     const tallies = replicas.size === 0 ? [] : await Promise.all(parts.map((part) => this.talliesAt(replicas, part, signal)));
     const flat = tallies.flat();
-    return changes.map((change, index) => ({
-      targets: this.#targets(serving, change).map((target) =>
+    const targetsOf = (change: Change): Target[] =>
+      this.#targets(serving, change).map((target) =>
         target.state === 'away' && elsewhere.has(target.to) ? { ...target, state: 'unknown' } : target,
-      ),
-      elsewhere: flat[index] ?? { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 },
-    }));
+      );
+    for (const [index, change] of changes.entries()) {
+      if (signal.aborted) return;
+      const targets = await this.#turns.run(() => targetsOf(change));
+      yield { change, targets, elsewhere: flat[index] ?? { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 } };
+    }
   }
 
   /** For a row: zone → the last kept version that it has confirmed to this process; in a zone what global has. */
