@@ -1,13 +1,15 @@
 // Meshes that a zone keeps when its membership ends. The table deletes with a Mesh every row that the Mesh owns: the Dataplanes, policies
 // and secrets that this zone made. Membership can come back and those rows could not, so the zone refuses such a removal until they are
-// gone (decision 70). What a control plane computes from other rows does not keep a Mesh.
-import { label } from '../resource/labels.ts';
+// gone (decision 70). What a control plane computes from other rows does not keep a Mesh. Its label names a known manager: tools and people
+// may set the label to another value.
+import { label, manager } from '../resource/labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { ResourceMeta, ResourceStore } from '../store/resource-store.ts';
 import { nackedResource, type NackedResource } from './nack.ts';
 
 const COMPUTED: ReadonlySet<string> = new Set(['DataplaneInsight', 'Workload']);
+const MANAGERS: ReadonlySet<string | undefined> = new Set(Object.values(manager));
 const TYPES = resourceTypes.filter(({ name, scope }) => scope === 'Mesh' && !COMPUTED.has(name)).map(({ name }) => name);
 /** Rows that a reason names. */
 const MAX_NAMED = 3;
@@ -20,7 +22,7 @@ export async function keptMeshes(
   const kept: NackedResource[] = [];
   for (const mesh of meshes) {
     const owned = await store.listMeta({ types: TYPES, owner: { type: 'Mesh', mesh: '', name: mesh.name } });
-    const rows = owned.filter(({ labels }) => labels[label.managedBy] === undefined);
+    const rows = owned.filter(({ labels }) => !MANAGERS.has(labels[label.managedBy]));
     if (rows.length > 0) kept.push(nackedResource('Mesh', mesh, reasonFor(mesh.name, rows)));
   }
   return kept;

@@ -23,6 +23,14 @@ export const label = {
   acceptedTrust: 'meridian.io/accepted-trust',
 } as const;
 
+/** Values of `managedBy` in rows that a control plane computes from others. Kuma writes the same. Any other writer may give other values. */
+export const manager = {
+  services: 'meshservice-generator',
+  zoneIngress: 'zone-ingress-publisher',
+  workloads: 'workload-generator',
+  gatewayApi: 'gateway-api',
+} as const;
+
 const QUALIFIED_NAME = '[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?';
 /** A key as Kubernetes has it: an optional DNS prefix and «/», then a name. */
 export const LABEL_KEY = new RegExp(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?${QUALIFIED_NAME}$`);

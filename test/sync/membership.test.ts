@@ -253,7 +253,7 @@ describe('a zone that has resources of its own in a mesh that is taken from it',
     await vi.waitFor(() => expect(rowsOf(into)).toHaveLength(4), WAIT);
     const own = { labels: { 'kuma.io/origin': 'zone' }, owner: meshKey('b') };
     await into.write({ op: 'create', key: dataplane, spec: {}, ...own });
-    const computed = { ...own, labels: { ...own.labels, 'kuma.io/managed-by': 'meridian' } };
+    const computed = { ...own, labels: { ...own.labels, 'kuma.io/managed-by': 'meshservice-generator' } };
     await into.write({ op: 'create', key: { ...dataplane, type: 'MeshService', name: 'cart' }, spec: {}, ...computed });
     const refused = (): unknown => {
       const found = global.events.findLast((event) => event.kind === 'refused' && event.type === 'Mesh');
@@ -270,6 +270,18 @@ describe('a zone that has resources of its own in a mesh that is taken from it',
     expect(into.rows.size).toBeGreaterThan(0);
     expect(await into.get(dataplane)).toBeDefined();
     expect(await into.get(meshKey('b'))).toBeDefined();
+    await global.stop();
+  });
+
+  it('keeps the Mesh for a resource that a tool manages', async () => {
+    const { global, into, refused } = await setUp();
+    await into.write({ op: 'delete', key: dataplane });
+    const labels = { 'kuma.io/origin': 'zone', 'kuma.io/managed-by': 'terraform' };
+    const timeout = { type: 'MeshTimeout', mesh: 'b', name: 'slow' };
+    await into.write({ op: 'create', key: timeout, spec: {}, labels, owner: meshKey('b') });
+    await putZone(global.store, 'east', { meshes: ['a', 'c'] });
+    await vi.waitFor(() => expect(refused()).toEqual([['b.', expect.stringContaining('MeshTimeout slow')]]), WAIT);
+    expect(await into.get(timeout)).toBeDefined();
     await global.stop();
   });
 

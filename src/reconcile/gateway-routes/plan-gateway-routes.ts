@@ -7,7 +7,7 @@ import { invalidStatus, routeStatus } from '../../gateway-api/route-status.ts';
 import { documentOf, GATEWAY_TYPES } from '../../gateway-api/stored-document.ts';
 import { type DerivedResource, toMeshRoutes } from '../../gateway-api/to-mesh-routes.ts';
 import { computeLabels, type ControlPlaneIdentity } from '../../resource/compute-labels.ts';
-import { label } from '../../resource/labels.ts';
+import { label, manager } from '../../resource/labels.ts';
 import { completeSpec } from '../../resource/schema/complete-spec.ts';
 import { namesOf } from '../../resource/stored-name.ts';
 import { typeOf } from '../../resource/type-registry.ts';
@@ -15,7 +15,7 @@ import { keyOf, keyText, type JsonObject, type Resource, type ResourceKey } from
 import type { Write } from '../../store/resource-store.ts';
 
 /** Label `kuma.io/managed-by` of derived rows. */
-export const MANAGED_BY = 'gateway-api';
+export const MANAGED_BY = manager.gatewayApi;
 
 export const DERIVED = ['MeshHTTPRoute', 'MeshTCPRoute', 'MeshTimeout'];
 

@@ -1,12 +1,11 @@
 // The MeshService generator of a Universal zone (policies 9.4): computes the row of a service from its Dataplanes.
 // Invariant: it changes only local rows that it created, and keeps labels of other writers.
-import { label } from '../../resource/labels.ts';
+import { label, manager } from '../../resource/labels.ts';
 import type { Json, JsonObject, Labels, Resource } from '../../resource/types.ts';
 import { byAge } from '../computed-row.ts';
 import { isLocal } from '../../resource/ownership.ts';
 import { selectorOf, type Membership } from './service-groups.ts';
 
-const MANAGER = 'meshservice-generator';
 export type GeneratorInput = {
   readonly mesh: string;
   readonly zone: string;
@@ -32,7 +31,7 @@ export const LEAVE: Generated = { want: null, wakeAt: null, conflicting: [] };
 
 export function generateService(input: GeneratorInput): Generated {
   const { stored, members } = input;
-  if (stored !== undefined && !(isLocal(stored, 'zone') && stored.labels[label.managedBy] === MANAGER)) return LEAVE;
+  if (stored !== undefined && !(isLocal(stored, 'zone') && stored.labels[label.managedBy] === manager.services)) return LEAVE;
   if (members.length > 0) return fromMembers(input);
   return stored === undefined ? LEAVE : withoutMembers(stored, input);
 }
@@ -51,7 +50,7 @@ function fromMembers({ mesh, zone, service, members, stored }: GeneratorInput): 
         ...kept,
         [label.mesh]: mesh,
         [label.displayName]: service,
-        [label.managedBy]: MANAGER,
+        [label.managedBy]: manager.services,
         [label.env]: 'universal',
         [label.zone]: zone,
         [label.origin]: 'zone',

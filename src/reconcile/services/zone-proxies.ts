@@ -5,7 +5,7 @@ import { compareText } from '../../base/compare-text.ts';
 import { placeText } from '../../resource/zone-listeners.ts';
 import type { Absences } from './absences.ts';
 import type { Address } from './dataplane-facts.ts';
-import { label } from '../../resource/labels.ts';
+import { label, manager } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import { isLocal } from '../../resource/ownership.ts';
 
@@ -48,7 +48,6 @@ export function readyZoneProxies(proxies: readonly ZoneProxy[], published: Reado
 
 /** The stored name of the row with the chosen ingress of a mesh. */
 export const ZONE_ADDRESS = 'zone-ingress';
-const MANAGER = 'zone-ingress-publisher';
 
 /** Whether a row may be one that a zone publishes, by its stored name. */
 export function isPublishedName(name: string): boolean {
@@ -89,14 +88,14 @@ export function publishedAddress(
   ingress: Address | null,
   place: { readonly mesh: string; readonly zone: string; readonly name: string },
 ): { readonly labels: Labels; readonly spec: JsonObject } | 'gone' | null {
-  if (stored !== undefined && !(isLocal(stored, 'zone') && stored.labels[label.managedBy] === MANAGER)) return null;
+  if (stored !== undefined && !(isLocal(stored, 'zone') && stored.labels[label.managedBy] === manager.zoneIngress)) return null;
   if (ingress === null) return 'gone';
   return {
     labels: {
       ...stored?.labels,
       [label.mesh]: place.mesh,
       [label.displayName]: place.name,
-      [label.managedBy]: MANAGER,
+      [label.managedBy]: manager.zoneIngress,
       [label.env]: 'universal',
       [label.zone]: place.zone,
       [label.origin]: 'zone',
