@@ -89,8 +89,17 @@ export async function withDatabase<T>(database: PostgresConfig, use: (client: pg
 export async function databaseCpuSeconds(database: PostgresConfig): Promise<number> {
   return await withDatabase(database, async (client) => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    return siblingsOf(rows[0]?.pid ?? 0).reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+    return siblingsOf(rows[0]?.pid ?? 0).reduce((sum, pid) => sum + cpuSecondsIfRunning(pid), 0);
   });
+}
+
+/** 0 for a process that has ended: workers of the server come and go. */
+function cpuSecondsIfRunning(pid: number): number {
+  try {
+    return cpuSeconds(pid);
+  } catch {
+    return 0;
+  }
 }
 
 async function withClient<T>(config: pg.ClientConfig, use: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -7,11 +7,6 @@ import { keyText } from '../resource/types.ts';
 import type { Write, WriteOutcome } from './resource-store.ts';
 
 const MAX_AT_ONCE = 1_000;
-/**
- * From this number of waiting writes on, a transaction takes half of them: the database works on one half while this process prepares
- * the other.
- */
-const HALVED_FROM = 32;
 /** Transactions that may wait for locked rows at a time. Each holds a connection. */
 const LANES = 4;
 /** The time for which a recently locked row is written in its own lane. */
@@ -71,14 +66,13 @@ export class GroupCommitWriter {
     this.#working = false;
   }
 
-  /** The oldest writes. Of several writes to one key, only the first: each must see the result of the one before it. */
+  /** All that wait, the oldest first. Of several writes to one key, only the first: each must see the result of the one before it. */
   #takeBatch(): Waiting[] {
     const keys = new Set<string>();
     const batch: Waiting[] = [];
     const rest: Waiting[] = [];
-    const most = Math.min(MAX_AT_ONCE, Math.max(HALVED_FROM / 2, Math.ceil(this.#queue.length / 2)));
     for (const waiting of this.#queue) {
-      if (batch.length < most && !keys.has(waiting.key)) batch.push(waiting);
+      if (batch.length < MAX_AT_ONCE && !keys.has(waiting.key)) batch.push(waiting);
       else rest.push(waiting);
       keys.add(waiting.key);
     }
