@@ -12,10 +12,14 @@ export type ZonesReport =
   | { readonly kind: 'up' }
   /** Every zone of the process has received `count`; the last of them at `at`, in milliseconds of `nowMs`. */
   | { readonly kind: 'received'; readonly count: number; readonly at: number }
+  /** While zones join: how many hold all, and the failed connections of all. */
+  | { readonly kind: 'progress'; readonly complete: number; readonly failures: number }
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** How long a restless zone stays, in milliseconds. */
 const STAY_MS = 1_000;
+/** Milliseconds between two reports of the progress. */
+const PROGRESS_MS = 1_000;
 
 function report(message: ZonesReport): void {
   process.send?.(message);
@@ -39,9 +43,18 @@ process.once('message', ({ address, zones: names, manners, all }: JoinCommand) =
     );
   zones.push(...names.map(open));
   for (const zone of zones) zone.join();
+  if (manners === 'good') reportProgress(zones, all);
   if (manners === 'restless') setInterval(() => rejoin(zones, names.map(open)), STAY_MS);
 });
 report({ kind: 'up' });
+
+function reportProgress(zones: readonly FakeZone[], all: number): void {
+  const timer = setInterval(() => {
+    const complete = zones.filter(({ received }) => received >= all).length;
+    report({ kind: 'progress', complete, failures: zones.reduce((sum, zone) => sum + zone.failures, 0) });
+    if (complete === zones.length) clearInterval(timer);
+  }, PROGRESS_MS);
+}
 
 function rejoin(zones: FakeZone[], next: readonly FakeZone[]): void {
   for (const zone of zones.splice(0, zones.length, ...next)) zone.leave();

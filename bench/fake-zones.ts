@@ -4,10 +4,17 @@ import { endChild, nextMessage, startScript } from './children.ts';
 import type { Manners } from './fake-zone.ts';
 import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
 
-/** The time limit of one change; after it the change is reported as not measured. */
-const PATIENCE_MS = 600_000;
+/** The time limit of a join or a change in milliseconds. */
+const PATIENCE_MS = 300_000;
 
-type Member = { readonly child: ChildProcess; readonly zones: string[]; count: number; at: number };
+type Member = {
+  readonly child: ChildProcess;
+  readonly zones: string[];
+  count: number;
+  at: number;
+  complete: number;
+  failures: number;
+};
 type Waiter = { readonly count: number; readonly resolve: (at: number) => void; readonly reject: (error: Error) => void };
 
 /** Of a zone by its number among all fake zones. */
@@ -34,7 +41,7 @@ export class FakeZones {
     for (let first = 0; first < zones; first += perProcess) {
       const size = Math.min(perProcess, zones - first);
       const names = Array.from({ length: size }, (_, index) => fakeZoneName(first + index));
-      members.push({ child: startScript('fake-zones-process.ts'), zones: names, count: -1, at: 0 });
+      members.push({ child: startScript('fake-zones-process.ts'), zones: names, count: -1, at: 0, complete: 0, failures: 0 });
     }
     await Promise.all(members.map(({ child }) => nextMessage(child)));
     return new FakeZones(members);
@@ -73,6 +80,12 @@ export class FakeZones {
     });
   }
 
+  /** Of the join: the zones that held all a second ago, and the failed connections until then. */
+  get progress(): { readonly complete: number; readonly failures: number } {
+    const sum = (key: 'complete' | 'failures'): number => this.#members.reduce((all, member) => all + member[key], 0);
+    return { complete: sum('complete'), failures: sum('failures') };
+  }
+
   async end(): Promise<void> {
     this.#isEnding = true;
     await Promise.all(this.#members.map(({ child }) => endChild(child)));
@@ -80,6 +93,7 @@ export class FakeZones {
 
   #take(member: Member, report: ZonesReport): void {
     if (report.kind === 'failed') this.#fail(report.reason);
+    else if (report.kind === 'progress') Object.assign(member, { complete: report.complete, failures: report.failures });
     else if (report.kind === 'received') {
       member.count = report.count;
       member.at = report.at;

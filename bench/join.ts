@@ -1,13 +1,19 @@
 // All zones join at once: how long until each holds everything, and what it costs the server.
 import type { Fleet } from './fleet.ts';
 import { cpuSeconds } from './measure.ts';
+import { sayWhile } from './say-while.ts';
 import { budgets, compare, type Metric } from './metric.ts';
 
 export type Joined = { readonly seconds: number; readonly cpuSeconds: number };
 
-export async function measureJoin(fleet: Fleet): Promise<Joined> {
+/** @param say gets a line about the progress from time to time */
+export async function measureJoin(fleet: Fleet, say: (text: string) => void = () => undefined): Promise<Joined> {
   const before = cpuSeconds(fleet.pid);
-  const milliseconds = await fleet.join();
+  const progress = (): string => {
+    const { complete, failures } = fleet.zones.progress;
+    return `  ${String(complete)} of ${String(fleet.size.zones)} zones hold all, ${String(failures)} failed connections`;
+  };
+  const milliseconds = await sayWhile(fleet.join(), say, progress);
   return { seconds: milliseconds / 1000, cpuSeconds: cpuSeconds(fleet.pid) - before };
 }
 

@@ -14,11 +14,12 @@ import { policyBody, policyPath } from './policies.ts';
 import { databaseCpuSeconds, withDatabase } from './postgres.ts';
 import { ResumingZones } from './resuming-zones.ts';
 import { RowWatch } from './row-watch.ts';
+import { sayWhile } from './say-while.ts';
 
 /** Time for the work that a join leaves. */
 const SETTLE_MS = 15_000;
 /** Within these parts of its share a replica counts as filled, and how long that may take. */
-const FILL_MS = 300_000;
+const FILL_MS = 180_000;
 const FILLED = { least: 0.8, most: 1.2 };
 
 export const manyReplicas: Sections<FleetSizes> = {
@@ -74,8 +75,28 @@ class Replicas {
     return this.addresses.map((address) => (this.zones.up[address] ?? 0) / share);
   }
 
-  async allUp(): Promise<void> {
-    await this.zones.until('all zones are connected and have everything', () => this.zones.areAllUp);
+  async allUp(say: Say): Promise<void> {
+    const task = this.zones.until('all zones are connected and have everything', () => this.zones.areAllUp);
+    await sayWhile(task, say, () => this.progress);
+  }
+
+  get progress(): string {
+    const { up, failures } = this.zones;
+    const here = this.addresses.map((address) => up[address] ?? 0);
+    return `  zones with everything by replica: ${here.join(', ')}; ${String(failures)} failed connections since the start`;
+  }
+
+  /** As `spend`, until all zones are up. When they are not in time the run says so and goes on, without the seconds. */
+  async spendUntilUp(begin: () => unknown, say: Say): Promise<Spent> {
+    let isLate = false;
+    const spent = await this.spend(async () => {
+      await begin();
+      await this.allUp(say).catch((error: unknown) => {
+        isLate = true;
+        say(`${messageOf(error)}:${this.progress}`);
+      });
+    });
+    return isLate ? { ...spent, seconds: NaN } : spent;
   }
 
   /** @returns milliseconds from before a PUT until the last zone has it */
@@ -118,10 +139,7 @@ type Say = (text: string) => void;
 async function joinAll(fleet: Replicas, say: Say): Promise<Metric[]> {
   say(`replicas: ${String(fleet.settings.zones)} zones join ${String(fleet.settings.replicas)} replicas`);
   const before = fleet.living.map(({ pid }) => memoryMb(pid));
-  const spent = await fleet.spend(async () => {
-    fleet.zones.join(fleet.addresses);
-    await fleet.allUp();
-  });
+  const spent = await fleet.spendUntilUp(() => fleet.zones.join(fleet.addresses), say);
   await delay(SETTLE_MS);
   const memory = fleet.living.map(({ pid }) => memoryMb(pid));
   const added = memory.reduce((sum, mb, index) => sum + mb - (before[index] ?? 0), 0);
@@ -169,13 +187,12 @@ async function killOne(fleet: Replicas, say: Say): Promise<Metric[]> {
   const again = fleet.zones.again;
   const killed = fleet.living.pop();
   if (killed === undefined) return [];
-  const spent = await fleet.spend(async () => {
+  const spent = await fleet.spendUntilUp(async () => {
     fleet.zones.setAddresses(fleet.addresses);
     const exit = once(killed.child, 'exit');
     process.kill(killed.pid, 'SIGKILL');
     await exit;
-    await fleet.allUp();
-  });
+  }, say);
   return [
     ...spentOn('kill', spent, budgets.killSeconds),
     metric('kill: resources sent again', '', fleet.zones.again - again, budgets.sentAgain),
@@ -190,8 +207,8 @@ async function addOne(fleet: Replicas, say: Say): Promise<Metric[]> {
   fleet.zones.setAddresses(fleet.addresses);
   const isFilled = (): boolean => fleet.shares.every((part) => part >= FILLED.least && part <= FILLED.most);
   // The other steps do not need it: without it the run says so and goes on.
-  const seconds = await fleet.zones
-    .until('the new replica has its share', () => fleet.zones.areAllUp && isFilled(), FILL_MS)
+  const filled = fleet.zones.until('the new replica has its share', () => fleet.zones.areAllUp && isFilled(), FILL_MS);
+  const seconds = await sayWhile(filled, say, () => fleet.progress)
     .then((ms) => ms / 1000)
     .catch((error: unknown) => {
       say(`${messageOf(error)}: parts of a share ${fleet.shares.map((part) => part.toFixed(2)).join(', ')}`);
@@ -206,10 +223,7 @@ async function addOne(fleet: Replicas, say: Say): Promise<Metric[]> {
 async function returnAll(fleet: Replicas, say: Say): Promise<Metric[]> {
   say('replicas: all zones lose their connection at once');
   const { again, failures } = fleet.zones;
-  const spent = await fleet.spend(async () => {
-    await fleet.zones.dropAll();
-    await fleet.allUp();
-  });
+  const spent = await fleet.spendUntilUp(() => fleet.zones.dropAll(), say);
   const lost = fleet.zones.failures - failures - fleet.settings.zones;
   return [
     ...spentOn('all back', spent, budgets.backSeconds),

@@ -16,13 +16,14 @@ async function measureBoth({ settings, postgres, say }: Context<FleetSizes>): Pr
   const { oneZones: zones, oneResources: resources, zonesPerProcess } = settings;
   const size = { zones, resources, zonesPerProcess };
   say(`one: ${String(zones)} zones join, ${String(resources)} MeshTimeouts`);
-  const meridian = await measure(await Fleet.meridian(await postgres(), size, replicaEnv(zones)), settings);
+  const meridian = await measure(await Fleet.meridian(await postgres(), size, replicaEnv(zones)), settings, say);
   say('one: the floor');
-  const floor = await measure(await Fleet.floor(size), settings);
+  const floor = await measure(await Fleet.floor(size), settings, say);
   const metric = compare('one', meridian, floor);
   return [
     metric('seconds', 'all zones hold all', 's'),
     metric('cpuSeconds', 'CPU of the server in it', 's'),
+    metric('failures', 'failed connections in it', ''),
     metric('cpuPercent', 'idle: CPU of the server', '%', budgets.oneIdlePercent),
     metric('memoryMb', 'idle: memory of the server', 'MB', budgets.oneMemoryMb),
     metric('memoryBeforeMb', 'memory before the zones joined', 'MB'),
@@ -32,11 +33,16 @@ async function measureBoth({ settings, postgres, say }: Context<FleetSizes>): Pr
   ];
 }
 
-async function measure(fleet: Fleet, settings: FleetSizes): Promise<Joined & Idle & Changed> {
+async function measure(
+  fleet: Fleet,
+  settings: FleetSizes,
+  say: (text: string) => void,
+): Promise<Joined & Idle & Changed & { failures: number }> {
   try {
-    const joined = await measureJoin(fleet);
+    const joined = await measureJoin(fleet, say);
+    const { failures } = fleet.zones.progress;
     const idle = await measureIdle(fleet, settings.idleSeconds);
-    return { ...joined, ...idle, ...(await measureChanges(fleet, settings)) };
+    return { ...joined, failures, ...idle, ...(await measureChanges(fleet, settings)) };
   } finally {
     await fleet.stop();
   }

@@ -6,7 +6,7 @@ import { nowMs } from './measure.ts';
 import type { Replicas, ZonesCommand, ZonesReport, ZonesState } from './resuming-zones-process.ts';
 
 /** The time limit of one step in milliseconds. */
-const PATIENCE_MS = 900_000;
+const PATIENCE_MS = 300_000;
 /** Milliseconds between two messages about the replicas. */
 const TELL_MS = 200;
 
