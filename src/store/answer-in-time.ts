@@ -5,10 +5,10 @@ import type { ResourceStore } from './resource-store.ts';
 import { MAY_BE_STORED } from './store-health.ts';
 
 /** Longer than the limit of one statement, so that a statement timeout is reported as such. */
-const LIMIT_MS = 9_000;
+export const ANSWER_LIMIT_MS = 9_000;
 
 /** The same store. Reads and writes reject with `unavailable` after `limitMs` milliseconds. `changes`, `lead` and `close` have no limit. */
-export function answerInTime(store: ResourceStore, clock: Clock, limitMs = LIMIT_MS): ResourceStore {
+export function answerInTime(store: ResourceStore, clock: Clock, limitMs = ANSWER_LIMIT_MS): ResourceStore {
   const text = `the database does not answer within ${String(limitMs / 1_000)} s`;
   const late = (): Error => new MeridianError('unavailable', text);
   const lateWrite = (): Error => new MeridianError('unavailable', `${text}; ${MAY_BE_STORED}`);

@@ -43,7 +43,7 @@ describe('combined writes', () => {
   beforeEach(() => {
     rows = new HeldRows();
     now = 0;
-    writer = new GroupCommitWriter({ run: rows.run, heldAmong: rows.heldAmong, now: () => now });
+    writer = new GroupCommitWriter({ run: rows.run, heldAmong: rows.heldAmong, now: () => now, maxWaitMs: 9_000 });
   });
 
   const writeAll = async (names: readonly string[]): Promise<string[]> =>
@@ -62,6 +62,20 @@ describe('combined writes', () => {
     await writeAll(['first', ...Array.from({ length: count }, (_, n) => `waiting-${String(n)}`)]);
     expect(rows.begun.slice(1, sizes.length + 1).map(({ length }) => length)).toEqual(sizes);
     expect(rows.stored).toHaveLength(count + 1);
+  });
+
+  it('that have waited too long do not begin, and say that nothing was changed', async () => {
+    rows.isFast = false;
+    const first = writer.write(writeOf('first'));
+    const late = writer.write(writeOf('a', 1));
+    now = 5_000;
+    const inTime = writer.write(writeOf('b'));
+    now = 9_001;
+    rows.isFast = true;
+    rows.end();
+    await expect(late).rejects.toThrow('nothing was changed');
+    await Promise.all([first, inTime]);
+    expect(rows.stored.map(nameOf)).toEqual(['first', 'b']);
   });
 
   it('to different locked rows wait in four lanes beside each other', async () => {
@@ -120,7 +134,7 @@ describe('combined writes', () => {
   it('are tried one by one when no row is locked any more', async () => {
     rows.held.add('b');
     rows.heldAmong = () => Promise.resolve(new Set());
-    writer = new GroupCommitWriter({ run: rows.run, heldAmong: rows.heldAmong, now: () => now });
+    writer = new GroupCommitWriter({ run: rows.run, heldAmong: rows.heldAmong, now: () => now, maxWaitMs: 9_000 });
     expect(await writeAll(['first', 'a', 'b', 'c'])).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(rows.begun.slice(2)).toEqual([['a'], ['b'], ['c']]);
   });
@@ -137,7 +151,7 @@ describe('combined writes', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const some = new HeldRows();
         let time = 0;
-        const one = new GroupCommitWriter({ run: some.run, heldAmong: some.heldAmong, now: () => time });
+        const one = new GroupCommitWriter({ run: some.run, heldAmong: some.heldAmong, now: () => time, maxWaitMs: Infinity });
         some.isFast = false;
         const results: Promise<unknown>[] = [];
         for (const [n, doing] of steps.entries()) {

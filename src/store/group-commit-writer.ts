@@ -1,6 +1,6 @@
 // Combines single writes: writes that arrive during a transaction wait and share the next one, in one statement with a result for
 // each. NOTIFY serialises commits, so a transaction per write would limit the rate.
-// Invariant: writes to one key are committed in the order of their arrival.
+// Invariants: writes to one key are committed in the order of their arrival; a write that has waited too long does not begin any more.
 import { MeridianError, type ErrorCode } from '../base/errors.ts';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { keyText } from '../resource/types.ts';
@@ -15,6 +15,8 @@ const SUSPECT_MS = 60_000;
 type Waiting = {
   readonly write: Write;
   readonly key: string;
+  /** By the clock of the options. */
+  readonly since: number;
   readonly resolve: (outcome: WriteOutcome) => void;
   readonly reject: (error: unknown) => void;
 };
@@ -29,6 +31,8 @@ export type CombinedWriterOptions = {
   readonly heldAmong: (writes: readonly Write[]) => Promise<ReadonlySet<Write>>;
   /** Milliseconds, of a clock that never goes back. */
   readonly now: () => number;
+  /** Milliseconds after which nobody waits for a write: it would replace what its caller has written since. */
+  readonly maxWaitMs: number;
 };
 
 export class GroupCommitWriter {
@@ -51,7 +55,7 @@ export class GroupCommitWriter {
   /** Resolves when the write is committed or has failed. */
   async write(write: Write): Promise<WriteOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
-    const waiting = { write, key: keyText(write.key), resolve, reject };
+    const waiting = { write, key: keyText(write.key), since: this.#options.now(), resolve, reject };
     if (this.#isAside(waiting.key)) this.#goAside(waiting.key, [waiting]);
     else {
       this.#queue.push(waiting);
@@ -80,7 +84,9 @@ export class GroupCommitWriter {
     return batch;
   }
 
-  async #commit(batch: readonly Waiting[]): Promise<void> {
+  async #commit(waiting: readonly Waiting[]): Promise<void> {
+    const batch = this.#withoutLate(waiting);
+    if (batch.length === 0) return;
     try {
       const outcomes = await this.#options.run(batch.map(({ write }) => write));
       for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] ?? { result: 'missing' });
@@ -93,6 +99,20 @@ export class GroupCommitWriter {
       else if (isCode(error, 'conflict')) await this.#commitFree(batch);
       else await this.#commitEach(batch);
     }
+  }
+
+  /** Rejects those that have waited too long. */
+  #withoutLate(waiting: readonly Waiting[]): readonly Waiting[] {
+    const { now, maxWaitMs } = this.#options;
+    const earliest = now() - maxWaitMs;
+    const isLate = ({ since }: Waiting): boolean => since < earliest;
+    if (!waiting.some(isLate)) return waiting;
+    const error = new MeridianError(
+      'unavailable',
+      `the write waited longer than ${String(maxWaitMs / 1_000)} s; nothing was changed`,
+    );
+    for (const { reject } of waiting.filter(isLate)) reject(error);
+    return waiting.filter((one) => !isLate(one));
   }
 
   async #commitEach(batch: readonly Waiting[]): Promise<void> {

@@ -6,6 +6,7 @@ import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { ReadBatcher } from './read-batcher.ts';
+import { ANSWER_LIMIT_MS } from './answer-in-time.ts';
 import { GroupCommitWriter } from './group-commit-writer.ts';
 import type { Database } from './database.ts';
 import { leadByLock } from './election.ts';
@@ -67,6 +68,7 @@ export class SqlStore implements ResourceStore {
       run: (writes) => this.writeBatch(writes),
       heldAmong: (writes) => this.#heldAmong(writes),
       now: () => database.clock.elapsed(),
+      maxWaitMs: ANSWER_LIMIT_MS,
     });
   }
 

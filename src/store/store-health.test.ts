@@ -47,6 +47,7 @@ it('combined writes fail together when the database is unavailable, without a qu
     },
     heldAmong: () => Promise.resolve(new Set()),
     now: () => 0,
+    maxWaitMs: Infinity,
   });
   const write = (name: string): Write => ({
     op: 'put',
