@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const MERIDIAN = join(import.meta.dirname, '../bin/meridian');
-/** A process that does not end by itself within this is killed. */
-const END_MS = 5_000;
+/** A process that does not end by itself within this is killed. A control plane drains, and ends within 20 s (src/control-plane/host.ts). */
+const END_MS = 30_000;
 /** Lines of the log of a control plane that failed. */
 const SHOWN_LINES = 20;
 

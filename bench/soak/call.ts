@@ -1,7 +1,11 @@
 // One request on a connection of its own. A control plane that is away is an answer too.
 import { request } from 'node:http';
 
-const PATIENCE_MS = 15_000;
+/**
+ * Longer than any request takes: a request reads and writes a few times, each within 9 s (src/store/answer-in-time.ts). What nobody waits
+ * for could be stored after the next write of the same resource.
+ */
+const PATIENCE_MS = 60_000;
 /** The port of a process that is away. */
 export const NO_PORT = 0;
 
