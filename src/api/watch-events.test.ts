@@ -18,4 +18,18 @@ describe('a watch', () => {
     const events = watchEvents(filter, options, new AbortController().signal);
     await expect(events.next()).rejects.toMatchObject({ code: 'too_large' });
   });
+
+  it('reports insights of zones, which have a channel of their own', async () => {
+    const store = new TinyStore().withZones('east');
+    const end = new AbortController();
+    const filter = { where: { type: 'ZoneInsight', mesh: '' }, matches: () => true };
+    const options = { store, clock: new ManualClock(), log: following.log, heartbeatMs: 1_000 };
+    const events = watchEvents(filter, options, end.signal);
+    expect(JSON.stringify(await events.next())).not.toContain('east');
+    const next = events.next();
+    await store.write({ op: 'create', key: { type: 'ZoneInsight', mesh: '', name: 'east' }, labels: {}, spec: {} });
+    expect(JSON.stringify(await next)).toContain('east');
+    end.abort();
+    await events.return(undefined);
+  });
 });

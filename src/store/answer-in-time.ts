@@ -40,7 +40,7 @@ export function answerInTime(store: ResourceStore, clock: Clock, limitMs = ANSWE
     pruneVersions: (bounds, progress) => write(store.pruneVersions(bounds, progress)),
     mark: (id) => read(store.mark(id)),
     ping: () => read(store.ping()),
-    changes: (signal) => store.changes(signal),
+    changes: (signal, types) => store.changes(signal, types),
     lead: (name, task, signal) => store.lead(name, task, signal),
     close: () => store.close(),
   };

@@ -4,8 +4,11 @@ import { fakeDatabase } from '../../test/support/fake-database.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
 import { ChangeFeed } from './change-feed.ts';
-import type { Database } from './database.ts';
+import type { Database, OtherChannels } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
+
+/** No reader of these tests follows insights. */
+const noOthers: OtherChannels = { add: () => Promise.resolve(), remove: () => Promise.resolve() };
 
 type Slow = {
   readonly notify: (payload: object | null) => void;
@@ -25,7 +28,7 @@ async function withReader(use: (reader: Slow) => Promise<void>): Promise<void> {
     clock,
     listen: async (_channel, onListening, onPayload, signal) => {
       publish = onPayload;
-      onListening();
+      void onListening(noOthers);
       await new Promise((resolve, reject) => {
         disconnect = reject;
         signal.addEventListener('abort', resolve);
@@ -117,7 +120,7 @@ it('the feed names the types whose rows differ from the last look, every five mi
     return Object.entries(digests).map(([type, digest]) => ({ type, digest }));
   });
   const listen: Database['listen'] = async (_channel, onListening, _onPayload, signal) => {
-    onListening();
+    void onListening(noOthers);
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
   const database: Pick<Database, 'clock' | 'listen' | 'db'> = { clock, listen, db };
@@ -164,7 +167,7 @@ it('the feed connects again 50 ms after it was connected, and otherwise after tw
   let attempts = 0;
   const listen: Database['listen'] = async (_channel, onListening) => {
     attempts += 1;
-    if (attempts === 8) onListening();
+    if (attempts === 8) await onListening(noOthers);
     if (attempts === 10) stop.abort();
     await new Promise(setImmediate);
     throw new Error('no connection');

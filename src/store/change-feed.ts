@@ -1,13 +1,18 @@
 // NOTIFY as a stream of hints. One listening connection serves all readers, and the queue of each is bounded.
 // When the connection is lost all readers receive `lost`, and after every (re)connection `all`, because the table is the truth.
+// The connection listens to the channel of insights only while a reader needs it.
 import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { aborted } from '../base/supervise.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { Database } from './database.ts';
+import type { Database, OtherChannels } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
 
 export const CHANNEL = 'meridian_resources';
+/** That of every ZoneInsight, and of each DataplaneInsight that came by KDS (migrations/0009_insight_channel.sql). */
+const INSIGHT_CHANNEL = 'meridian_insights';
+const INSIGHTS: ReadonlySet<string> = new Set(['ZoneInsight', 'DataplaneInsight']);
 
 /** Pending changes after which a reader receives `all` instead. FeedFollower merges what it receives, so its queue stays short. */
 const MAX_PENDING = 10_000;
@@ -15,8 +20,13 @@ const MAX_PENDING = 10_000;
 const NET_MS = 300_000;
 
 class Reader {
+  readonly needsInsights: boolean;
   #pending: StoreChange[] = [];
   #wake: (() => void) | null = null;
+
+  constructor(needsInsights: boolean) {
+    this.needsInsights = needsInsights;
+  }
 
   push(change: StoreChange): void {
     if (change.kind === 'all') this.#pending = [change];
@@ -43,6 +53,13 @@ class Reader {
   }
 }
 
+/** @property end ends it, so that the next one begins */
+type Connection = {
+  readonly channels: OtherChannels;
+  readonly end: AbortController;
+  readonly hear: (change: StoreChange, isOfInsights: boolean) => void;
+};
+
 export class ChangeFeed {
   readonly #database: Database;
   readonly #log: Logger;
@@ -51,6 +68,11 @@ export class ChangeFeed {
   readonly #stop = new AbortController();
   #running: Promise<unknown> | null = null;
   #isListening = false;
+  #connection: Connection | null = null;
+  /** How many readers need insights. */
+  #insightReaders = 0;
+  /** Settles when the connection listens to the channel of insights; null while it does not. */
+  #insights: Promise<void> | null = null;
 
   /** @param netMs milliseconds between two checks of all rows */
   constructor(database: Database, log: Logger, netMs = NET_MS) {
@@ -59,17 +81,24 @@ export class ChangeFeed {
     this.#netMs = netMs;
   }
 
-  async *changes(signal: AbortSignal): AsyncGenerator<StoreChange> {
-    const reader = new Reader();
-    this.#readers.add(reader);
+  /** @param types those that the reader follows: insights are reported to readers of insights alone */
+  async *changes(signal: AbortSignal, types: Iterable<string> = []): AsyncGenerator<StoreChange> {
+    const needsInsights = readsInsights(types);
+    const reader = new Reader(needsInsights);
+    if (needsInsights) this.#insightReaders += 1;
     this.#running ??= Promise.all([this.#run(), this.#watch()]);
-    if (this.#isListening) reader.push({ kind: 'all' });
     const either = AbortSignal.any([signal, this.#stop.signal]);
     either.addEventListener('abort', () => reader.wake(), { once: true });
     try {
+      if (needsInsights) await Promise.race([this.#listenToInsights(), aborted(either)]);
+      // From here on without an await: `all` comes first, and nothing is missed after it.
+      this.#readers.add(reader);
+      if (this.#isListening) reader.push({ kind: 'all' });
       for (let change = await reader.next(either); change !== null; change = await reader.next(either)) yield change;
     } finally {
       this.#readers.delete(reader);
+      if (needsInsights) this.#insightReaders -= 1;
+      if (needsInsights && this.#insightReaders === 0) void this.#leaveInsights();
     }
   }
 
@@ -81,24 +110,59 @@ export class ChangeFeed {
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     for (let wait = 100; !signal.aborted; wait = Math.min(wait * 2, 2_000)) {
+      const connection = new AbortController();
+      // What comes before the first `all` is in it.
+      let hasBegun = false;
+      const hear: Connection['hear'] = (change, isOfInsights) => hasBegun && this.#publish(change, isOfInsights);
       try {
         await this.#database.listen(
           CHANNEL,
-          () => {
+          async (channels) => {
+            this.#connection = { channels, end: connection, hear };
+            if (this.#insightReaders > 0) await this.#listenToInsights();
+            if (connection.signal.aborted) return;
             wait = 50;
+            hasBegun = true;
             this.#isListening = true;
             this.#publish({ kind: 'all' });
           },
-          (payload) => this.#publish(parsePayload(payload)),
-          signal,
+          (payload) => hear(parsePayload(payload), false),
+          AbortSignal.any([signal, connection.signal]),
         );
       } catch (error) {
         this.#log.warn({ reason: messageOf(error) }, 'the change feed lost its connection; connecting again');
       }
+      connection.abort();
+      this.#connection = null;
+      this.#insights = null;
       if (this.#isListening) this.#publish({ kind: 'lost' });
       this.#isListening = false;
       if (!signal.aborted) await this.#database.clock.sleep(wait * (0.5 + Math.random()), signal);
     }
+  }
+
+  /** Resolves when the connection listens to insights, and without a connection: the next one does. Never rejects. */
+  async #listenToInsights(): Promise<void> {
+    const connection = this.#connection;
+    if (connection === null) return;
+    const { channels, end, hear } = connection;
+    const listening = (): Promise<void> => channels.add(INSIGHT_CHANNEL, (payload) => hear(parsePayload(payload), true));
+    this.#insights ??= Promise.race([listening(), aborted(end.signal)]).catch((error: unknown) =>
+      this.#startAgain(connection, error),
+    );
+    await this.#insights;
+  }
+
+  async #leaveInsights(): Promise<void> {
+    const connection = this.#connection;
+    this.#insights = null;
+    await connection?.channels.remove(INSIGHT_CHANNEL).catch((error: unknown) => this.#startAgain(connection, error));
+  }
+
+  /** Ends a connection that may listen to the wrong channels. */
+  #startAgain({ end }: Connection, error: unknown): void {
+    this.#log.debug({ reason: messageOf(error) }, 'the connection of the change feed does not answer; connecting again');
+    end.abort();
   }
 
   /** The safety net: at intervals, readers receive the types whose rows differ from the last check (engine 9). */
@@ -125,8 +189,8 @@ export class ChangeFeed {
     if (!this.#isListening) this.#publish({ kind: 'lost' });
   }
 
-  #publish(change: StoreChange): void {
-    for (const reader of this.#readers) reader.push(change);
+  #publish(change: StoreChange, isOfInsights = false): void {
+    for (const reader of this.#readers) if (!isOfInsights || reader.needsInsights) reader.push(change);
   }
 }
 
@@ -159,4 +223,9 @@ function parsePayload(payload: string): StoreChange {
   } catch {
     return { kind: 'all' };
   }
+}
+
+/** Whether a reader of these types needs the channel of insights. */
+export function readsInsights(types: Iterable<string>): boolean {
+  return [...types].some((type) => INSIGHTS.has(type));
 }

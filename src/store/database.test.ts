@@ -123,7 +123,12 @@ describe('a PostgreSQL that never confirms the end of a connection', () => {
     const stop = new AbortController();
     isSilent = when === 'before it listens';
     const listening = Promise.withResolvers<void>();
-    const feed = database.listen('c', listening.resolve, () => undefined, stop.signal);
+    const feed = database.listen(
+      'c',
+      () => listening.resolve(),
+      () => undefined,
+      stop.signal,
+    );
     await (isSilent ? vi.waitFor(() => expect(unanswered).toBe(1)) : listening.promise);
     stop.abort();
     await inTime(feed);

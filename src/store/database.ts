@@ -49,6 +49,12 @@ export type StoreConfig = { readonly type: 'embedded'; readonly path: string } |
 /** Every statement is written in SQL; kysely binds and runs it, and owns the transactions. */
 export type Tables = Record<string, never>;
 
+/** Begins and ceases to listen to another channel on the same connection, so that the notifications of both keep their order. */
+export type OtherChannels = {
+  readonly add: (channel: string, onPayload: (payload: string) => void) => Promise<void>;
+  readonly remove: (channel: string) => Promise<void>;
+};
+
 export type Database = {
   readonly kind: StoreConfig['type'];
   /** For timers of the connections. */
@@ -60,7 +66,7 @@ export type Database = {
   /** Follows NOTIFY on a channel until the signal; rejects when the connection is lost. `onListening` runs once it listens. */
   readonly listen: (
     channel: string,
-    onListening: () => void,
+    onListening: (channels: OtherChannels) => void | Promise<void>,
     onPayload: (payload: string) => void,
     signal: AbortSignal,
   ) => Promise<void>;
@@ -100,10 +106,17 @@ async function openEmbedded(path: string, clock: Clock, signal: AbortSignal): Pr
       db,
       bulk: db,
       async listen(channel, onListening, onPayload, signal) {
-        const unlisten = await pglite.listen(channel, onPayload);
-        onListening();
+        const open = new Map<string, () => Promise<void>>();
+        const add: OtherChannels['add'] = async (name, hear) => void open.set(name, await pglite.listen(name, hear));
+        const remove = async (name: string): Promise<void> => {
+          const unlisten = open.get(name);
+          open.delete(name);
+          if (!pglite.closed) await unlisten?.();
+        };
+        await add(channel, onPayload);
+        await onListening({ add, remove });
         await aborted(signal);
-        if (!pglite.closed) await unlisten();
+        for (const name of open.keys()) await remove(name);
       },
       session: null,
       async close() {
@@ -174,12 +187,19 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
         client.on('end', () => reject(new Error('the connection of the change feed ended')));
       });
       lost.catch(() => undefined);
-      client.on('notification', ({ payload }) => onPayload(payload ?? ''));
+      const listeners = new Map([[channel, onPayload]]);
+      client.on('notification', ({ payload, channel: from }) => listeners.get(from)?.(payload ?? ''));
       const follow = async (): Promise<void> => {
         await client.connect();
         await client.query(`LISTEN ${channel}`);
         if (signal.aborted) return;
-        onListening();
+        await onListening({
+          add: async (name, hear) => {
+            listeners.set(name, hear);
+            await answerOf(client, clock, `LISTEN ${name}`);
+          },
+          remove: async (name) => void (await answerOf(client, clock, `UNLISTEN ${name}`)),
+        });
         await pingUntilLost(client, clock, signal);
       };
       try {

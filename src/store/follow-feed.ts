@@ -153,7 +153,8 @@ export class FeedFollower {
   /** Collects hints for `next` until the signal aborts. Throws when the feed fails. */
   async follow(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#wake(), { once: true });
-    for await (const change of this.#options.store.changes(signal)) this.add(change);
+    const { store, types } = this.#options;
+    for await (const change of store.changes(signal, types)) this.add(change);
   }
 
   /** Adds a hint, as the feed does. */

@@ -123,8 +123,11 @@ export interface ResourceStore extends HistoryStore {
   /** The newest epoch of each of these peers, if it has one. */
   epochs(peers: readonly string[]): Promise<Fence[]>;
 
-  /** New changes by any process. The first item is `all`, when the feed listens. Ends with the signal. */
-  changes(signal: AbortSignal): AsyncIterable<StoreChange>;
+  /**
+   * New changes by any process. The first item is `all`, when the feed listens. Ends with the signal.
+   * @param types those that the caller follows: ZoneInsights, and DataplaneInsights that came by KDS, are reported only if named here
+   */
+  changes(signal: AbortSignal, types?: Iterable<string>): AsyncIterable<StoreChange>;
 
   /** Sends a mark through the feed of every process. A reconnecting feed may lose it, and then reports `all`. */
   mark(id: string): Promise<void>;

@@ -105,7 +105,7 @@ it('a store that closes ends its followers before its database', async () => {
   const database: Database = {
     ...{ kind: 'embedded', clock: new ManualClock(), db, bulk: db, session: null },
     listen: async (_channel, onListening, _onPayload, signal) => {
-      onListening();
+      await onListening({ add: () => Promise.resolve(), remove: () => Promise.resolve() });
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       steps.push('the feed ended');
     },

@@ -246,8 +246,8 @@ export class SqlStore implements ResourceStore {
     return await this.#write(() => pruneVersions(this.#database.bulk, bounds, progress));
   }
 
-  changes(signal: AbortSignal): AsyncIterable<StoreChange> {
-    return this.#feed.changes(signal);
+  changes(signal: AbortSignal, types?: Iterable<string>): AsyncIterable<StoreChange> {
+    return this.#feed.changes(signal, types);
   }
 
   async mark(id: string): Promise<void> {

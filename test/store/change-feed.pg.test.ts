@@ -54,6 +54,13 @@ describe('the change feed', () => {
     await expect.poll(() => seen.slice(2), WAIT).toEqual([{ kind: 'type', type: 'MeshTimeout' }]);
   });
 
+  it('finds insights of which it does not hear, as a replica of an older version must', async () => {
+    follow(20);
+    await expect.poll(alls, WAIT).toBe(2);
+    await psql.query(INSERT, ['ZoneInsight']);
+    await expect.poll(() => seen.slice(2), WAIT).toEqual([{ kind: 'type', type: 'ZoneInsight' }]);
+  });
+
   const alls = (): number => seen.filter(({ kind }) => kind === 'all').length;
 
   it('reports that all rows may have changed after TRUNCATE (engine 8)', async () => {

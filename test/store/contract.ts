@@ -435,5 +435,52 @@ export function storeContract(empty: () => ResourceStore): void {
       stop.abort();
       await reading;
     });
+
+    it('reports insights of zones to readers of insights alone, in the order of the marks', async () => {
+      const stop = new AbortController();
+      const heard = new Map<string, StoreChange[]>([
+        ['policies', []],
+        ['zones', []],
+        ['proxies', []],
+      ]);
+      const types = new Map([
+        ['policies', ['MeshTimeout', 'Zone']],
+        ['zones', ['Zone', 'ZoneInsight']],
+        ['proxies', ['DataplaneInsight']],
+      ]);
+      const reading = [...heard].map(async ([who, seen]) => {
+        for await (const change of store.changes(stop.signal, types.get(who))) seen.push(change);
+      });
+      await expect.poll(() => [...heard.values()].map(([first]) => first)).toEqual(Array(3).fill({ kind: 'all' }));
+      const of = (type: string, name: string): ResourceKey => ({ type, mesh: type === 'ZoneInsight' ? '' : 'default', name });
+      await store.write(create(of('ZoneInsight', 'insight-of-zone')));
+      await store.writeBatch([
+        create(of('DataplaneInsight', 'insight-copy'), { syncVersion: 'v1' }),
+        create(of('DataplaneInsight', 'insight-own')),
+        create(of('MeshTimeout', 'insight-none')),
+      ]);
+      await store.write({
+        op: 'update',
+        key: of('DataplaneInsight', 'insight-copy'),
+        labels: {},
+        spec: { a: 1 },
+        syncVersion: 'v2',
+      });
+      await store.mark('after insights');
+      const isDone = (seen: StoreChange[]): boolean => seen.some((one) => one.kind === 'mark' && one.id === 'after insights');
+      await expect.poll(() => [...heard.values()].every(isDone)).toBe(true);
+      // A hint about rows of the previous test may arrive late.
+      const names = (who: string): string[] =>
+        (heard.get(who) ?? [])
+          .flatMap((one) => (one.kind === 'keys' ? one.keys.map(({ name }) => name) : []))
+          .filter((name) => name.startsWith('insight-'));
+      const all = ['insight-of-zone', 'insight-copy', 'insight-own', 'insight-none', 'insight-copy'];
+      expect(names('zones').toSorted()).toEqual(all.toSorted());
+      expect(names('proxies').toSorted()).toEqual(all.toSorted());
+      expect(names('policies').toSorted()).toEqual(['insight-none', 'insight-own']);
+      expect(heard.get('zones')?.at(-1)?.kind).toBe('mark');
+      stop.abort();
+      await Promise.all(reading);
+    });
   });
 }

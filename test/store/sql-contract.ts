@@ -56,7 +56,7 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
   });
 
   it('keeps what another program writes in the history, with its role', async () => {
-    const key = timeout('by-psql');
+    const key = timeout('by-psql-zone');
     const psql = async (...statements: ReturnType<typeof sql>[]): Promise<void> =>
       await db()
         .transaction()
@@ -65,12 +65,12 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
           for (const statement of statements) await statement.execute(tx);
         });
     await psql(
-      sql`insert into resources (type, mesh, name, version, spec) values ('MeshTimeout', 'default', 'by-psql', 0, '{"n":0}')`,
+      sql`insert into resources (type, mesh, name, version, spec) values ('MeshTimeout', 'default', 'by-psql-zone', 0, '{"n":0}')`,
     );
     await store.write({ op: 'update', key, labels: {}, spec: { n: 1 } });
     await psql(
-      sql`update resources set spec = '{"n":2}' where name = 'by-psql'`,
-      sql`delete from resources where name = 'by-psql'`,
+      sql`update resources set spec = '{"n":2}' where name = 'by-psql-zone'`,
+      sql`delete from resources where name = 'by-psql-zone'`,
     );
     const kept = await store.versions({ key, limit: 9 });
     const via = (entry: (typeof kept)[number]): string => `${String(entry.version)} ${entry.action} ${entry.via}`;
@@ -166,6 +166,42 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
       await expect.poll(() => seen).toContainEqual({ kind: 'type', type: 'MeshRetry' });
       stop.abort();
       await reading;
+    });
+
+    it('reports what another writer does to insights to readers of insights, and many of them by their types', async () => {
+      const stop = new AbortController();
+      const heard: StoreChange[][] = [[], []];
+      const reading = [['MeshTimeout'], ['ZoneInsight', 'DataplaneInsight']].map(async (types, reader) => {
+        for await (const change of store.changes(stop.signal, types)) heard[reader]?.push(change);
+      });
+      await expect.poll(() => heard.map(([first]) => first)).toEqual([{ kind: 'all' }, { kind: 'all' }]);
+      // A hint about rows of the previous test may arrive late.
+      const names = (reader: number): string[] =>
+        (heard[reader] ?? [])
+          .flatMap((one) => (one.kind === 'keys' ? one.keys.map(({ name }) => name) : one.kind === 'type' ? one.type : []))
+          .filter((name) => name.startsWith('by-psql-') || name === 'ZoneInsight');
+      await sql`insert into resources (name, mesh, type, version, spec, sync_version) values
+        ('by-psql-zone', '', 'ZoneInsight', 0, '{}', null), ('by-psql-copy', 'default', 'DataplaneInsight', 0, '{}', ''),
+        ('by-psql-own', 'default', 'DataplaneInsight', 0, '{}', null)`.execute(db());
+      // A row that a receiver takes over from Kuma's control plane concerns everybody once more.
+      await sql`update resources set sync_version = 'v1' where name = 'by-psql-own'`.execute(db());
+      await sql`delete from resources where name = 'by-psql-copy'`.execute(db());
+      await sql`insert into resources (name, mesh, type, version, spec) select 'z' || i, '', 'ZoneInsight', 0, '{}' from generate_series(1, 1500) i`.execute(
+        db(),
+      );
+      await store.mark('last');
+      await expect.poll(() => heard.every((seen) => seen.at(-1)?.kind === 'mark')).toBe(true);
+      expect(names(0)).toEqual(['by-psql-own', 'by-psql-own']);
+      expect(names(1).toSorted()).toEqual([
+        'ZoneInsight',
+        'by-psql-copy',
+        'by-psql-copy',
+        'by-psql-own',
+        'by-psql-own',
+        'by-psql-zone',
+      ]);
+      stop.abort();
+      await Promise.all(reading);
     });
   });
 }

@@ -3,6 +3,7 @@ import { compareText } from '../../src/base/compare-text.ts';
 import { MeridianError } from '../../src/base/errors.ts';
 import { mayReplace } from '../../src/resource/ownership.ts';
 import { isStorable, isStorableJson } from '../../src/resource/storable-text.ts';
+import { readsInsights } from '../../src/store/change-feed.ts';
 import { fenceMark } from '../../src/store/fence-watch.ts';
 import { TinyHistory } from './tiny-history.ts';
 import type {
@@ -131,10 +132,15 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve([...counts.values()]);
   }
 
-  async *changes(signal: AbortSignal): AsyncIterable<StoreChange> {
+  async *changes(signal: AbortSignal, types: Iterable<string> = []): AsyncIterable<StoreChange> {
     const queue: StoreChange[] = this.#isFeedLost ? [] : [{ kind: 'all' }];
     let wake: () => void = () => undefined;
-    const follow = (change: StoreChange): void => void (queue.push(change), wake());
+    const hasInsights = readsInsights(types);
+    const follow = (change: StoreChange): void => {
+      const heard = hasInsights ? change : this.#withoutInsights(change);
+      if (heard !== null) queue.push(heard);
+      wake();
+    };
     this.#followers.add(follow);
     signal.addEventListener('abort', () => wake());
     while (!signal.aborted) {
@@ -227,6 +233,14 @@ export class TinyStore implements ResourceStore {
   /** Distinguishes a row that a test put into `rows` by its version. */
   #tell(keys: readonly ResourceKey[]): void {
     if (keys.length > 0) this.#publish({ kind: 'keys', keys });
+  }
+
+  /** The change without insights that have a channel of their own; null if it names nothing else. */
+  #withoutInsights(change: StoreChange): StoreChange | null {
+    if (change.kind !== 'keys') return change;
+    const isCopy = (key: ResourceKey): boolean => (this.rows.get(idOf(key))?.syncVersion ?? null) !== null;
+    const keys = change.keys.filter((key) => key.type !== 'ZoneInsight' && !(key.type === 'DataplaneInsight' && isCopy(key)));
+    return keys.length === 0 ? null : { kind: 'keys', keys };
   }
 
   #publish(change: StoreChange): void {
