@@ -6,6 +6,7 @@ import { serverTls } from '../base/server-tls.ts';
 import { aborted, unlessAborted } from '../base/supervise.ts';
 import { AdminStreams } from '../kds/admin-streams.ts';
 import { Changelog } from '../kds/changelog.ts';
+import { InsightTurns } from '../kds/insight-turns.ts';
 import { KdsServer } from '../kds/server.ts';
 import { onwardAnswers } from '../receipts/onward-answers.ts';
 import { rolloutFollower } from '../receipts/receipt-routes.ts';
@@ -87,6 +88,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     answerZone: onwardAnswers({ store, receipts, follow: rolloutFollower(receipts, host.rules, store) }),
     store,
     fences,
+    insightTurns: new InsightTurns({ clock, fleetSize: () => zones.size, ownZones: () => insights.size }),
     validate: validateResource,
     observe: (event) => {
       metrics.observe(event);

@@ -10,7 +10,7 @@ import { typeOf } from '../resource/type-registry.ts';
 import { decodeDeltaRequest, encodeDeltaResponse, type DeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
 import type { Pace } from './pace.ts';
 import { Receiver, type Admission, type ReceiverOptions } from './receiver.ts';
-import { zoneReceiveRules } from './rules.ts';
+import { globalReceiveRules, zoneReceiveRules } from './rules.ts';
 import type { SyncEvent } from './sync-events.ts';
 
 const TYPE = 'MeshTimeout';
@@ -106,6 +106,34 @@ describe('a receiver', () => {
     events.length = 0;
     await receiver.handle(responseOf([resource('a')]));
     expect(events).toMatchObject([{ written: 0, seconds: 0 }]);
+  });
+
+  it('stores insights of proxies at once, confirms them in their turn, and confirms other types meanwhile', async () => {
+    const clock = new ManualClock();
+    const asked: number[] = [];
+    const insightTurns = { after: (rows: number) => (asked.push(rows), rows * 1_000) };
+    const rules = globalReceiveRules('east', { hashedNames: false });
+    const { receiver, store, sent } = await receive({ clock, insightTurns, rules });
+    await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
+    const insight = (type: string, nonce: string): DeltaResponse => {
+      const row = { mesh: 'default', name: 'web', labels: {}, spec: {}, status: undefined };
+      const bytes = encodeKumaResource(typeOf(type), row);
+      return { ...responseOf([{ name: 'web.default', version: '', resource: bytes, anyTypeUrl: '' }], type), nonce };
+    };
+    const answered = (): string[] => sent.flatMap(({ responseNonce }) => (responseNonce === '' ? [] : responseNonce));
+    await receiver.handle(insight('DataplaneInsight', 'paced'));
+    expect([asked, answered(), store.rows.size]).toEqual([[1], [], 2]);
+    await receiver.handle(insight('Dataplane', 'other'));
+    expect([asked, answered()]).toEqual([[1], ['other']]);
+    await clock.advance(1_000);
+    expect(answered()).toEqual(['other', 'paced']);
+    await receiver.handle(insight('DataplaneInsight', 'unchanged'));
+    expect([asked, answered().at(-1)]).toEqual([[1, 0], 'unchanged']);
+    insightTurns.after = () => 1_000;
+    await receiver.handle(insight('DataplaneInsight', 'last'));
+    receiver.close();
+    await clock.advance(1_000);
+    expect(answered().at(-1)).toBe('unchanged');
   });
 
   it('asks for the other types when the first one is found good, and fails when the store does not answer then', async () => {

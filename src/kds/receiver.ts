@@ -14,6 +14,7 @@ import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './sync-events.ts';
 import { atOnce, batchesOf, type Pace } from './pace.ts';
 import { RowQuota, type ZoneQuotas } from './quotas.ts';
+import { PACED_TYPE, type InsightTurns } from './insight-turns.ts';
 import { nackMessage, MAX_NAMED, nackedResource, writeNackDetails, type NackedResource } from './nack.ts';
 import type { ReceiveRules } from './rules.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
@@ -48,6 +49,8 @@ export type ReceiverOptions = {
   readonly maxMessageBytes: number;
   /** If left out, the work is not divided. */
   readonly pace?: Pace;
+  /** When insights of proxies are confirmed; at once if left out. */
+  readonly insightTurns?: Pick<InsightTurns, 'after'> | undefined;
   /** The quota of the peer; no limit if left out. */
   readonly quotas?: Pick<ZoneQuotas, 'rows' | 'resourceBytes'>;
   readonly validate: Validate;
@@ -77,6 +80,8 @@ export class Receiver {
   #admission: Admission | null;
   #epoch = 0;
   #stopWatching: () => void = () => undefined;
+  /** Ends the wait of the answer that waits. */
+  #cancelAnswer: () => void = () => undefined;
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
@@ -105,6 +110,7 @@ export class Receiver {
   /** The stream has ended. */
   close(): void {
     this.#stopWatching();
+    this.#cancelAnswer();
   }
 
   /**
@@ -144,7 +150,7 @@ export class Receiver {
     const { removed, kept } = await this.#withoutKept(response, read.removed);
     const work = { incoming: read.resources, removed, prune };
     const { written, refusals } = await this.#store(info, work, [...read.refusals, ...kept]);
-    this.#answer(info, response.nonce, refusals);
+    this.#answerInTurn(info, response.nonce, { written, refusals });
     const refused = this.#remember(info, [...read.resources.keys(), ...read.removed.keys()], refusals);
     observe({ kind: 'received', peer, streamId, type: info.name, written, refused, seconds: (clock.elapsed() - began) / 1000 });
     if (admission === null) return;
@@ -183,6 +189,19 @@ export class Receiver {
         errorDetail: null,
       }),
     );
+  }
+
+  /** A peer sends one response of the type at a time. One that does not wait has its last answer alone. */
+  #answerInTurn(
+    info: TypeInfo,
+    nonce: string,
+    { written, refusals }: { readonly written: number; readonly refusals: readonly NackedResource[] },
+  ): void {
+    const { insightTurns, clock } = this.#options;
+    const waitMs = info.name === PACED_TYPE ? (insightTurns?.after(written) ?? 0) : 0;
+    if (waitMs === 0) return this.#answer(info, nonce, refusals);
+    this.#cancelAnswer();
+    this.#cancelAnswer = clock.after(waitMs, () => this.#answer(info, nonce, refusals));
   }
 
   #answer(info: TypeInfo, responseNonce: string, refusals: readonly NackedResource[]): void {

@@ -78,6 +78,7 @@ export type KdsServerOptions = {
   readonly answerZone?: AnswerZone;
   readonly store: ReceiverOptions['store'];
   readonly fences?: ReceiverOptions['fences'];
+  readonly insightTurns?: ReceiverOptions['insightTurns'];
   readonly validate: ReceiverOptions['validate'];
   readonly observe: SyncObserver;
   /** Gets the open streams that send. */
@@ -315,7 +316,7 @@ export class KdsServer {
   }
 
   async #receive({ call, zone, features, streamId, log, end }: Stream): Promise<void> {
-    const { store, fences, node, maxMessageBytes, validate, observe } = this.#options;
+    const { store, fences, node, maxMessageBytes, insightTurns, validate, observe } = this.#options;
     const receiver = new Receiver({
       zone,
       peer: zone,
@@ -327,6 +328,7 @@ export class KdsServer {
       resume: features.includes(feature.meridian),
       maxMessageBytes,
       pace: this.#work.of(zone),
+      insightTurns,
       quotas: this.#quotas,
       validate,
       send: (message) => call.write(message),
