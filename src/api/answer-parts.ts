@@ -27,6 +27,24 @@ export const withdrawal = z.object({
   waiting: count.meta({ description: 'connected proxies that have not done their part of the step' }),
   waitsFor: list(text).meta({ description: 'names of the first of them' }),
 });
+const rowGroups = z.object({
+  total: count,
+  groups: list(
+    z.object({
+      type: text,
+      mesh: text,
+      total: count,
+      names: list(text).meta({ description: 'the first of them, as this control plane stores them' }),
+    }),
+  ),
+});
+export const membership = z.object({
+  zone: text,
+  loses: rowGroups.meta({ description: 'what the zone no longer gets; `total` also counts groups that are not listed' }),
+  gets: rowGroups,
+  othersLose: rowGroups.meta({ description: 'resources of the zone that other zones no longer get' }),
+  othersGet: rowGroups,
+});
 export const missing = z.object({ type: text, mesh: text.exactOptional(), name: text });
 
 export const overview = {

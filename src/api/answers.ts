@@ -12,6 +12,7 @@ import {
   outcome,
   withdrawal,
   missing,
+  membership,
   overview,
   insight,
   syncProblem,
@@ -72,7 +73,11 @@ export const answerSchemas = {
   }),
   WhoAmI: z.object({ name: text, groups: list(text) }),
   Change: change,
-  Written: z.object({ warnings: outcome.warnings, rollout: rolloutAnswer.exactOptional() }),
+  Written: z.object({
+    warnings: outcome.warnings,
+    rollout: rolloutAnswer.exactOptional(),
+    membership: membership.exactOptional().meta({ description: 'of a Zone: what its change moves' }),
+  }),
   DryRun: z.object({ dryRun: z.literal(true), resource: object, ...outcome }),
   VersionSummary: z.object({
     ...versionFacts,
@@ -99,7 +104,9 @@ export const answerSchemas = {
   Applied: z.object({
     dryRun: flag,
     total: count,
-    items: list(z.object({ type: text, mesh: text.exactOptional(), name: text, ...outcome })),
+    items: list(
+      z.object({ type: text, mesh: text.exactOptional(), name: text, ...outcome, membership: membership.exactOptional() }),
+    ),
   }),
   AdoptedStore: z.object({ zone: text, storeId: text, before: text }),
   AcceptedGlobal: z.object({ clusterId: text, before: text }),
@@ -290,6 +297,7 @@ export const answerSchemas = {
           .meta({ description: 'what a deleted Mesh takes along, by type' }),
         sentTo: count.meta({ description: 'zones that would get it by the rules, or lose it; `sync` may list fewer' }),
         sync: syncExplanation,
+        membership: membership.exactOptional().meta({ description: 'of a Zone: what its change would move' }),
       }),
     ),
     proxies: z.object({

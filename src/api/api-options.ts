@@ -6,6 +6,7 @@ import type { Logger } from '../base/log.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Access, Callers } from './access.ts';
 import type { AuditLog } from './audit-log.ts';
+import type { MembershipChangeOf } from './membership-receipt.ts';
 import type { FollowRollout } from './await-zones.ts';
 import type { Timeouts } from './http-server.ts';
 import type { TokenRoute } from '../token/token-routes.ts';
@@ -52,6 +53,8 @@ export type ApiOptions = {
   readonly access?: Access | undefined;
   /** What became of a change at the zones; left out where nothing is sent to others. */
   readonly followRollout?: FollowRollout | undefined;
+  /** What a change of a Zone moves between zones; left out in a zone. */
+  readonly membershipChange?: MembershipChangeOf | undefined;
   /** Registers routes of other folders: inspect endpoints, tokens. */
   readonly addRoutes?: ((app: FastifyInstance, context: ApiContext) => void) | undefined;
   /** The routes that issue tokens; none if left out. */

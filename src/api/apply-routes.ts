@@ -5,6 +5,7 @@ import type { ApiContext } from './api-options.ts';
 import { parseDocuments } from './apply-documents.ts';
 import { applyAll } from './apply-service.ts';
 import { parseFlag, queryOf } from './list-query.ts';
+import { membershipReceipt } from './membership-receipt.ts';
 import { about, component } from './route-config.ts';
 
 const declared = about('Resources', 'Many resources in one transaction, all or nothing', {
@@ -16,7 +17,8 @@ const declared = about('Resources', 'Many resources in one transaction, all or n
 /** D32. */
 export const MAX_APPLY_BYTES = 32 * 1024 * 1024;
 
-export function addApplyRoutes(app: FastifyInstance, { options, store, service, rules, callers, audit }: ApiContext): void {
+export function addApplyRoutes(app: FastifyInstance, context: ApiContext): void {
+  const { options, store, service, rules, callers, audit } = context;
   const { meshDefaults } = options;
   app.post('/_apply', { ...declared, bodyLimit: MAX_APPLY_BYTES }, async (request): Promise<Answer<'Applied'>> => {
     const dryRun = parseFlag(queryOf(request), 'dryRun');
@@ -31,7 +33,8 @@ export function addApplyRoutes(app: FastifyInstance, { options, store, service, 
     );
     for (const { key, result, version } of results)
       if (!dryRun && result !== 'unchanged') audit.write(request, { key, result, version });
-    const items = results.map(({ key: { type, mesh, name }, result, version, warnings, diff }) => ({
+    const moved = await Promise.all(results.map(({ before, row }) => membershipReceipt(context, before, row, request)));
+    const items = results.map(({ key: { type, mesh, name }, result, version, warnings, diff }, index) => ({
       type,
       ...(mesh !== '' && { mesh }),
       name,
@@ -39,6 +42,7 @@ export function addApplyRoutes(app: FastifyInstance, { options, store, service, 
       version,
       ...(warnings.length > 0 && { warnings }),
       ...(dryRun && { diff }),
+      ...moved[index],
     }));
     return { dryRun, total: items.length, items };
   });

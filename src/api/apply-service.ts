@@ -28,8 +28,8 @@ type Call = {
   /** For the history of the resources. */
   readonly by: Author;
 };
-/** @property row as it is stored, or would be */
-export type AppliedWrite = DryRun & { readonly row: Resource };
+/** @property row as it is stored, or would be @property before as it was; undefined for a new one */
+export type AppliedWrite = DryRun & { readonly row: Resource; readonly before: Resource | undefined };
 type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; readonly write: ContentWrite };
 
 /** @returns the outcome of each document, with `dryRun` the expected one. @throws ApiError 400 with fields `documents[3].spec…` */
@@ -46,6 +46,7 @@ export async function applyAll(documents: readonly ApplyDocument[], options: Opt
     const results = planned.map(({ draft, write, stored }) => ({
       ...describeWrite(draft, write, stored),
       row: resultOf(write, stored),
+      before: stored,
     }));
     if (call.dryRun) return results;
     const changed = planned.filter((_, index) => results[index]?.result !== 'unchanged');

@@ -7,6 +7,7 @@ import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { awaitZones, waitOf, whileConnected, type RolloutQuestion } from './await-zones.ts';
 import { badQuery } from './error-body.ts';
+import { membershipReceipt } from './membership-receipt.ts';
 import { setVersion } from './http-conventions.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
@@ -17,7 +18,7 @@ import { toUniversal } from '../document/universal-form.ts';
 import type { JsonObject, ResourceKey } from '../resource/types.ts';
 import type { WriteCall } from './resource-service.ts';
 import { about, component, PAGE, pageOf, type RouteConfig } from './route-config.ts';
-import { meshType } from './route-types.ts';
+import { meshType, zoneType } from './route-types.ts';
 import type { Precondition } from './write-plan.ts';
 import { YAML } from './yaml.ts';
 import { EVENT_STREAM } from './event-stream.ts';
@@ -94,7 +95,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
 }
 
 function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: ApiContext): void {
-  const { service, callers, audit } = context;
+  const { service, store, callers, audit } = context;
   const url = `${info.scope === 'Mesh' ? '/meshes/:mesh' : ''}/${path}/:name`;
   // Check before reading the body: a read-only type has no valid body.
   const onRequest = async (): Promise<void> => service.requireWritable(info);
@@ -119,12 +120,16 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
       const { key: _key, ...answer } = await service.dryRun(info, { mesh, name }, text, callOf(request));
       return { dryRun: true, ...answer };
     }
+    const zone = info === zoneType ? { type: info.name, mesh, name } : null;
+    const before = zone === null ? undefined : await store.get(zone);
     const { key, result, version, warnings } = await service.put(info, { mesh, name }, text, callOf(request));
+    const after = zone === null ? undefined : await store.get(zone);
     if (result !== 'unchanged') audit.write(request, { key, result, version });
     setVersion(reply.code(result === 'created' ? 201 : 200), version);
     const awaited = waitMs === 0 ? {} : await rolloutOf(context, { key, version, waitMs }, reply);
     const said = [...warnings, ...(awaited.warnings ?? [])];
-    return { ...awaited, ...(said.length > 0 && { warnings: said }) };
+    const moved = await membershipReceipt(context, before, after, request);
+    return { ...awaited, ...(said.length > 0 && { warnings: said }), ...moved };
   });
   const remove = about(info.plural, `Delete a ${info.singular}`, {
     query: ['dryRun', 'wait', 'timeout', 'ifMatch'],

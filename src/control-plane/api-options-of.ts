@@ -14,7 +14,7 @@ import type { Parts } from './create-parts.ts';
 /** Everything but the access to proxies, which differs between the sides. */
 export function apiOptionsOf(parts: Parts): Omit<ApiOptions, 'proxyAdmin'> {
   const { side, identity, config, clock, log, registry, answering: store, rules, indexes, tokens } = parts;
-  const { senders, receipts, progress, deliveries, onward, events, problems, roster } = parts;
+  const { senders, receipts, progress, deliveries, onward, events, problems, roster, membership } = parts;
   const { apiServer } = config;
   const askOnward: OnwardFollower = { clock, of: (key, waitMs, signal) => onward.of(key, waitMs, signal) };
   const secondHop = identity.federated ? askOnward : null;
@@ -49,6 +49,7 @@ export function apiOptionsOf(parts: Parts): Omit<ApiOptions, 'proxyAdmin'> {
     unsafeDelete: config.store.unsafeDelete,
     lagOf: (zone) => senders.lagOf(zone),
     followRollout,
+    ...(side.mode === 'global' && { membershipChange: (change) => membership.changeOf(change) }),
     addRoutes: (app, context) => {
       addInspect(app, context);
       addReceiptRoutes(app, context, receipts, followRollout, secondHop);

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
+import type { MembershipChangeOf } from '../api/membership-receipt.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { createExpiryMetrics, type ExpiryMetrics } from '../base/expiry-metrics.ts';
@@ -46,8 +47,8 @@ export type Parts = {
   readonly receipts: Receipts;
   /** The other replicas of this control plane. */
   readonly roster: ReplicaRoster;
-  /** Of global: what it does not forward, by zone and mesh. The part for global sets it. */
-  readonly membership: { notForwarded: ProblemSources['notForwarded'] };
+  /** Of global: what it does not forward, by zone and mesh, and what a change of a Zone moves. The part for global sets both. */
+  readonly membership: { notForwarded: ProblemSources['notForwarded']; changeOf: MembershipChangeOf };
   /** What people should look at. */
   readonly problems: CurrentProblems;
   /** How far the zones of all replicas are. */
@@ -94,7 +95,7 @@ export async function createParts(given: Given): Promise<Parts> {
   if (identity.federated) component('onward', (signal) => onward.run(signal));
 
   const expiries = createExpiryMetrics(registry);
-  const membership: Parts['membership'] = { notForwarded: () => new Map() };
+  const membership: Parts['membership'] = { notForwarded: () => new Map(), changeOf: async () => null };
   const problems = new CurrentProblems({
     ...{ mode: side.mode, zone: identity.zone, instanceId, productVersion },
     ...{ store: answering, lagOf, roster, ends: () => expiries.ends(), clock },

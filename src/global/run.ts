@@ -2,10 +2,12 @@
 import type { Config } from '../base/config.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
+import { runInSlices } from '../base/steps.ts';
 import { serverTls } from '../base/server-tls.ts';
 import { aborted, unlessAborted } from '../base/supervise.ts';
 import { AdminStreams } from '../kds/admin-streams.ts';
 import { Changelog } from '../kds/changelog.ts';
+import { membershipChange } from '../kds/membership-change.ts';
 import { InsightTurns } from '../kds/insight-turns.ts';
 import { KdsServer } from '../kds/server.ts';
 import { onwardAnswers } from '../receipts/onward-answers.ts';
@@ -21,6 +23,9 @@ import { createWaitingMetric } from './waiting-metric.ts';
 import { KnownZones } from '../peering/known-zones.ts';
 import { ZoneSharing } from '../replicas/zone-sharing.ts';
 import { runSubscriptionFinalizer } from '../subscriptions/subscription-finalizer.ts';
+
+/** Milliseconds of a long answer between two looks at other work. */
+const SLICE_MS = 10;
 
 /** Runs a global until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {
@@ -41,6 +46,11 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
   host.insights.fleetSize = () => zones.size;
   host.membership.notForwarded = () =>
     new Map(zones.names().map((zone) => [zone, changelog.notForwarded(zone, zones.profileOf(zone))] as const));
+  host.membership.changeOf = async (change) => {
+    const features = host.senders.featuresOf(change.zone) ?? null;
+    const view = { features, profileOf: (zone: string) => zones.profileOf(zone) };
+    return await runInSlices(membershipChange(changelog, change, view), SLICE_MS, clock);
+  };
   const stopReceipts = host.receipts.serve(changelog, { names: () => zones.names(), profileOf: (zone) => zones.profileOf(zone) });
   zones.onChange((change) => {
     changelog.touchZone(change);

@@ -6,6 +6,7 @@ import type { ApiContext } from '../api/api-options.ts';
 import { parseDocuments, storedNameIn, type ApplyDocument } from '../api/apply-documents.ts';
 import { applyAll, type AppliedWrite } from '../api/apply-service.ts';
 import { badQuery } from '../api/error-body.ts';
+import { membershipReceipt } from '../api/membership-receipt.ts';
 import type { WriteCall } from '../api/resource-service.ts';
 import { about, component } from '../api/route-config.ts';
 import { Turns } from '../base/turns.ts';
@@ -65,10 +66,11 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rul
       const takes = await service.planDelete(info, mesh, name, { precondition: null, by, authorize: mayWrite });
       deleted.push({ row: await service.get(info, mesh, name), takes });
     }
+    const moved = await Promise.all(results.map(({ before, row }) => membershipReceipt(context, before, row, request)));
     const zones = await zonesNow(store, (zone) => syncs.lagOf(zone), clock);
     const most = Math.max(1, Math.floor(MAX_TARGETS / Math.max(1, results.length + deleted.length)));
     const items = [
-      ...results.map((result) => itemOf(result, sync(result.row, zones), most)),
+      ...results.map((result, index) => ({ ...itemOf(result, sync(result.row, zones), most), ...moved[index] })),
       ...deleted.map((one) => deletedItemOf(one, sync(one.row, zones), most)),
     ];
     const rows = results.filter(({ result }) => result !== 'unchanged').map(({ row }) => row);

@@ -88,6 +88,22 @@ export class Changelog {
     return this.#logs.get(type);
   }
 
+  /** The logs of all types. */
+  logs(): Iterable<TypeLog> {
+    return this.#logs.values();
+  }
+
+  /** The row that fills a slot of a log; undefined for a tombstone. */
+  rowOf({ type }: TypeLog, { key }: Slot): ResourceKey | undefined {
+    const row = this.#rowOfSlot.get(type)?.get(key);
+    return row === undefined ? undefined : keyOfNameText(type, row);
+  }
+
+  /** The slots that come from a zone and go to the others, by mesh; `''` for none. */
+  *slotsFrom(zone: string): Generator<{ readonly mesh: string; readonly slots: ReadonlyMap<Slot, TypeLog> }> {
+    for (const [mesh, slots] of this.#byZone.get(zone) ?? []) yield { mesh, slots };
+  }
+
   /** The slot of a row; undefined for a row that no peer may see. */
   slotOf(row: ResourceKey): Slot | undefined {
     const key = this.#slotOfRow.get(row.type)?.get(nameText(row));

@@ -55,6 +55,8 @@ type Answering = {
   ready(): Promise<void>;
   deliveryNow(row: ResourceKey): Delivery;
   progress(): readonly TypeProgress[];
+  /** The capabilities of the peer; null before it has said them. */
+  readonly features: ReadonlySet<string> | null;
 };
 
 export class OpenSenders implements SyncStates {
@@ -99,6 +101,11 @@ export class OpenSenders implements SyncStates {
   /** Type → how far the zone is, by name of the type; undefined if the zone has no stream to this process. */
   progressOf(zone: string): readonly TypeProgress[] | undefined {
     return this.#newest(zone)?.progress();
+  }
+
+  /** The capabilities of a zone; null before it has said them, undefined if it has no stream to this process. */
+  featuresOf(zone: string): ReadonlySet<string> | null | undefined {
+    return this.#newest(zone)?.features;
   }
 
   #newest(zone: string): Answering | undefined {

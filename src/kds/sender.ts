@@ -1,16 +1,16 @@
 // The xDS server end of one stream: takes requests, and answers them from the changelog when the stream has room. The same for both
 // directions; the peer and the rules differ. type-stream.ts holds one type of the stream.
 import { hash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { compareText } from '../base/compare-text.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import { ANY_ZONE, isMember, type ZoneProfile } from '../resource/zone-profile.ts';
+import { ANY_ZONE, type ZoneProfile } from '../resource/zone-profile.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { isVisibleTo } from './rules.ts';
 import type { Changelog } from './changelog.ts';
 import { formFor } from './entry.ts';
 import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
+import { slotsToReview } from './membership-change.ts';
 import { readNodeMetadata } from './node.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { MAX_BEHIND, type Delivery, type Lag, type TypeProgress } from './open-senders.ts';
@@ -224,6 +224,10 @@ export class Sender {
     }
   }
 
+  get features(): ReadonlySet<string> | null {
+    return this.#node === STRANGER ? null : new Set(this.#node.features);
+  }
+
   #meet(metadata: Uint8Array): void {
     const digest = hash('sha256', metadata);
     if (digest === this.#node.digest) return;
@@ -252,15 +256,11 @@ export class Sender {
   }
 
   /** The peer's own Zone has changed: what it may see of some meshes, or by its labels, is compared with what it has. */
-  #review({ before, after }: ZoneChange): void {
-    const isAffected = (mesh: string): boolean => isMember(before, mesh) !== isMember(after, mesh);
-    const hasOtherLabels = !isDeepStrictEqual(before.labels, after.labels);
+  #review(change: ZoneChange): void {
     for (const [type, stream] of this.#types) {
       const log = stream.subscription?.log;
       if (log === undefined) continue;
-      const slots = [...log.meshes()].filter(isAffected).flatMap((mesh) => [...log.ofMesh(mesh)]);
-      if (hasOtherLabels) slots.push(...log.exported());
-      if (stream.subscription?.review(slots) !== true) continue;
+      if (stream.subscription?.review(slotsToReview(log, change)) !== true) continue;
       stream.changed();
       this.#wake(type);
     }

@@ -3,13 +3,17 @@
 import { describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
+import { runSteps } from '../../src/base/steps.ts';
+import { explainOnGlobal } from '../../src/inspect/explain-sync.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
+import { MAX_ROW_NAMES, membershipChange, type RowGroups } from '../../src/kds/membership-change.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { globalSendRules, zoneReceiveRules } from '../../src/kds/rules.ts';
 import { Sender } from '../../src/kds/sender.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
 import { KnownZones } from '../../src/peering/known-zones.ts';
+import { profileOf } from '../../src/resource/zone-profile.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../../src/resource/types.ts';
 import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
 import { following } from '../support/following.ts';
@@ -124,6 +128,25 @@ function expectedRows({ store }: Global, zone: string): string[] {
     .sort();
 }
 
+/** The same without content. */
+function namesIn(store: TinyStore): string[] {
+  return [...store.rows.values()]
+    .filter(({ syncVersion }) => syncVersion !== null)
+    .map((row) => `${row.type} ${row.mesh} ${shownName(row)}`)
+    .sort();
+}
+
+/** Type and mesh with the number of resources, sorted. */
+function countOf(names: readonly string[]): string[] {
+  const groups = Map.groupBy(names, (text) => text.split(' ').slice(0, 2).join(' '));
+  return [...groups].map(([group, of]) => `${group} ${String(of.length)}`).sort();
+}
+
+function groupsOf({ groups }: RowGroups): string[] {
+  for (const { total, names } of groups) expect(names).toHaveLength(Math.min(total, MAX_ROW_NAMES));
+  return groups.map(({ type, mesh: of, total }) => `${type} ${of} ${String(total)}`).sort();
+}
+
 const zone = fc.constantFrom(...ZONES);
 const mesh = fc.constantFrom(...MESHES);
 const name = fc.constantFrom('x', 'y');
@@ -184,6 +207,71 @@ describe('the membership of zones in meshes', () => {
         await global.stop();
       }),
       { numRuns: 150 },
+    );
+  });
+
+  it('loses and gets what its preview says, and what explain-sync says before and after, for any zone, rows and labels', async () => {
+    const zoneOf = fc.record({ meshes: fc.subarray(MESHES), region, isEnabled: fc.constantFrom(true, true, false) });
+    const service = fc.record({ zone, mesh, name, region: fc.option(region) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({ zones: fc.tuple(zoneOf, zoneOf, zoneOf), after: zoneOf, services: fc.array(service, { maxLength: 12 }) }),
+        async ({ zones: before, after, services }) => {
+          const global = await startGlobal();
+          const { store, changelog, zones } = global;
+          const put = ({ meshes, isEnabled, region: of }: typeof after, one: string): Promise<unknown> =>
+            putZone(store, one, { ...(meshes.length > 0 && { meshes }), enabled: isEnabled }, { region: of });
+          for (const [index, one] of ZONES.entries()) await put(before[index] ?? after, one);
+          for (const of of services)
+            await putService(
+              store,
+              of.zone,
+              of.mesh,
+              of.name,
+              of.region === null ? {} : { 'exported-to.meridian.io/region': of.region },
+            );
+          for (const one of MESHES)
+            await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: one, name: 't' }, labels: {}, spec: { one } });
+          await Promise.all([changelog.caughtUp(), zones.caughtUp()]);
+          const stores = new Map(ZONES.map((one) => [one, new TinyStore()]));
+          const cuts = ZONES.map((one) => connect(global, one, stores.get(one) ?? store, true));
+          const held = (one: string): string[] => namesIn(stores.get(one) ?? store);
+          const explained = (one: string): string[] => {
+            const known = ZONES.map((each) => ({ name: each, profile: zones.profileOf(each), insight: {} }));
+            return [...store.rows.values()]
+              .filter(({ type }) => type !== 'Zone')
+              .filter((row) => explainOnGlobal(changelog.rules, row, known).targets.find(({ to }) => to === one)?.isSent)
+              .map((row) => `${row.type} ${row.mesh} ${shownName(row)}`)
+              .sort();
+          };
+          const settled = async (): Promise<void> => {
+            for (const one of ZONES) await vi.waitFor(() => expect(held(one)).toEqual(explained(one)), { ...WAIT, interval: 2 });
+          };
+          await settled();
+          const had = new Map(ZONES.map((one) => [one, held(one)]));
+          const { meshes, isEnabled, region: of } = after;
+          const spec = { ...(meshes.length > 0 && { meshes }), enabled: isEnabled };
+          const change = { zone: 'east', before: zones.profileOf('east'), after: profileOf({ spec, labels: { region: of } }) };
+          const view = { features: null, profileOf: (one: string) => zones.profileOf(one) };
+          const preview = runSteps(membershipChange(changelog, change, view));
+          await put(after, 'east');
+          await zones.caughtUp();
+          await settled();
+          const lost = (one: string): string[] => countOf(had.get(one)?.filter((each) => !held(one).includes(each)) ?? []);
+          const got = (one: string): string[] => countOf(held(one).filter((each) => !had.get(one)?.includes(each)));
+          expect([groupsOf(preview.loses), groupsOf(preview.gets)]).toEqual([lost('east'), got('east')]);
+          // What another zone loses or gets is in the preview; that no other zone may see it changes nothing.
+          const others = [...store.rows.values()].filter(({ labels }) => labels['kuma.io/zone'] === 'east');
+          const moved = new Set([...preview.othersLose.groups, ...preview.othersGet.groups].map((each) => each.mesh));
+          for (const one of ['west', 'north'])
+            for (const text of [...lost(one), ...got(one)])
+              expect([...moved].some((each) => text.includes(` ${each} `))).toBe(true);
+          expect(preview.othersLose.total + preview.othersGet.total).toBe(others.filter((row) => moved.has(row.mesh)).length);
+          for (const cut of cuts) cut();
+          await global.stop();
+        },
+      ),
+      { numRuns: 100 },
     );
   });
 

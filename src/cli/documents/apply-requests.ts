@@ -7,6 +7,7 @@ import type { JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
 import type { ApiClient, Index } from '../client/api-client.ts';
 import type { ResourceDocument } from './read-files.ts';
+import { membershipLines } from '../views/membership-text.ts';
 import { problemText } from '../views/problem-text.ts';
 import { objectOf } from '../../resource/read-json.ts';
 
@@ -69,10 +70,17 @@ export async function* sendPlan(client: ApiClient, plan: ApplyPlan, { dryRun }: 
     const sent = [...ahead, ...part];
     try {
       const items = await client.applyAll(`[${sent.map(({ json }) => json).join(',')}]`, { dryRun });
-      yield items.slice(ahead.length).flatMap(({ result, warnings = [], diff }, index) => {
+      yield items.slice(ahead.length).flatMap(({ result, warnings = [], diff, membership }, index) => {
         const sendable = part[index];
         if (sendable === undefined) return [];
-        return [{ document: sendable.document, result, messages: [...sendable.messages, ...warnings], diff }];
+        return [
+          {
+            document: sendable.document,
+            result,
+            messages: [...sendable.messages, ...warnings, ...membershipLines(membership)],
+            diff,
+          },
+        ];
       });
     } catch (error) {
       throw explained(error, sent);

@@ -3,6 +3,7 @@ import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import type { Answer } from '../../api/answers.ts';
 import { shortName } from './kri-text.ts';
+import { membershipLines } from './membership-text.ts';
 import { table } from './table.ts';
 
 type Preview = Answer<'Preview'>;
@@ -18,11 +19,14 @@ export function previewText({ items, proxies }: Preview): string {
   return lines.join('\n');
 }
 
-function documentLines({ type, name, result, warnings = [], takes = [], sentTo, sync }: Item): string[] {
+function documentLines({ type, name, result, warnings = [], takes = [], sentTo, sync, membership }: Item): string[] {
   const would = result === 'unchanged' ? 'unchanged' : `would be ${result}`;
   const lines = [visibleLine(`${type} ${name} ${would}`)];
   for (const warning of warnings) lines.push(visibleLine(`  warning: ${warning}`));
   if (takes.length > 0) lines.push(`  with its ${takes.map(({ type: of, total }) => `${String(total)} ${of}`).join(', ')}`);
+  for (const line of membershipLines(membership)) lines.push(`  ${line}`);
+  // A Zone goes to no zone.
+  if (type === 'Zone') return lines;
   const isDeleted = result === 'deleted';
   const { targets } = sync;
   if (targets.length === 0) lines.push('  no zone has joined yet');

@@ -1,0 +1,44 @@
+// What a write of a Zone makes its zone lose and get, for the answer of the write and of its preview.
+import { typeOf } from '../resource/type-registry.ts';
+import type { Resource } from '../resource/types.ts';
+import { profileOf, type ZoneProfile } from '../resource/zone-profile.ts';
+import { permitted } from './access.ts';
+import type { Answer } from './answers.ts';
+import type { ApiContext } from './api-options.ts';
+import type { FastifyRequest } from 'fastify';
+
+type Membership = NonNullable<Answer<'Written'>['membership']>;
+type RowGroups = Membership['loses'];
+
+/** What a change of a Zone moves; null where this control plane sends nothing to zones. */
+export type MembershipChangeOf = (change: {
+  readonly zone: string;
+  readonly before: ZoneProfile;
+  readonly after: ZoneProfile;
+}) => Promise<Membership | null>;
+
+/**
+ * Names are those of types that the caller may read; totals are of all types.
+ * @param before undefined for a Zone that is new: a zone without a Zone has nothing
+ * @returns nothing for another type, and for a change that moves nothing
+ */
+export async function membershipReceipt(
+  { options, callers }: Pick<ApiContext, 'options' | 'callers'>,
+  before: Resource | undefined,
+  after: Resource | undefined,
+  request: FastifyRequest,
+): Promise<{ membership?: Membership }> {
+  if (options.membershipChange === undefined || before?.type !== 'Zone' || after === undefined) return {};
+  const change = { zone: after.name, before: profileOf(before), after: profileOf(after) };
+  const moved = await options.membershipChange(change);
+  if (moved === null || [moved.loses, moved.gets, moved.othersLose, moved.othersGet].every(({ total }) => total === 0)) return {};
+  const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
+  const shown = ({ total, groups }: RowGroups): RowGroups => ({
+    total,
+    groups: groups.map((group) => (mayRead(group.type) ? group : { ...group, names: [] })),
+  });
+  const { zone, loses, gets, othersLose, othersGet } = moved;
+  return {
+    membership: { zone, loses: shown(loses), gets: shown(gets), othersLose: shown(othersLose), othersGet: shown(othersGet) },
+  };
+}
