@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { CHUNK_BYTES, chunked } from './chunked-writes.ts';
+import { CHUNK_BYTES, chunked, withoutCopy } from './chunked-writes.ts';
 
 const length = fc.oneof(
   fc.nat(5 * CHUNK_BYTES),
@@ -38,4 +38,36 @@ describe('chunked', () => {
     chunked((_part, _encoding, callback) => callback(lost))(Buffer.alloc(3 * CHUNK_BYTES), 'utf8', (error) => found.push(error));
     expect(found).toEqual([lost]);
   });
+
+  it('writes a message that gRPC did not copy behind its prefix, in chunks of bounded size', () => {
+    fc.assert(
+      fc.property(length, (size) => {
+        const message = Buffer.from(Array.from({ length: size }, (_byte, index) => index % 251));
+        const framed = asGrpcFrames(withoutCopy(message, Infinity));
+        const parts: Uint8Array[] = [];
+        let ends = 0;
+        chunked((part, _encoding, callback) => {
+          expect(part.length).toBeLessThanOrEqual(CHUNK_BYTES);
+          parts.push(part);
+          callback();
+        })(framed, 'utf8', () => (ends += 1));
+        expect(ends).toBe(1);
+        expect(Buffer.concat(parts).equals(asGrpcFrames(message))).toBe(true);
+      }),
+    );
+  });
+
+  it('leaves a message that is too long to gRPC', () => {
+    const message = Buffer.alloc(2 * CHUNK_BYTES);
+    expect(withoutCopy(message, message.length - 1)).toBe(message);
+    expect(withoutCopy(message, message.length)).not.toBe(message);
+  });
 });
+
+/** What gRPC makes of a serialized message. */
+function asGrpcFrames(message: Buffer): Buffer {
+  const framed = Buffer.alloc(message.byteLength + 5);
+  framed.writeUInt32BE(message.byteLength, 1);
+  message.copy(framed, 5);
+  return framed;
+}

@@ -1,23 +1,37 @@
 // Responses to proxies are written to TLS in chunks. TLS of Node encrypts each write into one buffer, and keeps for a connection the
-// largest that it ever needed: a first response of 700 kB would cost each proxy 700 kB for as long as it is connected.
+// largest that it ever needed: a first response of 700 kB would cost each proxy 700 kB for as long as it is connected. The chunks are
+// cut from the message that all proxies share: gRPC would copy it for each of them.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { MethodDefinition } from '@grpc/grpc-js';
 import { adsService } from './grpc-services.ts';
 
-/** Bytes of one write: the content of one TLS record and of one HTTP/2 frame. */
-export const CHUNK_BYTES = 16_384;
+/**
+ * Bytes of one write. With the head of an HTTP/2 frame (9) and what TLS adds (22) it fills the buffer of 16 kB into which TLS encrypts. A
+ * byte more would make that 33 kB, and a second record of TLS.
+ */
+export const CHUNK_BYTES = 16_384 - 9 - 22;
+/** Before each message of gRPC: a flag and the length. */
+const PREFIX_BYTES = 5;
+const { path: PATH } = adsService.deltaAggregatedResources;
 
 type Write = (chunk: Uint8Array, encoding: BufferEncoding, callback: Callback) => void;
 type Callback = (error?: Error | null) => void;
 
 /** Node tells here of each stream that a server takes. The gRPC library does not give its streams away. */
 export const STREAMS = 'http2.server.stream.created';
-const PATH = adsService.deltaAggregatedResources.path;
+/** Messages that are written behind their prefix, by the prefix. */
+const uncopied = new WeakMap<Uint8Array, Buffer>();
 
-/** Writes the streams of proxies in chunks from now on. Any number of calls are as one. */
-export function chunkStreams(): void {
+/**
+ * Writes the streams of proxies in chunks from now on.
+ * @param most bytes of a message; gRPC refuses a longer one
+ * @returns the method to serve
+ */
+export function chunkStreams(most: number): MethodDefinition<Buffer, Buffer> {
   unsubscribe(STREAMS, writeInChunks);
   subscribe(STREAMS, writeInChunks);
+  return { ...adsService.deltaAggregatedResources, responseSerialize: (message) => withoutCopy(message, most) };
 }
 
 /** Takes a message of the channel. */
@@ -29,17 +43,35 @@ export function writeInChunks(message: unknown): void {
   Object.assign(stream, { _write: chunked(write), _writev: null });
 }
 
+/**
+ * A message as gRPC serializes it for a stream that is written in chunks. gRPC takes the length of it, makes a buffer of that length with a
+ * prefix, and lets the message copy itself behind the prefix: a large one copies nothing, and is written after the prefix.
+ * @param most bytes of a message that is taken
+ */
+export function withoutCopy(message: Buffer, most: number): Buffer {
+  if (message.length + PREFIX_BYTES <= CHUNK_BYTES || message.length > most) return message;
+  const copy = (prefix: Buffer): number => {
+    prefix.writeUInt32BE(message.length, 1);
+    uncopied.set(prefix, message);
+    return 0;
+  };
+  return { byteLength: 0, copy } as unknown as Buffer;
+}
+
 /** A write that passes its bytes on in chunks, each when the one before it has left. */
 export function chunked(write: Write): Write {
   return (bytes, encoding, callback) => {
-    if (bytes.length <= CHUNK_BYTES) return write(bytes, encoding, callback);
-    let at = 0;
+    const message = uncopied.get(bytes) ?? bytes;
+    const prefix = message === bytes ? null : bytes;
+    if (prefix === null && bytes.length <= CHUNK_BYTES) return write(bytes, encoding, callback);
+    let at = prefix === null ? 0 : CHUNK_BYTES - PREFIX_BYTES;
     const next: Callback = (error) => {
       if (error !== undefined && error !== null) return callback(error);
-      const part = bytes.subarray(at, at + CHUNK_BYTES);
+      const part = message.subarray(at, at + CHUNK_BYTES);
       at += CHUNK_BYTES;
-      write(part, encoding, at < bytes.length ? next : callback);
+      write(part, encoding, at < message.length ? next : callback);
     };
-    next();
+    if (prefix === null) next();
+    else write(Buffer.concat([prefix, message.subarray(0, at)]), encoding, next);
   };
 }

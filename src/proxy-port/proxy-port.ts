@@ -18,6 +18,7 @@ import type { LeaveSources } from './leave-answer.ts';
 import { createBootstrapApp } from './bootstrap-app.ts';
 import { chunkStreams } from './chunked-writes.ts';
 import type { ServeProxy } from './proxy-stream.ts';
+import { whenSpoken } from './spoken-sockets.ts';
 import { ProxyStreams, type ProxyStreamsOptions } from './proxy-streams.ts';
 
 /** Bytes of one message. The first of an Envoy has 59 kB: its node names every extension (xds 1). */
@@ -59,16 +60,18 @@ export class ProxyPort {
     this.#material = tls.material;
     this.#connections = new Connections({
       ...{ limits, peers: 'proxy', section: 'dpServer.connections', log, clock },
-      take: (socket: Socket) => this.#tls.emit('connection', socket),
+      take: (socket: Socket) => whenSpoken(socket, limits.idleTimeout, clock, (spoken) => this.#tls.emit('connection', spoken)),
     });
     const admission = { connections: this.#connections, admissionTimeout: limits.idleTimeout };
     this.#streams = new ProxyStreams({ ...options, ...admission });
     this.#grpc = createGrpcServer({ maxMessageBytes: MAX_MESSAGE_BYTES, pingInterval: PING_MS, limits });
-    chunkStreams();
-    this.#grpc.addService(adsService, {
-      deltaAggregatedResources: this.#streams.open,
-      streamAggregatedResources: this.#streams.refuse,
-    });
+    this.#grpc.addService(
+      { ...adsService, deltaAggregatedResources: chunkStreams(MAX_MESSAGE_BYTES) },
+      {
+        deltaAggregatedResources: this.#streams.open,
+        streamAggregatedResources: this.#streams.refuse,
+      },
+    );
     if (serveHealth !== null) {
       const health = { serve: serveHealth, log: log.child({ service: 'health' }) };
       this.#healthStreams = new ProxyStreams({ ...options, ...admission, ...health });
