@@ -8,8 +8,8 @@ import { TYPE_URL_PREFIX } from '../wire/any.ts';
 
 const MILLISECONDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 15_000, 60_000];
 
-/** What is open of one stream. */
-type Open = { readonly sentAt: Map<string, number>; refused: number; problems: number };
+/** What is open of one stream. @property sentAt of the last response of a type: one of a type waits for its answer at most */
+type Open = { readonly sentAt: Map<XdsType, number>; refused: number; problems: number };
 
 /** Registers the metrics and returns what feeds them. Once per registry. */
 export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elapsed'>): ProxyObserver {
@@ -57,8 +57,7 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
   const answered = (stream: Open, event: Extract<ProxyEvent, { kind: 'accepted' | 'refused' }>): void => {
     (event.kind === 'accepted' ? accepted : refused).add(event.type);
     stream.refused = event.standing.length;
-    const since = stream.sentAt.get(event.nonce);
-    stream.sentAt.delete(event.nonce);
+    const since = stream.sentAt.get(event.type);
     if (since !== undefined && event.kind === 'accepted') delivery.observe(clock.elapsed() - since);
   };
   return (event) => {
@@ -68,8 +67,7 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
     switch (event.kind) {
       case 'sent':
         sent.add(event.type);
-        // One response of a type waits for its answer at most.
-        stream.sentAt.set(event.nonce, clock.elapsed());
+        stream.sentAt.set(event.type, clock.elapsed());
         break;
       case 'accepted':
       case 'refused':
