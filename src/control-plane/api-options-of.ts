@@ -8,7 +8,7 @@ import { addSummaryRoute } from '../events/summary-route.ts';
 import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
 import { addProblemRoutes } from '../problems/problem-routes.ts';
 import { addProgressRoutes } from '../receipts/progress-routes.ts';
-import { addReceiptRoutes, rolloutFollower, type OnwardFollower } from '../receipts/receipt-routes.ts';
+import { addReceiptRoutes, followNothing, rolloutFollower, type OnwardFollower } from '../receipts/receipt-routes.ts';
 import type { Parts } from './create-parts.ts';
 
 /** Everything but the access to proxies, which differs between the sides. */
@@ -18,7 +18,8 @@ export function apiOptionsOf(parts: Parts): Omit<ApiOptions, 'proxyAdmin'> {
   const { apiServer } = config;
   const askOnward: OnwardFollower = { clock, of: (key, waitMs, signal) => onward.of(key, waitMs, signal) };
   const secondHop = identity.federated ? askOnward : null;
-  const followRollout = rolloutFollower(receipts, rules, store, secondHop);
+  const isAlone = side.mode === 'zone' && !side.hasGlobal;
+  const followRollout = isAlone ? followNothing : rolloutFollower(receipts, rules, store, secondHop);
   const addInspect = addPolicyInspect(
     rules,
     indexes,

@@ -5,12 +5,12 @@ import { noSyncStates, type SyncStates } from '../kds/open-senders.ts';
 import type { SendRules } from '../kds/rules.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { addConfigRoute } from './config-routes.ts';
-import { explainer, type ConfirmedOf } from './explainer.ts';
+import { explainer, type ConfirmedOf, type DeliveriesElsewhere } from './explainer.ts';
 import { addMatrixRoutes, type FollowedZones } from './matrix-routes.ts';
 import { addPreviewRoute } from './preview-routes.ts';
 import { addProxyRoutes } from './proxy-routes.ts';
 import { addReachRoutes } from './reach-routes.ts';
-import { addSyncRoutes, type DeliveriesElsewhere } from './sync-routes.ts';
+import { addSyncRoutes } from './sync-routes.ts';
 import { addTlsRoutes } from './tls-routes.ts';
 
 /**
@@ -37,8 +37,8 @@ export function addPolicyInspect(
     addProxyRoutes(app, { service, store, indexes });
     addConfigRoute(app, { service, store, indexes, callers });
     addReachRoutes(app, { service, store, indexes, zone: options.zone, clock, lagOf: (zone) => syncs.lagOf(zone) });
-    const asked = explainer(context, rules, syncs, confirmedOf);
-    addSyncRoutes(app, context, asked, elsewhere);
+    const asked = explainer(context, rules, syncs, confirmedOf, elsewhere);
+    addSyncRoutes(app, context, asked);
     addMatrixRoutes(app, context, asked, followed);
     addPreviewRoute(app, context, { rules, indexes, syncs });
     addTlsRoutes(app, { service, store, indexes });

@@ -11,13 +11,30 @@ import { zonesNow, type ZoneNow } from './zones-now.ts';
 /** For a row: zone → the last version that it has confirmed to this process; undefined where that is unknown. */
 export type ConfirmedOf = (row: ResourceKey) => (zone: string) => { readonly version: number; readonly at: Date } | undefined;
 
+/**
+ * For each name, in their order: what zones without a stream to this process have of the row, by zone, as far as other replicas answer.
+ */
+export type DeliveriesElsewhere = (
+  rows: { readonly type: string; readonly mesh: string; readonly names: readonly string[]; readonly isBrief: boolean },
+  zones: ReadonlySet<string>,
+  signal: AbortSignal,
+) => Promise<readonly ReadonlyMap<string, Delivery>[]>;
+
 export type Explainer = {
   /** Settles when every write that is committed now is in the log. Rejects with `unavailable` when the store does not answer. */
   readonly caughtUp: () => Promise<void>;
   /** All zones, when every write that is committed now is in the log. Rejects with `unavailable` when the store does not answer. */
   readonly zonesCaughtUp: () => Promise<ZoneNow[]>;
-  /** Connected zones whose stream is not in this process. */
-  readonly strangers: (row: Resource, zones: readonly ZoneNow[]) => Set<string>;
+  /**
+   * What connected zones whose stream is not in this process have of these rows of one type and mesh, in their order, as far as other
+   * replicas answer. All of them are asked at once. @param isBrief without the times
+   */
+  readonly elsewhere: (
+    rows: readonly Resource[],
+    zones: readonly ZoneNow[],
+    signal: AbortSignal,
+    isBrief?: boolean,
+  ) => Promise<readonly ReadonlyMap<string, Delivery>[]>;
   /** @param others what zones of other replicas have of the row */
   readonly explain: (
     row: Resource,
@@ -31,19 +48,28 @@ export function explainer(
   rules: SendRules,
   syncs: SyncStates,
   confirmedOf: ConfirmedOf = () => () => undefined,
+  askOthers: DeliveriesElsewhere = async () => [],
 ): Explainer {
+  /** Connected zones whose stream is not in this process. */
+  const strangers = (row: Resource, zones: readonly ZoneNow[]): Set<string> => {
+    const isAsked = ({ name, sync }: ZoneNow): boolean =>
+      ['online', 'lagging'].includes(sync.connection) && (options.zone === null || (options.federated && name === options.zone));
+    const asked = zones.filter((zone) => isAsked(zone) && syncs.deliveryNow(zone.name, row) === undefined);
+    return new Set(asked.map(({ name }) => name));
+  };
   return {
     caughtUp: () => syncs.caughtUp(),
     zonesCaughtUp: async () => {
       await syncs.caughtUp();
       return await zonesNow(store, (zone) => syncs.lagOf(zone), clock);
     },
-    strangers: (row, zones) => {
-      const isAsked = ({ name, sync }: ZoneNow): boolean =>
-        ['online', 'lagging'].includes(sync.connection) &&
-        (options.zone === null || (options.federated && name === options.zone));
-      const asked = zones.filter((zone) => isAsked(zone) && syncs.deliveryNow(zone.name, row) === undefined);
-      return new Set(asked.map(({ name }) => name));
+    elsewhere: async (rows, zones, signal, isBrief = false) => {
+      const [first] = rows;
+      if (first === undefined) return [];
+      const others = strangers(first, zones);
+      const { type, mesh } = first;
+      if (others.size === 0) return [];
+      return await askOthers({ type, mesh, names: rows.map(({ name }) => name), isBrief }, others, signal);
     },
     explain: (row, zones, others) => {
       const confirmed = confirmedOf(row);

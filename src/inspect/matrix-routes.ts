@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
+import { whileConnected } from '../api/await-zones.ts';
 import { nextPage, parsePage, queryOf, routePathOf } from '../api/list-query.ts';
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
 import { about, component, PAGE } from '../api/route-config.ts';
@@ -32,16 +33,16 @@ export type FollowedZones = () => readonly ZoneNow[] | null;
 export function addMatrixRoutes(
   app: FastifyInstance,
   context: ApiContext,
-  { caughtUp, zonesCaughtUp, explain }: Explainer,
+  { caughtUp, zonesCaughtUp, elsewhere, explain }: Explainer,
   followed: FollowedZones = () => null,
 ): void {
-  const { store, service, callers, clock, options } = context;
+  const { store, service, callers, clock, closing, options } = context;
   // All matrices of this process together: many callers delay each other, and not the sync.
   const turns = new Turns(clock);
   for (const info of resourceTypes) {
     if (info.path === '' || info.isInsight) continue;
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
-    app.get<{ Params: { mesh?: string } }>(`${prefix}/${info.path}/_matrix`, route, async (request): Promise<Matrix> => {
+    app.get<{ Params: { mesh?: string } }>(`${prefix}/${info.path}/_matrix`, route, async (request, reply): Promise<Matrix> => {
       const { mesh } = request.params;
       callers.requireMay(info, request);
       const query = queryOf(request);
@@ -54,8 +55,9 @@ export function addMatrixRoutes(
       const { rows, total } = await listRows(store, filter, page);
       await caughtUp();
       const zones = followed() ?? (await zonesCaughtUp());
+      const others = await elsewhere(rows, zones, whileConnected(reply, closing), true);
       const items: Matrix['items'][number][] = [];
-      for (const row of rows) items.push(await turns.run(() => matrixRow(explain(row, zones))));
+      for (const [index, row] of rows.entries()) items.push(await turns.run(() => matrixRow(explain(row, zones, others[index]))));
       const names = options.zone === null ? zones.map(({ name }) => name) : TARGETS_IN_ZONE;
       return { total, zones: names, items, next: nextPage(request, page, total) };
     });

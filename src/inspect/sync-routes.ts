@@ -6,11 +6,8 @@ import { listRows, rowFilterOf } from '../api/list-rows.ts';
 import { whileConnected } from '../api/await-zones.ts';
 import { about, component, pageOf, PAGE } from '../api/route-config.ts';
 import { meshType } from '../api/route-types.ts';
-import type { Delivery } from '../kds/open-senders.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
-import type { Resource } from '../resource/types.ts';
 import type { Explainer } from './explainer.ts';
-import type { ZoneNow } from './zones-now.ts';
 
 const explained = about('Inspect', 'The zones that get the resource, and the rule that decides', {
   answer: component('SyncExplanation'),
@@ -24,40 +21,8 @@ const explainedPage = about('Inspect', 'The same for a page of resources; with m
 /** Zones of all resources of a page. */
 const MAX_TARGETS = 10_000;
 
-/**
- * For each name, in their order: what zones without a stream to this process have of the row, by zone, as far as other replicas answer.
- */
-export type DeliveriesElsewhere = (
-  rows: { readonly type: string; readonly mesh: string; readonly names: readonly string[] },
-  zones: ReadonlySet<string>,
-  signal: AbortSignal,
-) => Promise<readonly ReadonlyMap<string, Delivery>[]>;
-
-const NONE_ELSEWHERE: DeliveriesElsewhere = async () => [];
-
-/**
- * @param elsewhere asks other replicas, once for all resources of an answer
- */
-export function addSyncRoutes(
-  app: FastifyInstance,
-  context: ApiContext,
-  asked: Explainer,
-  elsewhere: DeliveriesElsewhere = NONE_ELSEWHERE,
-): void {
+export function addSyncRoutes(app: FastifyInstance, context: ApiContext, { zonesCaughtUp, elsewhere, explain }: Explainer): void {
   const { store, service, callers, closing } = context;
-  const { zonesCaughtUp, strangers, explain } = asked;
-  /** What the connected zones whose stream is not in this process have of these rows of one type and mesh. */
-  const askElsewhere = async (
-    rows: readonly Resource[],
-    zones: readonly ZoneNow[],
-    signal: AbortSignal,
-  ): Promise<readonly ReadonlyMap<string, Delivery>[]> => {
-    const [first] = rows;
-    if (first === undefined) return [];
-    const others = strangers(first, zones);
-    const { type, mesh } = first;
-    return others.size === 0 ? [] : await elsewhere({ type, mesh, names: rows.map(({ name }) => name) }, others, signal);
-  };
   for (const info of resourceTypes) {
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
     for (const path of [info.path, ...info.aliases]) {
@@ -67,7 +32,7 @@ export function addSyncRoutes(
         callers.requireMay(info, request);
         const row = await service.get(info, mesh, name);
         const zones = await zonesCaughtUp();
-        const [others] = await askElsewhere([row], zones, whileConnected(reply, closing));
+        const [others] = await elsewhere([row], zones, whileConnected(reply, closing));
         return explain(row, zones, others);
       });
       if (info.scope !== 'Mesh') continue;
@@ -83,7 +48,7 @@ export function addSyncRoutes(
         // The rows before the log: what a zone has confirmed is then not older than the row.
         const { rows, total } = await listRows(store, filter, page);
         const zones = await zonesCaughtUp();
-        const others = await askElsewhere(rows, zones, whileConnected(reply, closing));
+        const others = await elsewhere(rows, zones, whileConnected(reply, closing));
         const items = rows.map((row, index) => explain(row, zones, others[index]));
         return { total, items, next: nextPage(request, page, total) };
       });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import type { Delivery } from '../kds/open-senders.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -92,6 +92,25 @@ describe('what zones of other replicas have of a resource', () => {
       expect(deliveries.get('east')).toEqual({ kind: 'confirmed', since: new Date(since.getTime() + (at % 5)) });
       expect(deliveries.get('west')?.kind).toBe(at % 2 === 0 ? 'refused' : 'confirmed');
     }
+  });
+
+  it('comes without times in one notification for many zones that have all', async () => {
+    const names = Array.from({ length: 10 }, (_, at) => `t-${String(at)}`);
+    const zones = Array.from({ length: 100 }, (_, at) => `zone-${String(at)}`);
+    const deliveryNow = (zone: string, { name }: ResourceKey): Delivery => {
+      if (zone === 'zone-7' && name === 't-3') return { kind: 'refused', reason: 'too new' };
+      return { kind: 'confirmed', since: new Date(since.getTime() + Number(name.slice(2))) };
+    };
+    const senders = { zones: () => zones, caughtUp: async () => undefined, deliveryNow };
+    void new DeliveryQuestions({ store, instanceId: 'b', senders, clock, log }).run(stop.signal);
+    const here = await replica('a', {});
+    const mark = vi.spyOn(store, 'mark');
+    const found = await here.of({ ...one, names, isBrief: true }, new Set(zones), stop.signal);
+    expect(mark.mock.calls.length).toBe(2);
+    expect(found.map((deliveries) => deliveries.size)).toEqual(names.map(() => 100));
+    expect(found[3]?.get('zone-7')).toEqual({ kind: 'refused', reason: 'too new' });
+    expect(found[4]?.get('zone-7')).toEqual({ kind: 'confirmed', since: null });
+    expect(found[9]?.get('zone-99')).toEqual({ kind: 'confirmed', since: null });
   });
 
   it('is missing where an answer about a zone is longer than a notification', async () => {

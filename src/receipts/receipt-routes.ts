@@ -26,7 +26,10 @@ const list = about('Inspect', 'The last changes that were sent to zones, the new
   answer: {
     type: 'object',
     required: ['items', 'next'],
-    properties: { items: { type: 'array', items: component('ChangeSummary') } },
+    properties: {
+      items: { type: 'array', items: component('ChangeSummary') },
+      note: { type: 'string', description: 'why nothing is sent' },
+    },
   },
 });
 const one = about('Inspect', 'One of the last changes, with each zone', { answer: component('Rollout') });
@@ -34,7 +37,14 @@ const one = about('Inspect', 'One of the last changes, with each zone', { answer
 /** Of a zone: asks global about the other zones. */
 export type OnwardFollower = { readonly clock: Clock; readonly of: OnwardQuestions['of'] };
 
-/** For the option `followRollout` of the API. @param onward null on global, and in a zone without a global */
+/** Why a zone without a global sends nothing. */
+const NO_GLOBAL = 'this zone has no global';
+
+/** For the option `followRollout` of a zone without a global: nothing is sent, so nobody waits. */
+export const followNothing: FollowRollout = async (key) =>
+  rolloutOf(key, { change: null, isLogged: false, targets: [] }, NO_GLOBAL);
+
+/** For the option `followRollout` of the API. @param onward null on global */
 export function rolloutFollower(
   receipts: Receipts,
   rules: SendRules,
@@ -70,11 +80,12 @@ async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceS
 /** @param onward null on global, and in a zone without a global */
 export function addReceiptRoutes(
   app: FastifyInstance,
-  { callers, closing, options }: ApiContext,
+  { callers, closing, options, service }: ApiContext,
   receipts: Receipts,
   follow: FollowRollout,
   onward: OnwardFollower | null = null,
 ): void {
+  const hasPeers = options.mode === 'global' || options.federated;
   for (const info of resourceTypes) {
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
     for (const path of [info.path, ...info.aliases]) {
@@ -82,18 +93,18 @@ export function addReceiptRoutes(
       app.get<{ Params: { mesh?: string; name: string } }>(`${prefix}/${path}/:name/_rollout`, item, async (request, reply) => {
         const { mesh = '', name } = request.params;
         callers.requireMay(info, request);
+        if (!hasPeers) await service.get(info, mesh, name);
         const query = queryOf(request);
         const question = { version: wholeNumber(query, 'version'), waitMs: waitOf(query) };
         return await follow({ type: info.name, mesh, name }, question, whileConnected(reply, closing));
       });
     }
   }
-  const hasPeers = options.mode === 'global' || options.federated;
   app.get('/_changes', list, async (request, reply) => {
     const query = queryOf(request);
     const { size } = parsePage(query);
     const before = wholeNumber(query, 'before') ?? Infinity;
-    if (!hasPeers) return { items: [], next: null };
+    if (!hasPeers) return { items: [], next: null, note: NO_GLOBAL };
     requireServing(receipts);
     const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
     const found = receipts.changes.newest().filter(({ id, type }) => id < before && mayRead(type));
@@ -104,13 +115,14 @@ export function addReceiptRoutes(
     return { items, next: found.length > size ? (items.at(-1)?.id ?? null) : null };
   });
   app.get<{ Params: { id: string } }>('/_changes/:id', one, async (request, reply): Promise<Answer<'Rollout'>> => {
+    if (!hasPeers) throw noSuchChange(request.params.id, NO_GLOBAL);
     requireServing(receipts);
     const change = receipts.changes.find(Number(request.params.id));
     if (change === undefined) {
       const [oldest, newest] = [receipts.changes.newest().at(-1)?.id, receipts.changes.newest()[0]?.id];
       const kept =
         oldest === undefined ? 'none is kept yet' : `kept are ${String(oldest)} to ${String(newest)}; GET /_changes lists them`;
-      throw new ApiError('not_found', 'Could not retrieve a change', `Not found: change ${request.params.id}: ${kept}`);
+      throw noSuchChange(request.params.id, kept);
     }
     callers.requireMay(typeOf(change.type), request);
     const { type, mesh, name } = change;
@@ -124,6 +136,10 @@ export function addReceiptRoutes(
       newest.id === change.id ? await onward.of({ type, mesh, name }, 0, connected) : overtakenBy(newest),
     );
   });
+}
+
+function noSuchChange(id: string, because: string): ApiError {
+  return new ApiError('not_found', 'Could not retrieve a change', `Not found: change ${id}: ${because}`);
 }
 
 /** In a zone only the leader sends changes. @throws ApiError 503 */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { globalSendRules, zoneSendRules } from '../../src/kds/rules.ts';
-import { addReceiptRoutes, rolloutFollower, type OnwardFollower } from '../../src/receipts/receipt-routes.ts';
+import { addReceiptRoutes, followNothing, rolloutFollower, type OnwardFollower } from '../../src/receipts/receipt-routes.ts';
 import { Receipts } from '../../src/receipts/receipts.ts';
 import type { Labels } from '../../src/resource/types.ts';
 import { defaultAccess } from '../../src/api/access.ts';
@@ -139,18 +139,45 @@ describe('GET /_changes', () => {
       });
   });
 
-  it('has no changes in a zone without a global, which sends none', async () => {
-    await app.close();
-    const none = new Receipts({ mode: 'zone', store, instanceId: 'cp-3', clock: new ManualClock(), log });
-    const follow = rolloutFollower(none, zoneSendRules({ zone: 'east' }), store);
-    app = testApi(store, 'alone', { addRoutes: (routes, context) => addReceiptRoutes(routes, context, none, follow) });
-    expect(await get('/_changes')).toEqual({ status: 200, answer: { items: [], next: null } });
-  });
-
   it.each(['/_changes', '/_changes/1'])('%s is 503 on a replica that sends no changes', async (url) => {
     await put('a');
     end();
     expect((await get(url)).status).toBe(503);
+  });
+});
+
+describe('a zone without a global', () => {
+  beforeEach(async () => {
+    await app.close();
+    const none = new Receipts({ mode: 'zone', store, instanceId: 'cp-3', clock: new ManualClock(), log });
+    app = testApi(store, 'alone', {
+      followRollout: followNothing,
+      addRoutes: (routes, context) => addReceiptRoutes(routes, context, none, followNothing),
+    });
+  });
+  const nowhere = { note: 'this zone has no global', outcome: 'everywhere', targets: [] };
+
+  it('has no changes, because it sends none', async () => {
+    expect(await get('/_changes')).toEqual({ status: 200, answer: { items: [], next: null, note: nowhere.note } });
+    const { status, answer } = await get('/_changes/1');
+    expect([status, answer['detail']]).toEqual([404, 'Not found: change 1: this zone has no global']);
+  });
+
+  it('answers _rollout and does not wait', async () => {
+    await put('own');
+    const { status, answer } = await get(`${TIMEOUTS}/own/_rollout?wait=zones`);
+    expect([status, answer]).toMatchObject([200, { type: 'MeshTimeout', mesh: 'default', name: 'own', ...nowhere }]);
+    expect((await get(`${TIMEOUTS}/none/_rollout`)).status).toBe(404);
+  });
+
+  it('answers a write and a removal with ?wait=zones, without a warning', async () => {
+    const url = `${TIMEOUTS}/own?wait=zones`;
+    const spec = { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout: '7s' } }] };
+    const payload = { type: 'MeshTimeout', mesh: 'default', name: 'own', spec };
+    for (const request of [{ method: 'PUT', payload } as const, { method: 'DELETE' } as const]) {
+      const answer = (await app.inject({ url, ...request })).json<Record<string, unknown>>();
+      expect([answer['rollout'], answer['warnings']]).toMatchObject([nowhere, undefined]);
+    }
   });
 });
 

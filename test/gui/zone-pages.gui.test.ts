@@ -70,7 +70,7 @@ it.each(PLACES)('a zone with a global shows %s', async (path, text) => {
 const PLACES_ALONE: readonly (readonly [path: string, text: string])[] = [
   ['', 'alone'],
   ['zones/alone', 'none has connected'],
-  ['changes', 'Nothing was sent to others yet'],
+  ['changes', 'This zone has no global'],
   ['resources', 'Mesh Timeouts'],
   ['resources?view=zones', 'synced types'],
   ['proxies', 'Proxies'],

@@ -1,8 +1,8 @@
-// `_sync` on a replica that has no stream of a zone: another replica answers what the zone has.
+// `_sync` and `_matrix` on a replica that has no stream of a zone: another replica answers what the zone has.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import type { DeliveriesElsewhere } from '../../src/inspect/sync-routes.ts';
+import type { DeliveriesElsewhere } from '../../src/inspect/explainer.ts';
 import { noSyncStates } from '../../src/kds/open-senders.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { testApi } from '../api/test-api.ts';
@@ -65,5 +65,23 @@ it('asks once for a page of resources', async () => {
   expect(page?.items).toMatchObject([
     { storedName: 'other', targets: [{ to: 'east', state: { kind: 'refused', reason: 'unknown field' } }, { to: 'west' }] },
     { storedName: 'slow', targets: [{ to: 'east', state: { kind: 'inSync' } }, { to: 'west' }] },
+  ]);
+});
+
+it('asks once, without times, for the rows of a matrix', async () => {
+  const key = { type: 'MeshTimeout', mesh: 'default', name: 'other' };
+  await store.write({ op: 'create', key, labels: {}, spec: {} });
+  const has = { kind: 'confirmed', since: null } as const;
+  const refused = { kind: 'refused', reason: 'unknown field' } as const;
+  await targets(async ({ names, isBrief }) =>
+    isBrief ? names.map((name) => new Map([['east', name === 'slow' ? has : refused]])) : [],
+  );
+  asked = [];
+  const matrix = (await app?.inject('/meshes/default/meshtimeouts/_matrix'))?.json<{ zones: unknown; items: unknown }>();
+  expect(asked).toEqual([['other slow', 'east']]);
+  expect(matrix?.zones).toEqual(['east', 'west']);
+  expect(matrix?.items).toMatchObject([
+    { storedName: 'other', verdicts: [{ state: 'refused', why: 'unknown field' }, { state: 'away' }], runs: [0, 1, 1, 1] },
+    { storedName: 'slow', verdicts: [{ state: 'inSync' }, { state: 'away' }], runs: [0, 1, 1, 1] },
   ]);
 });

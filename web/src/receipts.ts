@@ -20,6 +20,18 @@ export const STATE_TONES: Readonly<Record<State, Tone>> = {
   hidden: 'away',
 };
 
+/** As for a resource in a zone. */
+export const STATE_WORDS: Readonly<Record<State, string>> = {
+  acknowledged: 'has it',
+  sent: 'sent',
+  pending: 'waiting',
+  unknown: 'unknown',
+  refused: 'refuses it',
+  withheld: 'cannot read it',
+  away: 'away',
+  hidden: 'not sent',
+};
+
 export const OUTCOME_TONES: Readonly<Record<Rollout['outcome'], Tone>> = {
   everywhere: 'ok',
   waiting: 'late',

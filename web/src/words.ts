@@ -34,3 +34,13 @@ export function ago(iso: string | null | undefined): string {
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
+
+/** A name of the wire: that of a resource outside of meshes ends with a dot. */
+export function wireNameWords(name: string): string {
+  return name.replace(/\.$/, '');
+}
+
+/** With a capital letter: a reason of the API that stands alone. */
+export function asSentence(reason: string): string {
+  return `${reason.slice(0, 1).toUpperCase()}${reason.slice(1)}`;
+}

@@ -25,6 +25,7 @@ Examples:
   meridian rollout list
   meridian rollout list -o json`;
 
+type Changes = { readonly items: readonly Answer<'ChangeSummary'>[]; readonly note?: string };
 type StatusOptions = ConnectOptions & MeshOptions & OutputOptions & WaitOptions;
 
 export function addRolloutStatus(rollout: Command): void {
@@ -44,8 +45,9 @@ export function addRolloutList(rollout: Command): void {
     .addHelpText('after', LIST_HELP)
     .action(async ({ output, ...connection }: ConnectOptions & OutputOptions): Promise<void> => {
       const client = await connect(connection);
-      const { items } = (await client.read('/_changes?size=50')) as { items: readonly Answer<'ChangeSummary'>[] };
-      const nothing = 'no change was sent since the start of this control plane';
+      const { items, note } = (await client.read('/_changes?size=50')) as Changes;
+      const nothing =
+        note === undefined ? 'no change was sent since the start of this control plane' : `no change was sent: ${note}`;
       printList(items, output, { nothing, text: (changes) => changesText(changes, (time) => ageOf(time)) });
     });
 }

@@ -11,7 +11,7 @@ import { useLive } from '../live.ts';
 import { audience, isUnsettled, OUTCOME_TONES, subject, type ChangeSummary, type Rollout } from '../receipts.ts';
 import { linkTo, query } from '../router.ts';
 import { get } from '../session.ts';
-import { clockTime, counted, lasting } from '../words.ts';
+import { asSentence, clockTime, counted, lasting } from '../words.ts';
 import type { PageProps } from './page-list.tsx';
 
 const SIZE = 1_000;
@@ -54,13 +54,14 @@ const COLUMNS: readonly Column<ChangeSummary>[] = [
 export function ChangesPage({ parts: [, chosen] }: PageProps): JSX.Element {
   const { data, failure } = useLive('changes', ['changes'], loadChanges);
   const text = (query.value.get('q') ?? '').toLowerCase();
-  const found = (data ?? []).filter((change) => subject(change).toLowerCase().includes(text));
+  const { items, note = 'Nothing was sent to others yet' } = data ?? { items: [] };
+  const found = items.filter((change) => subject(change).toLowerCase().includes(text));
   const shown = chosen ?? (found[0] === undefined ? undefined : String(found[0].id));
   return (
     <>
       <div class="head">
         <h1>Changes</h1>
-        <span class="soft">{data === undefined ? '' : `${counted(data.length, 'change')} since the start of this process`}</span>
+        <span class="soft">{data === undefined ? '' : `${counted(items.length, 'change')} since the start of this process`}</span>
         <div class="end">
           <FilterField label="Filter by type, mesh or name" />
         </div>
@@ -75,9 +76,7 @@ export function ChangesPage({ parts: [, chosen] }: PageProps): JSX.Element {
             columns={COLUMNS}
             keyOf={({ id }) => String(id)}
             isChosen={({ id }) => String(id) === shown}
-            none={
-              data === undefined ? 'Loading' : data.length === 0 ? 'Nothing was sent to others yet' : 'No change fits the filter'
-            }
+            none={data === undefined ? 'Loading' : items.length === 0 ? asSentence(note) : 'No change fits the filter'}
             height="66vh"
           />
         </section>
@@ -98,6 +97,9 @@ function ChosenChange({ id, isNewest }: { readonly id: string; readonly isNewest
   );
 }
 
-async function loadChanges(signal: AbortSignal): Promise<readonly ChangeSummary[]> {
-  return (await get<{ items: ChangeSummary[] }>(`/_changes?size=${String(SIZE)}`, signal)).items;
+/** @property note why nothing is sent */
+type Changes = { readonly items: readonly ChangeSummary[]; readonly note?: string };
+
+async function loadChanges(signal: AbortSignal): Promise<Changes> {
+  return await get<Changes>(`/_changes?size=${String(SIZE)}`, signal);
 }

@@ -29,6 +29,8 @@ export function HealthPage(): JSX.Element {
 
 function ReplicaList(): JSX.Element {
   const { data, failure } = useLive('replicas', ['leader', 'clock'], (signal) => get<Replicas>('/_replicas', signal));
+  const replicas = data?.replicas ?? [];
+  const hasZones = replicas.some(({ zones }) => zones !== null);
   return (
     <section class="card" aria-label="Replicas">
       <div class="bar">
@@ -41,17 +43,24 @@ function ReplicaList(): JSX.Element {
           <tr>
             <th>Instance</th>
             <th>Duty</th>
+            {hasZones && <th class="number">Zones</th>}
             <th>Version</th>
             <th>Last seen</th>
           </tr>
         </thead>
         <tbody>
-          {(data?.replicas ?? []).map(({ instanceId, isLeader, since, version, lastSeen }) => (
+          {replicas.map(({ instanceId, isLeader, isDraining, zones, since, version, lastSeen }) => (
             <tr key={instanceId}>
-              <td>{instanceId}</td>
+              <td class="whole">{instanceId}</td>
               <td>
                 {isLeader ? <StateMark tone="ok" word="leads" /> : 'follows'} <span class="soft">{sinceThen(since)}</span>
+                {isDraining && (
+                  <div>
+                    <StateMark tone="late" word="stops, and takes no more zones" />
+                  </div>
+                )}
               </td>
+              {hasZones && <td class="number">{zones === null ? '' : zones.toLocaleString('en')}</td>}
               <td>{version}</td>
               <td>{ago(lastSeen)}</td>
             </tr>

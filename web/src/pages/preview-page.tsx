@@ -67,6 +67,11 @@ export function PreviewPage(): JSX.Element {
           </div>
         </section>
         <div class="stack" role="status">
+          {(found === undefined || found.of !== asked) && (
+            <section class="card" aria-label="Result">
+              <p class="none">The zones and the proxies that would change appear here</p>
+            </section>
+          )}
           {found !== undefined && found.of === asked && (
             <>
               {found.preview.items.map((item) => (

@@ -25,11 +25,19 @@ const COLUMNS: readonly Column<Target>[] = [
     width: 'minmax(90px, 1fr)',
     cell: ({ to }) => (to === 'global' ? to : <a href={linkTo(['zones', to])}>{to}</a>),
   },
-  { title: 'State', width: '130px', cell: (target) => <State target={target} /> },
-  { title: 'Name there', width: 'minmax(130px, 2fr)', cell: ({ name }) => <span class="mono">{name ?? ''}</span> },
+  { title: 'State', width: '118px', cell: (target) => <State target={target} /> },
+  {
+    title: 'Name there',
+    width: 'minmax(110px, 2fr)',
+    cell: ({ name }) => (
+      <span class="mono" title={name ?? ''}>
+        {name ?? ''}
+      </span>
+    ),
+  },
   {
     title: 'Rule or reason',
-    width: 'minmax(150px, 3fr)',
+    width: 'minmax(140px, 3fr)',
     cell: (target) => <span title={reasonOf(target)}>{reasonOf(target)}</span>,
   },
 ];

@@ -6,7 +6,7 @@ import { StateMark } from '../parts/state-mark.tsx';
 import { useLive } from '../live.ts';
 import { linkTo } from '../router.ts';
 import { get } from '../session.ts';
-import { clockTime, sinceThen } from '../words.ts';
+import { clockTime, sinceThen, wireNameWords } from '../words.ts';
 import { toneOf, wordOf, zoneOf, type SyncProblem } from '../zones.ts';
 import { LagCard } from '../parts/lag-card.tsx';
 import { ZoneTypes } from '../parts/zone-types.tsx';
@@ -125,7 +125,7 @@ function StreamFact({ title, stream }: { readonly title: string; readonly stream
           <>
             <StateMark tone="ok" word="open" />{' '}
             <span class="soft">
-              since {clockTime(stream.connectTime ?? '')}, with {stream.globalInstanceId ?? 'global'}
+              since {clockTime(stream.connectTime ?? '')}, with <span class="whole">{stream.globalInstanceId ?? 'global'}</span>
             </span>
           </>
         )}
@@ -141,14 +141,14 @@ function Refused({ problems }: { readonly problems: readonly SyncProblem[] }): J
       <div class="bar">
         <h2>Refused and withheld</h2>
       </div>
-      <ul class="problems">
+      <ul class="problems scroll" tabIndex={0} aria-label="Refused and withheld resources">
         {problems.map(({ stream, type, kind, resources, count, message }) => (
           <li key={`${stream} ${type} ${kind} ${message}`}>
             <div class="title">
               <StateMark tone="bad" word={`${type} ${kind}`} />
             </div>
             <div class="mono">
-              {resources.join(', ')}
+              {resources.map(wireNameWords).join(', ')}
               {count > resources.length && ` and ${String(count - resources.length)} more`}
             </div>
             <p>{message}</p>

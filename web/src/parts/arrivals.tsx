@@ -1,6 +1,6 @@
 // One hop of a change: a dot for each peer at its millisecond, and the same as a table, those without the change first.
 import type { JSX } from 'preact';
-import { STATE_TONES, type Hop, type Target } from '../receipts.ts';
+import { STATE_TONES, STATE_WORDS, type Hop, type Target } from '../receipts.ts';
 import { linkTo } from '../router.ts';
 import { counted, lasting } from '../words.ts';
 import { DotStrip } from './dot-strip.tsx';
@@ -10,10 +10,10 @@ import { StateMark, type Tone } from './state-mark.tsx';
 const ms = (value: number | undefined): string => (value === undefined ? '' : lasting(value));
 
 const COLUMNS: readonly Column<Target>[] = [
-  { title: 'State', width: '124px', cell: ({ state }) => <StateMark tone={STATE_TONES[state]} word={state} /> },
+  { title: 'State', width: '116px', cell: ({ state }) => <StateMark tone={STATE_TONES[state]} word={STATE_WORDS[state]} /> },
   { title: 'Sent after', width: '74px', isNumber: true, cell: ({ sentMs }) => ms(sentMs) },
   { title: 'Had it after', width: '84px', isNumber: true, cell: ({ acknowledgedMs }) => ms(acknowledgedMs) },
-  { title: 'Reason', width: 'minmax(80px, 2fr)', cell: ({ reason = '' }) => <span title={reason}>{reason}</span> },
+  { title: 'Reason', width: 'minmax(100px, 3fr)', cell: ({ reason = '' }) => <span title={reason}>{reason}</span> },
 ];
 
 const RANK: Readonly<Record<Tone, number>> = { bad: 0, late: 1, away: 2, ok: 3 };

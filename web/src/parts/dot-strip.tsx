@@ -16,6 +16,8 @@ const MAX_STACK = 9;
 /** Above the axis, in dots. */
 const MIN_STACK = 3;
 const SIDE = 14;
+/** Below it the axis has fewer times. */
+const NARROW_PX = 400;
 
 export function DotStrip({ targets, label }: { readonly targets: readonly Target[]; readonly label: string }): JSX.Element {
   const [frame, width] = useWidth<SVGSVGElement>(600);
@@ -32,7 +34,7 @@ export function DotStrip({ targets, label }: { readonly targets: readonly Target
   return (
     <svg ref={frame} class="strip" height={height} role="img" aria-label={label}>
       <line class="axis" x1={SIDE} x2={width - SIDE} y1={base + 4} y2={base + 4} />
-      {[0, 0.2, 0.4, 0.6, 0.8, 1].map((part) => (
+      {(room < NARROW_PX ? [0, 0.5, 1] : [0, 0.2, 0.4, 0.6, 0.8, 1]).map((part) => (
         <text key={part} x={SIDE + part * room} y={height - 6} text-anchor={part === 0 ? 'start' : part === 1 ? 'end' : 'middle'}>
           {lasting(part * end)}
         </text>

@@ -56,7 +56,7 @@ export function LongTable<Row>({
   const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN);
   const end = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW_PX) + MARGIN);
   const grid = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
-  const all = (rows.length + 1) * ROW_PX + 2;
+  const all = (rows.length + 1) * ROW_PX;
   return (
     <div
       class="table"

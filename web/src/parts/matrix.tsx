@@ -13,9 +13,9 @@ const MARGIN = 4;
 export const CELL_PX = 30;
 const WIDE_CELL_PX = 110;
 /** The title of a row, and what stands beside it, also where there is little room. */
-const SIDE = 'minmax(110px, min(300px, 30vw)) minmax(70px, min(170px, 24vw))';
+const SIDE = 'minmax(110px, min(300px, 30vw)) minmax(70px, min(240px, 24vw))';
 /** The title of a row, and what stands beside it. */
-export const SIDE_PX = 400;
+export const SIDE_PX = 470;
 
 /** Without a tone: nothing is expected there. */
 export type MatrixCell = { readonly tone: Tone | null; readonly word: string; readonly glyph?: string };
@@ -95,7 +95,7 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
         tabIndex={0}
         onScroll={look}
         onKeyDown={move}
-        style={{ height: `min(62vh, ${String(head + Math.max(2, rowCount) * ROW_PX + 2)}px)` }}
+        style={{ height: `min(62vh, ${String(head + Math.max(2, rowCount) * ROW_PX)}px)` }}
       >
         <div
           class={isFew ? 'titles' : 'titles upright'}
@@ -137,7 +137,13 @@ function Line({ row, content, columns, grid, at, onPlace }: LineProps): JSX.Elem
   return (
     <div class="line" role="row" aria-rowindex={row + 2} style={{ ...grid, top: `${String(row * ROW_PX)}px` }}>
       <div role="rowheader" class="name">
-        {content === undefined ? <span class="soft">…</span> : <a href={content.href}>{content.name}</a>}
+        {content === undefined ? (
+          <span class="soft">…</span>
+        ) : (
+          <a href={content.href} title={content.name}>
+            {content.name}
+          </a>
+        )}
       </div>
       <div role="gridcell" class="note-cell">
         {content?.note}

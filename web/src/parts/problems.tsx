@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { toneOfProblem, useProblems, type Problem } from '../problems.ts';
 import { linkTo } from '../router.ts';
-import { ago } from '../words.ts';
+import { ago, wireNameWords } from '../words.ts';
 import { Failure } from './failure.tsx';
 import { Mark } from './state-mark.tsx';
 
@@ -38,19 +38,29 @@ export function Problems({ max }: Props): JSX.Element {
   );
 }
 
+const REFUSALS: Readonly<Record<string, string>> = {
+  resourcesRefused: 'refuses',
+  resourcesSuspected: 'may refuse',
+  resourcesWithheld: 'cannot read',
+};
+
 function Item({ problem }: { readonly problem: Problem }): JSX.Element {
-  const { zone, instanceId, message, remedy, runbook, since, resources = [], code } = problem;
+  const { zone, instanceId, message, remedy, runbook, since, resources = [], code, type } = problem;
+  const kind = type === undefined ? undefined : REFUSALS[code];
   return (
     <li>
       <div class="title">
         <Mark tone={toneOfProblem(problem)} />
         {zone === undefined ? (instanceId ?? titleOf(code)) : <a href={linkTo(['zones', zone])}>{zone}</a>}
+        {kind !== undefined && <span class="kind">{`${kind} ${type ?? ''}`}</span>}
         <span class="soft when" title={since ?? ''}>
           {ago(since)}
         </span>
       </div>
       <p class="ink">{message}</p>
-      {resources.length > 0 && !message.includes(resources[0] ?? '') && <div class="mono">{resources.join(', ')}</div>}
+      {resources.length > 0 && !message.includes(resources[0] ?? '') && (
+        <div class="mono">{resources.map(wireNameWords).join(', ')}</div>
+      )}
       <p>
         {remedy} (<code>{runbook}</code>)
       </p>

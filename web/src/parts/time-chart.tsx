@@ -20,6 +20,8 @@ const TOP = 10;
 const BASE = 70;
 const LEFT = 56;
 const RIGHT = 14;
+/** Below it the axis has fewer times. */
+const NARROW_PX = 400;
 /** From here on the scale is logarithmic: a slow change must not flatten all others. */
 const LEAST_MS = 10;
 const MAX_POINTS = 600;
@@ -41,7 +43,7 @@ export function TimeChart({ label, points, from, to }: Props): JSX.Element {
           </text>
         </g>
       ))}
-      {[0, 0.25, 0.5, 0.75, 1].map((part) => (
+      {(room < NARROW_PX ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((part) => (
         <text
           key={part}
           x={xOf(from + part * (to - from))}

@@ -68,7 +68,7 @@ function rowOf(type: string, zones: readonly Zone[], known: readonly TypeInfo[])
     key: type,
     name: type,
     href: path === undefined ? '' : linkTo(['resources', path]),
-    note: late === 0 ? '' : counted(late, 'zone'),
+    note: late === 0 ? <span class="soft">no zone</span> : counted(late, 'zone'),
     cells: zones.map((zone) => cellOf(zone, type)),
   };
 }

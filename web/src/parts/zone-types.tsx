@@ -16,7 +16,7 @@ const MOST_BEHIND = 1_000;
 
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'Type', width: 'minmax(190px, 2fr)', cell: ({ type }) => type },
-  { title: 'State', width: '108px', cell: (row) => <State row={row} /> },
+  { title: 'State', width: 'minmax(108px, 1fr)', cell: (row) => <State row={row} /> },
   {
     title: 'Behind',
     width: '56px',
@@ -29,8 +29,6 @@ const COLUMNS: readonly Column<Row>[] = [
     width: '104px',
     cell: ({ confirmedAt }) => (confirmedAt === null ? 'not yet' : clockTime(confirmedAt)),
   },
-  { title: 'Refused', width: '60px', isNumber: true, cell: ({ refused }) => (refused === 0 ? '' : String(refused)) },
-  { title: 'Withheld', width: '62px', isNumber: true, cell: ({ withheld }) => (withheld === 0 ? '' : String(withheld)) },
 ];
 
 export function ZoneTypes({ zone }: { readonly zone: string }): JSX.Element {
@@ -50,9 +48,16 @@ export function ZoneTypes({ zone }: { readonly zone: string }): JSX.Element {
   );
 }
 
-function State({ row: { refused, withheld, behind } }: { readonly row: Row }): JSX.Element {
-  if (refused + withheld > 0) return <StateMark tone="bad" word={refused > 0 ? 'refuses some' : 'withheld'} />;
+function State({ row }: { readonly row: Row }): JSX.Element {
+  const { refused, withheld, behind } = row;
+  if (refused + withheld > 0) return <StateMark tone="bad" word={refusalWords(row)} />;
   return behind > 0 ? <StateMark tone="late" word="behind" /> : <StateMark tone="ok" word="in step" />;
+}
+
+/** `refuses 3, cannot read 1` */
+function refusalWords({ refused, withheld }: Row): string {
+  const words = [refused === 0 ? '' : `refuses ${String(refused)}`, withheld === 0 ? '' : `cannot read ${String(withheld)}`];
+  return words.filter((part) => part !== '').join(', ');
 }
 
 function rankOf({ refused, withheld, behind }: Row): number {
