@@ -178,9 +178,12 @@ const rolloutTargets = list(
   }),
 );
 /** The way of a resource of a zone from global to the other zones. */
-export const onwardRollout = z.object({
+export const onwardSummary = z.object({
   note: text.exactOptional().meta({ description: 'why global sends it to no other zone' }),
   ...rolloutSummary,
+});
+export const onwardRollout = z.object({
+  ...onwardSummary.shape,
   targets: rolloutTargets.meta({
     description: 'the zones that should have it; of many first those that lack it, then the slowest',
   }),

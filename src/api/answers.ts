@@ -27,6 +27,7 @@ import {
   proxyProblem,
   rollout,
   rolloutSummary,
+  onwardSummary,
   rolloutAnswer,
   problem,
   replicas,
@@ -267,6 +268,11 @@ export const answerSchemas = {
   }),
   Rollout: rolloutAnswer,
   ChangeSummary: z.object({ id: count, type: text, mesh: text.exactOptional(), name: text, ...rollout, ...rolloutSummary }),
+  OnwardSummary: z.object({
+    id: count.meta({ description: 'the number of the change in this zone' }),
+    onward: onwardSummary.exactOptional(),
+    onwardNote: text.exactOptional().meta({ description: 'why it is not known' }),
+  }),
   SyncExplanation: syncExplanation,
   SyncMatrix: z.object({
     total: count,

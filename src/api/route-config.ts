@@ -51,6 +51,7 @@ export const parameters = {
   wait: inQuery('wait', { enum: ['zones'] }, 'answer when each connected zone that should have the change has acknowledged it'),
   timeout: inQuery('timeout', { type: 'string', default: '30s' }, 'a duration, at most 5m: the end of the wait'),
   before: inQuery('before', { type: 'integer', minimum: 1 }, 'only changes with a smaller number'),
+  ids: inQuery('ids', text, 'numbers of changes, with a comma between them: at most 50'),
   topics: inQuery('topics', text, 'only these, with a comma between them: zones, lag, changes, problems, leader'),
   lastEventId: inQuery('lastEventId', text, 'the id of the last event, as the header Last-Event-ID: the stream goes on after it'),
   from: inQuery('from', { type: 'integer', minimum: 0 }, 'the number of the version to compare with'),

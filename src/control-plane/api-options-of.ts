@@ -16,9 +16,13 @@ export function apiOptionsOf(parts: Parts): Omit<ApiOptions, 'proxyAdmin'> {
   const { side, identity, config, clock, log, registry, answering: store, rules, indexes, tokens } = parts;
   const { senders, receipts, progress, deliveries, onward, events, problems, roster, membership } = parts;
   const { apiServer } = config;
-  const askOnward: OnwardFollower = { clock, of: (key, waitMs, signal) => onward.of(key, waitMs, signal) };
+  const askOnward: OnwardFollower = {
+    clock,
+    of: (key, waitMs, signal) => onward.of(key, waitMs, signal),
+    ofMany: (keys, signal) => onward.ofMany(keys, signal),
+  };
   const secondHop = identity.federated ? askOnward : null;
-  const isAlone = side.mode === 'zone' && !side.hasGlobal;
+  const isAlone = identity.mode === 'zone' && !identity.federated;
   const followRollout = isAlone ? followNothing : rolloutFollower(receipts, rules, store, secondHop);
   const addInspect = addPolicyInspect(
     rules,

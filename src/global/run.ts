@@ -95,7 +95,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     zones,
     stores,
     admin,
-    answerZone: onwardAnswers({ store, receipts, follow: rolloutFollower(receipts, host.rules, store) }),
+    answerZone: onwardAnswers({ store, rules: host.rules, receipts, follow: rolloutFollower(receipts, host.rules, store) }),
     store,
     fences,
     insightTurns: new InsightTurns({ clock, fleetSize: () => zones.size, ownZones: () => insights.size }),

@@ -2,35 +2,40 @@
 // Invariant: a zone learns nothing of the resources of others.
 import { MeridianError } from '../base/errors.ts';
 import type { FollowRollout } from '../api/await-zones.ts';
-import { globalReceiveRules } from '../kds/rules.ts';
+import { globalReceiveRules, type SendRules } from '../kds/rules.ts';
 import type { AnswerZone } from '../kds/zone-questions.ts';
 import { belongsToZone } from '../resource/ownership.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
 import { findType } from '../resource/type-registry.ts';
-import type { ResourceKey } from '../resource/types.ts';
+import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import type { OnwardQuestion } from './onward-questions.ts';
+import { whyNotSent } from './not-sent.ts';
+import { MAX_ASKED } from './onward-questions.ts';
+import type { Change } from './recent-changes.ts';
 import type { Receipts } from './receipts.ts';
-import { onwardOf, type OnwardRollout } from './rollout.ts';
+import { changeSummary, onwardNowhere, onwardOf, onwardSummary, type OnwardOfMany, type OnwardRollout } from './rollout.ts';
 
-const MAX_QUESTION_BYTES = 10_000;
+const MAX_QUESTION_BYTES = 32_000;
 /** As for a request of a person. */
 const MAX_WAIT_MS = 300_000;
 /** Zones of an answer. */
 const MAX_TARGETS = 1_000;
 
 export type OnwardAnswersOptions = {
-  readonly store: Pick<ResourceStore, 'getMeta'>;
-  readonly receipts: Pick<Receipts, 'changes'>;
+  readonly store: Pick<ResourceStore, 'getMeta' | 'getMany'>;
+  readonly rules: SendRules;
+  readonly receipts: Pick<Receipts, 'changes' | 'listTargets'>;
   readonly follow: FollowRollout;
 };
 
 /** For the option `answerZone` of the KDS server. */
-export function onwardAnswers({ store, receipts, follow }: OnwardAnswersOptions): AnswerZone {
+export function onwardAnswers({ store, rules, receipts, follow }: OnwardAnswersOptions): AnswerZone {
   return async ({ zone, hasHashedNames }, bytes, signal) => {
-    const { waitMs, name, ...rest } = questionIn(bytes);
+    const { waitMs, keys } = questionIn(bytes);
     const { storedName } = globalReceiveRules(zone, { hashedNames: hasHashedNames });
-    const key = { ...rest, name: storedName(name) };
+    const stored = keys.map((one) => ({ ...one, name: storedName(one.name) }));
+    const [key] = stored;
+    if (waitMs === null || key === undefined) return Buffer.from(JSON.stringify({ items: await ofMany(stored, zone, signal) }));
     const isOwn = await isOfZone(key, zone);
     const answer = isOwn ? await answerOf(key, waitMs, signal) : nothingOf(`global has no such resource of zone ${zone}`);
     return Buffer.from(JSON.stringify(answer));
@@ -44,25 +49,60 @@ export function onwardAnswers({ store, receipts, follow }: OnwardAnswersOptions)
     return visibility?.to === 'others' && visibility.zone === zone;
   }
 
+  async function ofMany(keys: readonly ResourceKey[], zone: string, signal: AbortSignal): Promise<OnwardOfMany[]> {
+    const kept = keys.map((key) => receipts.changes.ofRow(key));
+    const isOwn = ({ visibility }: Change): boolean => visibility.to === 'others' && visibility.zone === zone;
+    const own = kept.filter((change) => change !== undefined && isOwn(change)) as Change[];
+    const answered = new Map<Change, OnwardOfMany['onward']>();
+    for await (const { change, targets, elsewhere } of receipts.listTargets(own, signal))
+      answered.set(change, onwardSummary(changeSummary(change, targets, elsewhere)));
+    const rest = await store.getMany(keys.filter((_, index) => kept[index] === undefined));
+    const rows = new Map(rest.map((row) => [describeKey(row), row]));
+    return keys.map((key, index) => {
+      const change = kept[index];
+      const row = rows.get(describeKey(key));
+      const onward = change === undefined ? undefined : answered.get(change);
+      if (onward !== undefined) return { onward };
+      if (row === undefined || !belongsToZone(row, zone))
+        return { onward: onwardNowhere(`global has no such resource of zone ${zone}`) };
+      const note = whyNotSent(row, rules);
+      return note === null ? { onwardNote: 'global no longer keeps the last change of it' } : { onward: onwardNowhere(note) };
+    });
+  }
+
   async function answerOf(key: ResourceKey, waitMs: number, signal: AbortSignal): Promise<OnwardRollout> {
     return onwardOf(await follow(key, { version: null, waitMs }, signal), MAX_TARGETS);
   }
 }
 
 function nothingOf(note: string): OnwardRollout {
-  const counts = { acknowledged: 0, refused: 0, withheld: 0, sent: 0, pending: 0, away: 0, unknown: 0, hidden: 0 };
-  return { note, outcome: 'everywhere', counts, targets: [] };
+  return { ...onwardNowhere(note), targets: [] };
 }
 
+/** @property waitMs null: a question about several resources, which does not wait */
+type Read = { readonly waitMs: number | null; readonly keys: readonly ResourceKey[] };
+
 /** @throws MeridianError `bad_request` */
-function questionIn(bytes: Buffer): OnwardQuestion {
-  const wrong = new MeridianError('bad_request', 'a question must be {"type", "mesh", "name", "waitMs"} in at most 10,000 bytes');
+function questionIn(bytes: Buffer): Read {
+  const wrong = new MeridianError(
+    'bad_request',
+    `a question must be {"type", "mesh", "name", "waitMs"}, or {"resources"} with 1 to ${String(MAX_ASKED)} of {"type", "mesh", "name"}`,
+  );
   if (bytes.length > MAX_QUESTION_BYTES) throw wrong;
   const read = parsed(bytes);
-  const { type, mesh, name, waitMs } = isObject(read) ? read : {};
+  if (!isObject(read)) throw wrong;
+  const { waitMs, resources } = read;
   const isTime = typeof waitMs === 'number' && waitMs >= 0 && waitMs <= MAX_WAIT_MS;
-  if (findType(textOf(type)) === undefined || typeof mesh !== 'string' || textOf(name) === '' || !isTime) throw wrong;
-  return { type: textOf(type), mesh, name: textOf(name), waitMs };
+  const given: readonly unknown[] = Array.isArray(resources) ? resources : isTime ? [read] : [];
+  const keys = given.slice(0, MAX_ASKED + 1).flatMap((one) => keyIn(one) ?? []);
+  if (keys.length === 0 || keys.length !== given.length || given.length > MAX_ASKED) throw wrong;
+  return { waitMs: isTime && !Array.isArray(resources) ? waitMs : null, keys };
+}
+
+function keyIn(one: unknown): ResourceKey | null {
+  const { type, mesh, name } = isObject(one) ? one : {};
+  if (findType(textOf(type)) === undefined || typeof mesh !== 'string' || textOf(name) === '') return null;
+  return { type: textOf(type), mesh, name: textOf(name) };
 }
 
 function parsed(bytes: Buffer): unknown {

@@ -2,12 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { GlobalKind } from '../kds/global-link.ts';
-import type { Visibility } from '../kds/rules.ts';
+import { globalSendRules, type Visibility } from '../kds/rules.ts';
 import type { LoggedChange } from '../kds/changelog.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { onwardAnswers } from './onward-answers.ts';
 import { OnwardQuestions } from './onward-questions.ts';
+import type { Receipts } from './receipts.ts';
 import { RecentChanges } from './recent-changes.ts';
 import { withOnward, type OnwardRollout } from './rollout.ts';
 
@@ -91,6 +92,24 @@ describe('a zone asks global where a resource is in the other zones', () => {
     expect(await noteOf()).toMatch(/global is Kuma.*"isAwaited":false/);
   });
 
+  it('about several in one question', async () => {
+    const leader = await replica('a', true);
+    const { targets: _, ...summary } = onward([], { outcome: 'waiting' });
+    answer = async () => Buffer.from(JSON.stringify({ items: [{ onward: summary }, { onwardNote: 'gone' }] }));
+    const keys = [KEY, { ...KEY, name: 'fast' }, { ...KEY, name: 'late' }];
+    expect(await leader.ofMany(keys, never)).toEqual([
+      { onward: summary },
+      { onwardNote: 'gone' },
+      { onwardNote: expect.stringContaining('an older version') as string },
+    ]);
+    expect(asked).toMatchObject([[{ resources: [{ name: 'slow-x1' }, { name: 'slow-x1' }, { name: 'slow-x1' }] }, 3_000]]);
+    answer = () => Promise.reject(new MeridianError('unavailable', 'global did not answer within 3 s'));
+    expect(await leader.ofMany([KEY], never)).toEqual([{ onwardNote: 'global did not answer within 3 s' }]);
+    expect(await leader.ofMany([], never)).toEqual([]);
+    kind = 'kuma';
+    expect(JSON.stringify(await leader.ofMany([KEY], never))).toContain('global is Kuma');
+  });
+
   it('and knows nothing when no replica is connected, or the change is forgotten', async () => {
     const other = await replica('b', false);
     const asking = other.of(KEY, 0, never);
@@ -115,9 +134,18 @@ describe('global answers a zone', () => {
     { to: 'west', state: 'acknowledged', acknowledgedMs: 3 },
   ];
   const changes = new RecentChanges('globalToZone');
+  const noTimes = { sentMs: null, acknowledgedMs: null, reason: null };
+  const NO_TALLY = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
   const ask = async (question: unknown, zone = 'east'): Promise<OnwardRollout> => {
     const follow = async () => ({ ...KEY, outcome: 'everywhere' as const, counts: COUNTS, targets });
-    const answers = onwardAnswers({ store, receipts: { changes }, follow });
+    const receipts: Pick<Receipts, 'changes' | 'listTargets'> = {
+      changes,
+      listTargets: async function* (those) {
+        for (const change of those)
+          yield { change, targets: [{ to: 'west', state: 'sent', ...noTimes }], elsewhere: { ...NO_TALLY, sent: 1 } };
+      },
+    };
+    const answers = onwardAnswers({ store, rules: globalSendRules(), receipts, follow });
     const bytes = await answers({ zone, hasHashedNames: true }, Buffer.from(JSON.stringify(question)), never);
     return JSON.parse(bytes.toString()) as OnwardRollout;
   };
@@ -137,14 +165,37 @@ describe('global answers a zone', () => {
     expect((await ask({ ...question, name: 'gone-x1' }, 'west')).targets).toEqual([]);
   });
 
+  it('about several of its own resources, without the zones themselves', async () => {
+    const labels = { 'kuma.io/zone': 'east', 'kuma.io/origin': 'zone' };
+    const stays = { ...KEY, name: 'stays-x1' };
+    await store.write({ op: 'create', key: stays, labels, spec: {}, syncVersion: 'v' });
+    await store.write({ op: 'create', key: { ...KEY, name: 'foreign-x1' }, labels: {}, spec: {} });
+    changes.append(logged({ to: 'others', zone: 'east' }), 0);
+    const names = ['gone-x1', 'stays-x1', 'foreign-x1', 'none-x1'];
+    const several = { resources: names.map((name) => ({ ...KEY, name })) };
+    const noSuch = { onward: { note: 'global has no such resource of zone east', outcome: 'everywhere', counts: COUNTS } };
+    expect(await ask(several)).toEqual({
+      items: [
+        { onward: { outcome: 'waiting', counts: { ...COUNTS, sent: 1 } } },
+        { onward: { note: expect.stringContaining('cross zones') as string, outcome: 'everywhere', counts: COUNTS } },
+        noSuch,
+        noSuch,
+      ],
+    });
+    expect(JSON.stringify(await ask(several, 'west'))).not.toContain('waiting');
+  });
+
   it.each([
     null,
+    { resources: [] },
+    { resources: [KEY, 5] },
+    { resources: Array.from({ length: 51 }, () => KEY) },
     5,
     {},
     { ...question, type: 'Nothing' },
     { ...question, name: 5 },
     { ...question, waitMs: -1 },
-    'x'.repeat(20_000),
+    'x'.repeat(40_000),
   ])('refuses a question of another form', async (wrong) => {
     await expect(ask(wrong)).rejects.toMatchObject({ code: 'bad_request' });
   });

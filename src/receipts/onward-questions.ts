@@ -1,8 +1,9 @@
 // Where a resource of this zone is in the other zones. The zone asks global, which has the receipts of that hop; nothing is asked before a
 // person asks. Only the leader is connected to global, so the other replicas ask the leader.
 // Invariant: an answer says what is known, or why it is not; it never fails the receipt of the first hop.
+import { z } from 'zod';
 import { MeridianError } from '../base/errors.ts';
-import { onwardRollout } from '../api/answer-parts.ts';
+import { onwardRollout, onwardSummary } from '../api/answer-parts.ts';
 import type { GlobalLink } from '../kds/global-link.ts';
 import { splitWireName } from '../kds/incoming.ts';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
@@ -10,15 +11,26 @@ import type { ResourceKey } from '../resource/types.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Receipts } from './receipts.ts';
-import { shortened, type Onward, type OnwardRollout } from './rollout.ts';
+import { shortened, type Onward, type OnwardOfMany } from './rollout.ts';
 
 /** Milliseconds that an answer of global may take beside the time that it waits for zones. */
 const ANSWER_MS = 3_000;
 /** Bytes of the JSON of an answer to another replica. */
 const MAX_ROW_BYTES = 4_500;
 
+/** Resources of one question about several. */
+export const MAX_ASKED = 50;
+
 /** What a zone asks. `name`: as it is on the wire, without the mesh. */
 export type OnwardQuestion = ResourceKey & { readonly waitMs: number };
+
+const KUMA_NOTE = 'global is Kuma, which does not say which zones have it';
+const OLD_GLOBAL_NOTE = 'global is an older version, which does not say which zones have it';
+const FORGOTTEN = 'the last change of it is no longer kept here';
+
+const onwardOfMany = z.object({
+  items: z.array(z.object({ onward: onwardSummary.exactOptional(), onwardNote: z.string().exactOptional() })),
+});
 
 type Row = readonly [key: 'onward', answer: Onward];
 
@@ -55,17 +67,49 @@ export class OnwardQuestions {
     return answer ?? unanswered('the replica of this zone that is connected to global did not answer');
   }
 
+  /**
+   * The same for several resources, in their order, without the zones themselves: one question to global, which does not wait. For the replica
+   * that is connected to global. @param keys at most `MAX_ASKED`
+   */
+  async ofMany(keys: readonly ResourceKey[], signal: AbortSignal): Promise<OnwardOfMany[]> {
+    const { receipts, link } = this.#options;
+    const known = keys.map((key) => {
+      const wireName = receipts.wireNameOf(key);
+      return wireName === undefined ? null : { type: key.type, ...splitWireName(wireName) };
+    });
+    const asked = known.filter((key) => key !== null);
+    const answers = link.kind === 'kuma' ? KUMA_NOTE : await this.#askGlobalOfMany(asked, signal);
+    let at = 0;
+    return known.map((key) => {
+      if (key === null) return { onwardNote: FORGOTTEN };
+      const index = at++;
+      return typeof answers === 'string' ? { onwardNote: answers } : (answers[index] ?? { onwardNote: OLD_GLOBAL_NOTE });
+    });
+  }
+
+  /** Why there is no answer, in words. */
+  async #askGlobalOfMany(resources: readonly ResourceKey[], signal: AbortSignal): Promise<readonly OnwardOfMany[] | string> {
+    if (resources.length === 0) return [];
+    try {
+      const answer = await this.#options.link.ask(Buffer.from(JSON.stringify({ resources })), ANSWER_MS, signal);
+      if (answer === null) return OLD_GLOBAL_NOTE;
+      return parsedAs(onwardOfMany, answer).items;
+    } catch (error) {
+      if (!(error instanceof MeridianError)) throw error;
+      return error.message;
+    }
+  }
+
   async #askGlobal(key: ResourceKey, waitMs: number, signal: AbortSignal): Promise<Onward> {
     const { receipts, link } = this.#options;
-    if (link.kind === 'kuma') return { onwardNote: 'global is Kuma, which does not say which zones have it', isAwaited: false };
+    if (link.kind === 'kuma') return { onwardNote: KUMA_NOTE, isAwaited: false };
     const wireName = receipts.wireNameOf(key);
-    if (wireName === undefined) return unanswered('the last change of it is no longer kept here');
+    if (wireName === undefined) return unanswered(FORGOTTEN);
     const question: OnwardQuestion = { type: key.type, ...splitWireName(wireName), waitMs };
     try {
       const answer = await link.ask(Buffer.from(JSON.stringify(question)), waitMs + ANSWER_MS, signal);
-      if (answer === null)
-        return { onwardNote: 'global is an older version, which does not say which zones have it', isAwaited: false };
-      return { onward: onwardIn(answer) };
+      if (answer === null) return { onwardNote: OLD_GLOBAL_NOTE, isAwaited: false };
+      return { onward: parsedAs(onwardRollout, answer) };
     } catch (error) {
       if (!(error instanceof MeridianError)) throw error;
       return unanswered(error.message);
@@ -78,9 +122,9 @@ function unanswered(onwardNote: string): Onward {
 }
 
 /** @throws MeridianError `unavailable` for an answer of another form */
-function onwardIn(bytes: Buffer): OnwardRollout {
+function parsedAs<T>(schema: z.ZodType<T>, bytes: Buffer): T {
   try {
-    return onwardRollout.parse(JSON.parse(bytes.toString()));
+    return schema.parse(JSON.parse(bytes.toString()));
   } catch (cause) {
     throw new MeridianError('unavailable', 'global answered in a form that this version cannot read', { cause });
   }

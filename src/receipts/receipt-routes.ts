@@ -8,12 +8,13 @@ import { ApiError, badQuery } from '../api/error-body.ts';
 import { parsePage, queryOf } from '../api/list-query.ts';
 import { about, component } from '../api/route-config.ts';
 import type { Clock } from '../base/clock.ts';
-import { visibilityOf, type SendRules } from '../kds/rules.ts';
+import type { SendRules } from '../kds/rules.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { MAX_CHANGES, type Change } from './recent-changes.ts';
-import type { OnwardQuestions } from './onward-questions.ts';
+import { whyNotSent } from './not-sent.ts';
+import { MAX_ASKED, type OnwardQuestions } from './onward-questions.ts';
 import { GLOBAL, type Receipts, type Target } from './receipts.ts';
 import { changeSummary, rolloutOf, withOnward, type Onward } from './rollout.ts';
 
@@ -32,10 +33,31 @@ const list = about('Inspect', 'The last changes that were sent to zones, the new
     },
   },
 });
+const many = about(
+  'Inspect',
+  'In a zone: which other zones have several of the last changes, once global has them; global is asked once',
+  {
+    query: ['ids'],
+    answer: {
+      type: 'object',
+      required: ['items'],
+      properties: { items: { type: 'array', items: component('OnwardSummary') } },
+    },
+  },
+);
 const one = about('Inspect', 'One of the last changes, with each zone', { answer: component('Rollout') });
 
 /** Of a zone: asks global about the other zones. */
-export type OnwardFollower = { readonly clock: Clock; readonly of: OnwardQuestions['of'] };
+export type OnwardFollower = {
+  readonly clock: Clock;
+  readonly of: OnwardQuestions['of'];
+  readonly ofMany: OnwardQuestions['ofMany'];
+};
+
+type OnwardSummary = Answer<'OnwardSummary'>;
+
+/** Changes × peers of one answer: with many zones a page has fewer changes. */
+const MAX_TARGETS = 1_000_000;
 
 /** Why a zone without a global sends nothing. */
 const NO_GLOBAL = 'this zone has no global';
@@ -72,9 +94,7 @@ async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceS
     const kept = `the last ${String(MAX_CHANGES)} changes since the start of this process are kept`;
     throw new ApiError('not_found', 'Could not retrieve a resource', `Not found: ${describeKey(key)}, nor its removal: ${kept}`);
   }
-  if (!rules.types.includes(typeOf(key.type))) return `the type ${key.type} is not synced`;
-  const { visibility, because } = visibilityOf(rules, row);
-  return visibility.to === 'none' ? because : 'it cannot be sent as it is; the log of this control plane says why';
+  return whyNotSent(row, rules) ?? 'it cannot be sent as it is; the log of this control plane says why';
 }
 
 /** @param onward null on global, and in a zone without a global */
@@ -103,16 +123,25 @@ export function addReceiptRoutes(
   app.get('/_changes', list, async (request, reply) => {
     const query = queryOf(request);
     const { size } = parsePage(query);
+    const most = Math.max(1, Math.min(size, Math.floor(MAX_TARGETS / Math.max(1, receipts.peerCount))));
     const before = wholeNumber(query, 'before') ?? Infinity;
     if (!hasPeers) return { items: [], next: null, note: NO_GLOBAL };
     requireServing(receipts);
     const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
     const found = receipts.changes.newest().filter(({ id, type }) => id < before && mayRead(type));
-    const shown = found.slice(0, size);
+    const shown = found.slice(0, most);
     const items: Answer<'ChangeSummary'>[] = [];
     for await (const { change, targets, elsewhere } of receipts.listTargets(shown, whileConnected(reply, closing)))
       items.push(changeSummary(change, targets, elsewhere));
-    return { items, next: found.length > size ? (items.at(-1)?.id ?? null) : null };
+    return { items, next: found.length > most ? (items.at(-1)?.id ?? null) : null };
+  });
+  app.get('/_changes/_onward', many, async (request, reply): Promise<{ items: OnwardSummary[] }> => {
+    const ids = numbersIn(queryOf(request));
+    if (onward === null) return { items: [] };
+    requireServing(receipts);
+    const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
+    const known = ids.map((id) => receipts.changes.find(id)).filter((change) => change !== undefined && mayRead(change.type));
+    return { items: await onwardOfMany(known as Change[], receipts, onward, whileConnected(reply, closing)) };
   });
   app.get<{ Params: { id: string } }>('/_changes/:id', one, async (request, reply): Promise<Answer<'Rollout'>> => {
     if (!hasPeers) throw noSuchChange(request.params.id, NO_GLOBAL);
@@ -152,10 +181,37 @@ function requireServing({ isServing }: Receipts): void {
   );
 }
 
+/** Those that global has. Global answers for the newest change of a resource alone. */
+async function onwardOfMany(
+  known: readonly Change[],
+  receipts: Receipts,
+  onward: OnwardFollower,
+  signal: AbortSignal,
+): Promise<OnwardSummary[]> {
+  const onGlobal = known.filter((change) => isOnGlobal(receipts.targetsOf(change)));
+  const newest = onGlobal.filter((change) => (receipts.changes.ofRow(change)?.id ?? change.id) === change.id);
+  const answers = newest.length === 0 ? [] : await onward.ofMany(newest, signal);
+  const answered = new Map(newest.map(({ id }, index) => [id, answers[index]]));
+  return onGlobal.map((change) => {
+    const { id } = change;
+    const answer = answered.get(id);
+    if (answer !== undefined) return { id, ...answer };
+    return { id, onwardNote: overtakenBy(receipts.changes.ofRow(change) ?? change).onwardNote };
+  });
+}
+
 /** Global answers for the newest change of a resource alone. */
-function overtakenBy({ id }: Pick<Change, 'id'>): Onward {
+function overtakenBy({ id }: Pick<Change, 'id'>): Extract<Onward, { onwardNote: string }> {
   const onwardNote = `change ${String(id)} of the same resource came later, and global says where the newest change is`;
   return { onwardNote, isAwaited: false };
+}
+
+/** The numbers of `ids=3,4`. @throws ApiError 400 */
+function numbersIn(query: URLSearchParams): number[] {
+  const given = (query.get('ids') ?? '').split(',');
+  if (given.length > MAX_ASKED || given.some((id) => !/^\d{1,10}$/.test(id)))
+    throw badQuery('ids', `must be 1 to ${String(MAX_ASKED)} numbers of changes, such as 3,4`);
+  return given.map(Number);
 }
 
 /** Null if it is not given. @throws ApiError 400 */

@@ -233,6 +233,11 @@ export class Receipts {
     }
   }
 
+  /** How many peers this control plane has; 0 where it sends no changes. */
+  get peerCount(): number {
+    return this.#serving === null ? 0 : this.#knownAudience(this.#serving.peers).names.size;
+  }
+
   /** For a row: zone → the last kept version that it has confirmed to this process; in a zone what global has. */
   confirmedOf(row: ResourceKey): (zone: string) => { readonly version: number; readonly at: Date } | undefined {
     const lastOf = this.changes.lastConfirmed(row);

@@ -37,15 +37,28 @@ export function withOnward(rollout: Rollout, known: Onward): Rollout {
   return { ...rollout, outcome: isAwaited ? worse(rollout.outcome, 'waiting') : rollout.outcome, onwardNote };
 }
 
-/** The rollout on global for the zone whose resource it is: without that zone and others that no rule sends it to. */
-export function onwardOf({ note, outcome, counts, medianMs, slowestMs, targets }: Rollout, most: number): OnwardRollout {
-  const summary = {
+/** One of several changes: without the zones themselves. */
+export type OnwardSummary = Omit<OnwardRollout, 'targets' | 'omitted'>;
+export type OnwardOfMany = Pick<Answer<'OnwardSummary'>, 'onward' | 'onwardNote'>;
+
+export function onwardSummary({ note, outcome, counts, medianMs, slowestMs }: OnwardSummary): OnwardSummary {
+  return {
     ...(note !== undefined && { note }),
     ...{ outcome, counts },
     ...(medianMs !== undefined && { medianMs }),
     ...(slowestMs !== undefined && { slowestMs }),
   };
-  return shortened({ ...summary, targets: targets.filter(({ state }) => state !== 'hidden') }, most);
+}
+
+/** Global sends nothing of it. */
+export function onwardNowhere(note: string): OnwardSummary {
+  const counts = { acknowledged: 0, refused: 0, withheld: 0, sent: 0, pending: 0, away: 0, unknown: 0, hidden: 0 };
+  return { note, outcome: 'everywhere', counts };
+}
+
+/** The rollout on global for the zone whose resource it is: without that zone and others that no rule sends it to. */
+export function onwardOf({ targets, ...summary }: Rollout, most: number): OnwardRollout {
+  return shortened({ ...onwardSummary(summary), targets: targets.filter(({ state }) => state !== 'hidden') }, most);
 }
 
 /** The same with at most so many zones: first those that lack the change, then the slowest. */

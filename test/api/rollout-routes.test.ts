@@ -99,6 +99,11 @@ describe('GET _rollout', () => {
 });
 
 describe('GET /_changes', () => {
+  it('asks nobody for the second hop on global', async () => {
+    await put('a');
+    expect((await get('/_changes/_onward?ids=1')).answer).toEqual({ items: [] });
+  });
+
   const idsOf = (answer: Record<string, unknown>): number[] => (answer['items'] as { id: number }[]).map(({ id }) => id);
 
   it('has pages, the newest first, and names the next', async () => {
@@ -200,6 +205,10 @@ describe('GET /_changes/{id} in a zone', () => {
         asked.push(name);
         return { onward: { outcome: 'waiting', counts: COUNTS, targets: [{ to: 'west', state: 'sent', sentMs: 3 }] } };
       },
+      ofMany: async (keys) => {
+        asked.push(keys.map(({ name }) => name).join(' '));
+        return keys.map(() => ({ onward: { outcome: 'waiting', counts: COUNTS } }));
+      },
     };
     const follow = rolloutFollower(receipts, rules, store, onward);
     await app.close();
@@ -225,6 +234,28 @@ describe('GET /_changes/{id} in a zone', () => {
       onward: { targets: [{ to: 'west', state: 'sent', sentMs: 3 }] },
     });
     expect(asked).toEqual(['own']);
+  });
+
+  it('asks global once where several changes are, of those that global has', async () => {
+    for (const name of ['a', 'b', 'a', 'c']) await put(name, { 'team.example/at': String(Math.random()) });
+    const url = '/_changes/_onward?ids=1,2,3,4,99';
+    expect((await get(url)).answer).toEqual({ items: [] });
+    expect(asked).toEqual([]);
+    onGlobal('a');
+    const onward = { outcome: 'waiting', counts: COUNTS };
+    expect((await get(url)).answer).toEqual({
+      items: [
+        { id: 1, onwardNote: expect.stringContaining('change 3') as string },
+        { id: 2, onward },
+        { id: 3, onward },
+      ],
+    });
+    expect(asked).toEqual(['b a']);
+  });
+
+  it.each(['', '1,x', Array.from({ length: 51 }, (_, at) => at).join(',')])('refuses the numbers "%s"', async (ids) => {
+    const { status, answer } = await get(`/_changes/_onward?ids=${ids}`);
+    expect([status, answer['detail']]).toEqual([400, 'ids: must be 1 to 50 numbers of changes, such as 3,4']);
   });
 
   it('says of an older change of a resource that global knows of the newest', async () => {
