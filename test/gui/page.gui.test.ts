@@ -80,6 +80,13 @@ describe('the page', () => {
     const way = card.getByRole('list', { name: 'The way of the change' });
     await way.getByText('global').waitFor();
     await way.getByText('1 of 1 other zone').waitFor();
+    await page
+      .getByRole('table', { name: 'Changes' })
+      .getByRole('row')
+      .filter({ hasText: 'shop/both' })
+      .filter({ hasText: '1/1' })
+      .first()
+      .waitFor();
     await card.getByRole('table', { name: 'Other zones of the change' }).getByText('west').waitFor();
     expect(await seriousFaults(page)).toEqual([]);
     const own = { ...timeout('3s'), name: 'stays', labels: { 'kuma.io/origin': 'zone' } };

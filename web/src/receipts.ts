@@ -32,6 +32,13 @@ export const STATE_WORDS: Readonly<Record<State, string>> = {
   hidden: 'not sent',
 };
 
+const WORST_FIRST: readonly Rollout['outcome'][] = ['refused', 'waiting', 'away', 'everywhere'];
+
+/** Of both hops of a change. */
+export function worse(a: Rollout['outcome'], b: Rollout['outcome']): Rollout['outcome'] {
+  return WORST_FIRST.find((outcome) => outcome === a || outcome === b) ?? a;
+}
+
 export const OUTCOME_TONES: Readonly<Record<Rollout['outcome'], Tone>> = {
   everywhere: 'ok',
   waiting: 'late',

@@ -33,23 +33,60 @@ export async function loadZones(signal: AbortSignal): Promise<readonly Zone[]> {
 
 /** The zones after an event. */
 export async function patchZones(zones: readonly Zone[], event: NonNullable<LiveEvent>): Promise<readonly Zone[]> {
-  if (event.topic === 'lag') {
-    const lags = new Map(event.data.items.map(({ name, lagMs }) => [name, lagMs]));
-    return zones.map((zone) => (lags.has(zone.name) ? { ...zone, lagMs: lags.get(zone.name) ?? 0 } : zone));
-  }
-  if (event.topic !== 'zones') return zones;
-  const byName = new Map(zones.map((zone) => [zone.name, zone]));
+  if (event.topic !== 'lag' && event.topic !== 'zones') return zones;
+  const places = placesOf(zones);
+  const patched = [...zones];
+  const added = new Map<string, Zone>();
+  const removed = new Set<string>();
   for (const item of event.data.items) {
+    const at = places.get(item.name);
     if ('isRemoved' in item) {
-      byName.delete(item.name);
+      removed.add(item.name);
+      added.delete(item.name);
       continue;
     }
-    const { name, sync, refused, withheld, reason, version = '' } = item;
-    const { state, since, lagMs } = sync;
-    byName.set(name, { name, state, since, lagMs, reason, lacks: refused + withheld, version });
+    const known = at === undefined ? undefined : patched[at];
+    const zone = 'sync' in item ? zoneOfEvent(item) : known === undefined ? undefined : { ...known, lagMs: item.lagMs };
+    if (zone === undefined) continue;
+    removed.delete(item.name);
+    if (at === undefined) added.set(item.name, zone);
+    else patched[at] = zone;
   }
-  const isNew = byName.size !== zones.length || zones.some(({ name }) => !byName.has(name));
-  return isNew ? [...byName.values()].sort((a, b) => compare(a.name, b.name)) : [...byName.values()];
+  if (added.size === 0 && removed.size === 0) {
+    knownPlaces.set(patched, places);
+    return patched;
+  }
+  return [...patched.filter(({ name }) => !removed.has(name)), ...added.values()].sort((a, b) => compare(a.name, b.name));
+}
+
+type ZoneItem = Exclude<Extract<NonNullable<LiveEvent>, { topic: 'zones' }>['data']['items'][number], { isRemoved: true }>;
+
+function zoneOfEvent({ name, sync, refused, withheld, reason, version = '' }: ZoneItem): Zone {
+  const { state, since, lagMs } = sync;
+  return { name, state, since, lagMs, reason, lacks: refused + withheld, version };
+}
+
+/** Name → index, for lists with the same names: an event of a few zones must not cost a look at all of them. */
+const knownPlaces = new WeakMap<readonly Zone[], ReadonlyMap<string, number>>();
+
+function placesOf(zones: readonly Zone[]): ReadonlyMap<string, number> {
+  const known = knownPlaces.get(zones);
+  if (known !== undefined) return known;
+  const places = new Map(zones.map(({ name }, at) => [name, at]));
+  knownPlaces.set(zones, places);
+  return places;
+}
+
+/** How many zones are in each state, by its word; and the tone of the word. */
+export function statesOf(zones: readonly Zone[]): ReadonlyMap<string, { readonly tone: Tone; readonly count: number }> {
+  const states = new Map<string, { readonly tone: Tone; count: number }>();
+  for (const zone of zones) {
+    const word = wordOf(zone);
+    const state = states.get(word);
+    if (state === undefined) states.set(word, { tone: toneOf(zone), count: 1 });
+    else state.count += 1;
+  }
+  return states;
 }
 
 /** The zone of an overview. */
@@ -75,16 +112,18 @@ export function wordOf({ state, lacks }: Pick<Zone, 'state' | 'lacks'>): string 
 
 const RANK: Readonly<Record<Tone, number>> = { bad: 0, late: 1, away: 2, ok: 3 };
 
+/** Zones that are alike stay in the order of their names. */
 const ORDERS: Readonly<Record<string, (a: Zone, b: Zone) => number>> = {
   name: (a, b) => compare(a.name, b.name),
-  state: (a, b) => RANK[toneOf(a)] - RANK[toneOf(b)] || compare(a.name, b.name),
+  state: (a, b) => RANK[toneOf(a)] - RANK[toneOf(b)],
   since: (a, b) => compare(a.since ?? '', b.since ?? ''),
-  lag: (a, b) => a.lagMs - b.lagMs || compare(a.name, b.name),
-  version: (a, b) => compare(a.version, b.version) || compare(a.name, b.name),
+  lag: (a, b) => a.lagMs - b.lagMs,
+  version: (a, b) => compare(a.version, b.version),
 };
 
-/** @param order a name of `ORDERS`, with `-` for the other way round */
+/** @param zones by name @param order a name of `ORDERS`, with `-` for the other way round */
 export function sorted(zones: readonly Zone[], order: string): readonly Zone[] {
+  if (order === 'name') return zones;
   const isDown = order.startsWith('-');
   const by = ORDERS[isDown ? order.slice(1) : order];
   return by === undefined ? zones : zones.toSorted((a, b) => (isDown ? by(b, a) : by(a, b)));

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import type { Answer } from '../../api/answers.ts';
+import type { ApiClient } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';
 import { addWaitOptions, waitOf, WAIT_HELP, type WaitOptions } from '../client/follow-rollouts.ts';
@@ -48,8 +49,20 @@ export function addRolloutList(rollout: Command): void {
       const { items, note } = (await client.read('/_changes?size=50')) as Changes;
       const nothing =
         note === undefined ? 'no change was sent since the start of this control plane' : `no change was sent: ${note}`;
-      printList(items, output, { nothing, text: (changes) => changesText(changes, (time) => ageOf(time)) });
+      const hops = isForPrograms(output) ? null : await secondHops(client, items);
+      printList(items, output, { nothing, text: (changes) => changesText(changes, (time) => ageOf(time), hops) });
     });
+}
+
+/** In a zone: which other zones have these changes. Null on global, and for a control plane that does not say it. */
+async function secondHops(client: ApiClient, changes: Changes['items']): Promise<readonly Answer<'OnwardSummary'>[] | null> {
+  if (changes.length === 0 || (await client.index()).mode !== 'zone') return null;
+  const ids = changes.map(({ id }) => String(id)).join(',');
+  const answer = client.read(`/_changes/_onward?ids=${ids}`) as Promise<{ items: readonly Answer<'OnwardSummary'>[] }>;
+  return await answer.then(
+    ({ items }) => items,
+    () => null,
+  );
 }
 
 async function status(typeName: string, name: string, { mesh, output, ...options }: StatusOptions): Promise<void> {

@@ -123,5 +123,15 @@ describe('rollouts as text', () => {
     };
     const [, line] = changesText([{ ...change, outcome: 'refused' }], () => '5s').split('\n');
     expect(line?.split(/ {2,}/)).toEqual(['12', '5s', 'removed', 'Mesh', 'shop', '3/4', '4 ms', '9 ms', 'refused']);
+    const otherZones = (hop: Partial<Answer<'OnwardSummary'>> | null): string | undefined => {
+      const hops = hop === null ? [] : [{ id: 12, ...hop }];
+      const [, inZone] = changesText([{ ...change, outcome: 'refused' }], () => '5s', hops).split('\n');
+      return inZone?.split(/ {2,}/)[6];
+    };
+    const none = { ...counts, acknowledged: 0, refused: 0 };
+    expect(otherZones({ onward: { outcome: 'waiting', counts } })).toBe('3/4 waiting');
+    expect(otherZones({ onward: { outcome: 'everywhere', counts: none } })).toBe('none');
+    expect(otherZones({ onwardNote: 'global is Kuma' })).toBe('?');
+    expect(otherZones(null)).toBe('-');
   });
 });

@@ -5,6 +5,7 @@ import { table } from './table.ts';
 
 type Rollout = Answer<'Rollout'>;
 type Target = Rollout['targets'][number];
+type SecondHop = Answer<'OnwardSummary'>;
 
 /** The zones that are named among those that have the change: the slowest. */
 const MAX_SLOWEST = 3;
@@ -52,7 +53,7 @@ function onwardLines({ onward, onwardNote }: Rollout): string[] {
   if (onward === undefined) return [];
   const { counts, note, medianMs, slowestMs, omitted } = onward;
   if (note !== undefined) return [visibleLine(`  global sends it to no other zone: ${note}`)];
-  const meant = Object.values(counts).reduce((sum, count) => sum + count, 0) - counts.hidden;
+  const meant = meantOf(counts);
   if (meant === 0) return ['  global sends it to no other zone'];
   const times =
     medianMs === undefined ? '' : `, half of them ${msText(medianMs)} after global, all ${msText(slowestMs)} after it`;
@@ -60,10 +61,15 @@ function onwardLines({ onward, onwardNote }: Rollout): string[] {
   return [visibleLine(`  other zones: ${String(counts.acknowledged)} of ${String(meant)} have it${times}${left}`)];
 }
 
-/** The last changes in a table. @param age of a time, such as `5m` */
-export function changesText(changes: readonly Answer<'ChangeSummary'>[], age: (time: string) => string): string {
+/** The last changes in a table. @param age of a time, such as `5m` @param hops in a zone: what is known of the other zones */
+export function changesText(
+  changes: readonly Answer<'ChangeSummary'>[],
+  age: (time: string) => string,
+  hops: readonly SecondHop[] | null = null,
+): string {
+  const hopOf = new Map(hops?.map((hop) => [hop.id, hop]));
   const rows = changes.map(({ id, type, mesh, name, isRemoval, committedAt, outcome, counts, medianMs, slowestMs }) => {
-    const meant = Object.values(counts).reduce((sum, count) => sum + count, 0) - counts.hidden;
+    const second = hops === null ? [] : [otherZones(hopOf.get(id))];
     return [
       ...[
         String(id),
@@ -72,10 +78,28 @@ export function changesText(changes: readonly Answer<'ChangeSummary'>[], age: (t
         type,
         visibleLine(mesh === undefined ? name : `${mesh}/${name}`),
       ],
-      ...[`${String(counts.acknowledged)}/${String(meant)}`, msText(medianMs), msText(slowestMs), outcome],
+      ...[shareOf(counts), ...second, msText(medianMs), msText(slowestMs), outcome],
     ];
   });
-  return table(['CHANGE', 'AGE', 'WHAT', 'TYPE', 'NAME', 'ZONES', 'MEDIAN', 'SLOWEST', 'OUTCOME'], rows);
+  const titles = hops === null ? ['ZONES'] : ['GLOBAL', 'OTHER ZONES'];
+  return table(['CHANGE', 'AGE', 'WHAT', 'TYPE', 'NAME', ...titles, 'MEDIAN', 'SLOWEST', 'OUTCOME'], rows);
+}
+
+/** `3/4`, `none` if global sends it to no other zone, `?` if it is not known, `-` before global has it. */
+function otherZones(hop: SecondHop | undefined): string {
+  if (hop === undefined) return '-';
+  const { onward } = hop;
+  if (onward === undefined) return '?';
+  return meantOf(onward.counts) === 0 ? 'none' : `${shareOf(onward.counts)} ${onward.outcome}`;
+}
+
+function shareOf(counts: Rollout['counts']): string {
+  return `${String(counts.acknowledged)}/${String(meantOf(counts))}`;
+}
+
+/** Those that should have it. */
+function meantOf(counts: Rollout['counts']): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0) - counts.hidden;
 }
 
 function headline({ type, mesh, name, isRemoval = false, counts, medianMs, slowestMs, targets, note }: Rollout): string {

@@ -1,5 +1,6 @@
 // All zones: a map, the same as a table, and beside them what is not well.
 import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { HeatMap } from '../parts/heat-map.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { FilterField } from '../parts/filter-field.tsx';
@@ -9,11 +10,13 @@ import { Problems } from '../parts/problems.tsx';
 import { useLive } from '../live.ts';
 import { linkTo, query, setQuery } from '../router.ts';
 import { ago, counted, lasting } from '../words.ts';
-import { loadZones, patchZones, sorted, toneOf, wordOf, type Zone } from '../zones.ts';
+import { loadZones, patchZones, sorted, statesOf, toneOf, wordOf, type Zone } from '../zones.ts';
 import type { PageProps } from './page-list.tsx';
 
 /** Beside the fleet. */
 const MAX_PROBLEMS = 100;
+
+const NONE: readonly Zone[] = [];
 
 const COLUMNS: readonly Column<Zone>[] = [
   {
@@ -34,8 +37,12 @@ export function FleetPage({ control }: PageProps): JSX.Element {
   const text = (query.value.get('q') ?? '').toLowerCase();
   const state = query.value.get('state') ?? '';
   const order = query.value.get('sort') ?? 'name';
-  const all = zones ?? [];
-  const found = all.filter((zone) => zone.name.toLowerCase().includes(text) && (state === '' || wordOf(zone) === state));
+  const all = zones ?? NONE;
+  const found = useMemo(() => {
+    if (text === '' && state === '') return all;
+    return all.filter((zone) => zone.name.toLowerCase().includes(text) && (state === '' || wordOf(zone) === state));
+  }, [all, text, state]);
+  const rows = useMemo(() => sorted(found, order), [found, order]);
   return (
     <>
       <div class="head">
@@ -55,7 +62,7 @@ export function FleetPage({ control }: PageProps): JSX.Element {
           <section class="card" aria-label="List of the zones">
             <LongTable
               label="Zones"
-              rows={sorted(found, order)}
+              rows={rows}
               columns={COLUMNS}
               keyOf={({ name }) => name}
               order={order}
@@ -72,23 +79,20 @@ export function FleetPage({ control }: PageProps): JSX.Element {
 
 /** How many zones are in each state; a press shows only those. */
 function States({ zones, chosen }: { readonly zones: readonly Zone[]; readonly chosen: string }): JSX.Element {
-  const groups = [...Map.groupBy(zones, wordOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const states = useMemo(() => [...statesOf(zones)].sort(([a], [b]) => (a < b ? -1 : 1)), [zones]);
   return (
     <div class="counts" role="group" aria-label="States">
-      {groups.map(([word, those]) => {
-        const [first] = those;
-        return (
-          <button
-            key={word}
-            type="button"
-            aria-pressed={word === chosen}
-            onClick={() => setQuery('state', word === chosen ? '' : word)}
-          >
-            {first !== undefined && <Mark tone={toneOf(first)} />}
-            {those.length.toLocaleString('en')} {word}
-          </button>
-        );
-      })}
+      {states.map(([word, { tone, count }]) => (
+        <button
+          key={word}
+          type="button"
+          aria-pressed={word === chosen}
+          onClick={() => setQuery('state', word === chosen ? '' : word)}
+        >
+          <Mark tone={tone} />
+          {count.toLocaleString('en')} {word}
+        </button>
+      ))}
     </div>
   );
 }

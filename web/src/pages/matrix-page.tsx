@@ -69,7 +69,17 @@ function Cells({ type, data, onRows }: CellsProps): JSX.Element {
   const found = useMemo(() => zones.flatMap((name, at) => (name.toLowerCase().includes(wanted) ? [at] : [])), [zones, wanted]);
   const room = roomFor(width);
   const first = firstColumn(found.length, room);
-  const columns = found.slice(first, first + room);
+  const columns = useMemo(() => found.slice(first, first + room), [found, first, room]);
+  const names = useMemo(() => columns.map((at) => zones[at] ?? ''), [columns, zones]);
+  // A row is made once for its resource, as long as the columns stay.
+  const made = useMemo(() => new WeakMap<ResourceRow, MatrixRow>(), [type, columns, zones]);
+  const rowAt = (row: number): MatrixRow | undefined => {
+    const resource = rows.get(row);
+    if (resource === undefined) return undefined;
+    const known = made.get(resource) ?? rowOf(resource, { type, columns, zones });
+    made.set(resource, known);
+    return known;
+  };
   const verdictAt = (row: number, column: number): Verdict | undefined => {
     const resource = rows.get(row);
     return resource?.verdicts[resource.of[columns[column] ?? 0] ?? 0];
@@ -84,9 +94,9 @@ function Cells({ type, data, onRows }: CellsProps): JSX.Element {
       <Matrix
         label="Resources and zones"
         noteTitle="Zones that have it"
-        columns={columns.map((at) => zones[at] ?? '')}
+        columns={names}
         rowCount={total}
-        rowAt={(row) => rowOf(rows.get(row), { type, columns, zones })}
+        rowAt={rowAt}
         onRows={onRows}
         none={total === 0 ? 'There is no such resource' : ''}
         detailOf={(row, column) => (
@@ -99,8 +109,7 @@ function Cells({ type, data, onRows }: CellsProps): JSX.Element {
 
 type Shown = { readonly type: TypeInfo; readonly columns: readonly number[]; readonly zones: readonly string[] };
 
-function rowOf(resource: ResourceRow | undefined, { type, columns, zones }: Shown): MatrixRow | undefined {
-  if (resource === undefined) return undefined;
+function rowOf(resource: ResourceRow, { type, columns, zones }: Shown): MatrixRow {
   const { resource: meta, storedName, verdicts, of } = resource;
   const marks = verdicts.map(({ isSent, state }) => deliveryMark(isSent, state));
   return {

@@ -1,11 +1,11 @@
 // The zones of a fleet as cells, in the order of the list. A canvas: 10,000 cells are one element. The table beside it has the same
 // facts for those who do not see it.
 import type { JSX } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { go, linkTo } from '../router.ts';
 import { useWidth } from '../use-width.ts';
 import { counted } from '../words.ts';
-import { toneOf, wordOf, type Zone } from '../zones.ts';
+import { statesOf, toneOf, wordOf, type Zone } from '../zones.ts';
 import type { Tone } from './state-mark.tsx';
 
 /** Between cells; small ones have half of it. */
@@ -27,16 +27,14 @@ type Layout = {
 export function HeatMap({ zones }: { readonly zones: readonly Zone[] }): JSX.Element {
   const [canvas, width] = useWidth<HTMLCanvasElement>();
   const [under, setUnder] = useState<{ at: number; x: number; y: number } | null>(null);
-  const layout = layOut(zones.length, width);
+  const layout = useMemo(() => layOut(zones.length, width), [zones.length, width]);
+  const label = useMemo(() => summary(zones), [zones]);
+  const scheme = useScheme();
+  const drawn = useRef<Drawn | null>(null);
   useLayoutEffect(() => {
-    const paint = (): void => {
-      if (canvas.current !== null && width > 0) draw(canvas.current, zones, layout, width);
-    };
-    paint();
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    scheme.addEventListener('change', paint);
-    return () => scheme.removeEventListener('change', paint);
-  }, [zones, width]);
+    if (canvas.current === null || width === 0) return;
+    drawn.current = draw(canvas.current, { zones, layout, width, scheme }, drawn.current);
+  }, [zones, layout, width, scheme]);
   const hit = (event: MouseEvent): number | null => cellAt(event.offsetX, event.offsetY, layout, zones.length);
   const shown = under === null ? undefined : zones[under.at];
   return (
@@ -45,7 +43,7 @@ export function HeatMap({ zones }: { readonly zones: readonly Zone[] }): JSX.Ele
         ref={canvas}
         class="map"
         role="img"
-        aria-label={summary(zones)}
+        aria-label={label}
         style={{ height: `${String(layout.height)}px`, cursor: shown === undefined ? 'default' : 'pointer' }}
         onMouseMove={(event) => {
           const at = hit(event);
@@ -70,13 +68,22 @@ export function HeatMap({ zones }: { readonly zones: readonly Zone[] }): JSX.Ele
   );
 }
 
+/** `dark` or `light`, as the person has chosen. */
+function useScheme(): string {
+  const [query] = useState(() => matchMedia('(prefers-color-scheme: dark)'));
+  const [isDark, setDark] = useState(query.matches);
+  useLayoutEffect(() => {
+    const look = (): void => setDark(query.matches);
+    query.addEventListener('change', look);
+    return () => query.removeEventListener('change', look);
+  }, []);
+  return isDark ? 'dark' : 'light';
+}
+
 /** What the map shows, for those who hear it. */
 function summary(zones: readonly Zone[]): string {
-  const words = Map.groupBy(zones, wordOf);
-  return [
-    counted(zones.length, 'zone'),
-    ...[...words].map(([word, those]) => `${those.length.toLocaleString('en')} ${word}`),
-  ].join(', ');
+  const states = [...statesOf(zones)].map(([word, { count }]) => `${count.toLocaleString('en')} ${word}`);
+  return [counted(zones.length, 'zone'), ...states].join(', ');
 }
 
 /** The largest cells with which all zones are in sight. */
@@ -114,19 +121,41 @@ function cellAt(x: number, y: number, { columns, cellWidth, cellHeight, gap }: L
 
 type Colours = Readonly<Record<Tone, { readonly ground: string; readonly ink: string }>> & { readonly text: string };
 
-function draw(canvas: HTMLCanvasElement, zones: readonly Zone[], layout: Layout, width: number): void {
-  const scale = devicePixelRatio;
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(layout.height * scale);
+/** What a canvas shows. @property scheme its colours are those of this one */
+type Picture = {
+  readonly zones: readonly Zone[];
+  readonly layout: Layout;
+  readonly width: number;
+  readonly scheme: string;
+};
+type Drawn = Picture & { readonly colours: Colours };
+
+/** Draws the cells that differ from what the canvas shows; all of them where the cells have other places or colours. */
+function draw(canvas: HTMLCanvasElement, picture: Picture, before: Drawn | null): Drawn | null {
+  const { zones, layout, width, scheme } = picture;
   const context = canvas.getContext('2d');
-  if (context === null) return;
-  context.scale(scale, scale);
-  const colours = coloursOf(canvas);
-  zones.forEach((zone, at) => {
-    const x = (at % layout.columns) * (layout.cellWidth + layout.gap);
-    const y = Math.floor(at / layout.columns) * (layout.cellHeight + layout.gap);
-    drawCell(context, zone, { x, y, width: layout.cellWidth, height: layout.cellHeight }, colours);
-  });
+  if (context === null) return null;
+  const isSame = before !== null && before.layout === layout && before.width === width && before.scheme === scheme;
+  const colours = isSame ? before.colours : coloursOf(canvas);
+  if (!isSame) {
+    canvas.width = Math.round(width * devicePixelRatio);
+    canvas.height = Math.round(layout.height * devicePixelRatio);
+    context.scale(devicePixelRatio, devicePixelRatio);
+  }
+  const { columns, cellWidth, cellHeight, gap } = layout;
+  for (const [at, zone] of zones.entries()) {
+    const old = isSame ? before.zones[at] : undefined;
+    if (old === zone || (old !== undefined && looksAs(old, zone))) continue;
+    const x = (at % columns) * (cellWidth + gap);
+    const y = Math.floor(at / columns) * (cellHeight + gap);
+    if (old !== undefined) context.clearRect(x - gap / 2, y - gap / 2, cellWidth + gap, cellHeight + gap);
+    drawCell(context, zone, { x, y, width: cellWidth, height: cellHeight }, colours);
+  }
+  return { ...picture, colours };
+}
+
+function looksAs(a: Zone, b: Zone): boolean {
+  return a.name === b.name && a.state === b.state && a.lacks > 0 === b.lacks > 0;
 }
 
 type Cell = { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
@@ -136,6 +165,7 @@ function drawCell(context: CanvasRenderingContext2D, zone: Zone, { x, y, width, 
   const { ground, ink } = colours[tone];
   if (width < NAMED_PX) {
     context.fillStyle = ground;
+    if (width < SMALL_PX) return context.fillRect(x, y, width, height);
     context.beginPath();
     context.roundRect(x, y, width, height, Math.min(3, width / 4));
     context.fill();

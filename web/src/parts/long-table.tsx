@@ -28,7 +28,11 @@ type Props<Row> = {
   readonly none: string;
   /** Of the part in sight, at most. */
   readonly height?: string;
+  /** Rows in the document; called again with each change. */
+  readonly onRange?: (range: Range) => void;
 };
+
+export type Range = { readonly first: number; readonly end: number };
 
 export function LongTable<Row>({
   label,
@@ -40,12 +44,18 @@ export function LongTable<Row>({
   onOrder,
   none,
   height = '62vh',
+  onRange,
 }: Props<Row>): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 800 });
+  // A scroll inside of a row draws nothing.
+  const [seen, setSeen] = useState<Range>({ first: 0, end: 24 });
+  const shown = useRef(seen);
   const look = (): void => {
     const { scrollTop = 0, clientHeight = 0 } = frame.current ?? {};
-    setView({ top: scrollTop, height: clientHeight });
+    const range = { first: Math.floor(scrollTop / ROW_PX), end: Math.ceil((scrollTop + clientHeight) / ROW_PX) };
+    if (range.first === shown.current.first && range.end === shown.current.end) return;
+    shown.current = range;
+    setSeen(range);
   };
   useLayoutEffect(() => {
     look();
@@ -53,8 +63,9 @@ export function LongTable<Row>({
     if (frame.current !== null) observer.observe(frame.current);
     return () => observer.disconnect();
   }, []);
-  const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN);
-  const end = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW_PX) + MARGIN);
+  const first = Math.max(0, seen.first - MARGIN);
+  const end = Math.min(rows.length, seen.end + MARGIN);
+  useLayoutEffect(() => onRange?.({ first, end }), [first, end]);
   const grid = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
   const all = (rows.length + 1) * ROW_PX;
   return (

@@ -1,7 +1,7 @@
 // Rows × zones, of any number of rows: only those in sight are in the document. One cell has the focus, the arrow keys move it, and what it
 // means stands in words below.
 import type { ComponentChildren, JSX } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Mark, type Tone } from './state-mark.tsx';
 
 const ROW_PX = 32;
@@ -33,7 +33,7 @@ type Props = {
   readonly label: string;
   readonly columns: readonly string[];
   readonly rowCount: number;
-  /** Undefined while the row is not known. */
+  /** Undefined while the row is not known; the same object as long as nothing of it differs. */
   readonly rowAt: (row: number) => MatrixRow | undefined;
   /** Rows in sight; called again with each change. */
   readonly onRows?: (range: Range) => void;
@@ -71,7 +71,22 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
   const isFew = columns.length <= FEW;
   const head = isFew ? HEAD_PX.few : HEAD_PX.many;
   const cell = isFew ? `min(${String(WIDE_CELL_PX)}px, 18vw)` : `${String(CELL_PX)}px`;
-  const grid = { gridTemplateColumns: `${SIDE} repeat(${String(columns.length)}, ${cell})` };
+  const grid = useMemo(
+    () => ({ gridTemplateColumns: `${SIDE} repeat(${String(columns.length)}, ${cell})` }),
+    [columns.length, cell],
+  );
+  const lines = useRef(new Map<number, { readonly of: readonly unknown[]; readonly line: JSX.Element }>());
+  /** The same element as before where nothing differs: then the line is not looked at again. */
+  const lineOf = (row: number): JSX.Element => {
+    const content = rowAt(row);
+    const column = row === at.row ? at.column : null;
+    const of = [content, columns, grid, column];
+    const known = lines.current.get(row);
+    if (known !== undefined && of.every((one, index) => one === known.of[index])) return known.line;
+    const line = <Line key={row} row={row} content={content} columns={columns} grid={grid} chosen={column} onPlace={setPlace} />;
+    lines.current.set(row, { of, line });
+    return line;
+  };
   const at = { row: Math.min(place.row, rowCount - 1), column: Math.min(place.column, columns.length - 1) };
   const move = (event: KeyboardEvent): void => {
     const step = STEPS[event.key];
@@ -81,6 +96,7 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
     setPlace({ row, column: within(at.column + step[1], columns.length) });
     bringInSight(frame.current, row, head);
   };
+  for (const row of lines.current.keys()) if (row < range.first || row >= range.end) lines.current.delete(row);
   const shown = Array.from({ length: Math.max(0, range.end - range.first) }, (_, index) => range.first + index);
   return (
     <>
@@ -112,9 +128,7 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
           ))}
         </div>
         <div class="lines" role="rowgroup" style={{ height: `${String(rowCount * ROW_PX)}px` }}>
-          {shown.map((row) => (
-            <Line key={row} row={row} content={rowAt(row)} columns={columns} grid={grid} at={at} onPlace={setPlace} />
-          ))}
+          {shown.map(lineOf)}
         </div>
       </div>
       <div class="detail" role="status">
@@ -129,11 +143,12 @@ type LineProps = {
   readonly content: MatrixRow | undefined;
   readonly columns: readonly string[];
   readonly grid: { readonly gridTemplateColumns: string };
-  readonly at: Place;
+  /** The column of the cell with the focus; null in all other lines. */
+  readonly chosen: number | null;
   readonly onPlace: (place: Place) => void;
 };
 
-function Line({ row, content, columns, grid, at, onPlace }: LineProps): JSX.Element {
+function Line({ row, content, columns, grid, chosen, onPlace }: LineProps): JSX.Element {
   return (
     <div class="line" role="row" aria-rowindex={row + 2} style={{ ...grid, top: `${String(row * ROW_PX)}px` }}>
       <div role="rowheader" class="name">
@@ -150,11 +165,11 @@ function Line({ row, content, columns, grid, at, onPlace }: LineProps): JSX.Elem
       </div>
       {columns.map((zone, column) => {
         const cell = content?.cells[column];
-        const isAt = at.row === row && at.column === column;
+        const isAt = chosen === column;
         return (
           <div
             key={zone}
-            id={isAt ? idOf(at) : undefined}
+            id={isAt ? idOf({ row, column }) : undefined}
             role="gridcell"
             class={isAt ? 'cell at' : 'cell'}
             aria-selected={isAt}

@@ -1,0 +1,52 @@
+// A fleet that no test machine has: the answers of its REST API are made here, in the browser's requests.
+import type { Page } from 'playwright-core';
+import type { Answer } from '../../src/api/answers.ts';
+
+export const COUNT = 10_000;
+/** Each of so many is not connected. */
+const AWAY_EVERY = 400;
+export const RESOURCES = 500;
+
+export const nameOf = (at: number): string => `zone-${String(at).padStart(5, '0')}`;
+
+const START = 'event: resync\nid: a.0\ndata: {"reason":"started","instanceId":"cp-1"}\n\n';
+
+export function summaryOf(at: number): Answer<'ZoneSummary'> {
+  const isAway = at % AWAY_EVERY === 7;
+  const state = isAway ? 'offline' : 'online';
+  const since = '2026-11-20T08:00:00.000Z';
+  const reason = isAway ? `zone ${nameOf(at)} is not connected since ${since}` : '';
+  const replica = isAway ? null : 'cp-1';
+  const condition = { enabled: true, refused: 0, withheld: 0, replica, reason };
+  return { name: nameOf(at), state, since, lagMs: 0, pending: [], version: '0.1.0-preview', ...condition };
+}
+
+export async function answerWithMany(page: Page): Promise<void> {
+  await page.route('**/_events*', async (route) => {
+    await route.fulfill({ contentType: 'text/event-stream', body: START });
+  });
+  await page.route('**/_problems?*', async (route) => route.fulfill({ json: { total: 0, items: [], next: null } }));
+  await page.route('**/zones/_summary', async (route) => {
+    await route.fulfill({ json: { total: COUNT, items: Array.from({ length: COUNT }, (_, at) => summaryOf(at)) } });
+  });
+}
+
+/** Answers the requests of a matrix: fewer rows than were asked for, as the control plane does. */
+export async function answerWithMatrix(page: Page): Promise<void> {
+  await page.route('**/_matrix?*', async (route) => {
+    const offset = Number(new URL(route.request().url()).searchParams.get('offset'));
+    await route.fulfill({ json: matrixOf(Math.min(10, RESOURCES - offset), offset) });
+  });
+}
+
+/** Each resource is everywhere but in a few zones. */
+function matrixOf(count: number, offset: number): Answer<'SyncMatrix'> {
+  const sent = { isSent: true, name: 'there', reason: 'written on global' } as const;
+  const verdicts = [{ ...sent, state: 'inSync' } as const, { ...sent, state: 'refused', why: 'too new' } as const];
+  const items = Array.from({ length: count }, (_, at) => {
+    const name = `timeout-${String(offset + at).padStart(4, '0')}`;
+    const resource = { type: 'MeshTimeout', mesh: 'default', name, labels: {} };
+    return { resource, storedName: name, verdicts, runs: [0, 5_000, 1, 1, 0, COUNT - 5_001] };
+  });
+  return { total: RESOURCES, zones: Array.from({ length: COUNT }, (_, at) => nameOf(at)), items, next: 'more' };
+}
