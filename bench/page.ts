@@ -14,7 +14,7 @@ import { TinyStore } from '../test/support/tiny-store.ts';
 import { percentile } from './measure.ts';
 import { table } from '../src/cli/views/table.ts';
 
-/** What the issue allows for a frame. */
+/** Milliseconds of CPU of a frame: sixty frames a second. */
 const BUDGET_MS = 16;
 const FRAMES = 120;
 const EVENT_MS = 250;

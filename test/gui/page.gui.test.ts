@@ -225,6 +225,14 @@ describe('the page', () => {
     await close(inZone);
   });
 
+  it('shows how many zones each replica has', async () => {
+    const opened = await openPage('health');
+    const replicas = opened.page.getByRole('region', { name: 'Replicas' });
+    await replicas.getByRole('columnheader', { name: 'Zones' }).waitFor();
+    await replicas.getByRole('row').filter({ hasText: 'leads' }).getByRole('cell', { name: '2', exact: true }).waitFor();
+    await close(opened);
+  });
+
   it('is usable with the keyboard alone', async () => {
     const opened = await openPage();
     const { page } = opened;
