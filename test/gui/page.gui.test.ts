@@ -132,7 +132,7 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByLabel('Stored document').getByText('idleTimeout: 10s').waitFor();
-    await rowOf(page, 'east').filter({ hasText: 'has it' }).waitFor();
+    await rowOf(page, 'east').filter({ hasText: 'has it' }).first().waitFor();
     await page.close();
     // The browser itself reports the two refusals.
     expect(faults.filter((fault) => !/status of 4(?:00|09)/.test(fault))).toEqual([]);
