@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { logIn, loginReason } from '../session.ts';
 import { Failure } from '../parts/failure.tsx';
 import { ApiFailure } from '../session.ts';
+import { asSentence } from '../words.ts';
 
 /** Asks for a user token. @param reason why; `''` when a person wants to log in */
 export function LoginPage({ reason }: { readonly reason: string }): JSX.Element {
@@ -17,7 +18,7 @@ export function LoginPage({ reason }: { readonly reason: string }): JSX.Element 
   return (
     <section class="card login">
       <h1>Log in</h1>
-      {reason !== '' && <p role="alert">{reason}.</p>}
+      {reason !== '' && <p role="alert">{asSentence(reason)}.</p>}
       <form onSubmit={submit}>
         <label for="token">User token</label>
         <input id="token" name="token" type="password" autocomplete="off" required autoFocus />
