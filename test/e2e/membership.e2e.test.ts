@@ -49,6 +49,14 @@ describe('a zone that is a member of one of two meshes', () => {
   it('loses the Mesh, policies, services and secrets of the other one, and nothing else changes in either zone', async () => {
     const before = [await rowsOfShop(east), await ofPay(west), await rowsOfShop(west)];
     expect((await ofPay(east)).some((id) => id.startsWith('Secret dataplane-token-signing-key-pay'))).toBe(true);
+    const zone = { type: 'Zone', name: 'east', enabled: true, meshes: ['shop', 'default'] };
+    const preview = await fetch(`http://127.0.0.1:${String(global.api)}/_preview`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([zone]),
+    });
+    const { items } = (await preview.json()) as { items: { membership?: { loses: { total: number } } }[] };
+    expect(items[0]?.membership?.loses.total).toBe((await ofPay(east)).length);
     expect(await putZone(['shop', 'default'])).toBe(200);
     await expect.poll(() => ofPay(east), WAIT).toEqual([]);
     expect([await rowsOfShop(east), await ofPay(west), await rowsOfShop(west)]).toEqual(before);
