@@ -1,10 +1,12 @@
 // Zones and Dataplanes together with their insights (rest-api 3). A missing insight is omitted.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { refusedStreamsWarning } from '../zone-status/refused-streams.ts';
+import { readableProblems } from '../zone-status/readable-problems.ts';
 import { zoneSync } from '../zone-status/zone-sync.ts';
 import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
-import type { TypeInfo } from '../resource/type-registry.ts';
+import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { nameText, type JsonObject, type Resource } from '../resource/types.ts';
+import { permitted } from './access.ts';
 import type { ApiContext } from './api-options.ts';
 import { nextPage, parsePage, queryOf, routePathOf } from './list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
@@ -59,7 +61,7 @@ function addList(app: FastifyInstance, url: string, overview: Overview, context:
     const filter = rowFilterOf(overview.info, mesh, query, routePathOf(request));
     if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
     const { rows, total } = await listRows(store, filter, page);
-    return { total, items: await describe(rows, overview, context), next: nextPage(request, page, total) };
+    return { total, items: await describe(rows, overview, context, request), next: nextPage(request, page, total) };
   });
 }
 
@@ -70,12 +72,18 @@ function addItem(app: FastifyInstance, url: string, overview: Overview, context:
   app.get<{ Params: { mesh?: string; name: string } }>(url, item, async (request) => {
     const { mesh = '', name } = request.params;
     const row = await context.service.get(overview.info, mesh, name);
-    return (await describe([row], overview, context))[0];
+    return (await describe([row], overview, context, request))[0];
   });
 }
 
-async function describe(rows: readonly Resource[], overview: Overview, context: ApiContext): Promise<JsonObject[]> {
-  const { store, clock, options } = context;
+async function describe(
+  rows: readonly Resource[],
+  overview: Overview,
+  context: ApiContext,
+  request: FastifyRequest,
+): Promise<JsonObject[]> {
+  const { store, clock, options, callers } = context;
+  const mayRead = permitted((name) => callers.requireMay(typeOf(name), request));
   const { info, type, insightType, key, insightKey } = overview;
   const found = await store.getMany(rows.map(({ mesh, name }) => ({ type: insightType, mesh, name })));
   const conflicts = info === zoneType ? await peerConflicts(rows, context) : new Map<string, string>();
@@ -83,7 +91,7 @@ async function describe(rows: readonly Resource[], overview: Overview, context: 
   return rows.map((row) => {
     const insight = insights.get(nameText(row));
     // The status of an insight lists problems. How the Dataplane of a proxy is held is for control planes alone.
-    const { hold: _hold, lag: _lag, ...problems } = insight?.status ?? {};
+    const { hold: _hold, lag: _lag, ...problems } = readableProblems(insight?.status ?? {}, mayRead);
     const now = clock.now();
     const zone = { name: row.name, isEnabled: row.spec['enabled'] !== false };
     const sync = info === zoneType ? { sync: syncJson(zone, insight ?? NO_INSIGHT, options.lagOf?.(row.name), now) } : {};

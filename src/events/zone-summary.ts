@@ -4,7 +4,9 @@ import type { Problem } from '../problems/problem.ts';
 import { zoneProblems } from '../problems/zone-problems.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
+import { findType } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { readableProblems } from '../zone-status/readable-problems.ts';
 import type { ZoneSync } from '../zone-status/zone-sync.ts';
 import type { ZoneFacts } from './zone-facts.ts';
 
@@ -22,9 +24,14 @@ export function zoneSummary(zone: ZoneFacts & { readonly sync: ZoneSync }, now: 
 /** @returns `reason`: why the zone is not connected or behind, else its first problem; `''` without one */
 export function zoneCondition(zone: ZoneFacts & { readonly sync: ZoneSync }, now: Date): ZoneCondition {
   const { isEnabled, insight, sync } = zone;
-  const [problem] = sync.reason === '' ? zoneProblems(zone, now) : [];
+  const [problem] = sync.reason === '' ? zoneProblems({ ...zone, insight: readable(insight) }, now) : [];
   const reason = problem === undefined ? sync.reason : textOfProblem(problem);
   return { enabled: isEnabled, ...troubledIn(insight.status), replica: replicaOf(insight.spec), reason };
+}
+
+/** All callers get the same summary, so it names only what each of them may read. */
+function readable({ spec, status }: ZoneFacts['insight']): ZoneFacts['insight'] {
+  return { spec, status: readableProblems(status, (type) => findType(type)?.adminOnly === false) };
 }
 
 function textOfProblem({ type, resources = [], message }: Problem): string {

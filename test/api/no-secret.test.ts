@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MeridianError } from '../../src/base/errors.ts';
 import { createLogger, type LogLevel } from '../../src/base/log.ts';
+import { UNREADABLE } from '../../src/zone-status/readable-problems.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 
@@ -67,6 +68,26 @@ describe('secrets', () => {
     for (const { body } of answers) for (const text of [SECRET, TOKEN]) expect(body).not.toContain(text);
     const log = lines.join('');
     for (const text of [SECRET, TOKEN, 'do not tell']) expect(log).not.toContain(text);
+  });
+
+  it('that a zone refuses have no name in the overview of the zone for callers who may not read them', async () => {
+    await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
+    const problem = { stream: 'globalToZone', kind: 'refused', resources: ['s.default'], count: 1, message: 'bad s' };
+    const syncProblems = ['Secret', 'MeshTimeout'].map((type) => ({ ...problem, type, time: '2026-01-01T00:00:00Z' }));
+    const key = { type: 'ZoneInsight', mesh: '', name: 'east' };
+    await store.write({ op: 'create', key, labels: {}, spec: { subscriptions: [] }, status: { syncProblems } });
+    const seen = async (remoteAddress: string): Promise<unknown> => {
+      const answers = ['/zones/east/_overview', '/zones/_overview'].map(async (url) => await app.inject({ url, remoteAddress }));
+      const [one, list] = await Promise.all(answers);
+      const found = one?.json<{ syncProblems: { resources: string[]; message: string }[] }>();
+      expect(list?.json<{ items: unknown[] }>().items[0]).toEqual(found);
+      return found?.syncProblems.map(({ resources, message }) => [...resources, message]);
+    };
+    expect(await seen('127.0.0.1')).toEqual([
+      ['s.default', 'bad s'],
+      ['s.default', 'bad s'],
+    ]);
+    expect(await seen('192.0.2.7')).toEqual([[UNREADABLE], ['s.default', 'bad s']]);
   });
 
   it('of the configuration are masked', async () => {

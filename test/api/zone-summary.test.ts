@@ -10,6 +10,7 @@ import { ReplicaRoster } from '../../src/replicas/replica-roster.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { following } from '../support/following.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { UNREADABLE } from '../../src/zone-status/readable-problems.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 
@@ -58,6 +59,24 @@ afterEach(async () => {
 });
 
 describe('the summary of the zones', () => {
+  it('names no resource that only some callers may read', async () => {
+    const problem = {
+      stream: 'globalToZone',
+      kind: 'refused',
+      resources: ['password.default'],
+      count: 1,
+      message: 'bad password',
+    };
+    const status = (type: string): JsonObject => ({ syncProblems: [{ ...problem, type, time: connectTime }] });
+    await insight('east', { globalInstanceId: 'cp-1' }, status('Secret'));
+    await insight('west', { globalInstanceId: 'cp-1' }, status('MeshTimeout'));
+    const { items } = JSON.parse((await summary()).body) as Summary;
+    expect(items.map(({ refused, reason }) => [refused, reason])).toEqual([
+      [1, `Secret: ${UNREADABLE}`],
+      [1, 'MeshTimeout password.default: bad password'],
+    ]);
+  });
+
   it('has a line for each zone, by name', async () => {
     await insight('east', { globalInstanceId: 'cp-1' });
     await insight('west', { disconnectTime: '2026-01-02T00:00:00.000Z' });
