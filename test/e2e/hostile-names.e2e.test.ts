@@ -90,6 +90,7 @@ describe.each(cases)('a $type', ({ type, mesh, from, nameOfCopy, specOf }) => {
   it('with any valid name is created, changed and removed on the other side', async () => {
     for (const name of NAMES) await write(name, 1);
     await expectCopies();
+    await expectComputed();
     for (const name of NAMES) await write(name, 2);
     await expectCopies();
     for (const name of NAMES) {
