@@ -1,5 +1,5 @@
 // Adds up vitest's JSON reports and prints the plain closing line. A test that ran in two reports counts once. Fails with a test that
-// failed or was left out, and with fewer tests than there are known to be: a project that is not found must not pass.
+// failed or was left out, and says why; and with fewer tests than there are known to be: a project that is not found must not pass.
 import { readFileSync } from 'node:fs';
 
 /** Some below what there is, so that a test may go. By the end of a file's name; the rest are unit tests. */
@@ -13,6 +13,9 @@ const LEAST = {
   '.test.ts': 6_000,
 };
 
+/** Characters of a failure that are shown: the message and the first frames of the stack. */
+const MAX_WHY = 1_000;
+
 const runs = new Map();
 const problems = [];
 for (const report of process.argv.slice(2)) {
@@ -21,9 +24,10 @@ for (const report of process.argv.slice(2)) {
   let failed = 0;
   for (const { name: file, assertionResults, message } of testResults) {
     if (message !== '') problems.push(`${file}: ${message}`);
-    for (const { fullName, status } of assertionResults) {
+    for (const { fullName, status, failureMessages } of assertionResults) {
       if (status === 'failed') failed += 1;
-      if (status !== 'passed') problems.push(`${status}: ${file} ${fullName}`);
+      const why = (failureMessages ?? []).map((text) => `\n  ${text.slice(0, MAX_WHY)}`).join('');
+      if (status !== 'passed') problems.push(`${status}: ${file} ${fullName}${why}`);
       const key = `${file} ${fullName}`;
       if (status === 'passed') inReport.set(key, { file, times: (inReport.get(key)?.times ?? 0) + 1 });
     }
