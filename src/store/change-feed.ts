@@ -10,7 +10,7 @@ import type { Database, OtherChannels } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
 
 export const CHANNEL = 'meridian_resources';
-/** That of every ZoneInsight, and of each DataplaneInsight that came by KDS (migrations/0009_insight_channel.sql). */
+/** That of every ZoneInsight, and of each DataplaneInsight that came by KDS (migrations/0008_insight_channel.sql). */
 const INSIGHT_CHANNEL = 'meridian_insights';
 const INSIGHTS: ReadonlySet<string> = new Set(['ZoneInsight', 'DataplaneInsight']);
 

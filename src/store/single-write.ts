@@ -73,7 +73,7 @@ function statementOf(write: Content): CompiledQuery {
 }
 
 /**
- * Who writes one row, for the trigger of the row (migrations/0008_single_row_history.sql). A rollback goes to the triggers of the
+ * Who writes one row, for the trigger of the row (migrations/0009_single_row_history.sql). A rollback goes to the triggers of the
  * statement, which read lists.
  */
 function singleAuthorText(write: Content): string {

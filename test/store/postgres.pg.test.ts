@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, inject, it } from 'vitest';
@@ -83,6 +83,40 @@ describe('the store on PostgreSQL', () => {
       spec: { a: 1 },
       labels: {},
     });
+    await store.close();
+  });
+
+  it('upgrades a database with versions of resources, and goes on counting them', async () => {
+    const config = await cloneDatabase(inject('postgresUrl'), 'template1');
+    const { host, port, user, password, dbName } = config;
+    const old = new pg.Client({ host, port, user, password, database: dbName, application_name: 'meridian' });
+    await old.connect();
+    await old.query('create table meridian_migrations (name text primary key, applied_at timestamp not null default now())');
+    const folder = join(import.meta.dirname, '../../migrations');
+    for (const name of (await readdir(folder)).filter((file) => file < '0008').toSorted()) {
+      await old.query(await readFile(join(folder, name), 'utf8'));
+      await old.query('insert into meridian_migrations (name) values ($1)', [name]);
+    }
+    await old.query(`begin; set local meridian.authors = '=alice';
+      insert into resources (name, mesh, type, version, spec) values ('old', 'default', 'MeshTimeout', 0, '{"n":0}'),
+        ('gone', 'default', 'MeshTimeout', 0, '{"n":0}');
+      update resources set version = 1, spec = '{"n":1}' where name = 'old'; commit`);
+    const before = (await old.query('select * from meridian_history order by id')).rows as { readonly name: string }[];
+    const database = await openDatabase(config, { clock: systemClock, log });
+    expect(await migrate(database, { log })).not.toEqual([]);
+    expect((await old.query('select * from meridian_history order by id')).rows).toEqual(before);
+    await old.end();
+    await database.close();
+    const store = await openStore(config, { clock: systemClock, log });
+    const key = { type: 'MeshTimeout', mesh: 'default', name: 'old' };
+    await store.write({ op: 'put', key, labels: {}, spec: { n: 2 }, by: { user: 'bob' } });
+    await store.write({ op: 'delete', key: { ...key, name: 'gone' }, by: { user: 'bob' } });
+    const kept = async (name: string): Promise<string[]> =>
+      (await store.versions({ key: { ...key, name }, limit: 9 })).map(
+        ({ version, action, author, spec }) => `${String(version)} ${action} ${String(author)} ${JSON.stringify(spec)}`,
+      );
+    expect(await kept('old')).toEqual(['2 updated bob {"n":2}', '1 updated alice {"n":1}', '0 created alice {"n":0}']);
+    expect(await kept('gone')).toEqual(['1 deleted bob null', '0 created alice {"n":0}']);
     await store.close();
   });
 

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION meridian_channel(kind text, is_copy boolean) RETURNS 
   SELECT CASE WHEN kind = 'ZoneInsight' OR (kind = 'DataplaneInsight' AND is_copy) THEN 'meridian_insights' ELSE 'meridian_resources' END
 $$;
 
--- As the function without a channel, which stays for triggers that another program made.
+DROP FUNCTION IF EXISTS meridian_send_keys(text[], text[], text[]);
 CREATE OR REPLACE FUNCTION meridian_send_keys(channel text, kinds text[], meshes text[], names text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   current text;
@@ -59,45 +59,5 @@ BEGIN
       PERFORM meridian_send_keys(part.channel, part.kinds, part.meshes, part.names);
     END LOOP;
   END IF;
-  RETURN NULL;
-END $$;
-
--- As before, but for the channel.
-CREATE OR REPLACE FUNCTION meridian_keep_row() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-DECLARE
-  said text := nullif(substr(current_setting('meridian.authors', true), 5), '');
-  author text := coalesce(said, meridian_stranger());
-  last record;
-  next integer;
-BEGIN
-  -- A row that becomes a copy, or ceases to be one, concerns everybody.
-  PERFORM pg_notify(meridian_channel(NEW.type, NEW.sync_version IS NOT NULL AND (TG_OP = 'INSERT' OR OLD.sync_version IS NOT NULL)),
-    '{"type":' || to_json(NEW.type) || ',"keys":[' || json_build_array(NEW.mesh, NEW.name) || ']}');
-  IF TG_OP = 'UPDATE' THEN
-    IF OLD.name <> NEW.name OR OLD.mesh <> NEW.mesh OR OLD.type <> NEW.type THEN
-      RAISE EXCEPTION 'a statement with meridian.authors = row must not rename % % of mesh %', OLD.type, OLD.name, OLD.mesh;
-    END IF;
-    IF OLD.sync_version IS NOT NULL OR (NEW.spec IS NOT DISTINCT FROM OLD.spec AND NEW.labels IS NOT DISTINCT FROM OLD.labels) THEN
-      RETURN NULL;
-    END IF;
-  END IF;
-  IF author IS NULL OR NEW.sync_version IS NOT NULL OR NOT meridian_has_history(NEW.type) THEN
-    RETURN NULL;
-  END IF;
-  SELECT h.version, h.action, h.labels, h.spec INTO last FROM meridian_history h
-    WHERE h.name = NEW.name AND h.mesh = NEW.mesh AND h.type = NEW.type ORDER BY h.version DESC LIMIT 1;
-  next := greatest(NEW.version, last.version + 1);
-  -- What stood in the row is kept too, unless it is the last version: a control plane wrote it, or it is older than the history.
-  IF TG_OP = 'UPDATE' AND (last.version IS NULL OR last.action = 'deleted' OR last.labels IS DISTINCT FROM coalesce(OLD.labels, '{}')
-    OR last.spec IS DISTINCT FROM meridian_kept_spec(OLD.type, OLD.spec)) THEN
-    INSERT INTO meridian_history (type, mesh, name, version, row_version, action, author, via, written_at, labels, spec)
-    VALUES (OLD.type, OLD.mesh, OLD.name, greatest(OLD.version, last.version + 1), OLD.version,
-      CASE OLD.version WHEN 0 THEN 'created' ELSE 'updated' END, NULL, 'unknown', OLD.modification_time, coalesce(OLD.labels, '{}'),
-      meridian_kept_spec(OLD.type, OLD.spec));
-    next := greatest(NEW.version, OLD.version + 1, last.version + 2);
-  END IF;
-  INSERT INTO meridian_history (type, mesh, name, version, row_version, action, author, via, labels, spec)
-  VALUES (NEW.type, NEW.mesh, NEW.name, next, NEW.version, CASE TG_OP WHEN 'INSERT' THEN 'created' ELSE 'updated' END, author,
-    CASE WHEN said IS NULL THEN 'database' ELSE 'api' END, coalesce(NEW.labels, '{}'), meridian_kept_spec(NEW.type, NEW.spec));
   RETURN NULL;
 END $$;

@@ -8,7 +8,8 @@ DECLARE
   last record;
   next integer;
 BEGIN
-  PERFORM pg_notify('meridian_resources',
+  -- A row that becomes a copy, or ceases to be one, concerns everybody.
+  PERFORM pg_notify(meridian_channel(NEW.type, NEW.sync_version IS NOT NULL AND (TG_OP = 'INSERT' OR OLD.sync_version IS NOT NULL)),
     '{"type":' || to_json(NEW.type) || ',"keys":[' || json_build_array(NEW.mesh, NEW.name) || ']}');
   IF TG_OP = 'UPDATE' THEN
     IF OLD.name <> NEW.name OR OLD.mesh <> NEW.mesh OR OLD.type <> NEW.type THEN
