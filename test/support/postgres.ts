@@ -11,6 +11,8 @@ import {
   type Binaries,
 } from './postgres-binaries.ts';
 
+const DAY_MS = 86_400_000;
+
 export type PostgresServer = {
   /** Which provider runs, for the summary. */
   readonly description: string;
@@ -74,10 +76,19 @@ async function fromUrl(): Promise<PostgresServer | null> {
 async function fromContainer(): Promise<PostgresServer | null> {
   if (process.env['DOCKER_HOST'] === undefined && !(await answers('/var/run/docker.sock'))) return null;
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
+  const { Wait } = await import('testcontainers');
   const image = process.env['TEST_POSTGRES_IMAGE'] ?? 'postgres:17-alpine';
   const settings = SERVER_SETTINGS.flatMap((setting) => ['-c', setting]);
-  const container = await new PostgreSqlContainer(image).withCommand(settings).withStartupTimeout(120_000).start();
+  const container = await new PostgreSqlContainer(image)
+    .withCommand(settings)
+    // The server is the first process of its container. A check that ends too late on a busy machine leaves a child to it, with exit code 2,
+    // and the server takes that for a crash of its own: it ends all connections and recovers.
+    .withHealthCheck({ test: ['CMD', 'true'], interval: DAY_MS })
+    .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
+    .withStartupTimeout(120_000)
+    .start();
   const url = container.getConnectionUri().replace(/\/[^/]*$/, '/postgres');
+  await reach(url);
   return {
     description: `testcontainers, image ${image}`,
     url,
