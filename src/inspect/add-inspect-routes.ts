@@ -34,13 +34,14 @@ export function addPolicyInspect(
     const { store, clock, closing, options, service, callers } = context;
     const indexes = shared ?? new MeshIndexes({ store, log: options.log, clock, signal: closing });
     if (shared === null) app.addHook('onClose', async () => indexes.ended());
-    addProxyRoutes(app, { service, store, indexes });
-    addConfigRoute(app, { service, store, indexes, callers });
-    addReachRoutes(app, { service, store, indexes, zone: options.zone, clock, lagOf: (zone) => syncs.lagOf(zone) });
+    const inspect = { service, store, indexes, zone: options.zone };
+    addProxyRoutes(app, inspect);
+    addConfigRoute(app, { ...inspect, callers });
+    addReachRoutes(app, { ...inspect, clock, lagOf: (zone) => syncs.lagOf(zone) });
     const asked = explainer(context, rules, syncs, confirmedOf, elsewhere);
     addSyncRoutes(app, context, asked);
     addMatrixRoutes(app, context, asked, followed);
     addPreviewRoute(app, context, { rules, indexes, syncs });
-    addTlsRoutes(app, { service, store, indexes });
+    addTlsRoutes(app, inspect);
   };
 }

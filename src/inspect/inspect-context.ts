@@ -10,7 +10,11 @@ import { parseKri } from '../resource/kri.ts';
 import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 
-export type InspectContext = Pick<ApiContext, 'service' | 'store'> & { readonly indexes: MeshIndexes };
+/** `zone`: the name of this zone; null on global. */
+export type InspectContext = Pick<ApiContext, 'service' | 'store'> & {
+  readonly indexes: MeshIndexes;
+  readonly zone: string | null;
+};
 
 export type InspectedProxy = { readonly index: MeshIndex; readonly proxy: DataplaneProxy; readonly rules: ProxyRules };
 

@@ -1,4 +1,4 @@
-// What proxies do not have of their configuration: their control plane keeps it in the status of the insight. A global does not see it.
+// What proxies do not have of their configuration: their zone keeps it in the status of the insight, which KDS does not carry.
 import type { Answer } from '../api/answers.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { nameText, type JsonObject, type ResourceKey } from '../resource/types.ts';
@@ -6,12 +6,15 @@ import type { ResourceStore } from '../store/resource-store.ts';
 
 export type ProxyProblem = NonNullable<Answer<'Effective'>['problems']>[number];
 
-/** By `nameText`; Dataplanes without problems are left out. Rejects as the store does. */
+/** `zone`: the name of this zone; null on global. */
+type Context = { readonly store: Pick<ResourceStore, 'getMany'>; readonly zone: string | null };
+
+/** By `nameText`; Dataplanes without problems are left out. A global knows none and reads nothing. Rejects as the store does. */
 export async function proxyProblems(
-  store: Pick<ResourceStore, 'getMany'>,
+  { store, zone }: Context,
   dataplanes: readonly Pick<ResourceKey, 'mesh' | 'name'>[],
 ): Promise<ReadonlyMap<string, readonly ProxyProblem[]>> {
-  if (dataplanes.length === 0) return new Map();
+  if (zone === null || dataplanes.length === 0) return new Map();
   const rows = await store.getMany(dataplanes.map(({ mesh, name }) => ({ type: 'DataplaneInsight', mesh, name })));
   const problems = rows.map((row) => [nameText(row), objectsOf(row.status['proxyProblems']).map(problemOf)] as const);
   return new Map(problems.filter(([, found]) => found.length > 0));

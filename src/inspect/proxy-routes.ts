@@ -55,7 +55,7 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext): v
     const { index, proxy, rules } = await proxyOf(context, request.params);
     const { items, ...page } = pageOf(request, outboundsOf(index, proxy), ({ resource }) => displayNameOf(resource));
     const outbounds = items.map((outbound) => effectiveOutboundView(index, rules, outbound));
-    const [problems] = (await proxyProblems(context.store, [proxy.resource])).values();
+    const [problems] = (await proxyProblems(context, [proxy.resource])).values();
     return { ...effectiveHead(rules), ...(problems !== undefined && { problems: [...problems] }), outbounds, ...page };
   });
 }

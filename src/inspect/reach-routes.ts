@@ -22,10 +22,9 @@ import { zonesNow, type ZoneNow } from './zones-now.ts';
 /** Kuma uses this title for a service too. */
 const NO_POLICY = 'Could not retrieve policy';
 
-type ReachContext = InspectContext & { readonly zone: string | null; readonly clock: Clock; readonly lagOf: LagOf };
+type ReachContext = InspectContext & { readonly clock: Clock; readonly lagOf: LagOf };
 type Named = { Params: { mesh: string; name: string } };
 
-/** @param context `zone`: the name of this zone; null on global */
 export function addReachRoutes(app: FastifyInstance, context: ReachContext): void {
   for (const { name: type, path, policy } of resourceTypes) {
     const item = `/meshes/:mesh/${path}/:name`;
@@ -34,7 +33,7 @@ export function addReachRoutes(app: FastifyInstance, context: ReachContext): voi
   }
 }
 
-function addPolicy(app: FastifyInstance, context: InspectContext, type: string, item: string): void {
+function addPolicy(app: FastifyInstance, context: ReachContext, type: string, item: string): void {
   const policyOf = async ({ mesh, name }: Named['Params']): Promise<{ index: MeshIndex; policy: Policy }> => {
     const index = await indexOf(context, mesh);
     return { index, policy: required(index.policy(type, name), describeKey({ type, mesh, name }), NO_POLICY) };
@@ -51,7 +50,7 @@ function addPolicy(app: FastifyInstance, context: InspectContext, type: string, 
     const reach = policyReach(index, policy);
     const { items, ...page } = pageOf(request, reach.touched, ({ proxy }) => proxy.displayName);
     const problems = await proxyProblems(
-      context.store,
+      context,
       items.map(({ proxy }) => proxy.resource),
     );
     const touched = items.map((one) => {
