@@ -18,10 +18,4 @@ if [ ! -s "$data/PG_VERSION" ]; then
   if [ "${POSTGRES_DB:-$user}" != postgres ]; then as "$bin/createdb" -h /var/run/postgresql -U "$user" "${POSTGRES_DB:-$user}"; fi
   as "$bin/pg_ctl" -D "$data" -m fast -w stop
 fi
-# Not as process 1: that one inherits the children of a health check that Docker ends at its time limit, and the postmaster takes the
-# end of an unknown child for the crash of a server process and restarts them all.
-setpriv --reuid=postgres --regid=postgres --init-groups "$bin/postgres" -D "$data" -c listen_addresses='*' "$@" &
-postmaster=$!
-trap 'kill -INT "$postmaster"' TERM INT
-# A signal ends `wait`, and the server still runs.
-while kill -0 "$postmaster" 2>/dev/null; do wait "$postmaster" || true; done
+exec setpriv --reuid=postgres --regid=postgres --init-groups "$bin/postgres" -D "$data" -c listen_addresses='*' "$@"

@@ -21,13 +21,11 @@ if ! docker info >/dev/null 2>&1; then
   start_docker || start_docker --storage-driver=vfs || { tail -30 "$folder/dockerd.log"; exit 1; }
 fi
 image=meridian-postgres:debian
-# An image of another script is made again.
-script=$(sha256sum <.ci/postgres-entrypoint.sh | cut -d ' ' -f 1)
-if [ "$(docker image inspect --format '{{.Config.Labels.script}}' "$image" 2>/dev/null)" = "$script" ]; then exit 0; fi
+if docker image inspect "$image" >/dev/null 2>&1; then exit 0; fi
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 # The mirror that this machine itself uses; debootstrap's own where apt names none.
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' | grep -v -e security -e updates | head -1)
 debootstrap --variant=minbase --include=postgresql bookworm "$root" ${mirror:+"$mirror"} || { tail -30 "$root/debootstrap/debootstrap.log"; exit 1; }
 install -m 755 .ci/postgres-entrypoint.sh "$root/usr/local/bin/postgres-entrypoint"
-tar -C "$root" -c . | docker import --change 'ENTRYPOINT ["/usr/local/bin/postgres-entrypoint"]' --change 'EXPOSE 5432' --change "LABEL script=$script" - "$image"
+tar -C "$root" -c . | docker import --change 'ENTRYPOINT ["/usr/local/bin/postgres-entrypoint"]' --change 'EXPOSE 5432' - "$image"
