@@ -19,6 +19,7 @@ import { createGlobalDefaults } from '../defaults/global-defaults.ts';
 import { createProxyAdmin } from './proxy-admin.ts';
 import { StoreAdmission } from '../peering/store-admission.ts';
 import { createConflictMetric } from '../peering/conflict-metric.ts';
+import { createInsightsMetric } from './insights-metric.ts';
 import { createWaitingMetric } from './waiting-metric.ts';
 import { KnownZones } from '../peering/known-zones.ts';
 import { ZoneSharing } from '../replicas/zone-sharing.ts';
@@ -81,6 +82,8 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
   createConflictMetric(host.registry, () => [...stores.conflicts(), ...insights.contended()]);
   const { kds } = config.multizone.global;
   const tls = kds.tlsEnabled ? await serverTls('multizone.global.kds', kds, config.general, host.clock) : null;
+  const insightTurns = new InsightTurns({ clock, fleetSize: () => zones.size, ownZones: () => insights.size });
+  createInsightsMetric(host.registry, insightTurns);
   const server = new KdsServer({
     host: '0.0.0.0',
     port: kds.grpcPort,
@@ -98,7 +101,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     answerZone: onwardAnswers({ store, rules: host.rules, receipts, follow: rolloutFollower(receipts, host.rules, store) }),
     store,
     fences,
-    insightTurns: new InsightTurns({ clock, fleetSize: () => zones.size, ownZones: () => insights.size }),
+    insightTurns,
     validate: validateResource,
     observe: (event) => {
       metrics.observe(event);

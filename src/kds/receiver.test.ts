@@ -108,32 +108,66 @@ describe('a receiver', () => {
     expect(events).toMatchObject([{ written: 0, seconds: 0 }]);
   });
 
-  it('stores insights of proxies at once, confirms them in their turn, and confirms other types meanwhile', async () => {
-    const clock = new ManualClock();
-    const asked: number[] = [];
-    const insightTurns = { after: (rows: number) => (asked.push(rows), rows * 1_000) };
-    const rules = globalReceiveRules('east', { hashedNames: false });
-    const { receiver, store, sent } = await receive({ clock, insightTurns, rules });
-    await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
-    const insight = (type: string, nonce: string): DeltaResponse => {
-      const row = { mesh: 'default', name: 'web', labels: {}, spec: {}, status: undefined };
+  describe('of insights of proxies', () => {
+    const insight = (type: string, nonce: string, name = 'web'): DeltaResponse => {
+      const row = { mesh: 'default', name, labels: {}, spec: {}, status: undefined };
       const bytes = encodeKumaResource(typeOf(type), row);
-      return { ...responseOf([{ name: 'web.default', version: '', resource: bytes, anyTypeUrl: '' }], type), nonce };
+      return { ...responseOf([{ name: `${name}.default`, version: '', resource: bytes, anyTypeUrl: '' }], type), nonce };
     };
-    const answered = (): string[] => sent.flatMap(({ responseNonce }) => (responseNonce === '' ? [] : responseNonce));
-    await receiver.handle(insight('DataplaneInsight', 'paced'));
-    expect([asked, answered(), store.rows.size]).toEqual([[1], [], 2]);
-    await receiver.handle(insight('Dataplane', 'other'));
-    expect([asked, answered()]).toEqual([[1], ['other']]);
-    await clock.advance(1_000);
-    expect(answered()).toEqual(['other', 'paced']);
-    await receiver.handle(insight('DataplaneInsight', 'unchanged'));
-    expect([asked, answered().at(-1)]).toEqual([[1, 0], 'unchanged']);
-    insightTurns.after = () => 1_000;
-    await receiver.handle(insight('DataplaneInsight', 'last'));
-    receiver.close();
-    await clock.advance(1_000);
-    expect(answered().at(-1)).toBe('unchanged');
+    const answers = (sent: readonly DeltaRequest[]): string[] =>
+      sent.flatMap(({ responseNonce }) => (responseNonce === '' ? [] : responseNonce));
+
+    /** The queue of global: `isFull` says whether rows have to wait, and `turns` are those that were not given yet. */
+    async function receiveInTurns(resume: boolean): Promise<Made & { queue: { isFull: boolean }; turns: (() => void)[] }> {
+      const queue = { isFull: false };
+      const turns: (() => void)[] = [];
+      const insightTurns = {
+        admits: (rows: number) => rows === 0 || !queue.isFull,
+        count: () => undefined,
+        wait: (_rows: number, go: () => void) => (turns.push(go), () => void turns.splice(turns.indexOf(go), 1)),
+      };
+      const made = await receive({ insightTurns, resume, rules: globalReceiveRules('east', { hashedNames: false }) });
+      await made.store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
+      made.sent.length = 0;
+      return { ...made, queue, turns };
+    }
+
+    it('drops those that have to wait, answers other types, and asks the zone again at its turn', async () => {
+      const { receiver, store, sent, queue, turns } = await receiveInTurns(true);
+      await receiver.handle(insight('DataplaneInsight', '1'));
+      queue.isFull = true;
+      await receiver.handle(insight('DataplaneInsight', '2', 'new'));
+      await receiver.handle(insight('Dataplane', 'other'));
+      expect([answers(sent), [...store.rows.values()].map(({ name }) => name).sort()]).toEqual([
+        ['1', 'other'],
+        ['east', 'east.web', 'east.web'],
+      ]);
+      turns.shift()?.();
+      await vi.waitFor(() => expect(sent.at(-1)).toMatchObject({ typeUrl: 'DataplaneInsight', responseNonce: '' }));
+      expect([...(sent.at(-1)?.initialResourceVersions.keys() ?? [])]).toEqual(['east.web.default']);
+      await receiver.handle(insight('DataplaneInsight', '3', 'new'));
+      expect([answers(sent), store.rows.size]).toEqual([['1', 'other', '3'], 4]);
+    });
+
+    it('of a Kuma zone stores them at once, and answers at its turn', async () => {
+      const { receiver, store, sent, queue, turns } = await receiveInTurns(false);
+      queue.isFull = true;
+      await receiver.handle(insight('DataplaneInsight', '1'));
+      expect([answers(sent), store.rows.size]).toEqual([[], 2]);
+      turns.shift()?.();
+      expect(answers(sent)).toEqual(['1']);
+      await receiver.handle(insight('DataplaneInsight', 'unchanged'));
+      expect(answers(sent)).toEqual(['1', 'unchanged']);
+    });
+
+    it('leaves the queue with its stream', async () => {
+      const { receiver, queue, turns } = await receiveInTurns(true);
+      queue.isFull = true;
+      await receiver.handle(insight('DataplaneInsight', '1'));
+      expect(turns).toHaveLength(1);
+      receiver.close();
+      expect(turns).toEqual([]);
+    });
   });
 
   it('asks for the other types when the first one is found good, and fails when the store does not answer then', async () => {

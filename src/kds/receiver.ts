@@ -14,7 +14,8 @@ import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './sync-events.ts';
 import { atOnce, batchesOf, type Pace } from './pace.ts';
 import { RowQuota, type ZoneQuotas } from './quotas.ts';
-import { PACED_TYPE, type InsightTurns } from './insight-turns.ts';
+import type { InsightTurns } from './insight-turns.ts';
+import { InsightsOfStream, PACED_TYPE } from './insights-of-stream.ts';
 import { nackMessage, MAX_NAMED, nackedResource, writeNackDetails, type NackedResource } from './nack.ts';
 import type { ReceiveRules } from './rules.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
@@ -49,8 +50,8 @@ export type ReceiverOptions = {
   readonly maxMessageBytes: number;
   /** If left out, the work is not divided. */
   readonly pace?: Pace;
-  /** When insights of proxies are confirmed; at once if left out. */
-  readonly insightTurns?: Pick<InsightTurns, 'after'> | undefined;
+  /** When insights of proxies are stored; at once if left out. */
+  readonly insightTurns?: Pick<InsightTurns, 'admits' | 'count' | 'wait'> | undefined;
   /** The quota of the peer; no limit if left out. */
   readonly quotas?: Pick<ZoneQuotas, 'rows' | 'resourceBytes'>;
   readonly validate: Validate;
@@ -80,8 +81,8 @@ export class Receiver {
   #admission: Admission | null;
   #epoch = 0;
   #stopWatching: () => void = () => undefined;
-  /** Ends the wait of the answer that waits. */
-  #cancelAnswer: () => void = () => undefined;
+  readonly #insights: InsightsOfStream | null;
+  #isClosed = false;
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
@@ -93,6 +94,9 @@ export class Receiver {
     const { quotas, rules } = options;
     const count = async (): Promise<number> => (await this.#inScope(rules.types)).length;
     this.#rowQuota = quotas === undefined ? null : new RowQuota(quotas.rows, count);
+    const { insightTurns: turns, resume: canAskAgain, clock } = options;
+    const askAgain = (): void => void this.#askAgain(PACED_TYPE);
+    this.#insights = turns === undefined ? null : new InsightsOfStream({ turns, canAskAgain, askAgain, clock });
   }
 
   /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2). With an admission, its type is requested first. */
@@ -109,8 +113,9 @@ export class Receiver {
 
   /** The stream has ended. */
   close(): void {
+    this.#isClosed = true;
     this.#stopWatching();
-    this.#cancelAnswer();
+    this.#insights?.close();
   }
 
   /**
@@ -141,6 +146,7 @@ export class Receiver {
   async handle(response: DeltaResponse): Promise<void> {
     const info = this.#types.get(response.typeUrl);
     if (info === undefined) throw new MeridianError('bad_request', `invalid resource type ${JSON.stringify(response.typeUrl)}`);
+    if (!this.#hasTurn(info, response)) return;
     const { peer, streamId, rules, validate, observe, clock } = this.#options;
     const began = clock.elapsed();
     const read = await this.#pace.run(readResponse(info, response, rules, validate, this.#options.quotas?.resourceBytes));
@@ -150,12 +156,32 @@ export class Receiver {
     const { removed, kept } = await this.#withoutKept(response, read.removed);
     const work = { incoming: read.resources, removed, prune };
     const { written, refusals } = await this.#store(info, work, [...read.refusals, ...kept]);
-    this.#answerInTurn(info, response.nonce, { written, refusals });
+    const answer = (): void => this.#answer(info, response.nonce, refusals);
+    if (info.name === PACED_TYPE && this.#insights !== null) this.#insights.stored(written, answer);
+    else answer();
     const refused = this.#remember(info, [...read.resources.keys(), ...read.removed.keys()], refusals);
     observe({ kind: 'received', peer, streamId, type: info.name, written, refused, seconds: (clock.elapsed() - began) / 1000 });
     if (admission === null) return;
     this.#admission = null;
     await this.#subscribeAll([...this.#types.values()].filter((other) => other !== info));
+  }
+
+  /** False if insights have to wait: they are dropped without an answer, and the peer is asked for the newest ones later. */
+  #hasTurn({ name }: TypeInfo, { resources, removedResources }: DeltaResponse): boolean {
+    if (name !== PACED_TYPE || this.#insights === null) return true;
+    return this.#insights.admits(resources.length + removedResources.length, this.#fullState.has(name));
+  }
+
+  /** Subscribes to a type again: the peer sends what differs from the rows that are stored now. */
+  async #askAgain(type: string): Promise<void> {
+    try {
+      const types = [...this.#types.values()].filter(({ name }) => name === type);
+      const versions = await this.#versionsOf(types);
+      if (this.#isClosed) return;
+      for (const info of types) this.#subscribe(info, versions.get(info.name) ?? null);
+    } catch (cause) {
+      this.#options.fail?.(new MeridianError('unavailable', `the store did not say which ${type}s it has`, { cause }));
+    }
   }
 
   /** The names that the last part of a full state does not prune: all names in the state, also of refused resources. */
@@ -189,19 +215,6 @@ export class Receiver {
         errorDetail: null,
       }),
     );
-  }
-
-  /** A peer sends one response of the type at a time. One that does not wait has its last answer alone. */
-  #answerInTurn(
-    info: TypeInfo,
-    nonce: string,
-    { written, refusals }: { readonly written: number; readonly refusals: readonly NackedResource[] },
-  ): void {
-    const { insightTurns, clock } = this.#options;
-    const waitMs = info.name === PACED_TYPE ? (insightTurns?.after(written) ?? 0) : 0;
-    if (waitMs === 0) return this.#answer(info, nonce, refusals);
-    this.#cancelAnswer();
-    this.#cancelAnswer = clock.after(waitMs, () => this.#answer(info, nonce, refusals));
   }
 
   #answer(info: TypeInfo, responseNonce: string, refusals: readonly NackedResource[]): void {

@@ -184,7 +184,8 @@ export class Sender {
           });
     const stream = new TypeStream(this.#options, {
       ...{ type: typeUrl, subscription, held: resumes ? held : new Map(), warnings: this.#warnings },
-      ...{ nonces: before?.nonces ?? new Nonces(), onRetry: () => this.#respond(typeUrl) },
+      ...{ nonces: before?.nonces ?? new Nonces(), behindSince: before?.behindSince ?? null },
+      onRetry: () => this.#respond(typeUrl),
     });
     this.#types.set(typeUrl, stream);
     const isFull = this.#hear(resumes && initialResourceVersions.size > 0, log?.size ?? 0);

@@ -35,6 +35,7 @@ function streamOf({ log = new TypeLog('T'), maxMessageBytes = 1_000, messageByte
   };
   return new TypeStream(shared, {
     ...{ type: 'T', subscription: log === null ? null : subscribe(log, { form: 'kuma' }), held: new Map(), nonces: new Nonces() },
+    behindSince: null,
     ...{ warnings: new RateLimitedLogger(silent, () => clock.elapsed()), onRetry: () => void (retries += 1) },
   });
 }

@@ -15,7 +15,7 @@ import type { SyncObserver } from './sync-events.ts';
  * The time without an answer after which a stream is stuck, in milliseconds. The largest message takes this long over a link of 40
  * kB/s.
  */
-const STUCK_MS = 300_000;
+export const STUCK_MS = 300_000;
 const FIRST_RETRY_MS = 5_000;
 const MAX_RETRY_MS = 300_000;
 /** Characters of the message of a NACK that are kept. */
@@ -47,6 +47,8 @@ export type TypeStreamOptions = {
   /** Resources that the peer keeps, because their mesh never existed here. */
   readonly held: ReadonlyMap<string, string>;
   readonly nonces: Nonces;
+  /** When the oldest change came that the peer has not confirmed on the subscription before this one; null if it has confirmed all. */
+  readonly behindSince: Date | null;
   readonly warnings: RateLimitedLogger;
   /** Called when refused resources are due again. */
   readonly onRetry: () => void;
@@ -86,13 +88,13 @@ export class TypeStream {
   /** Cancels the retry of all refused resources, which are retried together. */
   #retry: (() => void) | undefined;
 
-  constructor(stream: StreamOptions, { type, subscription, held, nonces, warnings, onRetry }: TypeStreamOptions) {
+  constructor(stream: StreamOptions, { type, subscription, held, nonces, behindSince, warnings, onRetry }: TypeStreamOptions) {
     this.subscription = subscription;
     this.nonces = nonces;
     this.#stream = stream;
     this.#type = type;
     this.#onRetry = onRetry;
-    this.#behindSince = subscription === null ? null : stream.clock.now();
+    this.#behindSince = subscription === null ? null : (behindSince ?? stream.clock.now());
     this.#reports = new ProblemReports({ ...stream, type, held, warnings });
   }
 
