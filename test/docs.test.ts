@@ -12,6 +12,7 @@ import { configSchema } from '../src/base/config-schema.ts';
 import { createExpiryMetrics } from '../src/base/expiry-metrics.ts';
 import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCountMetric } from '../src/base/process-metrics.ts';
 import { createProgram } from '../src/cli/program.ts';
+import { createInsightsMetric } from '../src/global/insights-metric.ts';
 import { createWaitingMetric } from '../src/global/waiting-metric.ts';
 import { createConflictMetric } from '../src/peering/conflict-metric.ts';
 import { createSyncMetrics } from '../src/kds/sync-metrics.ts';
@@ -127,6 +128,7 @@ async function metricNames(): Promise<Set<string>> {
   createPlaintextMetric(registry, { known: () => [] }, 'east');
   createConflictMetric(registry, () => []);
   createWaitingMetric(registry, () => ({ zones: 0, longestMs: 0 }));
+  createInsightsMetric(registry, { waiting: 0 });
   measureRequests(fastify(), registry);
   const metrics = await registry.getMetricsAsJSON();
   return new Set(

@@ -2,8 +2,8 @@
 import { request } from 'node:http';
 
 /**
- * Longer than any request takes: a request reads and writes a few times, each within 9 s (src/store/answer-in-time.ts). What nobody waits
- * for could be stored after the next write of the same resource.
+ * Longer than any request takes: a request reads and writes a few times, each within 9 s (src/store/answer-in-time.ts). If the client gave
+ * up before, its write could be stored after its next write of the same resource.
  */
 const PATIENCE_MS = 60_000;
 /** The port of a process that is away. */

@@ -116,7 +116,7 @@ export class Connections {
     if (connection !== undefined) connection.isTrusted = true;
   }
 
-  /** A call on this connection was refused. A failure of this side is no refusal: do not call it then. */
+  /** A call on this connection was refused because of the caller. Do not call this for a failure of this process. */
   refused(peer: string): void {
     const connection = this.#open.get(peer);
     if (connection !== undefined && !connection.isTrusted) this.#allowanceOf(connection.address).left -= 1;

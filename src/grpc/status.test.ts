@@ -29,7 +29,7 @@ it('the details are well-formed and have a thousand characters at most', () => {
   expect([details.length, details.isWellFormed(), details.endsWith('x\ufffd')]).toEqual([1_000, true, true]);
 });
 
-it('a failure of this side is told from an error of the caller', () => {
+it('UNAVAILABLE is a failure of this process, every other status is an error of the caller', () => {
   const errors = [
     new MeridianError('unavailable', 'why'),
     new MeridianError('forbidden', 'why'),

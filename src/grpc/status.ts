@@ -33,7 +33,7 @@ export function statusOf(error: unknown): StatusError {
   return error instanceof StatusError ? error : new StatusError(codeOf(error), messageOf(error));
 }
 
-/** This side cannot serve now, as with a database that does not answer: the caller did nothing wrong. */
+/** True if this process cannot serve now, such as while its database does not answer. The caller did nothing wrong. */
 export function isOwnFailure(error: unknown): boolean {
   return statusOf(error).code === code.UNAVAILABLE;
 }

@@ -73,7 +73,7 @@ export function* membershipChange(
     for (const slot of slotsToReview(log, change)) {
       if (++looked % STEP === 0) yield;
       const { entry } = slot;
-      // A withheld resource goes to nobody.
+      // No zone gets a withheld resource.
       if (entry === null || entry instanceof WithheldEntry) continue;
       const [had, has] = [isVisibleTo(entry.visibility, viewerBefore), isVisibleTo(entry.visibility, viewerAfter)];
       if (had !== has) (had ? loses : gets).add(changelog.rowOf(log, slot));

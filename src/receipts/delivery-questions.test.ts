@@ -66,9 +66,9 @@ describe('what zones of other replicas have of a resource', () => {
     expect(await asking).toEqual([new Map()]);
   });
 
-  it('asks nobody without such zones', async () => {
+  it('asks no other replica without such zones', async () => {
     const here = await replica('a', {});
-    store.mark = () => Promise.reject(new Error('nobody should be asked'));
+    store.mark = () => Promise.reject(new Error('no replica should be asked'));
     expect(await here.of(one, new Set(), stop.signal)).toEqual([new Map()]);
   });
 

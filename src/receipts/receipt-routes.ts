@@ -62,7 +62,7 @@ const MAX_TARGETS = 1_000_000;
 /** Why a zone without a global sends nothing. */
 const NO_GLOBAL = 'this zone has no global';
 
-/** For the option `followRollout` of a zone without a global: nothing is sent, so nobody waits. */
+/** For the option `followRollout` of a zone without a global. Such a zone sends nothing, so the answer does not wait. */
 export const followNothing: FollowRollout = async (key) =>
   rolloutOf(key, { change: null, isLogged: false, targets: [] }, NO_GLOBAL);
 

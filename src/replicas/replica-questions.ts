@@ -19,7 +19,7 @@ export type AnswerRow = readonly [key: string, ...rest: unknown[]];
 type Asked<Q> = { readonly id: string; readonly by: string; readonly question: Q };
 type Part<R> = { readonly id: string; readonly by: string; readonly rows: readonly R[] };
 
-/** A question, an answer, and the end of a question that nobody asks any more. */
+/** A question, an answer, and the end of a question whose caller has gone. */
 type Kind = '?' | '!' | '-';
 /** Subject, kind, and the message. */
 const MARK = /^([a-z]+) ([?!-]) ([\w-]+)$/;

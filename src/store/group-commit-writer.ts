@@ -31,7 +31,10 @@ export type CombinedWriterOptions = {
   readonly heldAmong: (writes: readonly Write[]) => Promise<ReadonlySet<Write>>;
   /** Milliseconds, of a clock that never goes back. */
   readonly now: () => number;
-  /** Milliseconds after which nobody waits for a write: it would replace what its caller has written since. */
+  /**
+   * The longest wait of a write in milliseconds. A write that has waited longer is refused: its caller may have given up and written again,
+   * and this write would replace the newer one.
+   */
   readonly maxWaitMs: number;
 };
 

@@ -99,7 +99,7 @@ describe('GET _rollout', () => {
 });
 
 describe('GET /_changes', () => {
-  it('asks nobody for the second hop on global', async () => {
+  it('does not ask for a second hop on global', async () => {
     await put('a');
     expect((await get('/_changes/_onward?ids=1')).answer).toEqual({ items: [] });
   });

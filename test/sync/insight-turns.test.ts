@@ -16,12 +16,15 @@ const PROXIES = 100;
 const HOUR_MS = 3_600_000;
 const log = createLogger('silent');
 
-let ends: (() => void)[] = [];
+let ends: (() => Promise<void>)[] = [];
 
-afterEach(() => {
-  for (const end of ends) end();
+async function endAll(): Promise<void> {
+  const ended = ends;
   ends = [];
-});
+  await Promise.all(ended.map((end) => end()));
+}
+
+afterEach(endAll);
 
 type Zone = {
   readonly rows: TinyStore;
@@ -42,7 +45,7 @@ function openGlobal(): { clock: ManualClock; store: TinyStore; connect: (zone: s
     const rows = new TinyStore();
     const stop = new AbortController();
     const changelog = new Changelog(rows, zoneSendRules({ zone }), log);
-    void changelog.run(stop.signal);
+    const running = changelog.run(stop.signal);
     await changelog.ready;
     const failures: string[] = [];
     let work = Promise.resolve();
@@ -70,10 +73,11 @@ function openGlobal(): { clock: ManualClock; store: TinyStore; connect: (zone: s
       send: (message) => sender.handle(decodeDeltaRequest(message)),
     });
     await receiver.start();
-    ends.push(() => {
+    ends.push(async () => {
       stop.abort();
       sender.close();
       receiver.close();
+      await running;
     });
     const change = async (n: number, to = PROXIES): Promise<void> => {
       for (let at = 0; at < PROXIES; at += 1) {
@@ -173,6 +177,7 @@ it('global has the insights of its zones after random changes and any turns', as
       await clock.advance(HOUR_MS);
       expect(counts(store)).toEqual(zones.flatMap(({ rows }) => counts(rows)).sort());
       expect(zones.flatMap(({ failures }) => failures)).toEqual([]);
+      await endAll();
     }),
     { numRuns: 100 },
   );
