@@ -4,7 +4,7 @@
 import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { aborted } from '../base/supervise.ts';
+import { aborted, unlessAborted } from '../base/supervise.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { Database, OtherChannels } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
@@ -53,11 +53,17 @@ class Reader {
   }
 }
 
-/** @property end ends it, so that the next one begins */
+/**
+ * @property end ends it, so that the next one begins
+ * @property hasInsights whether it listens to the channel of insights
+ * @property settling settles when it listens as the readers need it; null while it does
+ */
 type Connection = {
   readonly channels: OtherChannels;
   readonly end: AbortController;
   readonly hear: (change: StoreChange, isOfInsights: boolean) => void;
+  hasInsights: boolean;
+  settling: Promise<void> | null;
 };
 
 export class ChangeFeed {
@@ -71,8 +77,6 @@ export class ChangeFeed {
   #connection: Connection | null = null;
   /** How many readers need insights. */
   #insightReaders = 0;
-  /** Settles when the connection listens to the channel of insights; null while it does not. */
-  #insights: Promise<void> | null = null;
 
   /** @param netMs milliseconds between two checks of all rows */
   constructor(database: Database, log: Logger, netMs = NET_MS) {
@@ -90,7 +94,7 @@ export class ChangeFeed {
     const either = AbortSignal.any([signal, this.#stop.signal]);
     either.addEventListener('abort', () => reader.wake(), { once: true });
     try {
-      if (needsInsights) await Promise.race([this.#listenToInsights(), aborted(either)]);
+      if (needsInsights) await Promise.race([this.#settleInsights(), aborted(either)]);
       // From here on without an await: `all` comes first, and nothing is missed after it.
       this.#readers.add(reader);
       if (this.#isListening) reader.push({ kind: 'all' });
@@ -98,7 +102,7 @@ export class ChangeFeed {
     } finally {
       this.#readers.delete(reader);
       if (needsInsights) this.#insightReaders -= 1;
-      if (needsInsights && this.#insightReaders === 0) void this.#leaveInsights();
+      if (needsInsights) void this.#settleInsights();
     }
   }
 
@@ -118,8 +122,8 @@ export class ChangeFeed {
         await this.#database.listen(
           CHANNEL,
           async (channels) => {
-            this.#connection = { channels, end: connection, hear };
-            if (this.#insightReaders > 0) await this.#listenToInsights();
+            this.#connection = { channels, end: connection, hear, hasInsights: false, settling: null };
+            await this.#settleInsights();
             if (connection.signal.aborted) return;
             wait = 50;
             hasBegun = true;
@@ -134,35 +138,38 @@ export class ChangeFeed {
       }
       connection.abort();
       this.#connection = null;
-      this.#insights = null;
       if (this.#isListening) this.#publish({ kind: 'lost' });
       this.#isListening = false;
       if (!signal.aborted) await this.#database.clock.sleep(wait * (0.5 + Math.random()), signal);
     }
   }
 
-  /** Resolves when the connection listens to insights, and without a connection: the next one does. Never rejects. */
-  async #listenToInsights(): Promise<void> {
+  /**
+   * Resolves when the connection listens to insights as long as a reader needs them, and without a connection: the next one does. Never
+   * rejects.
+   */
+  async #settleInsights(): Promise<void> {
     const connection = this.#connection;
-    if (connection === null) return;
+    if (connection === null || connection.end.signal.aborted) return;
+    if (connection.settling === null && connection.hasInsights === this.#insightReaders > 0) return;
+    connection.settling ??= this.#settle(connection);
+    await unlessAborted(connection.end.signal, connection.settling).catch(() => undefined);
+  }
+
+  /** One statement at a time: who comes and goes meanwhile counts after it. Ends a connection that fails. */
+  async #settle(connection: Connection): Promise<void> {
     const { channels, end, hear } = connection;
-    const listening = (): Promise<void> => channels.add(INSIGHT_CHANNEL, (payload) => hear(parsePayload(payload), true));
-    this.#insights ??= Promise.race([listening(), aborted(end.signal)]).catch((error: unknown) =>
-      this.#startAgain(connection, error),
-    );
-    await this.#insights;
-  }
-
-  async #leaveInsights(): Promise<void> {
-    const connection = this.#connection;
-    this.#insights = null;
-    await connection?.channels.remove(INSIGHT_CHANNEL).catch((error: unknown) => this.#startAgain(connection, error));
-  }
-
-  /** Ends a connection that may listen to the wrong channels. */
-  #startAgain({ end }: Connection, error: unknown): void {
-    this.#log.debug({ reason: messageOf(error) }, 'the connection of the change feed does not answer; connecting again');
-    end.abort();
+    try {
+      while (!end.signal.aborted && connection.hasInsights !== this.#insightReaders > 0) {
+        if (connection.hasInsights) await channels.remove(INSIGHT_CHANNEL);
+        else await channels.add(INSIGHT_CHANNEL, (payload) => hear(parsePayload(payload), true));
+        connection.hasInsights = !connection.hasInsights;
+      }
+    } catch (error) {
+      this.#log.debug({ reason: messageOf(error) }, 'the connection of the change feed does not answer; connecting again');
+      end.abort();
+    }
+    connection.settling = null;
   }
 
   /** The safety net: at intervals, readers receive the types whose rows differ from the last check (engine 9). */

@@ -23,9 +23,9 @@ it('every write, and every read by key, uses an index', async () => {
   await store.write({ op: 'create', key: owner, labels: {}, spec: {} });
   await sql`insert into resources (type, mesh, name, version, spec, owner_type, owner_mesh, owner_name)
     select 'MeshTimeout', 'default', 'timeout-' || n, 0, '{}', 'Mesh', '', 'default' from generate_series(1, 20000) n`.execute(
-    database.db,
+    database.bulk,
   );
-  await sql`analyze resources`.execute(database.db);
+  await sql`analyze resources`.execute(database.bulk);
   const rowsRead = async (): Promise<number> => {
     await sql`select pg_stat_force_next_flush()`.execute(database.db);
     const { rows } = await sql<{

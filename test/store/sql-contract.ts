@@ -145,6 +145,32 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
       await reading;
     });
 
+    it('names each insight once to a reader that begins while others end', async () => {
+      const read = (type = 'ZoneInsight'): { readonly seen: StoreChange[]; readonly stop: () => Promise<void> } => {
+        const signal = new AbortController();
+        const seen: StoreChange[] = [];
+        const reading = (async () => {
+          for await (const change of store.changes(signal.signal, [type])) seen.push(change);
+        })();
+        return { seen, stop: () => (signal.abort(), reading) };
+      };
+      const policies = read('MeshTimeout');
+      await expect.poll(() => policies.seen[0]).toEqual({ kind: 'all' });
+      for (let round = 0; round < 3; round += 1) {
+        const others = [read(), read()];
+        await others[0]?.stop();
+        await others[1]?.stop();
+      }
+      const { seen, stop } = read();
+      await expect.poll(() => seen[0]).toEqual({ kind: 'all' });
+      const key = { type: 'ZoneInsight', mesh: '', name: 'once' };
+      await store.write(create(key));
+      await store.mark('end');
+      await expect.poll(() => seen.at(-1)).toEqual({ kind: 'mark', id: 'end' });
+      expect(seen.filter((change) => change.kind === 'keys')).toEqual([{ kind: 'keys', keys: [key] }]);
+      await Promise.all([stop(), policies.stop()]);
+    });
+
     it('starts with all rows, then names the keys of every change by any writer', async () => {
       const stop = new AbortController();
       const seen: StoreChange[] = [];
