@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';
+import type { PostgresConfig } from '../../src/store/database.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore, Write } from '../../src/store/resource-store.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
@@ -15,9 +16,10 @@ const put = (name: string, by = 'store'): Write => ({ op: 'put', key: key(name),
 
 let stores: readonly [ResourceStore, ResourceStore];
 let psql: pg.Client;
+let config: PostgresConfig;
 
 beforeAll(async () => {
-  const config = await cloneDatabase(inject('postgresUrl'));
+  config = await cloneDatabase(inject('postgresUrl'));
   const open = async (): Promise<ResourceStore> => await openStore(config, { clock: systemClock, log: createLogger('silent') });
   stores = [await open(), await open()];
   psql = new pg.Client({ ...config, database: config.dbName });
@@ -81,18 +83,30 @@ it.each([
 
 it('a batch is stored although PostgreSQL cancelled it in a deadlock', async () => {
   const [store] = stores;
-  for (const name of ['a', 'b']) await store.write(put(name));
+  const names = ['a', 'b', 'c'];
+  for (const name of names) await store.write(put(name));
+  const holder = new pg.Client({ ...config, database: config.dbName });
+  await holder.connect();
+  const byHand = (client: pg.Client, name: string): Promise<unknown> =>
+    client.query(`update resources set spec = '{"by":"hand"}' where name = $1`, [name]);
   // It never gives way itself.
   await psql.query(`set deadlock_timeout = '10min'`);
   await psql.query('begin');
-  await psql.query(`update resources set spec = '{"by":"hand"}' where name = 'b'`);
+  await byHand(psql, 'c');
+  await holder.query('begin');
+  await byHand(holder, 'b');
   const before = await deadlocks();
-  const writing = store.writeBatch([put('a'), put('b')]);
-  await isWaiting();
-  await psql.query(`update resources set spec = '{"by":"hand"}' where name = 'a'`);
+  const writing = store.writeBatch(names.map((name) => put(name)));
+  const waitingIn = async (): Promise<number> => await waitingForLocks(holder);
+  await expect.poll(waitingIn).toBe(1);
+  const waits = byHand(psql, 'a');
+  await expect.poll(waitingIn).toBe(2);
+  // PostgreSQL looks for a deadlock once, a second after a wait has begun. Now the batch begins its last wait, and both wait.
+  await holder.end();
+  await waits;
   await psql.query('commit');
-  expect(await writing).toMatchObject([{ result: 'updated' }, { result: 'updated' }]);
-  expect((await store.getMany([key('a'), key('b')])).map(({ spec }) => spec)).toEqual([{ by: 'store' }, { by: 'store' }]);
+  expect(await writing).toMatchObject(names.map(() => ({ result: 'updated' })));
+  expect((await store.getMany(names.map(key))).map(({ spec }) => spec)).toEqual(names.map(() => ({ by: 'store' })));
   await expect.poll(deadlocks).toBeGreaterThan(before);
 });
 
