@@ -4,6 +4,7 @@ import type { Answer } from '../api/answers.ts';
 import { messageOf } from '../base/errors.ts';
 import { reasonHidden, type Viewer, visibilityOf, globalSendRules, type Decision, type SendRules } from '../kds/rules.ts';
 import { feature } from '../kds/features.ts';
+import { NO_GLOBAL } from '../kds/global-link.ts';
 import type { Delivery } from '../kds/open-senders.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
@@ -38,6 +39,9 @@ export type KnownZone = {
   readonly live?: LivePeer;
 };
 
+/** This zone. @property live the connection to global; left out where it is not known */
+export type OwnZone = { readonly name: string; readonly hasGlobal: boolean; readonly live?: LivePeer | undefined };
+
 /** On global: `{resource, storedName, kri, role?, from: 'global', targets[]}` with one target for each zone. */
 export function explainOnGlobal(rules: SendRules, resource: Resource, zones: readonly KnownZone[]): Explanation {
   const info = typeOf(resource.type);
@@ -58,19 +62,18 @@ export function explainOnGlobal(rules: SendRules, resource: Resource, zones: rea
 
 /**
  * In a zone: the same with `from: <zone>` and two targets: global, and the other zones by the rules of global. The zone does not know
- * the `labels.skipPrefixes` of global, so the second target assumes none.
- * @param live the connection to global; left out in a zone without one
+ * the `labels.skipPrefixes` of global, so the second target assumes none. A zone without a global has one target, to which it sends nothing.
  */
-export function explainInZone(rules: SendRules, resource: Resource, zone: string, live?: LivePeer): Explanation {
+export function explainInZone(rules: SendRules, resource: Resource, { name, hasGlobal, live }: OwnZone): Explanation {
   const info = typeOf(resource.type);
-  const up = decisionOf(rules, info, resource);
-  const head = { ...headOf(resource, info), from: zone, ...withoutLabels(resource, info, rules, up) };
+  const up = hasGlobal ? decisionOf(rules, info, resource) : neverSent(NO_GLOBAL);
+  const head = { ...headOf(resource, info), from: name, ...withoutLabels(resource, info, rules, up) };
   const toGlobal = {
     ...targetOf('global', { isSent: up.name !== null, reason: up.because }, up),
     ...(live !== undefined && up.name !== null && { state: stateOf(resource, live, null), ...confirmedBy(live, resource) }),
   };
   if (up.name === null) return { ...head, targets: [toGlobal] };
-  const owner = { type: 'Zone', mesh: '', name: zone };
+  const owner = { type: 'Zone', mesh: '', name };
   const received = { ...resource, ...rules.map(resource, info), status: resource.status, owner };
   const onward = decisionOf(globalSendRules(), info, received);
   const toOthers = targetOf('other zones', { isSent: onward.name !== null, reason: onward.because }, onward);
@@ -87,17 +90,20 @@ function featuresOf({ live }: KnownZone): Viewer['features'] {
 
 type Verdict = { readonly isSent: boolean; readonly reason: string };
 
+function neverSent(because: string): Named {
+  return { visibility: { to: 'none' }, because, name: null };
+}
+
 function decisionOf(rules: SendRules, info: TypeInfo, resource: Resource): Named {
-  const refused = (because: string): Named => ({ visibility: { to: 'none' }, because, name: null });
   // The filter does not cover types that are never synced (kds-wire 3).
   if (!rules.types.includes(info))
-    return refused(`the type ${info.name} is not synced ${rules.from === 'global' ? 'to zones' : 'to global'}`);
+    return neverSent(`the type ${info.name} is not synced ${rules.from === 'global' ? 'to zones' : 'to global'}`);
   const decision = visibilityOf(rules, resource);
   if (decision.visibility.to === 'none') return { ...decision, name: null };
   try {
     return { ...decision, name: rules.map(resource, info).name };
   } catch (error) {
-    return refused(messageOf(error));
+    return neverSent(messageOf(error));
   }
 }
 

@@ -80,8 +80,9 @@ export function explainer(
         return { name: zone.name, profile: zone.profile, insight: zone.insight.status, live };
       });
       if (options.zone === null) return explainOnGlobal(rules, row, peers);
-      const own = options.federated ? peers.find(({ name }) => name === options.zone)?.live : undefined;
-      return explainInZone(rules, row, options.zone, own);
+      const { zone: name, federated: hasGlobal } = options;
+      const live = hasGlobal ? peers.find((peer) => peer.name === name)?.live : undefined;
+      return explainInZone(rules, row, { name, hasGlobal, live });
     },
   };
 }

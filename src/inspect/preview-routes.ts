@@ -86,7 +86,7 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rul
   });
 
   function sync(row: Resource, zones: readonly ZoneNow[]): Answer<'SyncExplanation'> {
-    if (options.zone !== null) return explainInZone(rules, row, options.zone);
+    if (options.zone !== null) return explainInZone(rules, row, { name: options.zone, hasGlobal: options.federated });
     const known = zones.map(({ name, profile, insight }) => ({ name, profile, insight: insight.status }));
     const explained = explainOnGlobal(rules, row, known);
     const states = new Map(zones.map((zone) => [zone.name, zone.sync]));

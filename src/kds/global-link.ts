@@ -5,6 +5,9 @@ import { MeridianError } from '../base/errors.ts';
 /** Null: global knows no questions. @param limitMs milliseconds until the question fails */
 export type AskGlobal = (question: Buffer, limitMs: number, signal: AbortSignal) => Promise<Buffer | null>;
 
+/** Why a zone without a global sends nothing. */
+export const NO_GLOBAL = 'this zone has no global';
+
 type Peer = { readonly isMeridian: boolean; readonly ask: AskGlobal };
 
 /** `kuma`: the global is not Meridian. `none`: this process has no connection. */

@@ -8,6 +8,7 @@ import { ApiError, badQuery } from '../api/error-body.ts';
 import { parsePage, queryOf } from '../api/list-query.ts';
 import { about, component } from '../api/route-config.ts';
 import type { Clock } from '../base/clock.ts';
+import { NO_GLOBAL } from '../kds/global-link.ts';
 import type { SendRules } from '../kds/rules.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import { describeKey, type ResourceKey } from '../resource/types.ts';
@@ -58,9 +59,6 @@ type OnwardSummary = Answer<'OnwardSummary'>;
 
 /** Changes × peers of one answer: with many zones a page has fewer changes. */
 const MAX_TARGETS = 1_000_000;
-
-/** Why a zone without a global sends nothing. */
-const NO_GLOBAL = 'this zone has no global';
 
 /** For the option `followRollout` of a zone without a global. Such a zone sends nothing, so the answer does not wait. */
 export const followNothing: FollowRollout = async (key) =>
