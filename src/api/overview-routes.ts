@@ -1,6 +1,6 @@
 // Zones and Dataplanes together with their insights (rest-api 3). A missing insight is omitted.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { refusedStreamsWarning } from '../zone-status/refused-streams.ts';
+import { recentWarning } from '../zone-status/recent-calls.ts';
 import { readableProblems } from '../zone-status/readable-problems.ts';
 import { zoneSync } from '../zone-status/zone-sync.ts';
 import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
@@ -97,7 +97,7 @@ async function describe(
     const sync = info === zoneType ? { sync: syncJson(zone, insight ?? NO_INSIGHT, options.lagOf?.(row.name), now) } : {};
     const seen = insight === undefined ? sync : { [insightKey]: insight.spec, ...problems, ...sync };
     const fromInsight =
-      insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), refusedOf(insight, now)];
+      insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), ...callWarnings(insight, now)];
     const warnings = [conflicts.get(row.name), ...fromInsight].filter((one) => one !== undefined);
     return { ...metaOf(info, row, type), [key]: row.spec, ...seen, ...(warnings.length > 0 && { warnings }) };
   });
@@ -127,6 +127,7 @@ function warningOf({ type, name, status }: Resource, now: Date): string | undefi
   return expiryWarning(name, new Date(tokenExpiresAt), now) ?? undefined;
 }
 
-function refusedOf({ type, name, status }: Resource, now: Date): string | undefined {
-  return type === 'ZoneInsight' ? (refusedStreamsWarning(name, status, now) ?? undefined) : undefined;
+function callWarnings({ type, name, status }: Resource, now: Date): string[] {
+  if (type !== 'ZoneInsight') return [];
+  return (['refusedStreams', 'delayedFullStates'] as const).flatMap((field) => recentWarning(field, name, status, now) ?? []);
 }

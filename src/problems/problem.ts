@@ -24,6 +24,10 @@ const KINDS = {
     section: 'two-stores-for-one-zone',
   },
   streamsRefused: { remedy: `find out why the zone opens so many streams: ${ZONES}`, section: 'what-to-do-when-an-alert-fires' },
+  fullStatesDelayed: {
+    remedy: `find out why the connection of the zone does not last, or why it does not say which versions it has: ${ZONES}`,
+    section: 'what-to-do-when-an-alert-fires',
+  },
   resourcesRefused: { remedy: 'correct the resource where it was written', section: 'a-resource-is-refused-or-withheld' },
   resourcesSuspected: {
     remedy: 'wait a moment: halves are sent until the culprit is found',

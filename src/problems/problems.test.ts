@@ -53,6 +53,12 @@ describe('the problems of a zone', () => {
       ['streamsRefused', ago(5_000).toISOString()],
     ],
     [
+      'its full states wait',
+      connected,
+      { delayedFullStates: { count: 2, since: ago(5_000).toISOString(), last: ago(1_000).toISOString(), reason: 'no' } },
+      ['fullStatesDelayed', ago(5_000).toISOString()],
+    ],
+    [
       'it has not answered for half a minute',
       connected,
       { lag: { since: ago(30_000).toISOString(), types: ['MeshTimeout'] } },

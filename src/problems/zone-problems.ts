@@ -2,10 +2,10 @@
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { expiryWarning } from '../token/zone-token-advice.ts';
-import { refusedLately, refusedStreamsWarning } from '../zone-status/refused-streams.ts';
+import { calledLately, recentWarning, type RecentField } from '../zone-status/recent-calls.ts';
 import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
 import type { ZoneSync } from '../zone-status/zone-sync.ts';
-import { problemOf, type Problem } from './problem.ts';
+import { problemOf, type Problem, type ProblemCode } from './problem.ts';
 
 /** As the alert MeridianSyncLag. */
 const LAGGING_MS = 30_000;
@@ -30,10 +30,8 @@ function connectionProblems({ name: zone, isEnabled, insight, sync }: ZoneUnderT
   if (connection === 'refused') found.push(problemOf('zoneRefused', [zone], { zone, since, message: reason }));
   if (connection === 'lagging' && lagMs >= LAGGING_MS)
     found.push(problemOf('zoneLagging', [zone], { zone, since, message: reason }));
-  const refused = connection === 'refused' ? null : refusedLately(insight.status, now);
-  const warning = refusedStreamsWarning(zone, insight.status, now);
-  if (refused !== null && warning !== null)
-    found.push(problemOf('streamsRefused', [zone], { zone, since: refused.since, message: warning }));
+  if (connection !== 'refused') found.push(...callProblems('streamsRefused', 'refusedStreams', zone, insight.status, now));
+  found.push(...callProblems('fullStatesDelayed', 'delayedFullStates', zone, insight.status, now));
   const rivals = rivalSpeakers(insight.spec, now);
   if (rivals.length > 0)
     found.push(
@@ -44,6 +42,12 @@ function connectionProblems({ name: zone, isEnabled, insight, sync }: ZoneUnderT
       }),
     );
   return found;
+}
+
+function callProblems(code: ProblemCode, field: RecentField, zone: string, status: JsonObject, now: Date): Problem[] {
+  const calls = calledLately(field, status, now);
+  const message = recentWarning(field, zone, status, now);
+  return calls === null || message === null ? [] : [problemOf(code, [zone], { zone, since: calls.since, message })];
 }
 
 const CODES = { refused: 'resourcesRefused', suspected: 'resourcesSuspected', withheld: 'resourcesWithheld' } as const;

@@ -237,11 +237,12 @@ describe('the problems of a zone', () => {
     ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', resources: new Map(resources), all: null },
   });
 
-  it('are stored with the refused streams, but not with refused responses', () => {
+  it('are stored with the refused streams and the delayed full states, but not with refused responses', () => {
     const over = (quota: QuotaName): SyncEvent => ({ kind: 'overQuota', peer: 'east', quota, reason: 'too many' });
-    const state = fold([opened('s1'), over('rows'), over('streams'), over('streams')]);
+    const state = fold([opened('s1'), over('rows'), over('streams'), over('streams'), over('fullStates')]);
     expect(renderStatus({}, state)).toEqual({
       refusedStreams: { count: 2, since: at(2).toISOString(), last: at(3).toISOString(), reason: 'too many' },
+      delayedFullStates: { count: 1, since: at(4).toISOString(), last: at(4).toISOString(), reason: 'too many' },
     });
   });
 

@@ -4,7 +4,7 @@ import type { Lag } from '../kds/open-senders.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import { countResponse, renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
 import { foldProblems, renderProblems, type SyncProblems } from './sync-problem.ts';
-import { countRefused, renderRefused, type RefusedStreams } from './refused-streams.ts';
+import { countCall, renderCalls, type RecentCalls } from './recent-calls.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
@@ -24,7 +24,9 @@ export type InsightState = {
   /** When the token of the newest stream expires; null without one. */
   readonly tokenExpiresAt: Date | null;
   /** The streams of the zone that this process refused; null without any. */
-  readonly refusedStreams: RefusedStreams | null;
+  readonly refusedStreams: RecentCalls | null;
+  /** The full states of the zone that this process delayed; null without any. */
+  readonly delayedFullStates: RecentCalls | null;
 };
 
 export const emptyInsight: InsightState = {
@@ -34,6 +36,7 @@ export const emptyInsight: InsightState = {
   problems: null,
   tokenExpiresAt: null,
   refusedStreams: null,
+  delayedFullStates: null,
 };
 
 /** Folds one event into the state. Returns the same object if the event does not concern an insight. */
@@ -59,14 +62,24 @@ function countEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionK
     case 'passed':
       return state;
     case 'overQuota':
-      if (event.quota === 'rows') return state;
-      return { ...state, refusedStreams: countRefused(state.refusedStreams, event.reason, now) };
+      return overQuota(state, event, now);
     case 'turnedAway':
-      return { ...state, refusedStreams: countRefused(state.refusedStreams, event.reason, now) };
+      return { ...state, refusedStreams: countCall(state.refusedStreams, event.reason, now) };
     default: {
       const { streamId, type, kind } = event;
       return change(state, streamId, (one) => countResponse(one, type, kind, now));
     }
+  }
+}
+
+function overQuota(state: InsightState, { quota, reason }: SyncEvent & { kind: 'overQuota' }, now: Date): InsightState {
+  switch (quota) {
+    case 'streams':
+      return { ...state, refusedStreams: countCall(state.refusedStreams, reason, now) };
+    case 'fullStates':
+      return { ...state, delayedFullStates: countCall(state.delayedFullStates, reason, now) };
+    case 'rows':
+      return state;
   }
 }
 
@@ -104,21 +117,21 @@ export function mergeInsight(stored: JsonObject, state: InsightState, limit: num
 }
 
 /**
- * The status to store: sync problems, the expiry of the token, refused streams and changes that the zone leaves unconfirmed. ZoneInsight
- * has no fields for them.
+ * The status to store: sync problems, the expiry of the token, refused streams, delayed full states, and changes that the zone leaves
+ * unconfirmed. ZoneInsight has no fields for them.
  * @param lag of a stream to this process
  */
 export function renderStatus(
   stored: JsonObject,
-  { problems, tokenExpiresAt, refusedStreams }: InsightState,
+  { problems, tokenExpiresAt, refusedStreams, delayedFullStates }: InsightState,
   lag: Lag | null = null,
 ): JsonObject {
-  const refused = refusedStreams === null ? {} : { refusedStreams: renderRefused(refusedStreams) };
-  if (problems === null) return { ...stored, ...refused };
+  const calls = { ...renderCalls('refusedStreams', refusedStreams), ...renderCalls('delayedFullStates', delayedFullStates) };
+  if (problems === null) return { ...stored, ...calls };
   return {
     ...renderProblems(problems),
     ...(tokenExpiresAt !== null && { tokenExpiresAt: tokenExpiresAt.toISOString() }),
-    ...refused,
+    ...calls,
     ...(lag !== null && { lag: { since: lag.since.toISOString(), types: [...lag.types] } }),
   };
 }

@@ -24,7 +24,7 @@ describe('the state of a zone', () => {
     [
       'offline',
       { subscriptions: [closed] },
-      { refusedStreams: { ...refusedStreams, last: ago(600_000) } },
+      { refusedStreams: { ...refusedStreams, last: ago(600_000) }, delayedFullStates: refusedStreams },
       undefined,
       ago(30_000),
     ],

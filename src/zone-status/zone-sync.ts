@@ -3,7 +3,7 @@ import type { Lag } from '../kds/open-senders.ts';
 import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { refusedLately } from './refused-streams.ts';
+import { calledLately } from './recent-calls.ts';
 
 /** An answer to a change takes milliseconds; a zone that has not answered for so many is behind. */
 const LAGGING_MS = 1_000;
@@ -58,7 +58,7 @@ export function zoneSync(
 function connectionOf(name: string, spec: JsonObject, status: JsonObject, live: Lag | null | undefined, now: Date): ZoneSync {
   const none = { pending: [], lagMs: 0 };
   if (!isOnline(spec)) {
-    const refusal = refusedLately(status, now);
+    const refusal = calledLately('refusedStreams', status, now);
     if (refusal !== null)
       return { ...of('refused'), since: refusal.since, ...none, reason: `calls of zone ${name} are refused: ${refusal.reason}` };
     const since = lastDisconnect(spec);
