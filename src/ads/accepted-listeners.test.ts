@@ -43,7 +43,7 @@ describe('a zone proxy listens', () => {
     expect(accepted.places()).toEqual(['10.0.0.1 8']);
   });
 
-  it('with a listener from before its stream', () => {
+  it('with a listener from before its stream, and never where its Dataplane has no listener', () => {
     accepted.begin([NAME, 'other']);
     expect(accepted.places()).toEqual(['10.0.0.1 7']);
   });

@@ -1,5 +1,6 @@
 // Where a zone proxy listens, by the listeners that it has accepted: clients are sent there by that. A listener that was accepted counts
-// while a later version of it is on its way.
+// while a later version of it is on its way. Nothing proves what a proxy says, and an acceptance proves no more than a version that it
+// names. Invariant: whatever it says, its places are those of its own Dataplane (`zonePlaces`), which its token allows it to serve.
 import type { ProxyView } from './proxy-view.ts';
 import type { XdsSession } from './session.ts';
 
@@ -15,7 +16,11 @@ export class AcceptedListeners {
     this.#session = session;
   }
 
-  /** The proxy has asked for listeners. @param held names of those that it has from before its stream, in any version */
+  /**
+   * The proxy has asked for listeners. Versions are not compared: after an upgrade of the control plane each listener has another one, and a
+   * place that is not published until its next acceptance would close the way of all clients meanwhile.
+   * @param held names of the listeners that it has from before its stream, in any version
+   */
   begin(held: Iterable<string>): void {
     if (this.#isKnown) return;
     this.#isKnown = true;

@@ -36,10 +36,11 @@ import { globalService, questionService, syncService } from './services.ts';
 import { consume, serve } from './session.ts';
 import { SharedMessages } from './shared-messages.ts';
 import { NO_HEALTH_POLICY, type HealthPolicy } from './stale-streams.ts';
+import type { Stream } from './stream-life.ts';
 import { admitAll, type AdmitZone, type ZoneRegistry, anyStore, type ZoneStores } from './zone-access.ts';
 import { ZoneEntrance, type UsedHeap } from './zone-entrance.ts';
 import { answerNothing, ZoneQuestions, type AnswerZone } from './zone-questions.ts';
-import { slowToRefuse, ZoneStreams, type Stream } from './zone-streams.ts';
+import { slowToRefuse, ZoneStreams } from './zone-streams.ts';
 
 /** Milliseconds between two pings of a zone. */
 const PING_MS = 15_000;

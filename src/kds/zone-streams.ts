@@ -1,40 +1,28 @@
 // The streams of zones to global: who may open one, how many and how often, and with which status it ends.
 // Invariant: a zone is who its `client-id` says (and, with tokens, who its token says), never what a payload claims.
-import { randomUUID } from 'node:crypto';
-import { status, type Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
+import { status, type Metadata } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
-import { MeridianError, messageOf } from '../base/errors.ts';
+import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Connections } from '../grpc/connections.ts';
 import { Openings } from '../grpc/openings.ts';
 import { callerOf, ownFeatures, type Caller } from './peer-metadata.ts';
 import type { ZoneQuotas } from './quotas.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
-import { canceled, exhausted, isOwnFailure, StatusError, statusOf } from '../grpc/status.ts';
+import { exhausted, StatusError, statusOf } from '../grpc/status.ts';
 import { StaleStreams, type HealthPolicy } from './stale-streams.ts';
+import { StreamLife, type Call, type Stream } from './stream-life.ts';
 import { idOf, OpenStreams, opensTooOften, tooManyStreams } from './stream-limits.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
 import type { AdmitZone, ZoneRegistry, ZoneStores } from './zone-access.ts';
 import type { ZoneEntrance } from './zone-entrance.ts';
 import { foreignStore, missingName, noZone } from './zone-refusals.ts';
 
-type Call = ServerDuplexStream<Buffer, Buffer>;
-
 /** The largest number of characters of a caller's name in the log. */
 const MAX_NAME = 100;
 
 /** The delay of the refusal of a zone over its quota, in milliseconds. It bounds the cost of a zone that retries at once. */
 const REFUSAL_MS = 1_000;
-
-/** A stream that is open. */
-export type Stream = Caller & {
-  readonly kind: StreamKind;
-  readonly call: Call;
-  readonly streamId: string;
-  readonly log: Logger;
-  /** Ends it with the status of the error, which is also the reason that is logged; the first counts. */
-  readonly end: (error: unknown) => void;
-};
 
 export type ZoneStreamsOptions = {
   readonly connections: Connections;
@@ -52,8 +40,8 @@ export type ZoneStreamsOptions = {
 export class ZoneStreams {
   readonly #options: ZoneStreamsOptions;
   readonly #streams = new Set<Stream>();
-  /** The admitted streams among them. */
-  readonly #open = new OpenStreams();
+  /** The open streams among them. */
+  readonly #admitted = new OpenStreams();
   readonly #openings: Openings;
   readonly #refusals: RateLimitedLogger;
   readonly #stale: StaleStreams;
@@ -73,96 +61,113 @@ export class ZoneStreams {
     ];
   }
 
-  /** One handler for all streams: it identifies the caller, reports the stream, and ends it. */
+  /** The handler of the streams of a kind. @param work resolves when the stream may end */
   handler(kind: StreamKind, work: (stream: Stream) => Promise<void>): (call: Call) => void {
-    const { connections, admit, observe } = this.#options;
     return (call) => {
-      const streamId = randomUUID();
-      const peerAddress = call.getPeer();
-      let caller: Caller;
-      try {
-        caller = callerOf(call.metadata);
-      } catch (error) {
-        connections.refused(peerAddress);
-        this.logRefusal(call.metadata, kind, error);
-        call.emit('error', missingName(kind, error));
-        return;
-      }
-      if (this.#closing !== null) {
-        call.emit('error', statusOf(this.#closing));
-        return;
-      }
-      const { zone: peer, authorization } = caller;
-      const log = this.#options.log.child({ zone: peer, stream: kind });
-      let ended: unknown = null;
-      const turn = Promise.withResolvers<undefined>();
-      call.once('cancelled', () => turn.resolve(undefined));
-      const end = (error: unknown): void => {
-        if (ended !== null) return;
-        ended = error;
-        turn.resolve(undefined);
-        if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
-      };
-      const stream: Stream = { ...caller, kind, call, streamId, log, end };
-      this.#streams.add(stream);
-      call.on('error', () => undefined);
-      let isOpen = false;
-      let gaveUp = false;
-      const run = async (): Promise<string | null> => {
-        let unwatch = (): void => undefined;
-        let leave = (): void => undefined;
-        try {
-          await this.#requireRoom(stream);
-          await connections.requireTurn(peerAddress);
-          const pass = await admit(authorization, peer);
-          if (!pass.ok) throw this.#turnedAway(peer, pass.reason);
-          unwatch = pass.watch((reason) => end(new MeridianError('forbidden', reason)));
-          await this.#enter(caller).catch((error: unknown) => {
-            throw noZone(error);
-          });
-          await this.#waitToOpen(stream);
-          const isOver = (): boolean => ended !== null || call.cancelled;
-          if (!isOver()) {
-            leave = this.#options.entrance.enter(peer, () => turn.resolve(undefined));
-            await turn.promise;
-            gaveUp = ended === null && call.cancelled;
-          }
-          if (isOver()) return messageOf(ended ?? canceled('the zone ended the stream'));
-          // Check again: several streams may have passed the first check together. No wait is between this check and the count.
-          if (!this.#hasRoom(stream)) await this.#requireRoom(stream);
-          if (this.#closing !== null) throw this.#closing;
-          isOpen = true;
-          this.#open.add(stream);
-          connections.trust(peerAddress);
-          this.#stale.opened(stream);
-          const authorized = authorization.length === 1;
-          observe({ kind: 'opened', peer, streamId, stream: kind, authorized, tokenExpiresAt: pass.expiresAt });
-          call.sendMetadata(ownFeatures());
-          log.info('stream opened');
-          await work(stream);
-          call.end();
-          return null;
-        } catch (error) {
-          end(error);
-          return messageOf(ended);
-        } finally {
-          leave();
-          unwatch();
-        }
-      };
-      void run().then((error) => {
-        this.#streams.delete(stream);
-        this.#open.delete(stream);
-        if (!isOpen) {
-          // A zone that did not wait for its turn was not refused, nor one that met a failure of this side.
-          if (!gaveUp && !isOwnFailure(ended ?? canceled(''))) connections.refused(peerAddress);
-          this.logRefusal(call.metadata, kind, error);
-          return;
-        }
-        observe({ kind: 'closed', peer, streamId, stream: kind, error });
-        log.info({ ...(error !== null && { reason: error }) }, 'stream closed');
-      });
+      const life = this.#begin(kind, call);
+      if (life === null) return;
+      this.#streams.add(life.stream);
+      void this.#live(life, work).then((error) => this.#ended(life, error));
     };
+  }
+
+  /** @returns why the stream ended; null when its work is done */
+  async #live(life: StreamLife, work: (stream: Stream) => Promise<void>): Promise<string | null> {
+    try {
+      const expiresAt = await this.#admit(life);
+      await this.#waitToOpen(life.stream);
+      await this.#waitToEnter(life);
+      if (life.isOver) return life.reason;
+      await this.#open(life, expiresAt);
+      await work(life.stream);
+      life.stream.call.end();
+      return null;
+    } catch (error) {
+      life.stream.end(error);
+      return life.reason;
+    } finally {
+      life.giveBack();
+    }
+  }
+
+  /** Null for a call that is refused at once. */
+  #begin(kind: StreamKind, call: Call): StreamLife | null {
+    let caller: Caller;
+    try {
+      caller = callerOf(call.metadata);
+    } catch (error) {
+      this.#options.connections.refused(call.getPeer());
+      this.logRefusal(call.metadata, kind, error);
+      call.emit('error', missingName(kind, error));
+      return null;
+    }
+    if (this.#closing !== null) {
+      call.emit('error', statusOf(this.#closing));
+      return null;
+    }
+    return new StreamLife(kind, call, caller, this.#options.log.child({ zone: caller.zone, stream: kind }));
+  }
+
+  /**
+   * Checks the caller.
+   * @returns when its token expires; null without one
+   * @throws MeridianError or StatusError for a caller that may open no stream
+   */
+  async #admit(life: StreamLife): Promise<Date | null> {
+    const { connections, admit } = this.#options;
+    const { stream, address } = life;
+    await this.#requireRoom(stream);
+    await connections.requireTurn(address);
+    const pass = await admit(stream.authorization, stream.zone);
+    if (!pass.ok) throw this.#turnedAway(stream.zone, pass.reason);
+    life.holds(pass.watch((reason) => stream.end(new MeridianError('forbidden', reason))));
+    await this.#enter(stream).catch((error: unknown) => {
+      throw noZone(error);
+    });
+    return pass.expiresAt;
+  }
+
+  /** Waits until this process has time for the zone. */
+  async #waitToEnter(life: StreamLife): Promise<void> {
+    if (life.isOver) return;
+    life.holds(this.#options.entrance.enter(life.stream.zone, () => life.giveTurn()));
+    await life.awaitTurn();
+  }
+
+  /** Counts the stream and announces this side. Between the last check and the count is no wait: several may have passed the first check. */
+  async #open(life: StreamLife, tokenExpiresAt: Date | null): Promise<void> {
+    const { stream, address } = life;
+    const { zone: peer, streamId, kind, call, authorization, log } = stream;
+    if (!this.#hasRoom(stream)) await this.#requireRoom(stream);
+    if (this.#closing !== null) throw this.#closing;
+    life.isOpen = true;
+    this.#admitted.add(stream);
+    this.#options.connections.trust(address);
+    this.#stale.opened(stream);
+    this.#options.observe({
+      kind: 'opened',
+      peer,
+      streamId,
+      stream: kind,
+      authorized: authorization.length === 1,
+      tokenExpiresAt,
+    });
+    call.sendMetadata(ownFeatures());
+    log.info('stream opened');
+  }
+
+  #ended(life: StreamLife, error: string | null): void {
+    const { stream, address, isOpen, wasRefused } = life;
+    this.#streams.delete(stream);
+    this.#admitted.delete(stream);
+    if (wasRefused) this.#options.connections.refused(address);
+    if (!isOpen) {
+      this.logRefusal(stream.call.metadata, stream.kind, error);
+      return;
+    }
+    const { zone: peer, streamId, kind, log } = stream;
+    this.#options.observe({ kind: 'closed', peer, streamId, stream: kind, error });
+    log.info({ ...(error !== null && { reason: error }) }, 'stream closed');
   }
 
   /** Rejects with the StatusError RESOURCE_EXHAUSTED, after a short delay, for a stream over the limit of its zone and kind. */
@@ -172,7 +177,7 @@ export class ZoneStreams {
   }
 
   #hasRoom(stream: Stream): boolean {
-    return this.#open.count(stream) < this.#options.quotas.streams;
+    return this.#admitted.count(stream) < this.#options.quotas.streams;
   }
 
   /** Resolves when the zone has not opened too many streams of the kind lately. Rejects as `#requireRoom`. */
