@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import { hasBegun, isStreaming, onEvent, type LiveEvent, type Topic } from './events.ts';
+import { pauseMs, spend, workOf } from './pace.ts';
 import { ApiFailure, loginReason, logins } from './session.ts';
 
 /** Whether the control plane answered the last time it was asked. */
@@ -33,8 +34,10 @@ export type Loading<T> = {
   /** None: it is loaded until it succeeds. `clock`: nothing tells of its changes, so it is asked for again after a while. */
   readonly topics: readonly (Topic | 'clock')[];
   readonly load: (signal: AbortSignal) => Promise<T>;
-  /** The answer after an event; without it the answer is loaded again. */
-  readonly patch?: (data: T, event: NonNullable<LiveEvent>, signal: AbortSignal) => Promise<T>;
+  /** Whether an event of the topics can change the answer; without it each can. */
+  readonly concerns?: (event: NonNullable<LiveEvent>) => boolean;
+  /** The answer after the events that came since; without it the answer is loaded again. */
+  readonly patch?: (data: T, events: readonly NonNullable<LiveEvent>[], signal: AbortSignal) => Promise<T>;
   /** Whether the answer will change without an event. As long as it is so, the answer is asked for again after a while. */
   readonly isUnsettled?: (data: T) => boolean;
 };
@@ -45,7 +48,7 @@ export function useLive<T>(
   key: string,
   topics: Loading<T>['topics'],
   load: Loading<T>['load'],
-  { patch, isUnsettled }: Pick<Loading<T>, 'patch' | 'isUnsettled'> = {},
+  more: Pick<Loading<T>, 'concerns' | 'patch' | 'isUnsettled'> = {},
 ): Live<T> {
   const [known, setKnown] = useState<Known<T>>({ key, data: undefined, failure: undefined });
   const [asked, setAsked] = useState(0);
@@ -54,7 +57,6 @@ export function useLive<T>(
   useEffect(() => {
     if (isWaiting) return undefined;
     const gone = new AbortController();
-    const more = { ...(patch !== undefined && { patch }), ...(isUnsettled !== undefined && { isUnsettled }) };
     const loading = { key, topics, load, ...more };
     void follow(loading, gone.signal, ({ data, failure }) => {
       isConnected.value = failure?.status !== 0;
@@ -79,18 +81,20 @@ type Show<T> = (outcome: Outcome<T> & { readonly failure: ApiFailure | undefined
 /** Loads now, and again whenever a topic moves, one request at a time, until the signal aborts. */
 async function follow<T>(loading: Loading<T>, signal: AbortSignal, show: Show<T>): Promise<void> {
   const { topics, load, patch, isUnsettled } = loading;
+  let isFirst = true;
   if (topics.length > 0) await hasBegun;
   let data: T | undefined;
   let unsettledMs = 0;
-  const inbox = new Inbox(topics, signal);
+  const inbox = new Inbox(loading, signal);
   while (!signal.aborted) {
     const events = inbox.take();
+    const before = workOf(signal);
     const outcome = await attempt(async () => {
       if (data === undefined || patch === undefined || events === null) return await load(signal);
-      let patched: T = data;
-      for (const event of events) patched = await patch(patched, event, signal);
-      return patched;
+      return await patch(data, events, signal);
     });
+    if (!isFirst) spend(workOf(signal) - before, PERIOD_MS);
+    isFirst = false;
     if (signal.aborted) return;
     data = outcome.data;
     show({ ...outcome, failure: outcome.failure });
@@ -117,13 +121,15 @@ async function attempt<T>(work: () => Promise<T>): Promise<Outcome<T>> {
 /** The events that came since the last request. */
 class Inbox {
   readonly #topics: Loading<unknown>['topics'];
+  readonly #concerns: NonNullable<Loading<unknown>['concerns']>;
   readonly #signal: AbortSignal;
   /** Null: everything may have changed. */
   #unread: NonNullable<LiveEvent>[] | null = null;
   #wake: () => void = () => undefined;
 
-  constructor(topics: Loading<unknown>['topics'], signal: AbortSignal) {
+  constructor({ topics, concerns = () => true }: Pick<Loading<unknown>, 'topics' | 'concerns'>, signal: AbortSignal) {
     this.#topics = topics;
+    this.#concerns = concerns;
     this.#signal = signal;
     const end = onEvent((event) => this.#put(event));
     signal.addEventListener('abort', () => (end(), this.#wake()), { once: true });
@@ -136,15 +142,16 @@ class Inbox {
     return taken;
   }
 
-  /** Resolves when there is something to do, and not at once: more may come. @param mostMs null: events alone say when */
+  /** Resolves when there is something to do, at the pace of the tab, and not at once: more may come. @param mostMs null: events alone say when */
   async filled(mostMs: number | null): Promise<void> {
     await pause(GAP_MS, this.#signal);
-    if (!this.#isEmpty()) return;
+    if (!this.#isEmpty()) return await pause(pauseMs(), this.#signal);
     const isAlone = this.#topics.length === 0 || this.#topics.includes('clock') || !isStreaming.value;
     const woken = new Promise<void>((resolve) => (this.#wake = resolve));
     const untilMs = mostMs ?? (isAlone ? PERIOD_MS : null);
     await (untilMs === null ? woken : Promise.race([woken, pause(untilMs, this.#signal)]));
     if (this.#isEmpty()) this.#unread = null;
+    else await pause(pauseMs(), this.#signal);
     await seen(this.#signal);
   }
 
@@ -153,7 +160,7 @@ class Inbox {
   }
 
   #put(event: LiveEvent): void {
-    if (event !== null && !this.#topics.includes(event.topic)) return;
+    if (event !== null && !(this.#topics.includes(event.topic) && this.#concerns(event))) return;
     if (event === null || this.#unread === null || this.#unread.length >= MAX_UNREAD) this.#unread = null;
     else this.#unread.push(event);
     this.#wake();

@@ -1,6 +1,8 @@
 // The rows of a matrix of resources and zones: those in sight are loaded, and again when something changes.
 import { useRef } from 'preact/hooks';
 import type { Answer } from '../../src/api/answers.ts';
+import { changesOf } from './concerns.ts';
+import type { LiveEvent } from './events.ts';
 import { useLive, type Live, type Loading } from './live.ts';
 import type { Range } from './parts/matrix.tsx';
 import { get } from './session.ts';
@@ -22,36 +24,90 @@ export type Rows = {
 
 /** Rows are loaded from a multiple of this on. */
 const CHUNK = 20;
-/** With more zones than this, an answer is not asked for at each event. */
-const MANY_ZONES = 1_000;
-const CALM_MS = 5_000;
+/** With more changed rows than this, all rows in sight are asked for. */
+const MAX_PATCH = 3;
+
+/** Of one list. What an answer repeats stays the same object, so that the page draws what differs. */
+type Kept = {
+  readonly of: string;
+  zones: readonly string[];
+  readonly rows: Map<number, ResourceRow>;
+  /** The rows as they came. */
+  readonly texts: WeakMap<ResourceRow, string>;
+};
+
+const nothing = (of: string): Kept => ({ of, zones: [], rows: new Map(), texts: new WeakMap() });
 
 /** @param path of the list, such as `/meshes/shop/meshtimeouts` @param type only changes of this type count */
 export function useMatrixRows(path: string, type: string, text: string, { first, end }: Range): Live<Rows> {
-  const kept = useRef<{ readonly of: string; readonly rows: Map<number, ResourceRow> }>({ of: '', rows: new Map() });
+  const kept = useRef<Kept>(nothing(''));
   const list = `${path} ${text}`;
-  if (kept.current.of !== list) kept.current = { of: list, rows: new Map() };
-  const { rows } = kept.current;
+  if (kept.current.of !== list) kept.current = nothing(list);
+  const mine = kept.current;
   const from = first - (first % CHUNK);
   const to = Math.max(from + CHUNK, Math.ceil(end / CHUNK) * CHUNK);
   const load = async (signal: AbortSignal): Promise<Rows> => {
     for (let offset = from; ;) {
       const name = text === '' ? '' : `&name=${encodeURIComponent(text)}`;
       const page = await get<Page>(`${path}/_matrix?size=${String(to - offset)}&offset=${String(offset)}${name}`, signal);
-      const { items, total, zones } = page;
-      for (const [index, item] of items.entries()) rows.set(offset + index, rowOf(item, zones.length));
+      keep(mine, page, offset);
+      const { items, total } = page;
       offset += items.length;
       if (offset < to && items.length > 0 && page.next !== null) continue;
-      for (const index of rows.keys()) if (index >= total) rows.delete(index);
-      return { total, zones, rows: new Map(rows) };
+      for (const index of mine.rows.keys()) if (index >= total) mine.rows.delete(index);
+      return { total, zones: mine.zones, rows: new Map(mine.rows) };
     }
   };
-  const patch: Loading<Rows>['patch'] = async (data, event, signal) => {
-    if (event.topic === 'changes' && event.data.items.every((item) => item.type !== type)) return data;
-    if (data.zones.length > MANY_ZONES) await new Promise((resolve) => setTimeout(resolve, CALM_MS));
-    return await load(signal);
+  /** Asks for the rows of the changed resources alone, where these are few and known. */
+  const patch: Loading<Rows>['patch'] = async (data, events, signal) => {
+    const names = changedNames(events, type);
+    const known = new Map([...mine.rows].map(([index, { storedName }]) => [storedName, index]));
+    if (names === null || names.size > MAX_PATCH) return await load(signal);
+    for (const name of names) {
+      const at = known.get(name);
+      const page =
+        at === undefined
+          ? null
+          : await get<Page>(`${path}/_matrix?size=${String(CHUNK)}&name=${encodeURIComponent(name)}`, signal);
+      const item = page?.items.find(({ storedName }) => storedName === name);
+      if (at === undefined || page === null || item === undefined || !isSame(page.zones, mine.zones)) return await load(signal);
+      keep(mine, { items: [item], zones: page.zones }, at);
+    }
+    return { ...data, rows: new Map(mine.rows) };
   };
-  return useLive(`matrix ${list} ${String(from)} ${String(to)}`, ['changes', 'zones'], load, { patch });
+  return useLive(`matrix ${list} ${String(from)} ${String(to)}`, ['changes', 'zones'], load, {
+    concerns: changesOf((change) => change.type === type),
+    patch,
+  });
+}
+
+/** The stored names of changed resources; null where something else changed too. */
+function changedNames(events: readonly NonNullable<LiveEvent>[], type: string): ReadonlySet<string> | null {
+  const names = new Set<string>();
+  for (const event of events) {
+    if (event.topic !== 'changes') return null;
+    for (const change of event.data.items) if (change.type === type) names.add(change.name);
+  }
+  return names;
+}
+
+function isSame(names: readonly string[], others: readonly string[]): boolean {
+  return names.length === others.length && names.every((name, at) => name === others[at]);
+}
+
+function keep(kept: Kept, { items, zones }: Pick<Page, 'items' | 'zones'>, offset: number): void {
+  if (!isSame(zones, kept.zones)) {
+    kept.zones = zones;
+    kept.rows.clear();
+  }
+  for (const [index, item] of items.entries()) {
+    const text = JSON.stringify(item);
+    const known = kept.rows.get(offset + index);
+    if (known !== undefined && kept.texts.get(known) === text) continue;
+    const row = rowOf(item, zones.length);
+    kept.texts.set(row, text);
+    kept.rows.set(offset + index, row);
+  }
 }
 
 function rowOf({ runs, ...item }: Item, zones: number): ResourceRow {

@@ -26,10 +26,12 @@ async function loadProblems(signal: AbortSignal): Promise<readonly Problem[]> {
   return (await get<{ items: Problem[] }>(`/_problems?size=${String(SIZE)}`, signal)).items;
 }
 
-async function patchProblems(problems: readonly Problem[], event: NonNullable<LiveEvent>): Promise<readonly Problem[]> {
-  if (event.topic !== 'problems') return problems;
+async function patchProblems(
+  problems: readonly Problem[],
+  events: readonly NonNullable<LiveEvent>[],
+): Promise<readonly Problem[]> {
   const byId = new Map(problems.map((problem) => [problem.id, problem]));
-  for (const item of event.data.items)
+  for (const item of events.flatMap((event) => (event.topic === 'problems' ? event.data.items : [])))
     if ('isSolved' in item) byId.delete(item.id);
     else byId.set(item.id, item);
   return [...byId.values()];

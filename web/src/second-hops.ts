@@ -1,7 +1,8 @@
 // In a zone: which other zones have the changes in sight. Global is asked for all of them at once, and only for those in sight.
 import { useRef } from 'preact/hooks';
 import type { Answer } from '../../src/api/answers.ts';
-import { useLive, type Loading } from './live.ts';
+import { changesOf } from './concerns.ts';
+import { useLive } from './live.ts';
 import { get } from './session.ts';
 
 type Item = Answer<'OnwardSummary'>;
@@ -21,11 +22,8 @@ export function useSecondHops(ids: readonly number[]): ReadonlyMap<number, Secon
     if (asked.length === 0 || signal.aborted) return [];
     return (await get<{ items: Item[] }>(`/_changes/_onward?ids=${asked.join(',')}`, signal)).items;
   };
-  const patch: Loading<readonly Item[]>['patch'] = async (data, event, signal) => {
-    const isOther = event.topic === 'changes' && event.data.items.every(({ id }) => !asked.includes(id));
-    return isOther ? data : await load(signal);
-  };
-  const { data = [] } = useLive(`second hops ${asked.join(',')}`, ['changes'], load, { patch, isUnsettled });
+  const concerns = changesOf(({ id }) => asked.includes(id));
+  const { data = [] } = useLive(`second hops ${asked.join(',')}`, ['changes'], load, { concerns, isUnsettled });
   for (const { id, ...hop } of data) known.current.set(id, hop);
   return known.current;
 }

@@ -2,6 +2,7 @@
 // always leads to the log-in, and the page behind it stays where it was.
 import { signal } from '@preact/signals';
 import type { Answer } from '../../src/api/answers.ts';
+import { countAnswer } from './pace.ts';
 
 const KEY = 'meridian-token';
 
@@ -73,8 +74,10 @@ export async function getKept<T>(path: string, signal: AbortSignal): Promise<T> 
 
 /** @throws ApiFailure */
 export async function ask<T>(path: string, sending: Sending = {}): Promise<Reply<T>> {
+  const start = performance.now();
   const response = await open(path, sending);
   const text = await response.text();
+  countAnswer(sending.signal, performance.now() - start);
   return { body: (text === '' ? undefined : JSON.parse(text)) as T, etag: response.headers.get('etag') };
 }
 

@@ -31,11 +31,15 @@ export async function loadZones(signal: AbortSignal): Promise<readonly Zone[]> {
   }));
 }
 
-/** The zones after an event. */
-export async function patchZones(zones: readonly Zone[], event: NonNullable<LiveEvent>): Promise<readonly Zone[]> {
+/** The zones after the events. */
+export async function patchZones(zones: readonly Zone[], events: readonly NonNullable<LiveEvent>[]): Promise<readonly Zone[]> {
+  return events.reduce(patched, zones);
+}
+
+function patched(zones: readonly Zone[], event: NonNullable<LiveEvent>): readonly Zone[] {
   if (event.topic !== 'lag' && event.topic !== 'zones') return zones;
   const places = placesOf(zones);
-  const patched = [...zones];
+  const all = [...zones];
   const added = new Map<string, Zone>();
   const removed = new Set<string>();
   for (const item of event.data.items) {
@@ -45,18 +49,18 @@ export async function patchZones(zones: readonly Zone[], event: NonNullable<Live
       added.delete(item.name);
       continue;
     }
-    const known = at === undefined ? undefined : patched[at];
+    const known = at === undefined ? undefined : all[at];
     const zone = 'sync' in item ? zoneOfEvent(item) : known === undefined ? undefined : { ...known, lagMs: item.lagMs };
     if (zone === undefined) continue;
     removed.delete(item.name);
     if (at === undefined) added.set(item.name, zone);
-    else patched[at] = zone;
+    else all[at] = zone;
   }
   if (added.size === 0 && removed.size === 0) {
-    knownPlaces.set(patched, places);
-    return patched;
+    knownPlaces.set(all, places);
+    return all;
   }
-  return [...patched.filter(({ name }) => !removed.has(name)), ...added.values()].sort((a, b) => compare(a.name, b.name));
+  return [...all.filter(({ name }) => !removed.has(name)), ...added.values()].sort((a, b) => compare(a.name, b.name));
 }
 
 type ZoneItem = Exclude<Extract<NonNullable<LiveEvent>, { topic: 'zones' }>['data']['items'][number], { isRemoved: true }>;
@@ -77,8 +81,18 @@ function placesOf(zones: readonly Zone[]): ReadonlyMap<string, number> {
   return places;
 }
 
+type States = ReadonlyMap<string, { readonly tone: Tone; readonly count: number }>;
+/** The map and the list count the same zones. */
+const knownStates = new WeakMap<readonly Zone[], States>();
+
 /** How many zones are in each state, by its word; and the tone of the word. */
-export function statesOf(zones: readonly Zone[]): ReadonlyMap<string, { readonly tone: Tone; readonly count: number }> {
+export function statesOf(zones: readonly Zone[]): States {
+  const known = knownStates.get(zones) ?? countStates(zones);
+  knownStates.set(zones, known);
+  return known;
+}
+
+function countStates(zones: readonly Zone[]): States {
   const states = new Map<string, { readonly tone: Tone; count: number }>();
   for (const zone of zones) {
     const word = wordOf(zone);

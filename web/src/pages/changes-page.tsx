@@ -1,4 +1,5 @@
 // The last changes, the newest first; beside them the chosen one, with each zone.
+import { changesOf } from '../concerns.ts';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LiveEvent } from '../events.ts';
@@ -128,7 +129,10 @@ export function ChangesPage({ parts: [, chosen], control }: PageProps): JSX.Elem
 
 function ChosenChange({ id, isNewest }: { readonly id: string; readonly isNewest: boolean }): JSX.Element {
   const load = (signal: AbortSignal): Promise<Rollout> => get<Rollout>(`/_changes/${encodeURIComponent(id)}`, signal);
-  const { data, failure } = useLive(`change ${id}`, ['changes'], load, { isUnsettled });
+  const { data, failure } = useLive(`change ${id}`, ['changes'], load, {
+    concerns: changesOf((change) => String(change.id) === id),
+    isUnsettled,
+  });
   return (
     <div>
       <Failure of={failure} />
@@ -144,10 +148,10 @@ async function loadChanges(signal: AbortSignal): Promise<Changes> {
   return await get<Changes>(`/_changes?size=${String(SIZE)}`, signal);
 }
 
-/** Asks again for the changes of an event alone. */
-async function patch(data: Changes, event: NonNullable<LiveEvent>, signal: AbortSignal): Promise<Changes> {
-  if (event.topic !== 'changes') return data;
-  const ids = event.data.items.map(({ id }) => id);
+/** Asks again for the changes of the events alone. */
+async function patch(data: Changes, events: readonly NonNullable<LiveEvent>[], signal: AbortSignal): Promise<Changes> {
+  const ids = events.flatMap((event) => (event.topic === 'changes' ? event.data.items.map(({ id }) => id) : []));
+  if (ids.length === 0) return data;
   const [oldest, newest] = [Math.min(...ids), Math.max(...ids)];
   const missing = newest - (data.items[0]?.id ?? 0);
   const size = newest - oldest + 1;

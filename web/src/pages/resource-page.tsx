@@ -1,4 +1,5 @@
 // One resource: where its newest change is, which zones have it, under which name and by which rule; and its document, to edit.
+import { changesOfResource } from '../concerns.ts';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../src/api/answers.ts';
@@ -10,7 +11,7 @@ import { RolloutCard } from '../parts/rollout-card.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
 import { apiPath, typeByPath, type TypeInfo } from '../catalog.ts';
 import { deliveryMark } from '../delivery.ts';
-import { useLive, type Loading } from '../live.ts';
+import { useLive } from '../live.ts';
 import { isUnsettled, type Rollout } from '../receipts.ts';
 import { linkTo, place } from '../router.ts';
 import { ApiFailure, get } from '../session.ts';
@@ -77,20 +78,17 @@ function Content({ type, mesh, name }: ContentProps): JSX.Element {
   const path = apiPath(type, mesh, name);
   const [written, setWritten] = useState(0);
   const loadSync = async (signal: AbortSignal): Promise<Explanation> => await get<Explanation>(`${path}/_sync`, signal);
-  const patch: Loading<Explanation>['patch'] = async (data, event, signal) => {
-    const isOther = event.topic === 'changes' && event.data.items.every((item) => item.type !== type.name || item.name !== name);
-    return isOther ? data : await loadSync(signal);
-  };
-  const { data: sync, failure } = useLive(`sync ${path}`, ['changes', 'zones'], loadSync, { patch });
+  const concerns = changesOfResource(type.name, mesh, name);
+  const { data: sync, failure } = useLive(`sync ${path}`, ['changes', 'zones'], loadSync, { concerns });
   const loadRollout = async (signal: AbortSignal): Promise<Rollout> => await get<Rollout>(`${path}/_rollout`, signal);
-  const { data: rollout } = useLive(`rollout ${path}`, ['changes'], loadRollout, { isUnsettled });
+  const { data: rollout } = useLive(`rollout ${path}`, ['changes'], loadRollout, { concerns, isUnsettled });
   return (
     <>
       <Failure of={failure} />
       <div class="split even">
         <div class="stack">
           <Editor key={written} type={type} mesh={mesh} name={name} />
-          <HistoryCard path={path} onWritten={() => setWritten(written + 1)} />
+          <HistoryCard path={path} concerns={concerns} onWritten={() => setWritten(written + 1)} />
         </div>
         <div class="stack">
           <section class="card" aria-label="Zones">

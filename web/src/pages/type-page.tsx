@@ -1,4 +1,6 @@
 // The resources of one type.
+import { changesOf } from '../concerns.ts';
+import { useRef } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { Failure } from '../parts/failure.tsx';
 import { FilterField } from '../parts/filter-field.tsx';
@@ -24,8 +26,12 @@ const SIZE = 1_000;
 
 export function TypePage({ parts: [, path = ''] }: PageProps): JSX.Element {
   const text = query.value.get('q') ?? '';
-  const { data: found, failure } = useLive(`list ${path} ${text}`, ['changes', 'clock'], (signal) => load(path, text, signal));
+  const listed = useRef<Listed>(undefined);
+  const { data: found, failure } = useLive(`list ${path} ${text}`, ['changes', 'clock'], (signal) => load(path, text, signal), {
+    concerns: changesOf(({ type }) => listed.current === undefined || type === listed.current.type.name),
+  });
   const data = useLast(found);
+  listed.current = data;
   return (
     <>
       <div class="head">

@@ -1,8 +1,9 @@
 // The document of a resource as it is stored, and the form that changes it.
+import { changesOfResource } from '../concerns.ts';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { apiPath, type TypeInfo } from '../catalog.ts';
-import { useLive, type Loading } from '../live.ts';
+import { useLive } from '../live.ts';
 import { bodyOf, loadDocument, notation, type Draft, type Stored } from '../notation.ts';
 import { ask } from '../session.ts';
 import { DocumentForm, type Outcome } from './document-form.tsx';
@@ -15,11 +16,8 @@ type Props = { readonly type: TypeInfo; readonly mesh: string; readonly name: st
 export function Editor({ type, mesh, name }: Props): JSX.Element {
   const path = apiPath(type, mesh, name);
   const load = (signal: AbortSignal): Promise<Stored> => loadDocument(path, signal);
-  const patch: Loading<Stored>['patch'] = async (known, event, signal) => {
-    const isOther = event.topic === 'changes' && event.data.items.every((item) => item.type !== type.name);
-    return isOther ? known : await load(signal);
-  };
-  const { data, failure, reload } = useLive(`document ${path}`, ['changes', 'clock'], load, { patch });
+  const concerns = changesOfResource(type.name, mesh, name);
+  const { data, failure, reload } = useLive(`document ${path}`, ['changes', 'clock'], load, { concerns });
   const [edited, setEdited] = useState<Stored | null>(null);
   const shown = edited ?? data;
   const isOverdue = edited !== null && data !== undefined && data.etag !== edited.etag;

@@ -8,8 +8,10 @@ import { counted } from '../words.ts';
 import { statesOf, toneOf, wordOf, type Zone } from '../zones.ts';
 import type { Tone } from './state-mark.tsx';
 
-/** Between cells; small ones have half of it. */
+/** Between cells; small ones have half of it, and those with names stand apart. */
 const GAP = 2;
+const NAMED_GAP = 8;
+const NAMED_HEIGHT = 44;
 const SMALL_PX = 10;
 const MAX_HEIGHT = 300;
 /** Cells from this size on have a form, and from the second on a name. */
@@ -89,10 +91,10 @@ function summary(zones: readonly Zone[]): string {
 /** The largest cells with which all zones are in sight. */
 function layOut(count: number, width: number): Layout {
   if (count === 0 || width === 0) return { columns: 1, cellWidth: 0, cellHeight: 0, gap: GAP, height: 40 };
-  const named = Math.max(1, Math.floor(width / (148 + GAP)));
-  if (Math.ceil(count / named) * 46 <= 230) {
+  const named = Math.max(1, Math.floor(width / (148 + NAMED_GAP)));
+  if (Math.ceil(count / named) * (NAMED_HEIGHT + NAMED_GAP) <= 260) {
     const columns = Math.min(named, Math.max(count, Math.min(4, named)));
-    return sized(columns, count, { width: Math.min(220, (width - GAP * (columns - 1)) / columns), height: 44 });
+    return sized(columns, count, { width: Math.min(220, (width - NAMED_GAP * (columns - 1)) / columns), height: NAMED_HEIGHT });
   }
   let size = 40;
   while (size > 3 && Math.ceil(count / columnsOf(size, width)) * (size + gapOf(size)) > MAX_HEIGHT) size -= 1;
@@ -100,6 +102,7 @@ function layOut(count: number, width: number): Layout {
 }
 
 function gapOf(size: number): number {
+  if (size === NAMED_HEIGHT) return NAMED_GAP;
   return size < SMALL_PX ? GAP / 2 : GAP;
 }
 
@@ -164,7 +167,8 @@ function drawCell(context: CanvasRenderingContext2D, zone: Zone, { x, y, width, 
   const tone = toneOf(zone);
   const { ground, ink } = colours[tone];
   if (width < NAMED_PX) {
-    context.fillStyle = ground;
+    // A cell without a form must stand out by its colour alone; the table has the word.
+    context.fillStyle = tone === 'ok' || width >= FORM_PX ? ground : ink;
     if (width < SMALL_PX) return context.fillRect(x, y, width, height);
     context.beginPath();
     context.roundRect(x, y, width, height, Math.min(3, width / 4));

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../src/api/answers.ts';
-import { useLive } from '../live.ts';
+import { useLive, type Loading } from '../live.ts';
 import { get } from '../session.ts';
 import { clockTime, counted } from '../words.ts';
 import { Diff } from './diff.tsx';
@@ -21,12 +21,19 @@ const VIA: Readonly<Record<Item['via'], string>> = {
   unknown: 'unknown',
 };
 
-/** @param path of the resource in the REST API @param onWritten a version was written again */
-export function HistoryCard({ path, onWritten }: { readonly path: string; readonly onWritten: () => void }): JSX.Element {
+type Props = {
+  /** Of the resource in the REST API. */
+  readonly path: string;
+  /** Events of the resource. */
+  readonly concerns: NonNullable<Loading<History>['concerns']>;
+  /** A version was written again. */
+  readonly onWritten: () => void;
+};
+
+export function HistoryCard({ path, concerns, onWritten }: Props): JSX.Element {
   const [chosen, setChosen] = useState<{ readonly from?: number; readonly to?: number }>({});
-  const { data, failure, reload } = useLive(`history ${path}`, ['changes', 'clock'], (signal) =>
-    get<History>(`${path}/_history?size=${String(SIZE)}`, signal),
-  );
+  const load = (signal: AbortSignal): Promise<History> => get<History>(`${path}/_history?size=${String(SIZE)}`, signal);
+  const { data, failure, reload } = useLive(`history ${path}`, ['changes', 'clock'], load, { concerns });
   const items = data?.items ?? [];
   const to = chosen.to ?? items[0]?.version;
   const from = chosen.from ?? items.find(({ version }) => version < (to ?? 0))?.version;

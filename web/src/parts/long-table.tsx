@@ -66,7 +66,22 @@ export function LongTable<Row>({
   const first = Math.max(0, seen.first - MARGIN);
   const end = Math.min(rows.length, seen.end + MARGIN);
   useLayoutEffect(() => onRange?.({ first, end }), [first, end]);
-  const grid = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
+  const lines = useRef(new Map<string, { readonly of: readonly unknown[]; readonly line: JSX.Element }>());
+  const drawn: typeof lines.current = new Map();
+  /** The same element as before where nothing differs: then the line is not looked at again. */
+  const lineOf = (row: Row, at: number): JSX.Element => {
+    const key = keyOf(row);
+    const isAt = isChosen?.(row) === true;
+    const of = [row, at, isAt, columns];
+    const known = lines.current.get(key);
+    const kept = known?.of.every((one, index) => one === of[index]) === true ? known : undefined;
+    const line = kept?.line ?? <Line key={key} row={row} at={at} isChosen={isAt} columns={columns} />;
+    drawn.set(key, kept ?? { of, line });
+    return line;
+  };
+  useLayoutEffect(() => {
+    lines.current = drawn;
+  });
   const all = (rows.length + 1) * ROW_PX;
   return (
     <div
@@ -79,7 +94,7 @@ export function LongTable<Row>({
       onScroll={look}
       style={{ height: rows.length === 0 ? '120px' : `min(${height}, ${String(all)}px)` }}
     >
-      <div class="row titles" role="row" aria-rowindex={1} style={grid}>
+      <div class="row titles" role="row" aria-rowindex={1} style={gridOf(columns)}>
         {columns.map((column) => (
           <Title key={column.title} column={column} order={order} onOrder={onOrder} />
         ))}
@@ -92,24 +107,38 @@ export function LongTable<Row>({
         </div>
       )}
       <div class="lines" role="rowgroup" style={{ height: `${String(rows.length * ROW_PX)}px` }}>
-        {rows.slice(first, end).map((row, at) => (
-          <div
-            key={keyOf(row)}
-            class={isChosen?.(row) === true ? 'row chosen' : 'row'}
-            role="row"
-            aria-rowindex={first + at + 2}
-            style={{ ...grid, top: `${String((first + at) * ROW_PX)}px` }}
-          >
-            {columns.map(({ title, cell, isNumber }) => (
-              <div key={title} role="cell" class={isNumber === true ? 'number' : undefined}>
-                {cell(row)}
-              </div>
-            ))}
-          </div>
-        ))}
+        {rows.slice(first, end).map((row, at) => lineOf(row, first + at))}
       </div>
     </div>
   );
+}
+
+type LineProps<Row> = {
+  readonly row: Row;
+  readonly at: number;
+  readonly isChosen: boolean;
+  readonly columns: readonly Column<Row>[];
+};
+
+function Line<Row>({ row, at, isChosen, columns }: LineProps<Row>): JSX.Element {
+  return (
+    <div
+      class={isChosen ? 'row chosen' : 'row'}
+      role="row"
+      aria-rowindex={at + 2}
+      style={{ ...gridOf(columns), top: `${String(at * ROW_PX)}px` }}
+    >
+      {columns.map(({ title, cell, isNumber }) => (
+        <div key={title} role="cell" class={isNumber === true ? 'number' : undefined}>
+          {cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function gridOf<Row>(columns: readonly Column<Row>[]): { readonly gridTemplateColumns: string } {
+  return { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
 }
 
 function Title<Row>({

@@ -2,7 +2,7 @@
 // means stands in words below.
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Mark, type Tone } from './state-mark.tsx';
+import type { Tone } from './state-mark.tsx';
 
 const ROW_PX = 32;
 /** The names of the zones above the columns: a few stand as usual, many stand upright. */
@@ -12,16 +12,19 @@ const FEW = 8;
 const MARGIN = 4;
 export const CELL_PX = 30;
 const WIDE_CELL_PX = 110;
-/** The title of a row, and what stands beside it, also where there is little room. */
-const SIDE = 'minmax(110px, min(300px, 30vw)) minmax(70px, min(240px, 24vw))';
+/** The title of a row, and what stands beside it, also where there is little room. Each has one width: a line needs no look at its content. */
+const SIDES = ['max(110px, min(300px, 30vw))', 'max(110px, min(240px, 24vw))'] as const;
+/** Left and right of each line. */
+const PADDING = '28px';
 /** The title of a row, and what stands beside it. */
-export const SIDE_PX = 470;
+export const SIDE_PX = 540;
 
 /** Without a tone: nothing is expected there. */
 export type MatrixCell = { readonly tone: Tone | null; readonly word: string; readonly glyph?: string };
 export type MatrixRow = {
   readonly key: string;
   readonly name: string;
+  /** `''`: there is no page of it. */
   readonly href: string;
   readonly note: ComponentChildren;
   readonly cells: readonly (MatrixCell | undefined)[];
@@ -72,7 +75,10 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
   const head = isFew ? HEAD_PX.few : HEAD_PX.many;
   const cell = isFew ? `min(${String(WIDE_CELL_PX)}px, 18vw)` : `${String(CELL_PX)}px`;
   const grid = useMemo(
-    () => ({ gridTemplateColumns: `${SIDE} repeat(${String(columns.length)}, ${cell})` }),
+    () => ({
+      gridTemplateColumns: `${SIDES.join(' ')} repeat(${String(columns.length)}, ${cell})`,
+      minWidth: `calc(${SIDES.join(' + ')} + ${String(columns.length)} * ${cell} + ${PADDING})`,
+    }),
     [columns.length, cell],
   );
   const lines = useRef(new Map<number, { readonly of: readonly unknown[]; readonly line: JSX.Element }>());
@@ -83,11 +89,15 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
     const of = [content, columns, grid, column];
     const known = lines.current.get(row);
     if (known !== undefined && of.every((one, index) => one === known.of[index])) return known.line;
-    const line = <Line key={row} row={row} content={content} columns={columns} grid={grid} chosen={column} onPlace={setPlace} />;
+    const line = <Line key={row} row={row} content={content} columns={columns} grid={grid} chosen={column} />;
     lines.current.set(row, { of, line });
     return line;
   };
   const at = { row: Math.min(place.row, rowCount - 1), column: Math.min(place.column, columns.length - 1) };
+  const choose = ({ target }: MouseEvent): void => {
+    const chosen = target instanceof Element ? placeOf(target) : null;
+    if (chosen !== null) setPlace(chosen);
+  };
   const move = (event: KeyboardEvent): void => {
     const step = STEPS[event.key];
     if (step === undefined) return;
@@ -127,7 +137,12 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
             </div>
           ))}
         </div>
-        <div class="lines" role="rowgroup" style={{ height: `${String(rowCount * ROW_PX)}px` }}>
+        <div
+          class="lines"
+          role="rowgroup"
+          style={{ height: `${String(rowCount * ROW_PX)}px`, minWidth: grid.minWidth }}
+          onClick={choose}
+        >
           {shown.map(lineOf)}
         </div>
       </div>
@@ -142,18 +157,19 @@ type LineProps = {
   readonly row: number;
   readonly content: MatrixRow | undefined;
   readonly columns: readonly string[];
-  readonly grid: { readonly gridTemplateColumns: string };
+  readonly grid: { readonly gridTemplateColumns: string; readonly minWidth: string };
   /** The column of the cell with the focus; null in all other lines. */
   readonly chosen: number | null;
-  readonly onPlace: (place: Place) => void;
 };
 
-function Line({ row, content, columns, grid, chosen, onPlace }: LineProps): JSX.Element {
+function Line({ row, content, columns, grid, chosen }: LineProps): JSX.Element {
   return (
     <div class="line" role="row" aria-rowindex={row + 2} style={{ ...grid, top: `${String(row * ROW_PX)}px` }}>
       <div role="rowheader" class="name">
         {content === undefined ? (
           <span class="soft">…</span>
+        ) : content.href === '' ? (
+          content.name
         ) : (
           <a href={content.href} title={content.name}>
             {content.name}
@@ -171,13 +187,11 @@ function Line({ row, content, columns, grid, chosen, onPlace }: LineProps): JSX.
             key={zone}
             id={isAt ? idOf({ row, column }) : undefined}
             role="gridcell"
-            class={isAt ? 'cell at' : 'cell'}
-            aria-selected={isAt}
-            aria-label={cell === undefined ? `${zone}: loading` : `${zone}: ${cell.word}`}
-            onClick={() => onPlace({ row, column })}
+            class={`cell ${isAt ? 'at ' : ''}${cell?.tone ?? 'hole'}`}
+            aria-selected={isAt ? true : undefined}
+            aria-label={`${zone}: ${cell?.word ?? 'loading'}`}
           >
-            {cell !== undefined &&
-              (cell.tone === null ? <span class="hole">{cell.glyph ?? '–'}</span> : <Mark tone={cell.tone} />)}
+            {cell?.tone === null ? (cell.glyph ?? '–') : ''}
           </div>
         );
       })}
@@ -187,6 +201,15 @@ function Line({ row, content, columns, grid, chosen, onPlace }: LineProps): JSX.
 
 function idOf({ row, column }: Place): string {
   return `cell-${String(row)}-${String(column)}`;
+}
+
+/** The place of the cell of an element; null beside the cells. */
+function placeOf(element: Element): Place | null {
+  const cell = element.closest('.cell');
+  const line = cell?.parentElement;
+  if (!cell || !line) return null;
+  const row = Number(line.getAttribute('aria-rowindex')) - 2;
+  return { row, column: [...line.children].indexOf(cell) - SIDES.length };
 }
 
 function within(at: number, count: number): number {
