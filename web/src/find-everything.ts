@@ -2,7 +2,7 @@
 import { placeOf, resourceTypes, type TypeInfo } from './catalog.ts';
 import { SECTIONS } from './sections.ts';
 import { linkTo } from './router.ts';
-import { get } from './session.ts';
+import { ApiFailure, get } from './session.ts';
 import { loadTotals } from './totals.ts';
 
 export type Hit = { readonly name: string; readonly kind: string; readonly href: string };
@@ -39,7 +39,7 @@ export async function findEverything(text: string, signal: AbortSignal, show: (h
     const totals = await loadTotals(signal);
     const filled = types.filter(({ name }) => (totals[name] ?? 0) > 0 && name !== 'Zone');
     for (let at = 0; at < filled.length; at += AT_ONCE) {
-      const found = await Promise.all(filled.slice(at, at + AT_ONCE).map((type) => resourcesNamed(type, text, signal)));
+      const found = await Promise.all(filled.slice(at, at + AT_ONCE).map((type) => readableNamed(type, text, signal)));
       if (found.flat().length === 0) continue;
       hits.push(...found.flat());
       show([...hits]);
@@ -56,6 +56,16 @@ async function zonesNamed(text: string, signal: AbortSignal): Promise<Hit[]> {
 
 function typeHit({ pluralDisplayName, path }: TypeInfo): Hit {
   return { name: pluralDisplayName, kind: 'type', href: linkTo(['resources', path]) };
+}
+
+/** None of a type that the caller may not read, or that cannot be read now: the other types are searched all the same. */
+async function readableNamed(type: TypeInfo, text: string, signal: AbortSignal): Promise<Hit[]> {
+  try {
+    return await resourcesNamed(type, text, signal);
+  } catch (error) {
+    if (error instanceof ApiFailure && error.status > 0 && error.status !== 401) return [];
+    throw error;
+  }
 }
 
 async function resourcesNamed(
