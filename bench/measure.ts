@@ -25,6 +25,16 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS;
 }
 
+/**
+ * The same in nanoseconds, as the scheduler counts them: `cpuSeconds` has steps of 10 ms. It misses threads that have ended.
+ * @throws Error where the kernel has no schedstat
+ */
+export function cpuNanoseconds(pid: number): number {
+  const folder = `/proc/${String(pid)}/task`;
+  const ofTask = (task: string): number => Number(readFileSync(`${folder}/${task}/schedstat`, 'utf8').split(' ')[0]);
+  return readdirSync(folder).reduce((sum, task) => sum + ofTask(task), 0);
+}
+
 /** The processes with the same parent as this one, itself included: those of a PostgreSQL server, from one of its sessions. */
 export function siblingsOf(pid: number): number[] {
   const parentOf = (one: number): string | undefined => {
