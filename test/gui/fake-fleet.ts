@@ -34,8 +34,10 @@ export async function answerWithMany(page: Page): Promise<void> {
 /** Answers the requests of a matrix: fewer rows than were asked for, as the control plane does. */
 export async function answerWithMatrix(page: Page): Promise<void> {
   await page.route('**/_matrix?*', async (route) => {
-    const offset = Number(new URL(route.request().url()).searchParams.get('offset'));
-    await route.fulfill({ json: matrixOf(Math.min(10, RESOURCES - offset), offset) });
+    const { searchParams } = new URL(route.request().url());
+    const named = /^timeout-(\d+)$/.exec(searchParams.get('name') ?? '');
+    const offset = Number(named?.[1] ?? searchParams.get('offset'));
+    await route.fulfill({ json: matrixOf(named === null ? Math.min(10, RESOURCES - offset) : 1, offset) });
   });
 }
 
