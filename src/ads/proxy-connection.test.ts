@@ -5,7 +5,7 @@ import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
 import { ProxyConnection } from './proxy-connection.ts';
-import type { ProxyEvent } from './proxy-events.ts';
+import { countByEvents, type ProxyEvent } from './proxy-events.ts';
 import { ProxyView } from './proxy-view.ts';
 import { NameSets } from './name-sets.ts';
 import { ResponseEncoder } from './response-encoder.ts';
@@ -38,6 +38,7 @@ beforeEach(() => {
       },
     },
     observe: (event) => void events.push(event),
+    counter: countByEvents((event) => void events.push({ ...event, run: 'counted' }))(facts),
   });
 });
 
@@ -56,9 +57,24 @@ describe('a stream of a proxy', () => {
     ask(CLUSTER, { responseNonce: '1' });
     expect(stream.written).toBe(1);
     expect(events).toEqual([
-      { ...facts, kind: 'sent', type: 'Cluster', nonce: '1', resources: 1 },
-      { ...facts, kind: 'accepted', type: 'Cluster', nonce: '1', standing: [] },
+      { ...facts, run: 'counted', kind: 'sent', type: 'Cluster' },
+      { ...facts, run: 'counted', kind: 'accepted', type: 'Cluster', standing: [] },
     ]);
+  });
+
+  it('tells of an acceptance that ends a refusal, and counts the next one', () => {
+    const change = (version: string): void => {
+      view.setOwn({ resources: [{ type: 'Cluster', resource: { name: 'a', version, bytes: new Uint8Array() } }], problems: [] });
+      connection.viewChanged(new Map([['Cluster', new Map([['a', 'before']])]]));
+    };
+    ask(CLUSTER);
+    ask(CLUSTER, { responseNonce: '1', errorDetail: { code: 13, message: 'no', details: [] } });
+    change('2');
+    ask(CLUSTER, { responseNonce: '2' });
+    change('3');
+    ask(CLUSTER, { responseNonce: '3' });
+    const answers = events.filter(({ kind }) => kind === 'accepted');
+    expect(answers.map(({ run }) => run)).toEqual(['', 'counted']);
   });
 
   it('reports a refusal with 4,000 characters of its reason', () => {
@@ -69,7 +85,6 @@ describe('a stream of a proxy', () => {
       ...facts,
       kind: 'refused',
       type: 'Cluster',
-      nonce: '1',
       refusals: [refusal],
       standing: [refusal],
     });

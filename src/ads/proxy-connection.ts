@@ -10,11 +10,11 @@ import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
 import { AcceptedListeners } from './accepted-listeners.ts';
 import { AcceptedTls } from './accepted-tls.ts';
-import type { ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts } from './proxy-events.ts';
+import type { ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts, StreamCounter } from './proxy-events.ts';
 import type { NameSets } from './name-sets.ts';
 import type { ProxyView } from './proxy-view.ts';
 import type { ResponseEncoder } from './response-encoder.ts';
-import { XDS_TYPES, XdsSession, type XdsType } from './session.ts';
+import { XDS_TYPES, XdsSession, type XdsAnswer, type XdsType } from './session.ts';
 
 const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
 /** Characters of a NACK that are kept. */
@@ -43,6 +43,7 @@ export type ProxyConnectionOptions = {
   /** Shared by all proxies. */
   readonly nameSets: NameSets;
   readonly observe: ProxyObserver;
+  readonly counter: StreamCounter;
   readonly log: Logger;
 };
 
@@ -63,6 +64,8 @@ export class ProxyConnection {
   readonly #acceptedListeners: AcceptedListeners;
   #places: readonly string[] | null = null;
   readonly #unknownTypes = new Set<string>();
+  /** It refused something when it last answered. */
+  #isRefusing = false;
 
   constructor(options: ProxyConnectionOptions) {
     this.#options = options;
@@ -85,7 +88,6 @@ export class ProxyConnection {
   }
 
   handle(request: DeltaRequest): void {
-    const { facts, observe } = this.#options;
     const type = TYPES.get(request.typeUrl);
     if (type === undefined) return this.#noteUnknown(request.typeUrl);
     const answer = this.#session.receive({
@@ -96,31 +98,32 @@ export class ProxyConnection {
       nonce: request.responseNonce,
       error: request.errorDetail === null ? null : request.errorDetail.message.slice(0, MAX_REASON),
     });
-    if (answer !== null) {
-      const { nonce, refusals } = answer;
-      const standing = this.#session.refusals;
-      observe(
-        refusals === null
-          ? { ...facts, kind: 'accepted', type, nonce, standing }
-          : { ...facts, kind: 'refused', type, nonce, refusals, standing },
-      );
-    }
+    if (answer !== null) this.#tellAnswer(type, answer);
     if (SHOWS_TLS.has(type) || this.#tls?.isReady === false) this.#tellTls();
     if (type === 'Listener') this.#acceptedListeners.begin(request.initialResourceVersions.keys());
     if (OPENS_LISTENERS.has(type)) this.#tellListeners();
     this.flush();
   }
 
+  #tellAnswer(type: XdsType, { refusals }: XdsAnswer): void {
+    const { facts, observe, counter } = this.#options;
+    const standing = this.#session.refusals;
+    const wasRefusing = this.#isRefusing;
+    this.#isRefusing = standing.length > 0;
+    if (refusals !== null) observe({ ...facts, kind: 'refused', type, refusals, standing });
+    else if (wasRefusing || this.#isRefusing) observe({ ...facts, kind: 'accepted', type, standing });
+    else counter.accepted(type);
+  }
+
   /** Sends what can be sent now. Call it again when the stream has drained. */
   flush(): void {
-    const { stream, facts, encoder, observe } = this.#options;
+    const { stream, encoder, counter } = this.#options;
     while (!stream.writableNeedDrain) {
       const responses = this.#session.take();
       if (responses.length === 0) return;
       for (const response of responses) {
-        const { type, nonce, resources } = response;
         stream.write(encoder.encode(response));
-        observe({ ...facts, kind: 'sent', type, nonce, resources: resources.length });
+        counter.sent(response.type);
       }
     }
   }

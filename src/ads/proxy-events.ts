@@ -36,14 +36,13 @@ export type ProxyTlsFacts = {
 export type ProxyEvent = ProxyConnectionFacts &
   (
     | { readonly kind: 'opened' }
-    | { readonly kind: 'sent'; readonly type: XdsType; readonly nonce: string; readonly resources: number }
+    | { readonly kind: 'sent'; readonly type: XdsType }
     /** `standing`: everything that the proxy refuses now, of all types. */
-    | { readonly kind: 'accepted'; readonly type: XdsType; readonly nonce: string; readonly standing: readonly XdsRefusal[] }
+    | { readonly kind: 'accepted'; readonly type: XdsType; readonly standing: readonly XdsRefusal[] }
     /** `refusals`: of this response. */
     | {
         readonly kind: 'refused';
         readonly type: XdsType;
-        readonly nonce: string;
         readonly refusals: readonly XdsRefusal[];
         readonly standing: readonly XdsRefusal[];
       }
@@ -57,3 +56,37 @@ export type ProxyEvent = ProxyConnectionFacts &
   );
 
 export type ProxyObserver = (event: ProxyEvent) => void;
+
+/** Counts the events of one stream that every change brings, without an object for each: thousands of proxies answer at once. */
+export type StreamCounter = {
+  /** As the event `sent`. */
+  readonly sent: (type: XdsType) => void;
+  /** As the event `accepted` of a proxy that refuses nothing, and refused nothing when it last answered. */
+  readonly accepted: (type: XdsType) => void;
+};
+
+/** What counts the events of a stream. Called once for each. */
+export type CountStream = (facts: ProxyConnectionFacts) => StreamCounter;
+
+/** Tells an observer of each event. */
+export function countByEvents(observe: ProxyObserver): CountStream {
+  return (facts) => ({
+    sent: (type) => observe({ ...facts, kind: 'sent', type }),
+    accepted: (type) => observe({ ...facts, kind: 'accepted', type, standing: [] }),
+  });
+}
+
+/** Lets several count. */
+export function countAll(...counts: readonly CountStream[]): CountStream {
+  return (facts) => {
+    const counters = counts.map((count) => count(facts));
+    return {
+      sent: (type) => {
+        for (const counter of counters) counter.sent(type);
+      },
+      accepted: (type) => {
+        for (const counter of counters) counter.accepted(type);
+      },
+    };
+  };
+}

@@ -20,7 +20,7 @@ import type { MeshViews } from './mesh-views.ts';
 import { ProxyConnection, readRequest } from './proxy-connection.ts';
 import { NameSets } from './name-sets.ts';
 import type { ProxyView } from './proxy-view.ts';
-import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
+import { countByEvents, type CountStream, type ProxyConnectionFacts, type ProxyObserver } from './proxy-events.ts';
 import { readProxyNode, type ProxyNode } from './proxy-node.ts';
 import { ProxyCertificates, type ProxyName } from './proxy-certificates.ts';
 import { ResourceEncoder } from './encode-resources.ts';
@@ -47,6 +47,8 @@ export type ProxyServerOptions = {
   readonly instanceId: string;
   readonly dataplanes: Dataplanes;
   readonly observe: ProxyObserver;
+  /** Left out: what it would count is told as events. */
+  readonly count?: CountStream;
   /** Where the authorities of MeshIdentities are. */
   readonly store: Pick<ResourceStore, 'getMany'>;
   readonly clock: Clock;
@@ -68,12 +70,14 @@ export class ProxyServer {
   /** After a restart all proxies come at once. Their work leaves time for everything else, such as the check of readiness. */
   readonly #turns: Turns;
   readonly #certificates: ProxyCertificates;
+  readonly #count: CountStream;
   /** Proxies that come together wait for the store together. */
   readonly #waits = new SingleFlight();
 
   constructor(options: ProxyServerOptions) {
     this.#options = options;
-    const { instanceId, store, clock, log } = options;
+    const { instanceId, store, clock, log, observe, count = countByEvents(observe) } = options;
+    this.#count = count;
     this.#turns = new Turns(clock);
     this.#responses = new ResponseEncoder(instanceId);
     const issued = ({ mesh, name }: ProxyName): void => void this.#renew(mesh, name);
@@ -188,7 +192,7 @@ export class ProxyServer {
       const view = open();
       if (view === undefined) throw notFound(mesh, name);
       const shared = { encoder: this.#responses, nameSets: this.#nameSets };
-      const connection = new ProxyConnection({ facts, view, stream: call, ...shared, observe, log });
+      const connection = new ProxyConnection({ facts, view, stream: call, ...shared, observe, counter: this.#count(facts), log });
       const tellProblems = (): void => {
         const problems = view.takeProblems();
         if (problems !== null) observe({ ...facts, kind: 'problems', problems });

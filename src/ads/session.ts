@@ -67,6 +67,14 @@ const PRECONDITIONS: Readonly<Record<XdsType, readonly XdsType[]>> = {
   RouteConfiguration: ['Cluster', 'ClusterLoadAssignment'],
 };
 
+/** The same as bits, one for each type. */
+const PRECONDITION_BITS = new Map(XDS_TYPES.map((type) => [type, bitsOf(PRECONDITIONS[type])]));
+const ALL_BITS = bitsOf(XDS_TYPES);
+
+function bitsOf(types: readonly XdsType[]): number {
+  return types.reduce((bits, type) => bits | (1 << XDS_TYPES.indexOf(type)), 0);
+}
+
 /** Types whose removals are sent on their own, in this order. */
 const REMOVED = ['Listener', 'Cluster'] as const;
 
@@ -75,10 +83,51 @@ const WILDCARD = '*';
 /** Names of one type that a proxy may subscribe to, or have from before. */
 const MAX_NAMES = 100_000;
 const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
+const NO_NAMES: ReadonlySet<string> = new Set();
+const NO_RESPONSES: readonly XdsResponse[] = [];
+const NO_REFUSALS: readonly XdsRefusal[] = [];
+
+/** Names with versions, mostly none: the map is made for the first of them and goes with the last. */
+class HeldNames {
+  #versions: Map<string, string> | null = null;
+
+  get size(): number {
+    return this.#versions?.size ?? 0;
+  }
+
+  get entries(): ReadonlyMap<string, string> {
+    return this.#versions ?? NO_VERSIONS;
+  }
+
+  has(name: string): boolean {
+    return this.#versions !== null && this.#versions.has(name);
+  }
+
+  get(name: string): string | undefined {
+    return this.#versions?.get(name);
+  }
+
+  set(name: string, version: string): void {
+    (this.#versions ??= new Map()).set(name, version);
+  }
+
+  delete(name: string): void {
+    if (this.#versions?.delete(name) === true && this.#versions.size === 0) this.#versions = null;
+  }
+
+  /** All of them, which it forgets. */
+  takeAll(): ReadonlyMap<string, string> {
+    const taken = this.entries;
+    this.#versions = null;
+    return taken;
+  }
+}
 
 /** Invariant: what the proxy wants and is neither `dirty` nor `gone`, it holds as it is in the view. */
 class TypeState {
   readonly type: XdsType;
+  readonly bit: number;
+  readonly preconditions: number;
   isWildcard = false;
   /** Other proxies may have the same set. */
   names: NameSet;
@@ -86,18 +135,32 @@ class TypeState {
    * Names whose resource may have to be sent, with the version that the proxy holds, or will once it has taken what waits for its
    * answer; `''`: none.
    */
-  readonly dirty = new Map<string, string>();
+  readonly dirty = new HeldNames();
   /** Sent in this version, and no longer in the view. */
-  readonly gone = new Map<string, string>();
-  /** Subscribed since the last response: an unknown one is answered as removed. */
-  readonly unanswered = new Set<string>();
+  readonly gone = new HeldNames();
+  #unanswered: Set<string> | null = null;
   /** The first response of a type is sent even if it is empty. */
   isFirst = true;
   pending: XdsResponse | null = null;
 
   constructor(type: XdsType, names: NameSet) {
     this.type = type;
+    this.bit = bitsOf([type]);
+    this.preconditions = PRECONDITION_BITS.get(type) ?? 0;
     this.names = names;
+  }
+
+  /** Subscribed since the last response: an unknown one is answered as removed. */
+  get unanswered(): ReadonlySet<string> {
+    return this.#unanswered ?? NO_NAMES;
+  }
+
+  mustAnswer(name: string): void {
+    (this.#unanswered ??= new Set()).add(name);
+  }
+
+  answered(name: string): void {
+    if (this.#unanswered?.delete(name) === true && this.#unanswered.size === 0) this.#unanswered = null;
   }
 
   wants(name: string): boolean {
@@ -126,7 +189,7 @@ class TypeState {
   /** Whether there may be something to send. */
   get hasWork(): boolean {
     if (this.pending !== null) return false;
-    return this.isFirst || this.dirty.size > 0 || this.unanswered.size > 0 || this.gone.size > 0;
+    return this.isFirst || this.dirty.size > 0 || this.#unanswered !== null || this.gone.size > 0;
   }
 
   get size(): number {
@@ -164,7 +227,8 @@ export class XdsSession {
   }
 
   /** Resources that are refused at the version of the view. */
-  get refusals(): XdsRefusal[] {
+  get refusals(): readonly XdsRefusal[] {
+    if (this.#refusals.size === 0) return NO_REFUSALS;
     return [...this.#refusals.values()].filter(({ type, name, version }) => this.#view.get(type, name)?.version === version);
   }
 
@@ -195,7 +259,7 @@ export class XdsSession {
       if (name === WILDCARD) this.#wantAll(state, type);
       // A name that is asked for is answered, also when it was sent before.
       else this.#want(state, type, name, initial.get(name) ?? '');
-      state.unanswered.add(name);
+      state.mustAnswer(name);
     }
     if (state.names.size > MAX_NAMES) throw exhausted(`a proxy may subscribe to ${String(MAX_NAMES)} resources of a type`);
     const { pending } = state;
@@ -210,16 +274,16 @@ export class XdsSession {
    * A proxy accepts a cluster when it is warm, which takes its assignment and its secrets: they follow at once. Listeners and routes
    * wait until the clusters are accepted, and removals until everything is.
    */
-  take(): XdsResponse[] {
+  take(): readonly XdsResponse[] {
+    if (!this.#hasWork()) return NO_RESPONSES;
     const responses: XdsResponse[] = [];
-    if (!this.#hasWork()) return responses;
     for (const state of this.#inOrder) {
       if (!state.hasWork) continue;
-      const response = this.#additions(state.type, state, this.#areSettled(PRECONDITIONS[state.type]));
+      const response = this.#additions(state.type, state, this.#areSettled(state.preconditions));
       if (response !== null) responses.push(response);
     }
     // Assignments, routes and secrets go with the cluster or listener that asked for them.
-    for (const type of REMOVED) if (this.#areSettled(XDS_TYPES)) responses.push(...this.#removals(type));
+    for (const type of REMOVED) if (this.#areSettled(ALL_BITS)) responses.push(...this.#removals(type));
     return responses;
   }
 
@@ -230,8 +294,8 @@ export class XdsSession {
   }
 
   /** Whether no response of these types waits for its answer. */
-  #areSettled(types: readonly XdsType[]): boolean {
-    for (const { type, pending } of this.#inOrder) if (pending !== null && types.includes(type)) return false;
+  #areSettled(bits: number): boolean {
+    for (const { bit, pending } of this.#inOrder) if (pending !== null && (bits & bit) !== 0) return false;
     return true;
   }
 
@@ -246,6 +310,7 @@ export class XdsSession {
   }
 
   #editNames(state: TypeState, { type, subscribe, unsubscribe }: XdsRequest): void {
+    if (subscribe.length + unsubscribe.length === 0) return;
     const add = subscribe.includes(WILDCARD) ? subscribe.filter((name) => name !== WILDCARD) : subscribe;
     // That of the view is shared by all proxies.
     const nameOf = (name: string): string => this.#view.get(type, name)?.name ?? name;
@@ -267,10 +332,10 @@ export class XdsSession {
   }
 
   #unsubscribe(state: TypeState, name: string): void {
-    state.unanswered.delete(name);
+    state.answered(name);
     if (name !== WILDCARD) return state.forget(name);
     state.isWildcard = false;
-    for (const held of [...state.dirty.keys(), ...state.gone.keys()]) state.forget(held);
+    for (const held of [...state.dirty.entries.keys(), ...state.gone.entries.keys()]) state.forget(held);
   }
 
   #refuse({ type, resources }: XdsResponse, reason: string): XdsRefusal[] {
@@ -291,8 +356,8 @@ export class XdsSession {
     const resources = isSettled && state.dirty.size > 0 ? this.#takeDirty(type, state) : [];
     const missing = state.unanswered.size > 0 ? this.#missing(type, state) : [];
     if (resources.length === 0 && missing.length === 0 && !(state.isFirst && isSettled)) return null;
-    for (const { name } of resources) state.unanswered.delete(name);
-    for (const name of missing) state.unanswered.delete(name);
+    for (const { name } of resources) state.answered(name);
+    for (const name of missing) state.answered(name);
     return this.#send(type, state, resources, missing);
   }
 
@@ -304,20 +369,19 @@ export class XdsSession {
   /** What differs from what was sent. */
   #takeDirty(type: XdsType, state: TypeState): XdsResource[] {
     const resources: XdsResource[] = [];
-    for (const [name, held] of state.dirty) {
+    for (const [name, held] of state.dirty.takeAll()) {
       const resource = state.wants(name) ? this.#view.get(type, name) : undefined;
       if (resource === undefined) {
         if (held !== '') state.gone.set(name, held);
       } else if (resource.version !== held) resources.push(resource);
     }
-    state.dirty.clear();
     return resources;
   }
 
   #removals(type: XdsType): XdsResponse[] {
     const state = this.#states.get(type);
     if (state === undefined || state.pending !== null || state.gone.size === 0) return [];
-    return [this.#send(type, state, [], [...state.gone.keys()])];
+    return [this.#send(type, state, [], [...state.gone.entries.keys()])];
   }
 
   #send(type: XdsType, state: TypeState, resources: readonly XdsResource[], removed: readonly string[]): XdsResponse {

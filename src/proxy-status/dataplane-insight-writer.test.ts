@@ -70,8 +70,8 @@ describe('DataplaneInsightWriter', () => {
     await writer.flush();
     expect(batch).toHaveBeenCalledTimes(1);
     for (const name of names) {
-      writer.observe({ ...facts(`s-${name}`, name), kind: 'sent', type, nonce: '1', resources: 1 });
-      writer.observe({ ...facts(`s-${name}`, name), kind: 'accepted', type, nonce: '1', standing: [] });
+      writer.observe({ ...facts(`s-${name}`, name), kind: 'sent', type });
+      writer.observe({ ...facts(`s-${name}`, name), kind: 'accepted', type, standing: [] });
     }
     await clock.advance(9_000);
     expect(batch).toHaveBeenCalledTimes(1);
@@ -81,6 +81,39 @@ describe('DataplaneInsightWriter', () => {
     expect(subscriptionsOf(await spec())).toMatchObject([{ status: { total: counts, lds: counts } }]);
     await clock.advance(100_000);
     expect(batch).toHaveBeenCalledTimes(2);
+    await end();
+  });
+
+  it('a counter counts what happens on its stream while it is open', async () => {
+    const { writer, store, spec, end } = setUp();
+    await withDataplanes(store, 'cart-1');
+    const counter = writer.counter(facts('s1'));
+    writer.observe({ ...facts('s1'), kind: 'opened' });
+    counter.sent(type);
+    counter.accepted(type);
+    await writer.flush();
+    counter.sent(type);
+    await writer.flush();
+    writer.observe({ ...facts('s1'), kind: 'closed' });
+    await writer.flush();
+    counter.sent(type);
+    await writer.flush();
+    const counts = { responsesSent: '2', responsesAcknowledged: '1' };
+    expect(subscriptionsOf(await spec())).toMatchObject([{ status: { total: counts, lds: counts } }]);
+    expect(writer.size).toBe(0);
+    await end();
+  });
+
+  it('a counted acceptance ends what the proxy refused', async () => {
+    const { writer, store, row, end } = setUp();
+    await withDataplanes(store, 'cart-1');
+    const counter = writer.counter(facts('s1'));
+    writer.observe({ ...facts('s1'), kind: 'opened' });
+    const refusals = [{ type, name: 'l', version: 'v', reason: 'no' }] as const;
+    writer.observe({ ...facts('s1'), kind: 'refused', type, refusals, standing: refusals });
+    counter.accepted(type);
+    await writer.flush();
+    expect((await row())?.status).toEqual({});
     await end();
   });
 
@@ -104,7 +137,7 @@ describe('DataplaneInsightWriter', () => {
     await withDataplanes(store, 'cart-1');
     writer.observe({ ...facts('s1'), kind: 'opened' });
     const refusals = [{ type, name: 'self_inbound_dp_http', version: 'v', reason: 'Address already in use' }] as const;
-    writer.observe({ ...facts('s1'), kind: 'refused', type, nonce: '1', refusals, standing: refusals });
+    writer.observe({ ...facts('s1'), kind: 'refused', type, refusals, standing: refusals });
     await writer.flush();
     expect((await row())?.status).toEqual({
       proxyProblems: [
@@ -118,7 +151,7 @@ describe('DataplaneInsightWriter', () => {
       ],
       proxyProblemCount: 1,
     });
-    writer.observe({ ...facts('s1'), kind: 'accepted', type, nonce: '2', standing: [] });
+    writer.observe({ ...facts('s1'), kind: 'accepted', type, standing: [] });
     await writer.flush();
     expect((await row())?.status).toEqual({});
     await end();
@@ -216,7 +249,7 @@ describe('DataplaneInsightWriter', () => {
     one.writer.observe({ ...facts('one-cart-1'), kind: 'closed' });
     for (const { writer } of [one, two]) await writer.flush();
     const read = vi.spyOn(store, 'getMany');
-    two.writer.observe({ ...facts('two-cart-1'), kind: 'sent', type, nonce: '1', resources: 1 });
+    two.writer.observe({ ...facts('two-cart-1'), kind: 'sent', type });
     await two.writer.flush();
     // Rows that this process wrote are not read for that.
     expect(read).toHaveBeenCalledTimes(1);

@@ -1,7 +1,8 @@
 // Keeps DataplaneInsight rows in step with the streams of this process. `observe` only folds in memory, so no stream ever waits for
 // the store; what changed goes in few statements. Openings, ends and refusals go at once, and counts with the next flush.
 import { isDeepStrictEqual } from 'node:util';
-import type { ProxyConnectionFacts, ProxyEvent } from '../ads/proxy-events.ts';
+import type { ProxyConnectionFacts, ProxyEvent, StreamCounter } from '../ads/proxy-events.ts';
+import type { XdsType } from '../ads/session.ts';
 import { every, rest, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -97,6 +98,21 @@ export class DataplaneInsightWriter {
     if (event.kind === 'closed' && this.#isStopping()) this.change(event, (state) => closeProxy(state, clock.now()));
     const said = entry.proxy.take(event, instanceId, clock.now());
     if (said !== 'nothing') this.#touch(entry, said === 'news');
+  }
+
+  /** Counts the events of one stream as `observe` would: the proxy is looked up once. */
+  counter(facts: ProxyConnectionFacts): StreamCounter {
+    const { clock } = this.#options;
+    let entry: Entry | null = null;
+    const count = (kind: 'sent' | 'accepted', type: XdsType): void => {
+      if (this.#isStopped) return;
+      // It stays for as long as the stream is open.
+      entry ??= this.#entry(facts);
+      const isCounted = entry.proxy.count(kind, type, facts.streamId, clock.now().getTime());
+      if (isCounted === true) this.#touch(entry, false);
+      else if (isCounted === null && kind === 'accepted') this.observe({ ...facts, kind, type, standing: [] });
+    };
+    return { sent: (type) => count('sent', type), accepted: (type) => count('accepted', type) };
   }
 
   /** Changes what is known of a proxy, and stores it at once; nothing happens where nothing is known. */

@@ -26,7 +26,7 @@ describe('the insight of a proxy', () => {
         const said = { version: saidVersion, metadata: saidMetadata };
         const facts = { streamId: 's1', mesh: 'shop', name: 'cart', run: '', isZoneProxy: true, ...said };
         let state: ProxyState = foldProxy(unknownProxy, { ...facts, kind: 'opened' }, 'one', NOW);
-        for (const type of types) state = foldProxy(state, { ...facts, kind: 'sent', type, nonce: '', resources: 1 }, 'one', NOW);
+        for (const type of types) state = foldProxy(state, { ...facts, kind: 'sent', type }, 'one', NOW);
         const { spec, status } = mergeProxy({ spec: {}, status: {} }, state, 2, NOW);
         expect(isStorableJson(spec) && isStorableJson(status)).toBe(true);
         const bytes = encodeKumaResource(info, { name: 'cart', mesh: 'shop', labels: {}, spec, status: {} });

@@ -50,7 +50,7 @@ describe('a proxy that leaves', () => {
     expect(await states()).toEqual(READY);
     await leave('first', 'draining');
     expect(await states()).toEqual(LEAVING);
-    writer.observe({ ...facts('s1'), kind: 'sent', type: 'Cluster', nonce: '1', resources: 1 });
+    writer.observe({ ...facts('s1'), kind: 'sent', type: 'Cluster' });
     await writer.flush();
     writer.release(facts('s1'), 'released');
     await writer.flush();
@@ -115,7 +115,7 @@ describe('a proxy that leaves', () => {
       const two = replica('two');
       await connect(two, 's2', 'first');
       await leave('first', 'draining');
-      two.observe({ ...facts('s2', 'first'), kind: 'sent', type: 'Cluster', nonce: '1', resources: 1 });
+      two.observe({ ...facts('s2', 'first'), kind: 'sent', type: 'Cluster' });
       two.observe({ ...facts('s2', 'first'), kind: 'closed' });
       await two.flush();
       expect(await status()).toEqual({ run: 'first', isLeaving: true });

@@ -1,6 +1,6 @@
 // The metrics of the streams of proxies, under Kuma's names where Kuma has them (rest-api 8). Fed by events alone.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ProxyEvent, ProxyObserver } from '../ads/proxy-events.ts';
+import type { CountStream, ProxyEvent, ProxyObserver } from '../ads/proxy-events.ts';
 import { XDS_MESSAGES } from '../ads/encode-resources.ts';
 import type { XdsType } from '../ads/session.ts';
 import type { Clock } from '../base/clock.ts';
@@ -11,8 +11,11 @@ const MILLISECONDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 15
 /** What is open of one stream. @property sentAt of the last response of a type: one of a type waits for its answer at most */
 type Open = { readonly sentAt: Map<XdsType, number>; refused: number; problems: number };
 
+/** @property count takes what `observe` is not told of */
+export type ProxyMetrics = { readonly observe: ProxyObserver; readonly count: CountStream };
+
 /** Registers the metrics and returns what feeds them. Once per registry. */
-export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elapsed'>): ProxyObserver {
+export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elapsed'>): ProxyMetrics {
   const registers = [registry];
   const open = new Map<string, Open>();
   const sum = (of: (one: Open) => number): number => [...open.values()].reduce((total, one) => total + of(one), 0);
@@ -54,24 +57,30 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
     buckets: MILLISECONDS,
     registers,
   });
-  const answered = (stream: Open, event: Extract<ProxyEvent, { kind: 'accepted' | 'refused' }>): void => {
-    (event.kind === 'accepted' ? accepted : refused).add(event.type);
-    stream.refused = event.standing.length;
-    const since = stream.sentAt.get(event.type);
-    if (since !== undefined && event.kind === 'accepted') delivery.observe(clock.elapsed() - since);
+  const sentOne = (stream: Open, type: XdsType): void => {
+    sent.add(type);
+    stream.sentAt.set(type, clock.elapsed());
   };
-  return (event) => {
+  const acceptedOne = (stream: Open, type: XdsType, standing: number): void => {
+    accepted.add(type);
+    stream.refused = standing;
+    const since = stream.sentAt.get(type);
+    if (since !== undefined) delivery.observe(clock.elapsed() - since);
+  };
+  const observe = (event: ProxyEvent): void => {
     if (event.kind === 'opened') open.set(event.streamId, { sentAt: new Map(), refused: 0, problems: 0 });
     const stream = open.get(event.streamId);
     if (stream === undefined) return;
     switch (event.kind) {
       case 'sent':
-        sent.add(event.type);
-        stream.sentAt.set(event.type, clock.elapsed());
+        sentOne(stream, event.type);
         break;
       case 'accepted':
+        acceptedOne(stream, event.type, event.standing.length);
+        break;
       case 'refused':
-        answered(stream, event);
+        refused.add(event.type);
+        stream.refused = event.standing.length;
         break;
       case 'problems':
         stream.problems = event.problems.length;
@@ -82,6 +91,21 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
       case 'opened':
     }
   };
+  const count: CountStream = ({ streamId }) => {
+    let stream: Open | undefined;
+    const opened = (): Open | undefined => (stream ??= open.get(streamId));
+    return {
+      sent: (type) => {
+        const one = opened();
+        if (one !== undefined) sentOne(one, type);
+      },
+      accepted: (type) => {
+        const one = opened();
+        if (one !== undefined) acceptedOne(one, type, 0);
+      },
+    };
+  };
+  return { observe, count };
 }
 
 /** What was counted since the metric was last read: a changed policy counts two for each proxy, and a label costs a hash. */

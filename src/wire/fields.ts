@@ -57,11 +57,29 @@ export function* readFieldsInSteps(bytes: Uint8Array, visit: (tag: number, reade
   }
 }
 
+/** Bytes of a text that is looked at one by one. */
+const MAX_SHORT = 128;
+
 /** @throws Error when the bytes are not UTF-8 */
 export function readText(reader: Reader): string {
+  const start = reader.pos;
+  const length = reader.uint32();
+  const end = reader.pos + length;
+  // Names and types are ASCII: such a text is read without a view of its bytes.
+  if (length <= MAX_SHORT && end <= reader.len && isAscii(reader.buf, reader.pos, end)) {
+    const text = toBuffer(reader.buf).toString('latin1', reader.pos, end);
+    reader.pos = end;
+    return text;
+  }
+  reader.pos = start;
   const bytes = toBuffer(reader.bytes());
   if (!isUtf8(bytes)) throw new Error('a string is not UTF-8');
   return bytes.toString('utf8');
+}
+
+function isAscii(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) if ((bytes[at] ?? 0x80) >= 0x80) return false;
+  return true;
 }
 
 /** A string field, left out when empty. Lone surrogates become U+FFFD: they have no UTF-8. */

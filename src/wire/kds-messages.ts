@@ -103,26 +103,31 @@ export function* decodeDeltaRequestInSteps(bytes: Uint8Array): Steps<DeltaReques
 
 type FieldVisitor = (tag: number, reader: Reader) => boolean;
 
-/** An empty request, and what reads a field into it. */
+const NO_NODE: DeltaRequest['node'] = { id: '' };
+const NO_NAMES: readonly string[] = [];
+const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
+
+/** An empty request, and what reads a field into it. Most requests are acknowledgements, which have no lists: those are made when needed. */
 function requestReader(): { request: DeltaRequest; visit: FieldVisitor } {
-  const subscribe: string[] = [];
-  const unsubscribe: string[] = [];
-  const initialResourceVersions = new Map<string, string>();
+  let subscribe: string[] | null = null;
+  let unsubscribe: string[] | null = null;
+  let versions: Map<string, string> | null = null;
   const request: Mutable<DeltaRequest> = {
-    node: { id: '' },
+    node: NO_NODE,
     typeUrl: '',
-    subscribe,
-    unsubscribe,
-    initialResourceVersions,
+    subscribe: NO_NAMES,
+    unsubscribe: NO_NAMES,
+    initialResourceVersions: NO_VERSIONS,
     responseNonce: '',
     errorDetail: null,
   };
   const visit: FieldVisitor = (tag, reader) => {
-    if (tag === lengthTag(1)) request.node = decodeNode(reader.bytes());
+    if (tag === lengthTag(1)) request.node = readNode(reader);
     else if (tag === lengthTag(2)) request.typeUrl = readText(reader);
-    else if (tag === lengthTag(3)) subscribe.push(readText(reader));
-    else if (tag === lengthTag(4)) unsubscribe.push(readText(reader));
-    else if (tag === lengthTag(5)) initialResourceVersions.set(...readTextEntry(reader.bytes()));
+    else if (tag === lengthTag(3)) (subscribe ??= request.subscribe = []).push(readText(reader));
+    else if (tag === lengthTag(4)) (unsubscribe ??= request.unsubscribe = []).push(readText(reader));
+    else if (tag === lengthTag(5))
+      (versions ??= request.initialResourceVersions = new Map()).set(...readTextEntry(reader.bytes()));
     else if (tag === lengthTag(6)) request.responseNonce = readText(reader);
     else if (tag === lengthTag(7)) request.errorDetail = decodeErrorDetail(reader.bytes());
     else return false;
@@ -233,6 +238,13 @@ export function* countNamedInSteps(bytes: Uint8Array, most: number): Steps<numbe
     });
     return named;
   });
+}
+
+/** The node of a request; most requests name none. */
+function readNode(reader: Reader): DeltaRequest['node'] {
+  if (reader.buf[reader.pos] !== 0) return decodeNode(reader.bytes());
+  reader.pos += 1;
+  return NO_NODE;
 }
 
 /** Node, and ControlPlane, whose only field is the id too. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { serverTls } from '../base/server-tls.ts';
 import { aborted } from '../base/supervise.ts';
-import type { ProxyEvent } from '../ads/proxy-events.ts';
+import { countAll, type ProxyEvent } from '../ads/proxy-events.ts';
 import { ProxyServer } from '../ads/proxy-server.ts';
 import type { Host } from '../control-plane/host.ts';
 import { ProxyPort } from '../proxy-port/proxy-port.ts';
@@ -113,16 +113,17 @@ export function proxyServer(host: Host): ProxyServer {
   };
   const keepsHealth = config.dpServer.hds.enabled;
   const dataplanes = new RegisteredDataplanes({ store: answerInTime(store, clock), insights, rules, keepsHealth, signal });
-  const measure = createProxyMetrics(registry, clock);
+  const streamMetrics = createProxyMetrics(registry, clock);
   createPlaintextMetric(registry, indexes, zone);
   const attribute = observeRefusals({ indexes, insights, log: log.child({ component: 'proxies' }) });
   const observe = (event: ProxyEvent): void => {
-    measure(event);
+    streamMetrics.observe(event);
     insights.observe(event);
     attribute(event);
   };
+  const count = countAll(streamMetrics.count, (facts) => insights.counter(facts));
   const proxyStore = answerInTime(store, clock);
-  const server = new ProxyServer({ indexes, zone, instanceId, dataplanes, observe, store: proxyStore, clock, log });
+  const server = new ProxyServer({ indexes, zone, instanceId, dataplanes, observe, count, store: proxyStore, clock, log });
   host.component('streams of proxies', (streamsSignal) =>
     insights.follow((at, streamId) => server.supersede(at, streamId), streamsSignal),
   );
