@@ -9,6 +9,7 @@ import { objectOf, objectsOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import { isSameClient } from '../xds/client.ts';
 import { declareSame } from '../xds/outbounds.ts';
+import { isZoneProxy } from '../xds/zone-ports.ts';
 import { sharedFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 import type { Rematch } from './change.ts';
 import { ProxyView, type Certified, type SharedParts } from './proxy-view.ts';
@@ -27,6 +28,7 @@ export class ConnectedProxy {
   readonly #own = new Map<string, ReadonlySet<Policy>>();
   #proxy: DataplaneProxy;
   #version: number;
+  #opensPorts: boolean;
   #key = '';
   #certified: Certified | null = null;
 
@@ -34,6 +36,7 @@ export class ConnectedProxy {
     this.view = new ProxyView(shared);
     this.features = features;
     this.#proxy = proxy;
+    this.#opensPorts = isZoneProxy(proxy);
     this.#version = versions += 1;
   }
 
@@ -48,6 +51,7 @@ export class ConnectedProxy {
   changeTo(proxy: DataplaneProxy): boolean {
     const before = this.#proxy;
     this.#proxy = proxy;
+    this.#opensPorts = isZoneProxy(proxy);
     this.#key = '';
     if (!isSameClient(before, proxy)) this.#version = versions += 1;
     return declareSame(before, proxy);
@@ -56,6 +60,11 @@ export class ConnectedProxy {
   /** Names its Dataplane as parts of outbounds may look at it, unique among all proxies. */
   get version(): number {
     return this.#version;
+  }
+
+  /** It opens ports of services, as a zone proxy does. */
+  get opensPorts(): boolean {
+    return this.#opensPorts;
   }
 
   /** The references of its outbounds. */

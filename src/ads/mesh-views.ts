@@ -15,7 +15,7 @@ import { certifiedIdentity, identitySecret, trustedBundle } from '../xds/proxy-t
 import { localServers } from '../xds/servers.ts';
 import { zoneResourceName } from '../xds/names.ts';
 import { zoneListenerPlaces } from '../xds/zone-listeners.ts';
-import { isZoneProxy, zonePorts } from '../xds/zone-ports.ts';
+import { zonePorts } from '../xds/zone-ports.ts';
 import { ConnectedProxy } from './connected-proxy.ts';
 import { EqualSteps } from './equal-steps.ts';
 import { JoinedExamples } from './joined-examples.ts';
@@ -157,7 +157,8 @@ export class MeshViews {
     const steps = new EqualSteps();
     this.#forget(change);
     const asked = askedOfProxies(this.#index);
-    for (const [name, connected] of [...this.#proxies]) {
+    for (const connected of [...this.#proxies.values()]) {
+      const { name } = connected.proxy.resource;
       // It left between two steps: a certificate that it orders now would be renewed for ever.
       if (this.#proxies.get(name) !== connected) continue;
       try {
@@ -204,14 +205,14 @@ export class MeshViews {
   /** Makes again what the change can touch of one proxy. @param steps of the views before it */
   #update(connected: ConnectedProxy, change: Change, steps: EqualSteps): void {
     const { name } = connected.proxy.resource;
-    const proxy = this.#index.proxy(name);
+    const { scope } = change;
+    const isChanged = scope.dataplanes.has(name);
+    const proxy = isChanged || scope.isEverything ? this.#index.proxy(name) : connected.proxy;
     if (proxy === undefined) {
       this.#examples.remove(connected);
       return connected.view.end();
     }
-    const { scope } = change;
     const { view, key, version } = connected;
-    const isChanged = scope.dataplanes.has(name);
     const declaresSame = !isChanged || connected.changeTo(proxy);
     if (!declaresSame || scope.isEverything || change.isMeantBy(connected)) return this.#rebuild(connected);
     const touching =
@@ -220,12 +221,13 @@ export class MeshViews {
         : change.shared;
     if (isChanged) this.#certify(connected);
     if (touching.isProxyWide || (isChanged && connected.key !== key)) return this.#rebuild(connected);
-    const opensPorts = isZoneProxy(proxy);
+    const { opensPorts } = connected;
     // It touches the outbounds alone, and as it touches those of each proxy with this key.
     const isAlike = touching === change.shared && !touching.isInbound && connected.key === key;
-    const state = isAlike && !isChanged && !opensPorts && !scope.servers.has(name) ? view.state : null;
-    const known = state === null ? undefined : steps.get(state, key);
+    const mayTakeStep = isAlike && !isChanged && !opensPorts && !scope.servers.has(name);
+    const known = mayTakeStep ? steps.of(view, key) : undefined;
     if (known !== undefined) return view.take(known);
+    const state = mayTakeStep ? view.state : null;
     const context = this.#parts.contextOf(connected);
     const isOtherClient = connected.version !== version;
     const { isEvery, named } = touching.services;
@@ -295,10 +297,10 @@ export class MeshViews {
 
   /** @param only KRIs of services; null: all */
   #setZonePorts(connected: ConnectedProxy, context: OutboundContext, only: ReadonlySet<string> | null): void {
-    const { key, version, view, proxy } = connected;
+    const { key, version, view, proxy, opensPorts } = connected;
     const parts = new Map<string, Map<string, EncodedPart>>();
     for (const service of only ?? view.zoneServices()) parts.set(service, new Map());
-    for (const port of isZoneProxy(proxy) ? zonePorts(this.#index, proxy, only) : []) {
+    for (const port of opensPorts ? zonePorts(this.#index, proxy, only) : []) {
       const { kri, base } = port.outbound;
       const name = zoneResourceName(port.kind, kri);
       const part = this.#zonePorts.get(base, `${key} ${name}`, version, () =>

@@ -167,6 +167,12 @@ export class ProxyView implements XdsView {
     return outbounds === null || destinations === null ? null : { outbounds, destinations };
   }
 
+  /** Whether it has these outbounds, and everything of it is published. */
+  isIn({ outbounds, destinations }: ViewState): boolean {
+    if (this.#changed.size > 0 || this.#taken !== null || this.#hasNewProblems) return false;
+    return this.#outbounds.shared === outbounds && this.#destinations.shared === destinations;
+  }
+
   /** What is not published yet; null where views that were equal may differ now. */
   get step(): ViewStep | null {
     const [outbounds, destinations] = [this.#outbounds.shared, this.#destinations.shared];
