@@ -45,43 +45,42 @@ export async function eachMessage(stream: Duplex, take: (message: Buffer) => voi
   let isOver = false;
   /** Null after a regular end of the stream. */
   let end: Error | null | undefined;
-  const taken = (): void => {
-    isTaking = false;
-    readNext();
-    read();
-  };
   const fail = (error: unknown): void => {
     isOver = true;
     done.reject(error);
   };
-  const read = (): void => {
-    while (!isTaking && !isOver) {
-      const message = (stream.destroyed ? null : stream.read()) as Buffer | null;
-      if (message === null) {
-        if (end instanceof Error) fail(end);
-        else if (end === null) done.resolve();
-        return;
-      }
-      try {
-        const taking = take(message);
-        if (taking instanceof Promise) {
-          isTaking = true;
-          taking.then(taken, fail);
-        } else readNext();
-      } catch (error) {
-        fail(error);
-      }
+  const endIfDone = (): void => {
+    if (isTaking || isOver || end === undefined) return;
+    if (end === null) done.resolve();
+    else fail(end);
+  };
+  const taken = (): void => {
+    isTaking = false;
+    readNext();
+    endIfDone();
+  };
+  // The next message is not read before this one was handled, so it flows without waiting for a turn of its own.
+  const onMessage = (message: Buffer): void => {
+    if (isOver) return;
+    try {
+      const taking = take(message);
+      if (taking instanceof Promise) {
+        isTaking = true;
+        taking.then(taken, fail);
+      } else readNext();
+    } catch (error) {
+      fail(error);
     }
   };
-  stream.on('readable', read);
+  stream.on('data', onMessage);
   const stop = finished(stream, { writable: false }, (error) => {
     end = error ?? null;
-    read();
+    endIfDone();
   });
   try {
     await done.promise;
   } finally {
-    stream.off('readable', read);
+    stream.off('data', onMessage);
     stop();
   }
 }
