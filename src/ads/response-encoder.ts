@@ -1,13 +1,16 @@
 // Responses as they are sent. Proxies mostly get the same at the same time: the last response of each type is kept, and a proxy that
-// gets the same with the same nonce gets the same bytes.
+// gets the same with the same nonce gets the same bytes. Each stream counts its own nonces: for another one the bytes are copied.
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
-import { encodeDeltaResponse } from '../wire/kds-messages.ts';
+import { encodeDeltaResponse, encodeNonce } from '../wire/kds-messages.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
 import type { XdsResource, XdsResponse, XdsType } from './session.ts';
 
+/** @property bodyLength bytes before the nonce */
+type Encoded = { readonly response: XdsResponse; readonly bytes: Buffer; readonly bodyLength: number };
+
 export class ResponseEncoder {
   readonly #controlPlane: string;
-  readonly #last = new Map<XdsType, { readonly response: XdsResponse; readonly bytes: Buffer }>();
+  readonly #last = new Map<XdsType, Encoded>();
 
   /** @param controlPlane named in each response */
   constructor(controlPlane: string) {
@@ -16,20 +19,26 @@ export class ResponseEncoder {
 
   /** A DeltaDiscoveryResponse. The bytes are shared and must not be changed. */
   encode(response: XdsResponse): Buffer {
-    const { type, nonce, resources, removed } = response;
+    const { type, nonce } = response;
     const last = this.#last.get(type);
-    if (last !== undefined && isSame(last.response, response)) return last.bytes;
-    const bytes = encodeDeltaResponse({
-      ...{ typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], nonce, controlPlane: this.#controlPlane, removed },
-      entries: resources.map((resource) => resource.bytes),
-    });
-    this.#last.set(type, { response, bytes });
+    const isKnown = last !== undefined && isSame(last.response, response);
+    if (isKnown && last.response.nonce === nonce) return last.bytes;
+    const end = encodeNonce(nonce);
+    const bytes = isKnown ? Buffer.concat([last.bytes.subarray(0, last.bodyLength), end]) : this.#encode(response, end);
+    this.#last.set(type, { response, bytes, bodyLength: bytes.length - end.length });
     return bytes;
+  }
+
+  #encode({ type, resources, removed }: XdsResponse, end: Buffer): Buffer {
+    const typeUrl = TYPE_URL_PREFIX + XDS_MESSAGES[type];
+    const rest = encodeDeltaResponse({ typeUrl, nonce: '', controlPlane: this.#controlPlane, removed, entries: [] });
+    return Buffer.concat([...resources.map((resource) => resource.bytes), rest, end]);
   }
 }
 
+/** Whether they differ in their nonces alone. */
 function isSame(one: XdsResponse, other: XdsResponse): boolean {
-  if (one.nonce !== other.nonce || one.removed.length + other.removed.length > 0) return false;
+  if (one.removed.length + other.removed.length > 0) return false;
   return one.resources.length === other.resources.length && one.resources.every(isAt(other.resources));
 }
 

@@ -179,6 +179,13 @@ export function encodeDeltaResponse(response: DeltaResponseParts): Buffer {
   return Buffer.concat([...response.entries, writer.finish()]);
 }
 
+/** The field of a DeltaDiscoveryResponse with its nonce, to be put behind a response that was encoded with an empty one. */
+export function encodeNonce(nonce: string): Buffer {
+  const writer = createWriter();
+  writeText(writer, 5, nonce);
+  return finish(writer);
+}
+
 /**
  * The resources share the memory of `bytes`.
  * @throws Error on bytes that are no DeltaDiscoveryResponse
