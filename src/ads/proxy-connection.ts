@@ -122,7 +122,9 @@ export class ProxyConnection {
       const responses = this.#session.take();
       if (responses.length === 0) return;
       for (const response of responses) {
-        stream.write(encoder.encode(response));
+        const encoded = encoder.encode(response);
+        this.#session.share(encoded.response);
+        stream.write(encoded.bytes);
         counter.sent(response.type);
       }
     }

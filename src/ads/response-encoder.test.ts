@@ -24,7 +24,7 @@ describe('ResponseEncoder', () => {
         const encoder = new ResponseEncoder('one');
         for (const given of responses) {
           const { type, nonce, removed } = given;
-          const { resources: found, ...rest } = decodeDeltaResponse(encoder.encode(given));
+          const { resources: found, ...rest } = decodeDeltaResponse(encoder.encode(given).bytes);
           const typeUrl = TYPE_URL_PREFIX + XDS_MESSAGES[type];
           expect(rest).toEqual({ typeUrl, nonce, removedResources: removed, controlPlane: 'one', isPartial: false });
           expect(found.map(({ name, version }) => [name, version])).toEqual(
@@ -39,9 +39,9 @@ describe('ResponseEncoder', () => {
     const encoder = new ResponseEncoder('one');
     const [first, second, third] = resources as [XdsResource, XdsResource, XdsResource];
     const given = (...held: XdsResource[]): XdsResponse => ({ type: 'Cluster', nonce: '1', resources: held, removed: [] });
-    const before = encoder.encode(given(first, second));
-    expect(encoder.encode(given(first, third))).not.toEqual(before);
-    expect(encoder.encode(given(second, third))).not.toEqual(before);
+    const before = encoder.encode(given(first, second)).bytes;
+    expect(encoder.encode(given(first, third)).bytes).not.toEqual(before);
+    expect(encoder.encode(given(second, third)).bytes).not.toEqual(before);
   });
 
   it('encodes once what several proxies get', () => {

@@ -5,28 +5,32 @@ import { encodeDeltaResponse, encodeNonce } from '../wire/kds-messages.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
 import type { XdsResource, XdsResponse, XdsType } from './session.ts';
 
-/** @property bodyLength bytes before the nonce */
-type Encoded = { readonly response: XdsResponse; readonly bytes: Buffer; readonly bodyLength: number };
+/**
+ * @property response equals the one that was encoded; proxies that get the same bytes share it
+ * @property bytes a DeltaDiscoveryResponse; they are shared and must not be changed
+ * @property bodyLength bytes before the nonce
+ */
+export type EncodedResponse = { readonly response: XdsResponse; readonly bytes: Buffer; readonly bodyLength: number };
 
 export class ResponseEncoder {
   readonly #controlPlane: string;
-  readonly #last = new Map<XdsType, Encoded>();
+  readonly #last = new Map<XdsType, EncodedResponse>();
 
   /** @param controlPlane named in each response */
   constructor(controlPlane: string) {
     this.#controlPlane = controlPlane;
   }
 
-  /** A DeltaDiscoveryResponse. The bytes are shared and must not be changed. */
-  encode(response: XdsResponse): Buffer {
+  encode(response: XdsResponse): EncodedResponse {
     const { type, nonce } = response;
     const last = this.#last.get(type);
     const isKnown = last !== undefined && isSame(last.response, response);
-    if (isKnown && last.response.nonce === nonce) return last.bytes;
+    if (isKnown && last.response.nonce === nonce) return last;
     const end = encodeNonce(nonce);
     const bytes = isKnown ? Buffer.concat([last.bytes.subarray(0, last.bodyLength), end]) : this.#encode(response, end);
-    this.#last.set(type, { response, bytes, bodyLength: bytes.length - end.length });
-    return bytes;
+    const encoded = { response, bytes, bodyLength: bytes.length - end.length };
+    this.#last.set(type, encoded);
+    return encoded;
   }
 
   #encode({ type, resources, removed }: XdsResponse, end: Buffer): Buffer {

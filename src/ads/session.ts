@@ -287,6 +287,15 @@ export class XdsSession {
     return responses;
   }
 
+  /**
+   * Keeps this object until the answer comes, in the place of the equal one that `take` returned: proxies that get the same share it, and
+   * what each has of its own for the time of an answer grows old in memory.
+   */
+  share(response: XdsResponse): void {
+    const state = this.#states.get(response.type);
+    if (state?.pending?.nonce === response.nonce) state.pending = response;
+  }
+
   /** False for most requests: they accept what was sent. */
   #hasWork(): boolean {
     for (const state of this.#inOrder) if (state.hasWork) return true;
