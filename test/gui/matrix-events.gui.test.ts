@@ -1,0 +1,59 @@
+// What a matrix of the page asks for when something changes.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { FastifyInstance } from 'fastify';
+import { about } from '../../src/api/route-config.ts';
+import { testApi } from '../api/test-api.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { openBrowser, type Browser } from './browser.ts';
+import { answerWithMatrix } from './fake-fleet.ts';
+
+let api: FastifyInstance;
+let browser: Browser;
+let address: string;
+let tell: (type: string, name: string) => void = () => undefined;
+
+beforeAll(async () => {
+  api = testApi(new TinyStore(), 'global', {
+    addRoutes: (app) => {
+      app.get('/_events', about('Test', 'Events of the test', { produces: ['text/event-stream'] }), (_request, reply) => {
+        reply.hijack();
+        reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
+        reply.raw.write('event: resync\nid: a.0\ndata: {"reason":"started","instanceId":"cp-1"}\n\n');
+        tell = (type, name) =>
+          void reply.raw.write(
+            `event: changes\nid: a.1\ndata: ${JSON.stringify({ items: [{ id: 1, type, mesh: 'default', name }] })}\n\n`,
+          );
+      });
+    },
+  });
+  address = await api.listen({ port: 0, host: '127.0.0.1' });
+  browser = await openBrowser();
+});
+
+afterAll(async () => {
+  await browser.close();
+  api.server.closeAllConnections();
+  await api.close();
+});
+
+it('asks for a changed row alone, and for nothing after a change of another type', async () => {
+  const { page } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, answerWithMatrix);
+  await page.getByRole('row').filter({ hasText: 'timeout-0003' }).filter({ hasText: '9,999 of 10,000' }).waitFor();
+  let asked: string[] = [];
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname.endsWith('/_matrix')) asked.push(searchParams.get('name') ?? 'all');
+  });
+  // At its start the page may still ask for all rows.
+  const toldAndAsked = (name: string): string[] => {
+    tell('MeshTimeout', name);
+    return asked;
+  };
+  await expect.poll(() => toldAndAsked('timeout-0003')).toContain('timeout-0003');
+  asked = [];
+  tell('MeshRetry', 'timeout-0002');
+  tell('MeshTimeout', 'timeout-0004');
+  await expect.poll(() => asked).toContain('timeout-0004');
+  expect(asked.filter((name) => name !== 'timeout-0003')).toEqual(['timeout-0004']);
+  await page.close();
+});
