@@ -6,6 +6,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { refuseClient } from './client-errors.ts';
+import { NO_SCHEMAS } from './no-schemas.ts';
 import type { Yaml } from './yaml.ts';
 import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
 
@@ -47,6 +48,7 @@ export function createServer(
     },
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
+    schemaController: NO_SCHEMAS,
     requestIdHeader: false,
     genReqId: ({ headers }) => requestId(headers['x-request-id']),
     routerOptions: {
