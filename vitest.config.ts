@@ -1,9 +1,14 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, homedir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { findEnvoy, NO_ENVOY } from './src/dataplane/find-envoy.ts';
 import { findChromium, NO_CHROMIUM } from './test/support/find-chromium.ts';
 import { isFull } from './test/support/test-size.ts';
 import { WAIT } from './test/support/wait.ts';
+
+// Compiled packages are kept from one worker to the next, in the folder where `bin/meridian` keeps them: a worker then starts for half of
+// the CPU, and so does the process of its commands.
+process.env['NODE_COMPILE_CACHE'] ??= join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'meridian');
 
 // Real peers are not in the repository. Without them there is no project of that name, and one line says so.
 const peersFolder = process.env['MERIDIAN_PEERS'] ?? '';
