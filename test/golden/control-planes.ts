@@ -36,7 +36,8 @@ const NO_DEFAULTS = { skipTenantResources: true, skipMeshCreation: true, skipHos
 export class ControlPlanes {
   readonly stores: Readonly<Record<Side, TinyStore>> = { global: new TinyStore(), east: new TinyStore(), west: new TinyStore() };
   readonly refusals: Refusal[] = [];
-  readonly #apis: Readonly<Record<Side, FastifyInstance>>;
+  /** Those that were called: an API costs more than most cases. */
+  readonly #apis = new Map<Side, FastifyInstance>();
   readonly #traffic = new Traffic();
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
@@ -51,11 +52,6 @@ export class ControlPlanes {
   constructor({ resume }: { resume: boolean }) {
     this.#resume = resume;
     for (const side of sides) this.#traffic.watch(this.stores[side]);
-    this.#apis = {
-      global: apiOf(this.stores.global, null),
-      east: apiOf(this.stores.east, 'east'),
-      west: apiOf(this.stores.west, 'west'),
-    };
     this.#registry = new KnownZones(this.stores.global, following);
     const changelogOf = (side: Side): Changelog => new Changelog(this.stores[side], rulesOf(side), log);
     this.#changelogs = { global: changelogOf('global'), east: changelogOf('east'), west: changelogOf('west') };
@@ -98,7 +94,7 @@ export class ControlPlanes {
 
   /** One REST call. @returns its status and the reason for a refusal */
   async call(side: Side, method: 'PUT' | 'DELETE', url: string, body?: unknown): Promise<{ status: number; text: string }> {
-    const answer = await this.#apis[side].inject({
+    const answer = await this.#api(side).inject({
       method,
       url,
       ...(body !== undefined && { payload: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
@@ -108,7 +104,7 @@ export class ControlPlanes {
 
   /** One GET over REST. */
   async ask(side: Side, url: string): Promise<{ status: number; body: unknown }> {
-    const answer = await this.#apis[side].inject(url);
+    const answer = await this.#api(side).inject(url);
     return { status: answer.statusCode, body: answer.json() };
   }
 
@@ -123,7 +119,13 @@ export class ControlPlanes {
   async close(): Promise<void> {
     for (const { cut } of this.#streams) cut();
     this.#stop.abort();
-    await Promise.all([...this.#running, ...sides.map((side) => this.#apis[side].close())]);
+    await Promise.all([...this.#running, ...[...this.#apis.values()].map((api) => api.close())]);
+  }
+
+  #api(side: Side): FastifyInstance {
+    let api = this.#apis.get(side);
+    if (api === undefined) this.#apis.set(side, (api = apiOf(this.stores[side], side === 'global' ? null : side)));
+    return api;
   }
 
   /** GlobalToZoneSync. */
