@@ -77,6 +77,17 @@ it('a zone of Kuma has its answer when its rows have had their turn, however lon
   expect(said).toEqual(['answered 400']);
 });
 
+it('a zone of Kuma that does not wait for its answer gets the answer to its last response alone', async () => {
+  const { clock, turns, stream, said, say } = open(false);
+  turns.count(150 * 400);
+  for (const nonce of ['first', 'second']) {
+    stream.admits(10, false);
+    stream.stored(10, say(nonce));
+  }
+  await clock.advance(500_000);
+  expect(said).toEqual(['second 400']);
+});
+
 it('an ended stream is not asked and not answered', async () => {
   for (const canAskAgain of [true, false]) {
     const { clock, turns, stream, said, say } = open(canAskAgain);
