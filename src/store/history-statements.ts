@@ -68,18 +68,22 @@ export async function pruneVersions(
   }>`select id::text as id from meridian_history where id > ${counted} order by id limit ${CONSIDERED}`;
   const upTo = (await ids.execute(db)).rows.at(-1)?.id;
   if (upTo !== undefined)
-    await sql`delete from meridian_history h
-      using (select distinct type, mesh, name from meridian_history where id > ${counted} and id <= ${upTo}) k
-      where h.name = k.name and h.mesh = k.mesh and h.type = k.type and h.version <= (
-        select o.version from meridian_history o where o.name = k.name and o.mesh = k.mesh and o.type = k.type
-        order by o.version desc offset ${versions} limit 1)`.execute(db);
+    // The bound of each resource first: in the condition of the deletion it would be computed for each version.
+    await sql`with bounds as materialized (
+        select k.type, k.mesh, k.name, b.version
+        from (select distinct type, mesh, name from meridian_history where id > ${counted} and id <= ${upTo}) k
+        cross join lateral (select o.version from meridian_history o where o.name = k.name and o.mesh = k.mesh and o.type = k.type
+          order by o.version desc offset ${versions} limit 1) b)
+      delete from meridian_history h using bounds b
+      where h.name = b.name and h.mesh = b.mesh and h.type = b.type and h.version <= b.version`.execute(db);
   const until = replacedBefore.toISOString();
   const { rows } = await sql<{ id: string; is_old: boolean }>`
     select id::text as id, written_at < ${until}::timestamptz at time zone 'utc' as is_old
     from meridian_history where id > ${aged} order by id limit ${CONSIDERED}`.execute(db);
-  const young = rows.findIndex(({ is_old: isOld }) => !isOld);
-  const agedUpTo = (young === -1 ? rows : rows.slice(0, young)).at(-1)?.id;
-  if (agedUpTo !== undefined)
+  const firstYoung = rows.find(({ is_old: isOld }) => !isOld);
+  // Up to the first young one, also over those that are gone: the next step does not search them again.
+  const agedUpTo = firstYoung === undefined ? rows.at(-1)?.id : String(Number(firstYoung.id) - 1);
+  if (rows[0]?.is_old === true)
     // Each version was replaced when the next one was written.
     await sql`delete from meridian_history h using meridian_history n
       where n.id > ${aged} and n.id <= ${agedUpTo} and h.name = n.name and h.mesh = n.mesh and h.type = n.type
