@@ -226,6 +226,19 @@ describe('the architecture', () => {
     expect(wrong.map((file) => `${file}: follow the feed with store/follow-feed.ts`)).toEqual([]);
   });
 
+  it('reads insights of proxies for people in one place, which knows that a global may keep only counts', () => {
+    // Problems of proxies are known in their zone alone.
+    const alone = new Set(['zone-status/proxy-insights.ts', 'inspect/proxy-problems.ts']);
+    const rooms = ['api', 'inspect', 'problems', 'events', 'receipts', 'replicas', 'global', 'control-plane', 'zone-status'];
+    const wrong = sources.filter(
+      (file) =>
+        rooms.includes(file.split('/')[0] ?? '') &&
+        !alone.has(file) &&
+        /type: 'DataplaneInsight'/.test(readFileSync(join(SRC, file), 'utf8')),
+    );
+    expect(wrong.map((file) => `${file}: ask zone-status/proxy-insights.ts, which has a third answer`)).toEqual([]);
+  });
+
   it('has no folder over its size, no barrel and no catch-all folder', () => {
     const wrong = files.flatMap((file) => {
       const lines = readFileSync(join(SRC, file), 'utf8').split('\n').length;

@@ -69,6 +69,8 @@ const subscription = z.object({
   config: text.exactOptional(),
 });
 export const insight = z.object({ subscriptions: list(subscription).exactOptional() }).exactOptional();
+const statusCounts = { total: count, online: count, offline: count, partiallyDegraded: count, unknown: count.exactOptional() };
+export const proxyCounts = z.object({ ...statusCounts, meshes: list(z.object({ mesh: text, ...statusCounts })) });
 export const syncProblem = z.object({
   stream: text,
   type: text,

@@ -14,6 +14,7 @@ import {
   missing,
   membership,
   overview,
+  proxyCounts,
   insight,
   syncProblem,
   zoneSync,
@@ -125,6 +126,7 @@ export const answerSchemas = {
     zone: object,
     zoneInsight: insight,
     sync: zoneSync,
+    proxies: proxyCounts.exactOptional().meta({ description: 'where global keeps only counts of the proxies of the zone' }),
     syncProblems: list(syncProblem).exactOptional(),
     warnings: outcome.warnings,
   }),
@@ -132,6 +134,9 @@ export const answerSchemas = {
     ...overview,
     dataplane: object,
     dataplaneInsight: insight,
+    insightUnknown: text.exactOptional().meta({
+      description: 'why nothing is known of the proxy here: global keeps only counts, and its zone has more',
+    }),
     proxyProblems: list(proxyProblem).exactOptional(),
     proxyProblemCount: count.exactOptional(),
   }),
@@ -183,17 +188,20 @@ export const answerSchemas = {
   MeshTls: z.object({
     mesh: text,
     expectedBy: list(text).meta({ description: 'types of resources in the mesh that ask for more than plain text' }),
-    services: z.object({ total: count, strict: count, permissive: count, plaintext: count }).meta({
-      description:
-        'MeshServices with proxies. strict: clients need a certificate of the mesh; permissive: plain text is taken too',
-    }),
+    services: z
+      .object({ total: count, strict: count, permissive: count, plaintext: count, unknown: count.exactOptional() })
+      .meta({
+        description:
+          'MeshServices with proxies. strict: clients need a certificate of the mesh; permissive: plain text is taken too; unknown: ' +
+          'this control plane does not know the state of their proxies',
+      }),
     items: list(
       z.object({
         service: meta,
         storedName: text,
         kri: text,
         zone: text,
-        tls: z.enum(['permissive', 'plaintext']),
+        tls: z.enum(['permissive', 'plaintext', 'unknown']),
         reason: text,
       }),
     ),
@@ -212,7 +220,7 @@ export const answerSchemas = {
         to: text,
         state: z
           .enum(['ok', 'degraded', 'broken', 'unknown'])
-          .meta({ description: 'unknown: a zone on it is not connected, or behind' }),
+          .meta({ description: 'unknown: a zone on it is not connected, or behind, or global keeps only counts of its proxies' }),
         callers: count,
         sharedSnis: list(
           z.object({

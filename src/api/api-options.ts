@@ -12,6 +12,7 @@ import type { Timeouts } from './http-server.ts';
 import type { TokenRoute } from '../token/token-routes.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { ProxyAdmin } from './proxy-admin-routes.ts';
+import type { InsightsKept, ProxyInsights } from '../zone-status/proxy-insights.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
 import type { WriteRules } from './write-checks.ts';
 import type { Yaml } from './yaml.ts';
@@ -49,6 +50,8 @@ export type ApiOptions = {
   readonly allowedHosts?: readonly string[] | undefined;
   /** What zones with a stream to this process have not confirmed. */
   readonly lagOf?: LagOf | undefined;
+  /** `multizone.global.insights` on global; `all` if left out. */
+  readonly insights?: InsightsKept | undefined;
   /** Identification and rights of callers. By default local callers are admin. */
   readonly access?: Access | undefined;
   /** What became of a change at the zones; left out where nothing is sent to others. */
@@ -70,6 +73,8 @@ export type ApiContext = {
   readonly options: ApiOptions;
   readonly store: ResourceStore;
   readonly service: ResourceService;
+  /** The state of proxies. */
+  readonly insights: ProxyInsights;
   readonly rules: WriteRules;
   readonly callers: Callers;
   readonly yaml: Yaml;

@@ -26,6 +26,7 @@ import { addResourceRoutes } from './resource-routes.ts';
 import { limitRate } from './rate-limit.ts';
 import { ResourceService } from './resource-service.ts';
 import { addTokenPosts } from './token-post-routes.ts';
+import { ProxyInsights } from '../zone-status/proxy-insights.ts';
 import { Watches } from './watch-routes.ts';
 import { Yaml } from './yaml.ts';
 import { readYamlBodies } from './yaml-body.ts';
@@ -67,7 +68,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 }
 
 function contextOf(app: FastifyInstance, options: ApiOptions, callers: Callers, yaml: Yaml): ApiContext {
-  const { store, mode, zone, federated, readOnly, meshDefaults, unsafeDelete = false } = options;
+  const { store, mode, zone, federated, readOnly, meshDefaults, unsafeDelete = false, insights: kept = 'all' } = options;
   const checksOrigin = options.disableOriginLabelValidation !== true;
   const rules = { writer: { mode, zone, federated }, checksOrigin };
   const closing = new AbortController();
@@ -75,6 +76,7 @@ function contextOf(app: FastifyInstance, options: ApiOptions, callers: Callers, 
   return {
     options,
     store,
+    insights: new ProxyInsights({ store, kept }),
     rules,
     callers,
     yaml,

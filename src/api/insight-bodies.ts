@@ -1,14 +1,16 @@
 // Summaries of a mesh and of everything, from counted rows (rest-api 3). Pure. MeshInsight is protobuf JSON: it omits zeros and keeps
 // objects. The global insight includes zeros.
+import { compareText } from '../base/compare-text.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
+import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import type { RowCount } from './api-options.ts';
-import { countProxy, noProxies, type ProxyFacts, type StatusCounts } from './dataplane-status.ts';
+import { countProxies, noProxies, type StatusCounts } from './dataplane-status.ts';
 
 /** The counts for all summaries. */
 export type Census = {
   readonly counts: readonly RowCount[];
-  readonly proxies: readonly ProxyFacts[];
+  readonly proxies: readonly ProxyGroup[];
   readonly zonesOnline: number;
   /** MeshServices by the state of their proxies. */
   readonly services: StatusCounts;
@@ -28,8 +30,8 @@ export function meshInsight(mesh: string, { counts, proxies }: Census): JsonObje
   const issued = new Map<string, StatusCounts>();
   const supported = new Map<string, StatusCounts>();
   for (const proxy of proxies.filter((one) => one.mesh === mesh)) {
-    countProxy(all, proxy.status);
-    countProxy(proxy.isGateway ? gateway : standard, proxy.status);
+    countProxies(all, proxy.status, proxy.proxies);
+    countProxies(proxy.isGateway ? gateway : standard, proxy.status, proxy.proxies);
     countIn(versions.kumaDp, proxy.kumaDp ?? UNKNOWN, proxy);
     countIn(versions.envoy, proxy.envoy ?? UNKNOWN, proxy);
     if (proxy.issuedBackend !== null) countIn(issued, proxy.issuedBackend, proxy);
@@ -53,11 +55,24 @@ export function meshInsight(mesh: string, { counts, proxies }: Census): JsonObje
   };
 }
 
+/** The proxies of a zone by status, in all and by mesh. */
+export function proxyCountsOf(groups: readonly ProxyGroup[]): JsonObject {
+  const all = noProxies();
+  const meshes = new Map<string, StatusCounts>();
+  for (const { mesh, status, proxies } of groups) {
+    const counts = meshes.get(mesh) ?? noProxies();
+    meshes.set(mesh, counts);
+    for (const one of [all, counts]) countProxies(one, status, proxies);
+  }
+  const sorted = [...meshes].toSorted(([a], [b]) => compareText(a, b));
+  return { ...all, meshes: sorted.map(([mesh, counts]) => ({ mesh, ...counts })) };
+}
+
 /** The body of `/global-insight` without its time. */
 export function globalInsight(census: Census): JsonObject {
   const standard = noProxies();
   const gateway = noProxies();
-  for (const { isGateway, status } of census.proxies) countProxy(isGateway ? gateway : standard, status);
+  for (const { isGateway, status, proxies } of census.proxies) countProxies(isGateway ? gateway : standard, status, proxies);
   const totals = totalsOf(census);
   const policies = counted.reduce((sum, { name, policy }) => sum + (policy === null ? 0 : (totals.get(name) ?? 0)), 0);
   return {
@@ -91,9 +106,9 @@ function totalsOf({ counts }: Pick<Census, 'counts'>): Map<string, number> {
   return totals;
 }
 
-function countIn(groups: Map<string, StatusCounts>, key: string, { status }: ProxyFacts): void {
+function countIn(groups: Map<string, StatusCounts>, key: string, { status, proxies }: ProxyGroup): void {
   const counts = groups.get(key) ?? noProxies();
-  countProxy(counts, status);
+  countProxies(counts, status, proxies);
   groups.set(key, counts);
 }
 

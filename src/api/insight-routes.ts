@@ -13,8 +13,8 @@ import { shareCensus } from './take-census.ts';
 
 const info = typeOf('MeshInsight');
 
-export function addInsightRoutes(app: FastifyInstance, { store, service, clock }: ApiContext): void {
-  const census = shareCensus(store, clock);
+export function addInsightRoutes(app: FastifyInstance, { store, service, insights, clock }: ApiContext): void {
+  const census = shareCensus(store, insights, clock);
   const bodyOf = (mesh: Resource, counted: Census): JsonObject => ({
     type: info.name,
     name: mesh.name,

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { recentWarning } from '../zone-status/recent-calls.ts';
 import { readableProblems } from '../zone-status/readable-problems.ts';
+import { countedProxies } from '../zone-status/zone-proxies.ts';
 import { zoneSync } from '../zone-status/zone-sync.ts';
 import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
@@ -12,15 +13,15 @@ import { nextPage, parsePage, queryOf, routePathOf } from './list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
 import { expiryWarning } from '../token/zone-token-advice.ts';
 import { metaOf } from '../document/universal-form.ts';
+import { proxyCountsOf } from './insight-bodies.ts';
 import { peerConflicts } from './peer-conflicts.ts';
 import { about, component, PAGE, pageOf } from './route-config.ts';
 import { dataplaneType, meshType, zoneType } from './route-types.ts';
 
 type Overview = {
   readonly info: TypeInfo;
-  /** Types of the answer and of the insight, and their keys. */
+  /** The type of the answer, and the keys of the resource and its insight. */
   readonly type: string;
-  readonly insightType: string;
   readonly key: string;
   readonly insightKey: string;
 };
@@ -28,14 +29,12 @@ type Overview = {
 const zones: Overview = {
   info: zoneType,
   type: 'ZoneOverview',
-  insightType: 'ZoneInsight',
   key: 'zone',
   insightKey: 'zoneInsight',
 };
 const dataplanes: Overview = {
   info: dataplaneType,
   type: 'DataplaneOverview',
-  insightType: 'DataplaneInsight',
   key: 'dataplane',
   insightKey: 'dataplaneInsight',
 };
@@ -82,16 +81,20 @@ async function describe(
   context: ApiContext,
   request: FastifyRequest,
 ): Promise<JsonObject[]> {
-  const { store, clock, options, callers } = context;
+  const { store, insights: proxies, clock, options, callers } = context;
   const mayRead = permitted((name) => callers.requireMay(typeOf(name), request));
-  const { info, type, insightType, key, insightKey } = overview;
-  const found = await store.getMany(rows.map(({ mesh, name }) => ({ type: insightType, mesh, name })));
+  const { info, type, key, insightKey } = overview;
+  const kept = info === dataplaneType ? await proxies.of(rows) : null;
+  const zoneInsights =
+    kept === null ? await store.getMany(rows.map(({ name }) => ({ type: 'ZoneInsight', mesh: '', name }))) : [];
   const conflicts = info === zoneType ? await peerConflicts(rows, context) : new Map<string, string>();
-  const insights = new Map(found.map((row) => [nameText(row), row]));
+  const insights = new Map(zoneInsights.map((row) => [nameText(row), row]));
   return rows.map((row) => {
-    const insight = insights.get(nameText(row));
+    const insight = kept === null ? insights.get(nameText(row)) : kept.rowOf(row);
     // The status of an insight lists problems. How the Dataplane of a proxy is held is for control planes alone.
-    const { hold: _hold, lag: _lag, ...problems } = readableProblems(insight?.status ?? {}, mayRead);
+    const { hold: _hold, lag: _lag, proxies: _proxies, ...problems } = readableProblems(insight?.status ?? {}, mayRead);
+    const unknown = kept?.whyUnknown(row) ?? '';
+    const counted = info === zoneType ? countedProxies(insight?.status ?? {}) : null;
     const now = clock.now();
     const zone = { name: row.name, isEnabled: row.spec['enabled'] !== false };
     const sync = info === zoneType ? { sync: syncJson(zone, insight ?? NO_INSIGHT, options.lagOf?.(row.name), now) } : {};
@@ -99,7 +102,11 @@ async function describe(
     const fromInsight =
       insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), ...callWarnings(insight, now)];
     const warnings = [conflicts.get(row.name), ...fromInsight].filter((one) => one !== undefined);
-    return { ...metaOf(info, row, type), [key]: row.spec, ...seen, ...(warnings.length > 0 && { warnings }) };
+    const instead = {
+      ...(unknown !== '' && { insightUnknown: unknown }),
+      ...(counted !== null && { proxies: proxyCountsOf(counted) }),
+    };
+    return { ...metaOf(info, row, type), [key]: row.spec, ...seen, ...instead, ...(warnings.length > 0 && { warnings }) };
   });
 }
 

@@ -6,7 +6,7 @@ import { accepts } from './accept.ts';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { awaitZones, waitOf, whileConnected, type RolloutQuestion } from './await-zones.ts';
-import { badQuery } from './error-body.ts';
+import { ApiError, badQuery } from './error-body.ts';
 import { membershipReceipt } from './membership-receipt.ts';
 import { setVersion } from './http-conventions.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
@@ -18,7 +18,7 @@ import { toUniversal } from '../document/universal-form.ts';
 import type { JsonObject, ResourceKey } from '../resource/types.ts';
 import type { WriteCall } from './resource-service.ts';
 import { about, component, PAGE, pageOf, type RouteConfig } from './route-config.ts';
-import { meshType, zoneType } from './route-types.ts';
+import { insightType, meshType, zoneType } from './route-types.ts';
 import type { Precondition } from './write-plan.ts';
 import { YAML } from './yaml.ts';
 import { EVENT_STREAM } from './event-stream.ts';
@@ -44,8 +44,11 @@ export function addResourceRoutes(app: FastifyInstance, context: ApiContext, wat
 type Readers = { readonly watches: Watches; readonly lists: ListPages };
 
 function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: ApiContext, { watches, lists }: Readers): void {
-  const { service, store, callers } = context;
-  const preHandler = async (request: FastifyRequest): Promise<void> => callers.requireMay(info, request);
+  const { service, store, callers, insights } = context;
+  const preHandler = async (request: FastifyRequest): Promise<void> => {
+    callers.requireMay(info, request);
+    if (info === insightType) insights.requireAll((reason) => new ApiError('conflict', 'Could not retrieve a resource', reason));
+  };
   const read = (summary: string, query: NonNullable<RouteConfig['query']>, answer: JsonObject): RouteShorthandOptions => ({
     preHandler,
     ...about(info.plural, summary, { query, answer, produces: [EVENT_STREAM, YAML] }),

@@ -4,3 +4,4 @@ import { typeOf } from '../resource/type-registry.ts';
 export const meshType = typeOf('Mesh');
 export const zoneType = typeOf('Zone');
 export const dataplaneType = typeOf('Dataplane');
+export const insightType = typeOf('DataplaneInsight');

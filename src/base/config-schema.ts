@@ -208,6 +208,8 @@ export const configSchema = z.strictObject({
   }),
   multizone: section({
     global: section({
+      /** What global keeps of the state of proxies: an insight of each, or only how many of each zone have which state. */
+      insights: z.enum(['all', 'counts'], 'must be all, or counts to keep no insight of each proxy').default('all'),
       kds: section({
         grpcPort: port(5685),
         tlsEnabled: flag(true),

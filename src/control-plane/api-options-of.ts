@@ -52,6 +52,7 @@ export function apiOptionsOf(parts: Parts): Omit<ApiOptions, 'proxyAdmin'> {
     allowedHosts: apiServer.allowedHosts,
     disableOriginLabelValidation: config.multizone.zone.disableOriginLabelValidation,
     unsafeDelete: config.store.unsafeDelete,
+    insights: identity.mode === 'global' ? config.multizone.global.insights : 'all',
     lagOf: (zone) => senders.lagOf(zone),
     followRollout,
     ...(side.mode === 'global' && { membershipChange: (change) => membership.changeOf(change) }),

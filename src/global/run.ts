@@ -101,6 +101,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     answerZone: onwardAnswers({ store, rules: host.rules, receipts, follow: rolloutFollower(receipts, host.rules, store) }),
     store,
     fences,
+    proxyInsights: config.multizone.global.insights,
     insightTurns,
     validate: validateResource,
     observe: (event) => {

@@ -31,10 +31,10 @@ export function addPolicyInspect(
   followed?: FollowedZones,
 ): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
-    const { store, clock, closing, options, service, callers } = context;
+    const { store, insights, clock, closing, options, service, callers } = context;
     const indexes = shared ?? new MeshIndexes({ store, log: options.log, clock, signal: closing });
     if (shared === null) app.addHook('onClose', async () => indexes.ended());
-    const inspect = { service, store, indexes, zone: options.zone };
+    const inspect = { service, store, insights, indexes, zone: options.zone };
     addProxyRoutes(app, inspect);
     addConfigRoute(app, { ...inspect, callers });
     addReachRoutes(app, { ...inspect, clock, lagOf: (zone) => syncs.lagOf(zone) });

@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
 import type { Answer } from '../api/answers.ts';
-import { badQuery } from '../api/error-body.ts';
+import { ApiError, badQuery } from '../api/error-body.ts';
 import { diffJson } from '../api/json-diff.ts';
 import { about, component } from '../api/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -45,9 +45,12 @@ export function addConfigRoute(app: FastifyInstance, context: InspectContext & P
   });
 }
 
-async function featuresOf({ store }: Pick<InspectContext, 'store'>, { mesh, name }: Resource): Promise<ProxyFeatures> {
-  const insight = await store.get({ type: 'DataplaneInsight', mesh, name });
-  return proxyFeatures(objectOf(insight?.spec['metadata']), { mesh, name });
+/** @throws ApiError 409 where nothing is known of the proxy: its configuration would be that of another */
+async function featuresOf({ insights }: Pick<InspectContext, 'insights'>, dataplane: Resource): Promise<ProxyFeatures> {
+  const { rowOf, whyUnknown } = await insights.of([dataplane]);
+  const why = whyUnknown(dataplane);
+  if (why !== '') throw new ApiError('conflict', 'Could not get the configuration of the proxy', why);
+  return proxyFeatures(objectOf(rowOf(dataplane)?.spec['metadata']), dataplane);
 }
 
 /** Resources by type URL and name. */

@@ -11,7 +11,7 @@ import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 
 /** `zone`: the name of this zone; null on global. */
-export type InspectContext = Pick<ApiContext, 'service' | 'store'> & {
+export type InspectContext = Pick<ApiContext, 'service' | 'store' | 'insights'> & {
   readonly indexes: MeshIndexes;
   readonly zone: string | null;
 };

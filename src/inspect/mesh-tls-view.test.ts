@@ -47,6 +47,16 @@ describe('the TLS of a service', () => {
     ]);
   });
 
+  it('is unknown where nothing is known of a proxy, and takes plain text where that is sure', () => {
+    const ask = (name: string) => (dataplane: Resource) => (dataplane.name === name ? 'ask zone east' : '');
+    const index = new MeshIndex('shop', rows);
+    const view = meshTlsView(index, [insight('cart-1', true)], ask('cart-2'));
+    expect(view.items.map(({ tls, reason }) => ({ tls, reason }))).toEqual([{ tls: 'unknown', reason: 'ask zone east' }]);
+    expect(view.services).toEqual({ total: 1, strict: 0, permissive: 0, plaintext: 0, unknown: 1 });
+    const [sure] = meshTlsView(index, [], ask('cart-2')).items;
+    expect(sure).toMatchObject({ tls: 'permissive', reason: 'without a certificate of the mesh: cart-1' });
+  });
+
   it('is permissive while clients call it in plain text, and names three of them', () => {
     const waiting = rows.with(3, service('cart', { status: 'Ready' }));
     const callers = ['a', 'b', 'c', 'd'].map((name) => `web-${name}`);

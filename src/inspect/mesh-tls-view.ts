@@ -22,11 +22,16 @@ const EXPECTING = ['MeshIdentity', 'MeshTLS', 'MeshTrafficPermission'];
 const MAX_NAMES = 3;
 
 /**
- * The state of the MeshServices that have proxies; `items` are those that take plain text, by name.
+ * The state of the MeshServices that have proxies; `items` are those that take plain text or may do so, by name.
  * @param insights DataplaneInsights of the mesh
+ * @param whyUnknown why nothing is known of the proxy of a Dataplane here; `''` if its insight says all, or it has never connected
  */
-export function meshTlsView(index: MeshIndex, insights: readonly Resource[]): MeshTls {
-  const facts = new TlsFacts(index, insights);
+export function meshTlsView(
+  index: MeshIndex,
+  insights: readonly Resource[],
+  whyUnknown: (dataplane: Resource) => string = () => '',
+): MeshTls {
+  const facts = new TlsFacts(index, insights, whyUnknown);
   const proxiesOf = findsProxies(index);
   const states = [...index.resources('MeshService')].flatMap((service) => {
     const state = stateOf(index, service, proxiesOf(service), facts);
@@ -34,11 +39,17 @@ export function meshTlsView(index: MeshIndex, insights: readonly Resource[]): Me
   });
   const items = states.flatMap(({ service, state }) => (state.tls === 'strict' ? [] : [{ ...headOf(index, service), ...state }]));
   const count = (tls: PlaintextService['tls']): number => items.filter((one) => one.tls === tls).length;
-  const [permissive, plaintext] = [count('permissive'), count('plaintext')];
+  const [permissive, plaintext, unknown] = [count('permissive'), count('plaintext'), count('unknown')];
   return {
     mesh: index.mesh,
     expectedBy: EXPECTING.filter((type) => index.count(type) > 0),
-    services: { total: states.length, strict: states.length - items.length, permissive, plaintext },
+    services: {
+      total: states.length,
+      strict: states.length - items.length,
+      permissive,
+      plaintext,
+      ...(unknown > 0 && { unknown }),
+    },
     items: items.sort((a, b) => compareText(a.service.name, b.service.name) || compareText(a.kri, b.kri)),
   };
 }
@@ -55,8 +66,10 @@ class TlsFacts {
   readonly certified: ReadonlySet<string>;
   /** Names of proxies by the KRI of a MeshService that they call in plain text. */
   readonly #plaintext = new Map<string, string[]>();
+  readonly whyUnknown: (dataplane: Resource) => string;
 
-  constructor(index: MeshIndex, insights: readonly Resource[]) {
+  constructor(index: MeshIndex, insights: readonly Resource[], whyUnknown: (dataplane: Resource) => string) {
+    this.whyUnknown = whyUnknown;
     this.certified = new Set(
       insights.flatMap(({ name, spec }) => (textOf(objectOf(spec['mTLS'])['issuedBackend']) ? [name] : [])),
     );
@@ -78,7 +91,8 @@ class TlsFacts {
 function stateOf(index: MeshIndex, service: Resource, selected: readonly DataplaneProxy[], facts: TlsFacts): TlsState | null {
   const proxies = selected.filter(({ sections }) => sections.some(({ kind }) => kind === 'Inbound'));
   if (proxies.length === 0) return null;
-  const without = proxies.filter(({ resource }) => !facts.certified.has(resource.name));
+  const whys = new Map(proxies.map((proxy) => [proxy, facts.whyUnknown(proxy.resource)]));
+  const without = proxies.filter((proxy) => !facts.certified.has(proxy.resource.name) && whys.get(proxy) === '');
   if (without.length > 0) {
     const tls = without.length === proxies.length ? 'plaintext' : 'permissive';
     return { tls, reason: `without a certificate of the mesh: ${namesIn(without.map(({ displayName }) => displayName))}` };
@@ -89,6 +103,8 @@ function stateOf(index: MeshIndex, service: Resource, selected: readonly Datapla
       tls: 'permissive',
       reason: `MeshTLS has mode Permissive on ${namesIn(chosen.map(({ displayName }) => displayName))}`,
     };
+  const reason = [...whys.values()].find((why) => why !== '');
+  if (reason !== undefined) return { tls: 'unknown', reason };
   const { status, enforced } = objectOf(service.status['tls']);
   if (enforced === true) return { tls: 'strict' };
   const callers = facts.callersOf(index.kriOf(service));

@@ -8,6 +8,7 @@ import type { Policy } from '../policy/parse-policy.ts';
 import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-view.ts';
 import { policyReach } from '../policy/policy-reach.ts';
 import { isOnline } from '../resource/online-status.ts';
+import { zoneOf } from '../resource/ownership.ts';
 import { textOf } from '../resource/read-json.ts';
 import { isServiceType, resourceTypes } from '../resource/type-registry.ts';
 import { describeKey, nameText, type JsonObject } from '../resource/types.ts';
@@ -83,17 +84,18 @@ function addService(app: FastifyInstance, context: ReachContext, type: string, i
     const service = required(index.get(type, name), describeKey({ type, mesh, name }), NO_POLICY);
     const now = await zonesNow(context.store, context.lagOf, context.clock);
     const zones = context.zone === null ? now.map((zone) => zone.name) : [context.zone];
-    const rows = proxiesOnWays(index, service, zones).map(({ resource }) => ({
-      type: 'DataplaneInsight',
-      mesh,
-      name: resource.name,
-    }));
-    const insights = new Map((await context.store.getMany(rows)).map((row) => [row.name, isOnline(row.spec)]));
+    const dataplanes = proxiesOnWays(index, service, zones).map(({ resource }) => resource);
+    const { rowOf, whyUnknown } = await context.insights.of(dataplanes);
+    const unknown = new Map(dataplanes.map((row) => [zoneOf(row), whyUnknown(row)] as const).filter(([, why]) => why !== ''));
     const away = new Map(now.map((zone) => [zone.name, unheard(zone)]));
     const found = waysTo(index, service, {
       zones,
       asked: context.zone,
-      isOnline: (proxy) => insights.get(proxy),
+      isOnline: (name) => {
+        const insight = rowOf({ mesh, name });
+        return insight && isOnline(insight.spec);
+      },
+      unknown: (zone) => unknown.get(zone) ?? '',
       // A zone knows its own proxies, connected to global or not.
       unheard: (zone) => (zone === context.zone ? '' : (away.get(zone) ?? '')),
     });

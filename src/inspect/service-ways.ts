@@ -26,6 +26,8 @@ export type WayFacts = {
   readonly asked: string | null;
   /** By stored name of a Dataplane; undefined where nothing is known. */
   readonly isOnline: (name: string) => boolean | undefined;
+  /** Why the state of proxies of a zone that have no insight is not known here; `''` if they have never connected. */
+  readonly unknown: (zone: string) => string;
   /** Why what is known of a zone may be old, because it is not connected or behind; `''` if it is current. */
   readonly unheard: (zone: string) => string;
 };
@@ -107,7 +109,7 @@ function wayOf(head: WayHead, given: readonly (readonly Part[])[], facts: WayFac
   };
   const parts = stages.flat();
   const isBroken = stages.some((stage) => stage.length > 0 && stage.every((part) => part.state === 'broken'));
-  const isOld = parts.some(({ zone }) => facts.unheard(zone) !== '');
+  const isOld = parts.some(({ zone }) => facts.unheard(zone) !== '' || facts.unknown(zone) !== '');
   const state = isBroken ? 'broken' : isOld ? 'unknown' : parts.some((part) => part.state === 'broken') ? 'degraded' : 'ok';
   return {
     ...{ type: resource.type, service: displayNameOf(resource), port, from, to, state, callers },
@@ -264,11 +266,11 @@ function serverParts(index: MeshIndex, members: readonly Resource[], port: numbe
 }
 
 /** A Dataplane without an insight was written by a person, and its proxy may be one of another program. */
-function connected(place: Omit<Part, 'state' | 'why'>, { resource }: DataplaneProxy, { isOnline }: WayFacts): Part {
+function connected(place: Omit<Part, 'state' | 'why'>, { resource }: DataplaneProxy, { isOnline, unknown }: WayFacts): Part {
   const isConnected = isOnline(resource.name);
   if (isConnected === true) return { ...place, state: 'ok', why: '' };
   if (isConnected === false) return { ...place, state: 'broken', why: 'its proxy is not connected' };
-  return { ...place, state: 'unknown', why: 'its proxy has never connected' };
+  return { ...place, state: 'unknown', why: unknown(place.zone) || 'its proxy has never connected' };
 }
 
 /** Those with a problem first. */

@@ -14,7 +14,9 @@ export function addTlsRoutes(app: FastifyInstance, context: InspectContext): voi
   app.get<{ Params: { mesh: string } }>('/meshes/:mesh/_tls', declared, async (request): Promise<Answer<'MeshTls'>> => {
     const { mesh } = request.params;
     const index = await indexOf(context, mesh);
-    const { items, ...head } = meshTlsView(index, await context.store.list({ type: 'DataplaneInsight', mesh }));
+    const dataplanes = [...index.proxies()].map(({ resource }) => resource);
+    const { rows, whyUnknown } = await context.insights.ofMesh(mesh, dataplanes);
+    const { items, ...head } = meshTlsView(index, rows, whyUnknown);
     const withdrawals = withdrawalsView(await context.store.list({ type: 'Secret', mesh, nameContains: IN_FORCE }));
     return { ...head, withdrawals, ...pageOf(request, items, ({ service }) => service.name) };
   });

@@ -88,6 +88,22 @@ it('a zone of Kuma that does not wait for its answer gets the answer to its last
   expect(said).toEqual(['second 400']);
 });
 
+it('a zone whose insights are counted has its answer at its turn, and before it would end the stream', async () => {
+  for (const [rows, second] of [
+    [150 * 20, 20],
+    [150 * 400, 150],
+  ] as const) {
+    const { clock, turns, said, say } = open();
+    const stream = new InsightsOfStream({ turns, canAskAgain: false, isImpatient: true, askAgain: say('asked'), clock });
+    turns.count(rows);
+    expect(stream.admits(10, false)).toBe(true);
+    stream.stored(1, say('answered'));
+    await clock.advance(1_000_000);
+    expect(said).toEqual([`answered ${String(second)}`]);
+    expect(turns.waiting).toBe(0);
+  }
+});
+
 it('an ended stream is not asked and not answered', async () => {
   for (const canAskAgain of [true, false]) {
     const { clock, turns, stream, said, say } = open(canAskAgain);

@@ -14,8 +14,10 @@ const ASK_AGAIN_MS = STUCK_MS / 2;
 
 export type InsightsOfStreamOptions = {
   readonly turns: Pick<InsightTurns, 'admits' | 'count' | 'wait'>;
-  /** The zone sends the difference to a new subscription. A Kuma zone does not; it waits for an answer without a limit (kds-wire 2.3). */
+  /** The zone sends the difference to a new subscription, and global has the rows to compare. A Kuma zone does not; it waits for an answer without a limit (kds-wire 2.3). */
   readonly canAskAgain: boolean;
+  /** The zone ends a stream that leaves a response without an answer for long: one that waits for a turn comes before. */
+  readonly isImpatient?: boolean;
   readonly askAgain: () => void;
   readonly clock: Pick<Clock, 'after'>;
 };
@@ -54,7 +56,7 @@ export class InsightsOfStream {
 
   /** The response was stored. @param answer called at once for a zone that can be asked again, or when the rows have had their turn */
   stored(rows: number, answer: () => void): void {
-    const { turns, canAskAgain } = this.#options;
+    const { turns, canAskAgain, isImpatient = false, clock } = this.#options;
     if (canAskAgain) {
       if (!this.#isCounted) turns.count(rows);
       return answer();
@@ -62,7 +64,12 @@ export class InsightsOfStream {
     // A zone that does not wait for its answer gets the last one alone.
     this.close();
     if (turns.admits(rows)) return answer();
-    this.#leave = turns.wait(rows, answer);
+    const answerOnce = (): void => {
+      this.close();
+      answer();
+    };
+    this.#leave = turns.wait(rows, answerOnce);
+    if (isImpatient) this.#cancelAsking = clock.after(ASK_AGAIN_MS, answerOnce);
   }
 
   /** The stream has ended. */

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
+import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { FenceWatch } from '../store/fence-watch.ts';
 import type { ResourceMeta, ResourceStore, WriteOutcome } from '../store/resource-store.ts';
@@ -22,9 +23,14 @@ import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { exhausted } from '../grpc/status.ts';
 import { keptMeshes } from './kept-meshes.ts';
 import { planWrites, type SyncWrite, type Work } from './diff-response.ts';
+import { CountedProxies } from './counted-proxies.ts';
+import type { CountedType } from './proxy-counts.ts';
 
 /** Attempts to write a row while other writers change it (kds-wire 6.2.5). */
 const ATTEMPTS = 4;
+
+/** The types of which a proxy consists. */
+const PROXY_TYPES: ReadonlySet<string> = new Set<CountedType>(['Dataplane', PACED_TYPE]);
 
 /** A type that must be received and accepted before the other types are requested (engine 14). */
 export type Admission = {
@@ -52,6 +58,8 @@ export type ReceiverOptions = {
   readonly pace?: Pace;
   /** When insights of proxies are stored; at once if left out. */
   readonly insightTurns?: Pick<InsightTurns, 'admits' | 'count' | 'wait'> | undefined;
+  /** `counts`: insights of proxies are counted and not stored. Left out, all are stored. */
+  readonly insights?: 'all' | 'counts' | undefined;
   /** The quota of the peer; no limit if left out. */
   readonly quotas?: Pick<ZoneQuotas, 'rows' | 'resourceBytes'>;
   readonly validate: Validate;
@@ -78,6 +86,9 @@ export class Receiver {
   readonly #warnings: RateLimitedLogger;
   readonly #pace: Pace;
   readonly #rowQuota: RowQuota | null;
+  /** Null if insights of proxies are stored. */
+  readonly #proxies: CountedProxies | null;
+  #hasReportedProxies = false;
   #admission: Admission | null;
   #epoch = 0;
   #stopWatching: () => void = () => undefined;
@@ -92,11 +103,16 @@ export class Receiver {
     this.#admission = options.admission ?? null;
     this.#pace = options.pace ?? atOnce;
     const { quotas, rules } = options;
+    this.#proxies = options.insights === 'counts' ? this.#countProxies() : null;
     const count = async (): Promise<number> => (await this.#inScope(rules.types)).length;
     this.#rowQuota = quotas === undefined ? null : new RowQuota(quotas.rows, count);
-    const { insightTurns: turns, resume: canAskAgain, clock } = options;
+    const { insightTurns: turns, resume, clock } = options;
+    const isLateAnswer = options.insights === 'counts';
     const askAgain = (): void => void this.#askAgain(PACED_TYPE);
-    this.#insights = turns === undefined ? null : new InsightsOfStream({ turns, canAskAgain, askAgain, clock });
+    this.#insights =
+      turns === undefined
+        ? null
+        : new InsightsOfStream({ turns, canAskAgain: resume && !isLateAnswer, isImpatient: resume, askAgain, clock });
   }
 
   /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2). With an admission, its type is requested first. */
@@ -155,12 +171,13 @@ export class Receiver {
     const prune = this.#pruneAfter(info, response, read);
     const { removed, kept } = await this.#withoutKept(response, read.removed);
     const work = { incoming: read.resources, removed, prune };
-    const { written, refusals } = await this.#store(info, work, [...read.refusals, ...kept]);
+    const { written, refusals } = await this.#keep(info, work, [...read.refusals, ...kept]);
     const answer = (): void => this.#answer(info, response.nonce, refusals);
     if (info.name === PACED_TYPE && this.#insights !== null) this.#insights.stored(written, answer);
     else answer();
     const refused = this.#remember(info, [...read.resources.keys(), ...read.removed.keys()], refusals);
     observe({ kind: 'received', peer, streamId, type: info.name, written, refused, seconds: (clock.elapsed() - began) / 1000 });
+    if (PROXY_TYPES.has(info.name)) await this.#reportProxies(info);
     if (admission === null) return;
     this.#admission = null;
     await this.#subscribeAll([...this.#types.values()].filter((other) => other !== info));
@@ -202,7 +219,7 @@ export class Receiver {
   /** @param versions null: the full state is wanted */
   #subscribe(info: TypeInfo, versions: ReadonlyMap<string, string> | null): void {
     const { send, zone, maxMessageBytes } = this.#options;
-    const fits = versions !== null && sizeOf(versions) <= maxMessageBytes / 2;
+    const fits = versions !== null && !this.#isCounted(info) && sizeOf(versions) <= maxMessageBytes / 2;
     if (!fits) this.#fullState.set(info.name, new Set());
     send(
       encodeDeltaRequest({
@@ -299,6 +316,58 @@ export class Receiver {
       work = again.incoming.size > 0 || again.removed.size > 0 ? again : null;
     }
     return { written, refusals };
+  }
+
+  /** Whether resources of the type are counted, and not stored. Each stream begins with all of them. */
+  #isCounted({ name }: TypeInfo): boolean {
+    return this.#proxies !== null && name === PACED_TYPE;
+  }
+
+  #countProxies(): CountedProxies {
+    const { rules, resume, quotas } = this.#options;
+    const info = this.#types.get('Dataplane');
+    const stored = async (): Promise<Resource[]> => (info === undefined ? [] : this.#rowsOf(info, await this.#inScope([info])));
+    return new CountedProxies({ rules, pace: this.#pace, most: quotas?.rows ?? Infinity, stored: resume ? stored : null });
+  }
+
+  /** Stores the response, or counts it. */
+  async #keep(
+    info: TypeInfo,
+    work: Work,
+    refusedBefore: readonly NackedResource[],
+  ): Promise<{ written: number; refusals: NackedResource[] }> {
+    if (this.#proxies === null || !PROXY_TYPES.has(info.name)) return await this.#store(info, work, refusedBefore);
+    if (this.#isCounted(info)) {
+      const { written, refusals } = await this.#proxies.count(info, work);
+      return { written, refusals: [...refusedBefore, ...refusals] };
+    }
+    await this.#proxies.prepare();
+    const stored = await this.#store(info, work, refusedBefore);
+    await this.#proxies.take('Dataplane', work, stored.refusals);
+    return stored;
+  }
+
+  /** Reports the proxies when all are known, and whenever they change. Then the rows go that the first report replaces. */
+  async #reportProxies(info: TypeInfo): Promise<void> {
+    const { peer, streamId, observe } = this.#options;
+    const isFirst = !this.#hasReportedProxies;
+    const report = (groups: readonly ProxyGroup[] | null, replacesRows: boolean): void => {
+      this.#hasReportedProxies = true;
+      observe({ kind: 'counted', peer, streamId, epoch: this.#epoch, groups, replacesRows });
+    };
+    if (this.#fullState.has(PACED_TYPE)) return;
+    if (this.#proxies === null) {
+      if (isFirst && info.name === PACED_TYPE) report(null, false);
+      return;
+    }
+    if (this.#fullState.has('Dataplane')) return;
+    const rows = isFirst ? await this.#inScope([this.#types.get(PACED_TYPE) ?? info]) : [];
+    const groups = this.#proxies.takeChanged();
+    if (groups !== null) report(groups, rows.length > 0);
+    const deletion = ({ type, mesh, name, version }: ResourceMeta): SyncWrite => {
+      return { op: 'delete', key: { type, mesh, name }, expectVersion: version };
+    };
+    await this.#write(rows.map(deletion), new Map());
   }
 
   /** Divides withdrawn Meshes: those that can go, and those that are refused because they own rows of this zone. */

@@ -80,6 +80,8 @@ export type KdsServerOptions = {
   readonly store: ReceiverOptions['store'];
   readonly fences?: ReceiverOptions['fences'];
   readonly insightTurns?: ReceiverOptions['insightTurns'];
+  /** What is kept of the state of proxies; all if left out. */
+  readonly proxyInsights?: ReceiverOptions['insights'];
   readonly validate: ReceiverOptions['validate'];
   readonly observe: SyncObserver;
   /** Gets the open streams that send. */
@@ -317,7 +319,7 @@ export class KdsServer {
   }
 
   async #receive({ call, zone, features, streamId, log, end }: Stream): Promise<void> {
-    const { store, fences, node, maxMessageBytes, insightTurns, validate, observe } = this.#options;
+    const { store, fences, node, maxMessageBytes, insightTurns, proxyInsights, validate, observe } = this.#options;
     const receiver = new Receiver({
       zone,
       peer: zone,
@@ -330,6 +332,7 @@ export class KdsServer {
       maxMessageBytes,
       pace: this.#work.of(zone),
       insightTurns,
+      insights: proxyInsights,
       quotas: this.#quotas,
       validate,
       send: (message) => call.write(message),

@@ -1,5 +1,6 @@
 // The events that a session reports to its host: the source of ZoneInsight, metrics and lag. Calls must not throw or wait.
 
+import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import type { NackFault, NackedResource } from './nack.ts';
 
 export type StreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
@@ -108,6 +109,18 @@ export type SyncEvent =
       readonly written: number;
       readonly refused: readonly NackedResource[];
       readonly seconds: number;
+    }
+  /**
+   * The proxies of the zone, as far as the receiver with this epoch has them. `groups` is null if it stores their insights. `replacesRows`: rows
+   * of insights go now.
+   */
+  | {
+      readonly kind: 'counted';
+      readonly peer: string;
+      readonly streamId: string;
+      readonly epoch: number;
+      readonly groups: readonly ProxyGroup[] | null;
+      readonly replacesRows: boolean;
     }
   | { readonly kind: 'healthCheck'; readonly peer: string }
   /** A call of the zone was refused: its token is not valid, or its store may not speak for it. On a zone: global refused it. */

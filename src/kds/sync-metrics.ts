@@ -144,6 +144,7 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
         break;
       case 'node':
       case 'passed':
+      case 'counted':
       case 'healthCheck':
         break;
     }

@@ -19,17 +19,35 @@ export function isOnline(insight: JsonObject): boolean {
 }
 
 /**
- * The status of a proxy. A connected gateway is online. Another proxy is offline too if no inbound is ready, and partially degraded
- * if some are not.
- * @param insight spec of its DataplaneInsight; empty without one
+ * What a Dataplane says of its inbounds and zone listeners: `gateway` for a proxy whose inbounds do not count, else how many of them are
+ * ready. Ignored ones do not count; `all` also without any.
  */
-export function proxyStatus(dataplane: JsonObject, insight: JsonObject): ProxyStatus {
-  if (!isOnline(insight)) return 'offline';
+export type Readiness = 'gateway' | 'all' | 'some' | 'none';
+
+/** @param dataplane its spec */
+export function readinessOf(dataplane: JsonObject): Readiness {
   const { gateway, inbound, listeners } = objectOf(dataplane['networking']);
-  if (gateway !== undefined) return 'online';
+  if (gateway !== undefined) return 'gateway';
   const states = [...objectsOf(inbound), ...objectsOf(listeners)].map(({ state = 'Ready' }) => state);
   const counted = states.filter((state) => state !== 'Ignored');
   const ready = counted.filter((state) => state === 'Ready');
-  if (counted.length > 0 && ready.length === 0) return 'offline';
-  return ready.length < counted.length ? 'partiallyDegraded' : 'online';
+  if (ready.length === counted.length) return 'all';
+  return ready.length === 0 ? 'none' : 'some';
+}
+
+/**
+ * The status of a proxy. A connected gateway is online. Another proxy is offline too if no inbound is ready, and partially degraded
+ * if some are not.
+ */
+export function statusOf(isConnected: boolean, readiness: Readiness): ProxyStatus {
+  if (!isConnected || readiness === 'none') return 'offline';
+  return readiness === 'some' ? 'partiallyDegraded' : 'online';
+}
+
+/**
+ * As `statusOf`, from the specs.
+ * @param insight spec of its DataplaneInsight; empty without one
+ */
+export function proxyStatus(dataplane: JsonObject, insight: JsonObject): ProxyStatus {
+  return statusOf(isOnline(insight), readinessOf(dataplane));
 }

@@ -48,6 +48,26 @@ describe('ZoneInsightWriter', () => {
     await running;
   });
 
+  it('stores counts of proxies with the next interval, and at once when they replace rows', async () => {
+    const { writer, clock, row } = setUp();
+    const stop = new AbortController();
+    const running = writer.run(stop.signal);
+    const counted = (epoch: number, replacesRows: boolean): SyncEvent => {
+      return { kind: 'counted', peer: 'east', streamId: 's1', epoch, groups: [], replacesRows };
+    };
+    writer.observe(opened);
+    await writer.flush();
+    writer.observe(counted(1, false));
+    await clock.advance(9_000);
+    expect((await row())?.status).toEqual({});
+    await clock.advance(1_000);
+    expect((await row())?.status).toEqual({ proxies: { epoch: 1, groups: [] } });
+    writer.observe(counted(2, true));
+    await vi.waitFor(async () => expect((await row())?.status).toEqual({ proxies: { epoch: 2, groups: [] } }));
+    stop.abort();
+    await running;
+  });
+
   it('stores that a zone leaves changes unconfirmed, which no event says, and that it has confirmed them', async () => {
     let lag: { since: Date; types: string[] } | null = null;
     const { writer, clock, row } = setUp({ lagOf: () => lag });

@@ -93,7 +93,9 @@ export class ZoneInsightWriter {
     const entry = this.#entry(zone);
     const state = foldInsight(entry.state, event, keeper, clock.now());
     if (state === entry.state) return;
-    const isUrgent = AT_ONCE.has(event.kind) || state.problems !== entry.state.problems;
+    // Rows that go leave nothing else to read.
+    const replacesRows = event.kind === 'counted' && event.replacesRows;
+    const isUrgent = AT_ONCE.has(event.kind) || replacesRows || state.problems !== entry.state.problems;
     entry.state = state;
     entry.dirty = true;
     if (!isUrgent) return;

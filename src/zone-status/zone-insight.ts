@@ -5,6 +5,7 @@ import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import { countResponse, renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
 import { foldProblems, renderProblems, type SyncProblems } from './sync-problem.ts';
 import { countCall, renderCalls, type RecentCalls } from './recent-calls.ts';
+import { foldProxies, renderProxies, type ZoneProxies } from './zone-proxies.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
@@ -27,6 +28,8 @@ export type InsightState = {
   readonly refusedStreams: RecentCalls | null;
   /** The full states of the zone that this process delayed; null without any. */
   readonly delayedFullStates: RecentCalls | null;
+  /** What a receiver of this process said last of the proxies of the zone; null without one. */
+  readonly proxies: ZoneProxies | null;
 };
 
 export const emptyInsight: InsightState = {
@@ -37,6 +40,7 @@ export const emptyInsight: InsightState = {
   tokenExpiresAt: null,
   refusedStreams: null,
   delayedFullStates: null,
+  proxies: null,
 };
 
 /** Folds one event into the state. Returns the same object if the event does not concern an insight. */
@@ -52,6 +56,8 @@ function countEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionK
       return { ...openStream(state, event, keeper, now), tokenExpiresAt: event.tokenExpiresAt ?? null };
     case 'healthCheck':
       return { ...state, healthCheck: now };
+    case 'counted':
+      return { ...state, proxies: foldProxies(state.proxies, event) };
     case 'node':
       return change(state, event.streamId, (one) => (one.peer === null ? { ...one, peer: event.node } : one));
     case 'closed':
@@ -117,21 +123,23 @@ export function mergeInsight(stored: JsonObject, state: InsightState, limit: num
 }
 
 /**
- * The status to store: sync problems, the expiry of the token, refused streams, delayed full states, and changes that the zone leaves
- * unconfirmed. ZoneInsight has no fields for them.
+ * The status to store: sync problems, the expiry of the token, refused streams, delayed full states, changes that the zone leaves
+ * unconfirmed, and counts of its proxies. ZoneInsight has no fields for them.
  * @param lag of a stream to this process
  */
 export function renderStatus(
   stored: JsonObject,
-  { problems, tokenExpiresAt, refusedStreams, delayedFullStates }: InsightState,
+  { problems, tokenExpiresAt, refusedStreams, delayedFullStates, proxies }: InsightState,
   lag: Lag | null = null,
 ): JsonObject {
   const calls = { ...renderCalls('refusedStreams', refusedStreams), ...renderCalls('delayedFullStates', delayedFullStates) };
-  if (problems === null) return { ...stored, ...calls };
+  const counted = renderProxies(stored, proxies);
+  if (problems === null) return { ...stored, ...calls, ...counted };
   return {
     ...renderProblems(problems),
     ...(tokenExpiresAt !== null && { tokenExpiresAt: tokenExpiresAt.toISOString() }),
     ...calls,
+    ...counted,
     ...(lag !== null && { lag: { since: lag.since.toISOString(), types: [...lag.types] } }),
   };
 }

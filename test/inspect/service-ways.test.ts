@@ -8,8 +8,8 @@ import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { make } from '../policy/make-resource.ts';
 import { cartOf, crossingRows, egress, payments, trustOf, zoneAddress } from '../xds/crossing-mesh.ts';
 
-const inEast: WayFacts = { zones: ['east'], asked: 'east', isOnline: () => true, unheard: () => '' };
-const onGlobal: WayFacts = { zones: ['east', 'west'], asked: null, isOnline: () => true, unheard: () => '' };
+const inEast: WayFacts = { zones: ['east'], asked: 'east', isOnline: () => true, unknown: () => '', unheard: () => '' };
+const onGlobal: WayFacts = { zones: ['east', 'west'], asked: null, isOnline: () => true, unknown: () => '', unheard: () => '' };
 
 const ingress = make(
   'Dataplane',
@@ -66,6 +66,13 @@ describe('the ways to a service of another zone', () => {
         "  server   west   cart-w   10.1.1.1:8080   ok        -",
       ]
     `);
+  });
+
+  it('are unknown where nothing is known of proxies', () => {
+    const ask = { isOnline: () => undefined, unknown: (zone: string) => (zone === 'west' ? 'ask zone west' : '') };
+    const lines = ways('MeshService', 'cart.west', { puts: ofWest, facts: ask }, onGlobal);
+    expect(lines[0]).toContain('east → west, unknown');
+    expect(lines.filter((line) => line.includes('ask zone west'))).toHaveLength(3);
   });
 
   it.each<[what: string, change: Change, says: string]>([

@@ -4,10 +4,11 @@ import type { Tone } from './parts/state-mark.tsx';
 
 type Overview = Answer<'DataplaneOverview'>;
 
-export function proxyState({ dataplaneInsight, proxyProblemCount = 0 }: Overview): {
+export function proxyState({ dataplaneInsight, insightUnknown, proxyProblemCount = 0 }: Overview): {
   readonly tone: Tone;
   readonly word: string;
 } {
+  if (insightUnknown !== undefined) return { tone: 'away', word: 'unknown' };
   const isOnline = (dataplaneInsight?.subscriptions ?? []).some(
     ({ connectTime, disconnectTime }) => connectTime !== undefined && disconnectTime === undefined,
   );

@@ -6,7 +6,7 @@ import { SELECTOR_HELP } from '../client/label-requirements.ts';
 import { selectionOf } from '../client/selector.ts';
 import { addMeshOption, addNamespaceOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
 import { printList } from '../output.ts';
-import { DATAPLANE_COLUMNS } from '../views/overview-columns.ts';
+import { DATAPLANE_COLUMNS, unknownLines } from '../views/overview-columns.ts';
 import { itemTable } from '../views/table.ts';
 
 type Options = ConnectOptions &
@@ -21,7 +21,8 @@ type Options = ConnectOptions &
   };
 
 const HELP = `
-Status: Online, Offline, or Partially degraded where some inbound is not ready.
+Status: Online, Offline, Partially degraded where some inbound is not ready, or
+Unknown where global keeps only counts: ask a control plane of the zone.
 -o wide adds certificates, versions and labels.
 
 Examples:
@@ -51,6 +52,6 @@ async function inspectDataplanes(options: Options): Promise<void> {
   const items = await client.pages(`${prefix}/dataplanes/_overview`, query, ({ labels = {} }) => matches?.(labels) ?? true);
   printList(items, output, {
     nothing: `no dataplanes${allMeshes ? '' : ` in mesh ${mesh}; -A shows all meshes`}`,
-    text: () => itemTable(DATAPLANE_COLUMNS, items, { wide: output === 'wide' }),
+    text: () => [itemTable(DATAPLANE_COLUMNS, items, { wide: output === 'wide' }), ...unknownLines(items)].join('\n'),
   });
 }

@@ -29,6 +29,18 @@ describe('TLS of a mesh, in words', () => {
     expect(tlsCell(meshWith(counts))).toBe(cell);
   });
 
+  it('says of how many services it is not known', () => {
+    const none = meshWith([0, 0, 0], { services: { total: 3, strict: 0, permissive: 0, plaintext: 0, unknown: 3 }, total: 3 });
+    expect(tlsCell(none)).toBe('unknown');
+    expect(plaintextLines(none).slice(0, 2)).toEqual(['', 'shop: whether 3 of 3 services take plain text is not known here']);
+    const some = meshWith([0, 0, 0], { services: { total: 3, strict: 1, permissive: 1, plaintext: 0, unknown: 1 }, total: 2 });
+    expect(tlsCell(some)).toBe('1/3 strict, 1 unknown');
+    expect(plaintextLines(some)[1]).toBe(
+      'shop: 1 of 3 services take plain text, although the mesh has MeshIdentity and MeshTLS; ' +
+        'whether 1 of 3 services take plain text is not known here',
+    );
+  });
+
   it('is unknown without an answer', () => {
     const item = { type: 'MeshInsight', name: 'shop' };
     expect([tlsCell(item), plaintextLines(item)]).toEqual(['-', []]);

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Item } from '../client/api-client.ts';
-import { DATAPLANE_COLUMNS, dataplaneStatus, problemLines, ZONE_COLUMNS } from './overview-columns.ts';
+import {
+  DATAPLANE_COLUMNS,
+  dataplaneStatus,
+  MESH_COLUMNS,
+  problemLines,
+  unknownLines,
+  ZONE_COLUMNS,
+} from './overview-columns.ts';
 import { itemTable, type Column } from './table.ts';
 
 const ago = new Date(Date.now() - 59_000).toISOString();
@@ -69,6 +76,23 @@ describe('tables of zones and proxies', () => {
       expect(rowsOf(ZONE_COLUMNS, { ...lagging, sync: { ...sync, state: state.toLowerCase() } })[1]).toContain(state);
     const brief = { ...sync, state: 'online', lagMs: 40, pending: ['Mesh'] };
     expect(rowsOf(ZONE_COLUMNS, { ...lagging, sync: brief })[1]).toMatch(/Online +all +\d+\w +40ms +Mesh/);
+  });
+
+  it('show a proxy of which nothing is known as unknown, without zeros, and say once whom to ask', () => {
+    const unknown = { ...proxy([], {}), dataplaneInsight: undefined, insightUnknown: 'ask zone east' } as unknown as Item;
+    expect(rowsOf(DATAPLANE_COLUMNS, unknown)[1]).toMatch(/^shop +cart-7d9f +- +Unknown +- +-$/);
+    expect(unknownLines([unknown, unknown, proxy([open], {})])).toEqual(['', 'ask zone east']);
+    expect(unknownLines([proxy([open], {})])).toEqual([]);
+  });
+
+  it.each([
+    [{ total: 3, online: 2 }, '2/3'],
+    [{}, '0/0'],
+    [{ total: 3, unknown: 3 }, '?/3'],
+    [{ total: 3, online: 1, unknown: 1 }, '1+?/3'],
+  ])('show the proxies %j of a mesh as %s', (dataplanes, text) => {
+    const item = { type: 'MeshInsight', name: 'shop', dataplanes } as unknown as Item;
+    expect(rowsOf(MESH_COLUMNS, item)[1]?.split(/ +/)[1]).toBe(text);
   });
 
   it('show a proxy in 80 columns', () => {

@@ -27,6 +27,7 @@ export const ZONE_COLUMNS: readonly Column[] = [
   { head: 'UPDATES', wide: true, of: (item) => sumOf(item, 'responsesSent') },
   { head: 'ERRORS', of: (item) => sumOf(item, 'responsesRejected') },
   { head: 'VERSION', of: (item) => lastOf(item).version?.kumaCp?.version ?? '-' },
+  { head: 'PROXIES', wide: true, of: ({ proxies }) => (proxies === undefined ? '-' : onlineText(objectOf(proxies))) },
   { head: 'STORE', wide: true, of: (item) => storeOf(lastOf(item).config) },
 ];
 
@@ -36,10 +37,10 @@ export const DATAPLANE_COLUMNS: readonly Column[] = [
   { head: 'NAME', of: displayNameOf },
   { head: 'ZONE', of: ({ labels }) => labels?.[label.zone] ?? '-' },
   { head: 'STATUS', of: dataplaneStatus },
-  { head: 'CONNECTED', of: (item) => ageOf(lastOf(item).connectTime) },
-  { head: 'UPDATES', wide: true, of: (item) => sumOf(item, 'responsesSent') },
-  { head: 'ERRORS', of: (item) => sumOf(item, 'responsesRejected') },
-  { head: 'UPDATED', wide: true, of: (item) => ageOf(lastOf(item).status?.lastUpdateTime) },
+  { head: 'CONNECTED', of: known((item) => ageOf(lastOf(item).connectTime)) },
+  { head: 'UPDATES', wide: true, of: known((item) => sumOf(item, 'responsesSent')) },
+  { head: 'ERRORS', of: known((item) => sumOf(item, 'responsesRejected')) },
+  { head: 'UPDATED', wide: true, of: known((item) => ageOf(lastOf(item).status?.lastUpdateTime)) },
   { head: 'ADDRESS', wide: true, of: (item) => textOf(networkingOf(item)['address']) || '-' },
   { head: 'CERT EXPIRES', wide: true, of: (item) => textOf(certificateOf(item)['certificateExpirationTime']) || '-' },
   { head: 'CERT BACKEND', wide: true, of: (item) => textOf(certificateOf(item)['issuedBackend']) || '-' },
@@ -48,11 +49,14 @@ export const DATAPLANE_COLUMNS: readonly Column[] = [
   { head: 'STORED NAME', wide: true, of: ({ name }) => name },
 ];
 
+/** Reasons below a table. */
+const MAX_REASONS = 5;
+
 const POLICIES = resourceTypes.filter(({ policy }) => policy !== null).map(({ name }) => name);
 
 export const MESH_COLUMNS: readonly Column[] = [
   { head: 'MESH', of: ({ name }) => name },
-  { head: 'DATAPLANES', of: (item) => `${proxiesOf(item, 'online')}/${proxiesOf(item, 'total')}` },
+  { head: 'DATAPLANES', of: ({ dataplanes }) => onlineText(objectOf(dataplanes)) },
   { head: 'SERVICES', of: (item) => totalOf(item, SERVICE_TYPES) },
   { head: 'POLICIES', of: (item) => totalOf(item, POLICIES) },
   { head: 'TLS', of: tlsCell },
@@ -112,8 +116,26 @@ function pendingText(types: readonly string[]): string {
 
 const STATUS = { online: 'Online', offline: 'Offline', partiallyDegraded: 'Partially degraded' };
 
-export function dataplaneStatus({ dataplane, dataplaneInsight }: Item): string {
-  return STATUS[proxyStatus(objectOf(dataplane), objectOf(dataplaneInsight))];
+export function dataplaneStatus(item: Item): string {
+  const { dataplane, dataplaneInsight } = item;
+  return isUnknown(item) ? 'Unknown' : STATUS[proxyStatus(objectOf(dataplane), objectOf(dataplaneInsight))];
+}
+
+/** The reasons why nothing is known of some of these proxies here, each once. */
+export function unknownLines(items: readonly Item[]): string[] {
+  const reasons = new Set(items.filter(isUnknown).map(({ insightUnknown }) => visibleLine(textOf(insightUnknown))));
+  const shown = [...reasons].slice(0, MAX_REASONS);
+  const more = reasons.size > shown.length ? [`and ${String(reasons.size - shown.length)} more zones`] : [];
+  return shown.length === 0 ? [] : ['', ...shown, ...more];
+}
+
+/** A cell that is `-` where nothing is known of the proxy. */
+function known(of: (item: Item) => string): Column['of'] {
+  return (item) => (isUnknown(item) ? '-' : of(item));
+}
+
+function isUnknown({ insightUnknown }: Item): boolean {
+  return textOf(insightUnknown) !== '';
 }
 
 function lastOf(item: Item): Subscription {
@@ -145,7 +167,13 @@ function storeOf(config: string | undefined): string {
   }
 }
 
-function proxiesOf({ dataplanes }: Item, key: 'online' | 'total' | 'partiallyDegraded'): string {
+/** `2/3` are online; `2+?/5`: of some it is not known here. */
+function onlineText({ online = 0, total = 0, unknown = 0 }: JsonObject): string {
+  const known = unknown === total && total !== 0 ? '?' : `${String(online)}${unknown === 0 ? '' : '+?'}`;
+  return `${known}/${String(total)}`;
+}
+
+function proxiesOf({ dataplanes }: Item, key: 'partiallyDegraded'): string {
   return String(Number(objectOf(dataplanes)[key] ?? 0));
 }
 

@@ -36,8 +36,10 @@ const COLUMNS: readonly Column<Overview>[] = [
   {
     title: 'Problem',
     width: 'minmax(140px, 3fr)',
-    cell: ({ proxyProblems: [first] = [] }) =>
-      first === undefined ? '' : <span title={first.reason}>{`${first.at}: ${first.reason}`}</span>,
+    cell: ({ insightUnknown, proxyProblems: [first] = [] }) => {
+      const text = insightUnknown ?? (first === undefined ? '' : `${first.at}: ${first.reason}`);
+      return text === '' ? '' : <span title={text}>{text}</span>;
+    },
   },
 ];
 

@@ -44,6 +44,7 @@ export function ProxyPage({ parts: [, mesh = '', name = ''] }: PageProps): JSX.E
         </div>
       </div>
       <Failure of={failure} />
+      {overview?.insightUnknown !== undefined && <p class="note">{overview.insightUnknown}</p>}
       {data !== undefined && <Content effective={data} rules={rules} />}
     </>
   );

@@ -92,6 +92,7 @@ function Facts({ overview }: { readonly overview: Overview }): JSX.Element {
         <dd>{last?.zoneInstanceId ?? 'none has connected'}</dd>
         <dt>Version</dt>
         <dd>{version === '' ? 'unknown' : version}</dd>
+        {overview.proxies !== undefined && <ProxyCounts of={overview.proxies} />}
         {overview.tokenExpiresAt !== undefined && (
           <>
             <dt>Token ends</dt>
@@ -111,6 +112,21 @@ function Facts({ overview }: { readonly overview: Overview }): JSX.Element {
         </dd>
       </dl>
     </section>
+  );
+}
+
+/** Where global keeps no more of the proxies than this. */
+function ProxyCounts({
+  of: { total, online, partiallyDegraded, offline },
+}: {
+  readonly of: NonNullable<Overview['proxies']>;
+}): JSX.Element {
+  const degraded = partiallyDegraded === 0 ? '' : `, ${String(partiallyDegraded)} partially degraded`;
+  return (
+    <>
+      <dt>Proxies</dt>
+      <dd>{`${String(total)}: ${String(online)} online${degraded}, ${String(offline)} offline`}</dd>
+    </>
   );
 }
 

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { makeRow } from '../../test/support/make-row.ts';
+import { runSteps } from '../base/steps.ts';
+import { hashName } from '../resource/hash-name.ts';
+import { typeOf } from '../resource/type-registry.ts';
+import { nameText, type Resource } from '../resource/types.ts';
+import { CountedProxies, type CountedProxiesOptions } from './counted-proxies.ts';
+import type { Work } from './diff-response.ts';
+import type { Incoming } from './incoming.ts';
+import { globalReceiveRules } from './rules.ts';
+
+const insight = typeOf('DataplaneInsight');
+const connected = { subscriptions: [{ connectTime: '2026-01-01T00:00:00Z' }] };
+const hashed = (name: string): string => hashName({ mesh: 'shop', name, zone: 'east' });
+
+function proxiesOf(options: Partial<CountedProxiesOptions> = {}): CountedProxies {
+  const rules = globalReceiveRules('east', { hashedNames: true });
+  return new CountedProxies({ rules, pace: { run: async (steps) => runSteps(steps) }, most: 10, stored: null, ...options });
+}
+
+function workOf(...rows: Pick<Resource, 'name' | 'labels' | 'spec'>[]): Work {
+  const incoming = rows.map((row): [string, Incoming] => [
+    nameText({ mesh: 'shop', name: row.name }),
+    { mesh: 'shop', status: undefined, version: 'v', bytes: 10, ...row },
+  ]);
+  return { incoming: new Map(incoming), removed: new Map(), prune: null };
+}
+
+const of = (name: string, spec = {}): Pick<Resource, 'name' | 'labels' | 'spec'> => {
+  const labels = { 'kuma.io/display-name': name, 'kuma.io/zone': 'east', 'kuma.io/origin': 'zone' };
+  return { name: hashed(name), labels, spec };
+};
+const totalOf = (proxies: CountedProxies): number => (proxies.takeChanged() ?? []).reduce((sum, one) => sum + one.proxies, 0);
+
+describe('counted proxies', () => {
+  it('begin with the stored Dataplanes of a zone that sends only what has changed', async () => {
+    const rows = ['a', 'b'].map((name) => makeRow('Dataplane', hashed(name), { mesh: 'shop' }));
+    const proxies = proxiesOf({ stored: async () => rows });
+    await proxies.count(insight, workOf(of('a', connected)));
+    expect(proxies.takeChanged()).toMatchObject([
+      { status: 'offline', proxies: 1 },
+      { status: 'online', proxies: 1 },
+    ]);
+  });
+
+  it('refuse an insight with a name that no row may have', async () => {
+    const { refusals } = await proxiesOf().count(insight, workOf({ ...of('a'), name: 'other' }));
+    expect(refusals).toMatchObject([{ name: 'other', reason: expect.stringContaining('must be') as unknown }]);
+  });
+
+  it('refuse new proxies over the quota, and take those that they know', async () => {
+    const proxies = proxiesOf({ most: 2 });
+    expect((await proxies.count(insight, workOf(of('a'), of('b')))).refusals).toEqual([]);
+    const { refusals } = await proxies.count(insight, workOf(of('a', connected), of('c')));
+    expect(refusals).toMatchObject([
+      { name: hashed('c'), reason: expect.stringContaining('multizone.global.kds.quotas.rows') as unknown },
+    ]);
+  });
+
+  it('leave a refused Dataplane as it was', async () => {
+    const proxies = proxiesOf();
+    await proxies.take('Dataplane', workOf(of('a'), of('b')), []);
+    expect(totalOf(proxies)).toBe(2);
+    const key = { mesh: 'shop', name: hashed('a') };
+    const removal = { ...workOf(), removed: new Map([[nameText(key), { type: 'Dataplane', ...key }]]) };
+    await proxies.take('Dataplane', removal, [{ ...key, type: 'Dataplane', reason: 'kept' }]);
+    expect(proxies.takeChanged()).toBeNull();
+    await proxies.take('Dataplane', removal, []);
+    expect(totalOf(proxies)).toBe(1);
+  });
+
+  it('cost a twentieth of a stored row each', async () => {
+    const many = Array.from({ length: 41 }, (_, index) => of(`p-${String(index)}`));
+    expect((await proxiesOf({ most: 100 }).count(insight, workOf(...many))).written).toBe(3);
+  });
+});

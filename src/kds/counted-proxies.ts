@@ -1,0 +1,87 @@
+// How a receiver of global counts the proxies of a zone instead of storing their insights (decision 84). Insights are in memory alone, and
+// Dataplanes are counted as they are stored. Invariant: nothing is counted that is refused.
+import type { Steps } from '../base/steps.ts';
+import type { ProxyGroup } from '../resource/proxy-facts.ts';
+import type { TypeInfo } from '../resource/type-registry.ts';
+import { nameText, type Resource } from '../resource/types.ts';
+import { planWrites, type Work } from './diff-response.ts';
+import { PACED_TYPE } from './insights-of-stream.ts';
+import { nackedResource, type NackedResource } from './nack.ts';
+import type { Pace } from './pace.ts';
+import { ProxyCounts, type CountedType } from './proxy-counts.ts';
+import type { ReceiveRules } from './rules.ts';
+
+/** Proxies between two steps. */
+const PROXIES_A_STEP = 64;
+/** Proxies that are counted for the price of a stored row. */
+const COUNTED_A_ROW = 20;
+
+export type CountedProxiesOptions = {
+  readonly rules: ReceiveRules;
+  readonly pace: Pick<Pace, 'run'>;
+  /** Names that are remembered. */
+  readonly most: number;
+  /** The stored Dataplanes of the peer, if it sends those alone that have changed; else null. */
+  readonly stored: (() => Promise<readonly Resource[]>) | null;
+};
+
+export class CountedProxies {
+  readonly #options: CountedProxiesOptions;
+  readonly #counts = new ProxyCounts();
+  #hasStored = false;
+
+  constructor(options: CountedProxiesOptions) {
+    this.#options = options;
+  }
+
+  /** Counts insights. @returns refusals of others, and how many rows would have cost as much */
+  async count(info: TypeInfo, work: Work): Promise<{ written: number; refusals: NackedResource[] }> {
+    await this.prepare();
+    const refusals = await this.#options.pace.run(this.#refuse(info, work));
+    await this.take(PACED_TYPE, work, refusals);
+    return { written: Math.ceil(work.incoming.size / COUNTED_A_ROW), refusals };
+  }
+
+  /** Counts what was stored before this stream. Call it before a response is stored. */
+  async prepare(): Promise<void> {
+    if (this.#hasStored) return;
+    for (const row of (await this.#options.stored?.()) ?? []) this.#counts.put('Dataplane', row);
+    this.#hasStored = true;
+  }
+
+  /** Takes a response into the counts. What is refused stays as it was. */
+  async take(type: CountedType, work: Work, refusals: readonly NackedResource[]): Promise<void> {
+    await this.#options.pace.run(this.#take(type, work, refusals));
+  }
+
+  takeChanged(): readonly ProxyGroup[] | null {
+    return this.#counts.takeChanged();
+  }
+
+  /** Those that the table would refuse for their name, and new ones over the quota. */
+  *#refuse(info: TypeInfo, { incoming }: Work): Steps<NackedResource[]> {
+    const { rules, most } = this.#options;
+    const { refusals } = yield* planWrites({ info, rules, incoming, stored: new Map(), gone: [], exactVersions: false });
+    let room = most - this.#counts.size;
+    for (const [text, { mesh, name }] of incoming) {
+      if (this.#counts.has(text) || room-- > 0) continue;
+      const reason = `global counts ${String(most)} proxies of a zone; delete some, or raise multizone.global.kds.quotas.rows on global`;
+      refusals.push(nackedResource(info.name, { mesh, name }, reason));
+    }
+    return refusals;
+  }
+
+  *#take(type: CountedType, { incoming, removed, prune }: Work, refusals: readonly NackedResource[]): Steps<void> {
+    const refused = new Set(refusals.map(nameText));
+    let done = 0;
+    for (const [text, resource] of incoming) {
+      if (done++ % PROXIES_A_STEP === 0) yield;
+      if (!refused.has(text)) this.#counts.put(type, resource);
+    }
+    for (const text of removed.keys()) {
+      if (done++ % PROXIES_A_STEP === 0) yield;
+      if (!refused.has(text) && !incoming.has(text)) this.#counts.remove(type, text);
+    }
+    if (prune !== null) this.#counts.keepOnly(type, prune.except);
+  }
+}

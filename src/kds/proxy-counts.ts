@@ -1,0 +1,111 @@
+// What global remembers of the proxies of one stream if it keeps counts alone: for each a name and the group to which it belongs. Proxies of which
+// the summaries say the same share a group. Invariants: a change costs the proxies that it names; a group without proxies takes no memory.
+import {
+  dataplaneFacts,
+  insightFacts,
+  NEVER_CONNECTED,
+  proxyFacts,
+  type DataplaneFacts,
+  type InsightFacts,
+  type ProxyFacts,
+  type ProxyGroup,
+} from '../resource/proxy-facts.ts';
+import { storablePart } from '../resource/storable-text.ts';
+import { nameText, type Resource } from '../resource/types.ts';
+
+/** The types of which a proxy consists. */
+export type CountedType = 'Dataplane' | 'DataplaneInsight';
+
+/** Groups of a zone with versions and certificates. Of the proxies beyond, a group holds the mesh and the status alone. */
+const MAX_GROUPS = 200;
+/** Characters of a version or of the name of a backend, which a proxy may choose, and the number of backends. */
+const MAX_TEXT = 100;
+const MAX_BACKENDS = 10;
+
+type Group = {
+  readonly key: string;
+  readonly dataplane: DataplaneFacts | null;
+  readonly insight: InsightFacts | null;
+  size: number;
+};
+
+export class ProxyCounts {
+  /** By `nameText`. */
+  readonly #groupOf = new Map<string, Group>();
+  readonly #groups = new Map<string, Group>();
+  #isChanged = true;
+
+  /** How many names are remembered. */
+  get size(): number {
+    return this.#groupOf.size;
+  }
+
+  has(text: string): boolean {
+    return this.#groupOf.has(text);
+  }
+
+  /** @param row in its stored form */
+  put(type: CountedType, row: Pick<Resource, 'mesh' | 'name' | 'spec'>): void {
+    const facts = type === 'Dataplane' ? { dataplane: dataplaneFacts(row) } : { insight: bounded(insightFacts(row.spec)) };
+    this.#change(nameText(row), facts);
+  }
+
+  /** @param text `nameText` of the resource that is gone */
+  remove(type: CountedType, text: string): void {
+    this.#change(text, type === 'Dataplane' ? { dataplane: null } : { insight: null });
+  }
+
+  /** Removes all resources of the type that are not named. */
+  keepOnly(type: CountedType, named: ReadonlySet<string>): void {
+    for (const text of [...this.#groupOf.keys()]) if (!named.has(text)) this.remove(type, text);
+  }
+
+  /** The groups of the proxies that have a Dataplane, if they have changed since the last call; else null. */
+  takeChanged(): readonly ProxyGroup[] | null {
+    if (!this.#isChanged) return null;
+    this.#isChanged = false;
+    const counted = new Map<string, { facts: ProxyFacts; proxies: number }>();
+    const add = (facts: ProxyFacts, proxies: number): void => {
+      const key = JSON.stringify(facts);
+      const known = counted.get(key) ?? { facts, proxies: 0 };
+      counted.set(key, { facts, proxies: known.proxies + proxies });
+    };
+    const groups = [...this.#groups.values()].toSorted((a, b) => b.size - a.size || (a.key < b.key ? -1 : 1));
+    let listed = 0;
+    for (const { dataplane, insight, size } of groups) {
+      if (dataplane === null) continue;
+      listed += 1;
+      const said = insight ?? NEVER_CONNECTED;
+      add(proxyFacts(dataplane, listed > MAX_GROUPS ? { ...NEVER_CONNECTED, isConnected: said.isConnected } : said), size);
+    }
+    // In one order, so that equal counts are equal rows.
+    return [...counted].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, { facts, proxies }]) => ({ ...facts, proxies }));
+  }
+
+  #change(text: string, facts: Partial<Pick<Group, 'dataplane' | 'insight'>>): void {
+    const before = this.#groupOf.get(text);
+    const { dataplane = null, insight = null } = { ...before, ...facts };
+    const key = JSON.stringify([dataplane, insight]);
+    if (before?.key === key) return;
+    if (before !== undefined) this.#leave(before);
+    if (dataplane === null && insight === null) this.#groupOf.delete(text);
+    else {
+      const after = this.#groups.get(key) ?? { key, dataplane, insight, size: 0 };
+      after.size += 1;
+      this.#groups.set(key, after);
+      this.#groupOf.set(text, after);
+    }
+    if (before !== undefined || this.#groupOf.has(text)) this.#isChanged = true;
+  }
+
+  #leave(group: Group): void {
+    group.size -= 1;
+    if (group.size === 0) this.#groups.delete(group.key);
+  }
+}
+
+function bounded({ isConnected, kumaDp, envoy, issuedBackend, supportedBackends }: InsightFacts): InsightFacts {
+  const cut = (text: string | null): string | null => (text === null ? null : storablePart(text, MAX_TEXT) || null);
+  const backends = supportedBackends.slice(0, MAX_BACKENDS).map((one) => storablePart(one, MAX_TEXT));
+  return { isConnected, kumaDp: cut(kumaDp), envoy: cut(envoy), issuedBackend: cut(issuedBackend), supportedBackends: backends };
+}

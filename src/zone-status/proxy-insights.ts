@@ -1,0 +1,96 @@
+// What this control plane has of the state of proxies: the one place that reads DataplaneInsights for people. It has three answers: the row, no
+// row because the proxy has never connected, and no row because global keeps only counts of the zone (decision 84).
+// Invariant: a proxy of which nothing is kept is never offline.
+import { isOfZone, zoneOf } from '../resource/ownership.ts';
+import { dataplaneFacts, insightFacts, NEVER_CONNECTED, proxyFacts, type ProxyGroup } from '../resource/proxy-facts.ts';
+import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { countedProxies } from './zone-proxies.ts';
+
+/** `counts`: this global stores no insights of the proxies of zones. */
+export type InsightsKept = 'all' | 'counts';
+
+export type KeptInsights = {
+  /** The DataplaneInsight of a Dataplane, if there is one. */
+  readonly rowOf: (dataplane: Pick<ResourceKey, 'mesh' | 'name'>) => Resource | undefined;
+  /** Why the state of a proxy without a row is not known here; `''` if the proxy has never connected. */
+  readonly whyUnknown: (dataplane: Resource) => string;
+};
+
+type Options = { readonly store: Pick<ResourceStore, 'getMany' | 'list'>; readonly kept: InsightsKept };
+
+export class ProxyInsights {
+  readonly #store: Options['store'];
+  readonly #kept: InsightsKept;
+
+  constructor({ store, kept }: Options) {
+    this.#store = store;
+    this.#kept = kept;
+  }
+
+  /**
+   * The insights of these Dataplanes. Rejects as the store does.
+   * @param rows DataplaneInsights, if they are read already
+   */
+  async of(dataplanes: readonly Resource[], rows: readonly Resource[] | null = null): Promise<KeptInsights> {
+    const keys = dataplanes.map(({ mesh, name }) => ({ type: 'DataplaneInsight', mesh, name }));
+    const found = new Map((rows ?? (await this.#store.getMany(keys))).map((row) => [nameText(row), row]));
+    const without = dataplanes.filter((row) => !found.has(nameText(row)));
+    const counted = await this.#countedZones(new Set(without.flatMap(zonesOf)));
+    return {
+      rowOf: (dataplane) => found.get(nameText(dataplane)),
+      whyUnknown: (dataplane) => {
+        const [zone] = found.has(nameText(dataplane)) ? [] : zonesOf(dataplane);
+        return zone !== undefined && counted.has(zone) ? askZone(zone) : '';
+      },
+    };
+  }
+
+  /** As `of`, for many Dataplanes of a mesh: it reads all rows of the mesh. */
+  async ofMesh(mesh: string, dataplanes: readonly Resource[]): Promise<KeptInsights & { readonly rows: readonly Resource[] }> {
+    const rows = await this.#store.list({ type: 'DataplaneInsight', mesh });
+    return { ...(await this.of(dataplanes, rows)), rows };
+  }
+
+  /** All proxies, by what they have in common. @param zoneInsights all of them */
+  async groups(dataplanes: readonly Resource[], zoneInsights: readonly Resource[]): Promise<ProxyGroup[]> {
+    const insights = new Map((await this.#store.list({ type: 'DataplaneInsight' })).map((row) => [nameText(row), row]));
+    const counted = new Map<string, readonly ProxyGroup[]>();
+    for (const { name, status } of zoneInsights) {
+      const groups = countedProxies(status);
+      if (groups !== null) counted.set(name, groups);
+    }
+    const others = dataplanes.flatMap((row): ProxyGroup[] => {
+      const [zone] = zonesOf(row);
+      if (zone !== undefined && counted.has(zone)) return [];
+      const insight = insights.get(nameText(row));
+      const isUnknown = insight === undefined && zone !== undefined && this.#kept === 'counts';
+      const said = insight === undefined ? NEVER_CONNECTED : insightFacts(insight.spec);
+      return [{ ...proxyFacts(dataplaneFacts(row), isUnknown ? null : said), proxies: 1 }];
+    });
+    return [...[...counted.values()].flat(), ...others];
+  }
+
+  /** @throws what `refuse` makes of the reason, if the insights of proxies are not all here */
+  requireAll(refuse: (reason: string) => Error): void {
+    if (this.#kept === 'counts') throw refuse(askZone(null));
+  }
+
+  /** The zones among these of which only counts are kept. */
+  async #countedZones(zones: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    if (this.#kept === 'counts' || zones.size === 0) return zones;
+    // Another replica may still keep counts, or have kept them a moment ago.
+    const rows = await this.#store.getMany([...zones].map((name) => ({ type: 'ZoneInsight', mesh: '', name })));
+    return new Set(rows.filter(({ status }) => countedProxies(status) !== null).map(({ name }) => name));
+  }
+}
+
+function zonesOf(dataplane: Resource): string[] {
+  return isOfZone(dataplane) ? [zoneOf(dataplane)] : [];
+}
+
+function askZone(zone: string | null): string {
+  const whose = zone === null ? 'of zones' : `of zone ${zone}`;
+  const where = zone === null ? 'their zone' : `zone ${zone}`;
+  return `global keeps only counts of the proxies ${whose} (multizone.global.insights): ask a control plane of ${where}`;
+}
