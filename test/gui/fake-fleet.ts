@@ -35,9 +35,8 @@ export async function answerWithMany(page: Page): Promise<void> {
 export async function answerWithMatrix(page: Page): Promise<void> {
   await page.route('**/_matrix?*', async (route) => {
     const { searchParams } = new URL(route.request().url());
-    const named = /^timeout-(\d+)$/.exec(searchParams.get('name') ?? '');
-    const offset = Number(named?.[1] ?? searchParams.get('offset'));
-    await route.fulfill({ json: matrixOf(named === null ? Math.min(10, RESOURCES - offset) : 1, offset) });
+    const offset = Number(searchParams.get('offset'));
+    await route.fulfill({ json: matrixOf(Math.min(Number(searchParams.get('size')), 10, RESOURCES - offset), offset) });
   });
 }
 

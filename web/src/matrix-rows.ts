@@ -46,10 +46,10 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
   const mine = kept.current;
   const from = first - (first % CHUNK);
   const to = Math.max(from + CHUNK, Math.ceil(end / CHUNK) * CHUNK);
+  const filter = text === '' ? '' : `&name=${encodeURIComponent(text)}`;
   const load = async (signal: AbortSignal): Promise<Rows> => {
     for (let offset = from; ;) {
-      const name = text === '' ? '' : `&name=${encodeURIComponent(text)}`;
-      const page = await get<Page>(`${path}/_matrix?size=${String(to - offset)}&offset=${String(offset)}${name}`, signal);
+      const page = await get<Page>(`${path}/_matrix?size=${String(to - offset)}&offset=${String(offset)}${filter}`, signal);
       keep(mine, page, offset);
       const { items, total } = page;
       offset += items.length;
@@ -65,13 +65,11 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
     if (names === null || names.size > MAX_PATCH) return await load(signal);
     for (const name of names) {
       const at = known.get(name);
-      const page =
-        at === undefined
-          ? null
-          : await get<Page>(`${path}/_matrix?size=${String(CHUNK)}&name=${encodeURIComponent(name)}`, signal);
-      const item = page?.items.find(({ storedName }) => storedName === name);
-      if (at === undefined || page === null || item === undefined || !isSame(page.zones, mine.zones)) return await load(signal);
-      keep(mine, { items: [item], zones: page.zones }, at);
+      if (at === undefined) return await load(signal);
+      // By its place and not by its name, which may be a part of many names.
+      const page = await get<Page>(`${path}/_matrix?size=1&offset=${String(at)}${filter}`, signal);
+      if (page.items[0]?.storedName !== name || !isSame(page.zones, mine.zones)) return await load(signal);
+      keep(mine, page, at);
     }
     return { ...data, rows: new Map(mine.rows) };
   };
