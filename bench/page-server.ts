@@ -17,6 +17,8 @@ import type { PostgresConfig } from '../src/store/database.ts';
 
 /** After a page is open, before it counts. */
 const SETTLE_MS = 1_000;
+/** The same while something changes: a tab has then used up what it may request beyond its share. */
+const SETTLE_CHANGING_MS = 8_000;
 const CHANGE_MS = 1_000;
 const PROXY = dataplaneWrite(0, 1);
 const TIMEOUTS = 'resources/meshtimeouts';
@@ -58,8 +60,9 @@ async function measureOpenPages({ settings, postgres, say }: Context<PageSizes>)
     await delay(seconds * 1_000);
     return (cpuNanoseconds(global.pid) - before.cpu) / 1e4 / (nowMs() - before.at);
   };
-  const spendWith = async (path: string, size: number): Promise<number> => {
+  const spendWith = async (path: string, size: number, settleMs = SETTLE_MS): Promise<number> => {
     const opened = await open(browser, `${address}${path}`, size);
+    await delay(settleMs);
     const percent = await spend();
     await Promise.all(opened.map(async (page) => await page.close()));
     return percent;
@@ -91,8 +94,8 @@ async function measureOpenPages({ settings, postgres, say }: Context<PageSizes>)
     try {
       const writing = [await spend()];
       const open = new Map<string, number>();
-      for (const name of WHILE_CHANGING) open.set(name, await spendWith(PAGES[name] ?? '', tabs));
-      const one = await spendWith('', 1);
+      for (const name of WHILE_CHANGING) open.set(name, await spendWith(PAGES[name] ?? '', tabs, SETTLE_CHANGING_MS));
+      const one = await spendWith('', 1, SETTLE_CHANGING_MS);
       writing.push(await spend());
       const base = mean(writing);
       const noise = Math.abs((writing[0] ?? 0) - (writing[1] ?? 0)) / 2 / tabs;
@@ -128,9 +131,7 @@ async function open(browser: Browser, address: string, count: number): Promise<r
     await page.locator('h1').first().waitFor();
     return page;
   });
-  const pages = await Promise.all(opened);
-  await delay(SETTLE_MS);
-  return pages;
+  return await Promise.all(opened);
 }
 
 /** Changes of one policy after the other, each until all zones have it. */

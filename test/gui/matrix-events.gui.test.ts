@@ -36,7 +36,7 @@ afterAll(async () => {
   await api.close();
 });
 
-it('asks for a changed row alone, and for nothing after a change of another type', async () => {
+it('asks for a changed row alone, for one row after a change out of sight, and for nothing after a change of another type', async () => {
   const { page } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, answerWithMatrix);
   await page.getByRole('row').filter({ hasText: 'timeout-0003' }).filter({ hasText: '9,999 of 10,000' }).waitFor();
   let asked: string[] = [];
@@ -55,5 +55,8 @@ it('asks for a changed row alone, and for nothing after a change of another type
   tell('MeshTimeout', 'timeout-0004');
   await expect.poll(() => asked).toContain('1 from 4');
   expect(asked.filter((rows) => rows !== '1 from 3')).toEqual(['1 from 4']);
+  asked = [];
+  tell('MeshTimeout', 'timeout-0400');
+  await expect.poll(() => asked).toEqual(['1 from 0']);
   await page.close();
 });

@@ -61,15 +61,18 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
   /** Asks for the rows of the changed resources alone, where these are few and known. */
   const patch: Loading<Rows>['patch'] = async (data, events, signal) => {
     const names = changedNames(events, type);
+    const pageOf = async (at: number): Promise<Page> =>
+      await get<Page>(`${path}/_matrix?size=1&offset=${String(at)}${filter}`, signal);
     const known = new Map([...mine.rows].map(([index, { storedName }]) => [storedName, index]));
     if (names === null || names.size > MAX_PATCH) return await load(signal);
+    // By its place and not by its name, which may be a part of many names.
     for (const name of names) {
       const at = known.get(name);
-      if (at === undefined) return await load(signal);
-      // By its place and not by its name, which may be a part of many names.
-      const page = await get<Page>(`${path}/_matrix?size=1&offset=${String(at)}${filter}`, signal);
-      if (page.items[0]?.storedName !== name || !isSame(page.zones, mine.zones)) return await load(signal);
-      keep(mine, page, at);
+      const page = await pageOf(at ?? from);
+      // A row out of sight only counts if it is new or gone: then others have moved.
+      const isHere = at === undefined ? page.total === data.total : page.items[0]?.storedName === name;
+      if (!isHere || !isSame(page.zones, mine.zones)) return await load(signal);
+      keep(mine, page, at ?? from);
     }
     return { ...data, rows: new Map(mine.rows) };
   };
