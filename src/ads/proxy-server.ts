@@ -47,7 +47,7 @@ export type ProxyServerOptions = {
   readonly instanceId: string;
   readonly dataplanes: Dataplanes;
   readonly observe: ProxyObserver;
-  /** Left out: what it would count is told as events. */
+  /** Makes the counter of a stream. Without it `observe` gets each sent and accepted response as an event. */
   readonly count?: CountStream;
   /** Where the authorities of MeshIdentities are. */
   readonly store: Pick<ResourceStore, 'getMany'>;

@@ -39,7 +39,7 @@ it('lets an answer that costs 4 ms be asked for every two seconds in the long ru
   expect(asked).toBeLessThanOrEqual(70);
 });
 
-it('makes nobody wait longer than for an answer that no event tells of', () => {
+it('never pauses for longer than the given time', () => {
   pace.spend(1_000_000, MOST_MS);
   expect(pace.pauseMs()).toBeLessThanOrEqual(MOST_MS);
 });

@@ -218,7 +218,7 @@ describe.each([
     await expectCounts(after, { total: 2, online: 1, offline: 1 });
   });
 
-  it('are those of the newer stream, whichever replica stores last', async () => {
+  it('come from the stream with the higher epoch, in any order of the writes of replicas', async () => {
     const [store, zone] = [await startGlobal(), await startZone({ a: true })];
     const [one, other] = [startReplica(store, 'counts'), startReplica(store, 'counts')];
     one.connect(zone, isMeridian);

@@ -1,5 +1,5 @@
 // How often events may have answers asked for again. All parts of a tab together may keep the control plane busy for a small share of the
-// time; a reserve lets single changes show at once. Invariant: nothing waits longer than for an answer that no event tells of.
+// time; a reserve lets single changes show at once. Invariant: no pause is longer than the given limit.
 
 /** Milliseconds of work for each millisecond. */
 const SHARE = 0.002;
