@@ -87,7 +87,7 @@ describe('connections', () => {
     const ports = sockets.map(({ localPort = 0 }) => localPort);
     expect(taken).toEqual(ports.slice(0, 2));
     // The first call of the second, and the end of one that was not taken yet.
-    await connections.requireTurn(`127.0.0.1:${String(ports[1])}`);
+    await connections.turnOf(`127.0.0.1:${String(ports[1])}`).take();
     expect(taken).toEqual(ports.slice(0, 3));
     sockets[3]?.resetAndDestroy();
     await expect.poll(() => connections.size).toBe(5);
@@ -128,77 +128,61 @@ describe('connections', () => {
     server.close();
   });
 
-  it('delay the calls of an address with many refused calls, and close when too many calls wait', async () => {
-    // It stands still: the allowance does not grow.
+  it('share the turns of their address, also with connections that come later', async () => {
+    const clock = new ManualClock();
+    const { connections, dial, taken } = await listen({}, clock);
+    const first = await dial();
+    await expect.poll(() => taken).toHaveLength(1);
+    for (let n = 0; n < 60; n += 1) connections.turnOf(peerOf(first)).refuse();
+    first.destroy();
+    await expect.poll(() => connections.size).toBe(0);
+    const next = await dial();
+    await expect.poll(() => taken).toHaveLength(2);
+    let begun = 0;
+    const calls = Array.from({ length: 50 }, async () => {
+      await connections.turnOf(peerOf(next)).take();
+      begun += 1;
+    });
+    const ends = Promise.allSettled(calls);
+    await clock.advance(49);
+    expect(begun).toBe(40);
+    await clock.advance(1);
+    expect(begun).toBe(41);
+    next.destroy();
+    await ends;
+  });
+
+  it('are closed when too many calls of their address wait, those with an admitted stream stay', async () => {
+    const warn = vi.spyOn(log, 'warn').mockClear();
     const { connections, dial, taken } = await listen({}, new ManualClock());
     const [bad, good] = [await dial(), await dial()];
     await expect.poll(() => taken).toHaveLength(2);
-    connections.trust(peerOf(good));
-    let refused = 0;
-    const call = async (): Promise<void> => {
-      await connections.requireTurn(peerOf(bad));
-      refused += 1;
-      connections.refused(peerOf(bad));
-    };
-    for (let n = 0; n < 100; n += 1) await call();
-    expect(refused).toBe(100);
-    const waiting = Promise.allSettled(Array.from({ length: 100 }, call));
-    await connections.requireTurn(peerOf(good));
-    expect(refused).toBe(100);
-    await expect(call()).rejects.toThrow('too many calls from this address were refused');
+    connections.turnOf(peerOf(good)).admit();
+    for (let n = 0; n < 100; n += 1) connections.turnOf(peerOf(bad)).refuse();
+    const waiting = Array.from({ length: 100 }, () => connections.turnOf(peerOf(bad)).take());
+    await connections.turnOf(peerOf(good)).take();
+    const ends = Promise.allSettled(waiting);
+    await expect(connections.turnOf(peerOf(bad)).take()).rejects.toThrow('too many calls from this address were refused');
+    expect(warn).toHaveBeenCalledWith({ address: '127.0.0.1' }, 'too many refused calls; the connection is closed');
     await expect.poll(() => bad.closed || bad.destroyed).toBe(true);
+    const closed = { status: 'rejected', reason: { details: 'the connection was closed' } };
+    expect(await ends).toMatchObject(Array.from({ length: 100 }, () => closed));
     expect(good.destroyed).toBe(false);
-    void waiting;
     good.destroy();
   });
 
-  it('let twenty refused calls of an address through each second after the first hundred', async () => {
-    const clock = new ManualClock();
-    const { connections, dial, taken } = await listen({}, clock);
+  it('that close end their waiting calls, and begin no other', async () => {
+    const { connections, dial, taken } = await listen({}, new ManualClock());
     const bad = await dial();
     await expect.poll(() => taken).toHaveLength(1);
     const peer = peerOf(bad);
-    const refuse = (count: number): void => {
-      for (let n = 0; n < count; n += 1) connections.refused(peer);
-    };
-    const turns: number[] = [];
-    const began = clock.elapsed();
-    const call = (): void => void connections.requireTurn(peer).then(() => turns.push(clock.elapsed() - began));
-    refuse(99);
-    call();
-    await clock.advance(0);
-    expect(turns).toEqual([0]);
-    refuse(1);
-    for (let n = 0; n < 3; n += 1) call();
-    await clock.advance(49);
-    expect(turns).toEqual([0]);
-    await clock.advance(101);
-    expect(turns).toEqual([0, 50, 100, 150]);
-    // Five seconds bring back the hundred, and longer does not bring more.
-    refuse(100);
-    await clock.advance(60_000);
-    refuse(99);
-    call();
-    refuse(1);
-    call();
-    await clock.advance(0);
-    expect(turns).toHaveLength(5);
-    await clock.advance(50);
-    expect(turns).toHaveLength(6);
-    bad.destroy();
-  });
-
-  it('that close end their waiting calls', async () => {
-    const clock = new ManualClock();
-    const { connections, dial, taken } = await listen({}, clock);
-    const bad = await dial();
-    await expect.poll(() => taken).toHaveLength(1);
-    const peer = peerOf(bad);
-    for (let n = 0; n < 100; n += 1) connections.refused(peer);
-    const ends = Promise.allSettled([connections.requireTurn(peer), connections.requireTurn(peer)]);
+    for (let n = 0; n < 100; n += 1) connections.turnOf(peer).refuse();
+    const ends = Promise.allSettled([connections.turnOf(peer).take(), connections.turnOf(peer).take()]);
     taken[0]?.destroy();
     const closed = { status: 'rejected', reason: { details: 'the connection was closed' } };
     expect(await ends).toMatchObject([closed, closed]);
+    await expect.poll(() => connections.size).toBe(0);
+    await expect(connections.turnOf(peer).take()).rejects.toThrow('the connection was closed');
   });
 
   it('that close make room for the waiting calls of the same address', async () => {
@@ -206,14 +190,14 @@ describe('connections', () => {
     const { connections, dial, taken } = await listen({}, clock);
     const bad = await dial();
     await expect.poll(() => taken).toHaveLength(1);
-    for (let n = 0; n < 100; n += 1) connections.refused(peerOf(bad));
-    const ends = Promise.allSettled(Array.from({ length: 100 }, () => connections.requireTurn(peerOf(bad))));
+    for (let n = 0; n < 100; n += 1) connections.turnOf(peerOf(bad)).refuse();
+    const ends = Promise.allSettled(Array.from({ length: 100 }, () => connections.turnOf(peerOf(bad)).take()));
     bad.destroy();
     await expect.poll(() => connections.size).toBe(0);
     await ends;
     const good = await dial();
     await expect.poll(() => taken).toHaveLength(2);
-    const turn = connections.requireTurn(peerOf(good));
+    const turn = connections.turnOf(peerOf(good)).take();
     await clock.advance(50);
     await turn;
     expect(taken[1]?.destroyed).toBe(false);

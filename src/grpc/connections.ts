@@ -1,12 +1,13 @@
 // The TCP connections to a port: how many an address may have, and how many there may be at all. A call that would be refused costs
-// a token and the store work; an address from which many were refused waits, on connections that have no stream yet.
+// a token and the store work: calls take turns of their address, on connections that have no stream yet.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { AddressTurns } from './address-turns.ts';
+import { callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
-import { exhausted } from './status.ts';
 
 export type ConnectionLimits = {
   readonly perAddress: number;
@@ -24,23 +25,17 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
   idleTimeout: 10_000,
 };
 
-/** Refused calls that an address may make at once. After that the limit is a rate per second. */
-const REFUSALS_AT_ONCE = 100;
-const REFUSALS_A_SECOND = 20;
-/** Calls of an address that may wait. The next call closes its connection. */
-const MAX_WAITING = 100;
 /** Milliseconds of silence after which the kernel probes a connection. It gives up on a dead peer ten seconds later. */
 const PROBE_MS = 30_000;
 /** Milliseconds until a connection without a call lets another one be taken. */
 const GREETING_MS = 500;
-/** Addresses whose refusals are counted. */
+/** Addresses without a connection whose turns are remembered. */
 const MAX_ADDRESSES = 10_000;
 
-/** `closed` aborts when the socket closes. */
-type Connection = { readonly socket: Socket; readonly address: string; readonly closed: AbortController; isTrusted: boolean };
+type Connection = CallingConnection & { readonly socket: Socket };
 
-/** The refused calls that an address may still make, at a time in milliseconds, and its waiting calls. */
-type Allowance = { left: number; at: number; waiting: number };
+/** An address that has connections. */
+type Address = { open: number; readonly turns: AddressTurns };
 
 export type ConnectionsOptions = {
   readonly limits: ConnectionLimits;
@@ -64,12 +59,12 @@ export class Connections {
   readonly #clock: Clock;
   /** By `address:port` of the peer, as gRPC names it. */
   readonly #open = new Map<string, Connection>();
-  readonly #perAddress = new Map<string, { open: number }>();
+  readonly #perAddress = new Map<string, Address>();
   /** Taken connections without a call, by peer, with the way to stop their time. */
   readonly #greeted = new Map<string, () => void>();
   /** Connections that wait to be taken, by peer, in the order in which they came. */
   readonly #untaken = new Map<string, Socket>();
-  readonly #allowances = new LRUCache<string, Allowance>({ max: MAX_ADDRESSES });
+  readonly #remembered = new LRUCache<string, AddressTurns>({ max: MAX_ADDRESSES });
 
   constructor(options: ConnectionsOptions) {
     const { limits, log, clock } = options;
@@ -110,42 +105,10 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** A stream of this connection was admitted: its calls do not wait. */
-  trust(peer: string): void {
-    const connection = this.#open.get(peer);
-    if (connection !== undefined) connection.isTrusted = true;
-  }
-
-  /** A call on this connection was refused because of the caller. Do not call this for a failure of this process. */
-  refused(peer: string): void {
-    const connection = this.#open.get(peer);
-    if (connection !== undefined && !connection.isTrusted) this.#allowanceOf(connection.address).left -= 1;
-  }
-
-  /**
-   * Resolves when a call on this connection may be handled.
-   * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait: the connection is then closed. Also when the connection closes
-   */
-  async requireTurn(peer: string): Promise<void> {
+  /** The turn of a call that has just come. @param peer `address:port`, as gRPC names it */
+  turnOf(peer: string): CallTurn {
     this.#takeNext(peer);
-    const connection = this.#open.get(peer);
-    if (connection === undefined || connection.isTrusted) return;
-    const allowance = this.#allowanceOf(connection.address);
-    if (allowance.left >= 1) return;
-    if (allowance.waiting >= MAX_WAITING) {
-      this.#warnings.warn(
-        connection.address,
-        { address: connection.address },
-        'too many refused calls; the connection is closed',
-      );
-      connection.socket.destroy();
-      throw exhausted('too many calls from this address were refused');
-    }
-    allowance.waiting += 1;
-    const turn = (allowance.waiting * 1_000) / REFUSALS_A_SECOND;
-    await this.#clock.sleep(turn, connection.closed.signal, { ref: false });
-    allowance.waiting -= 1;
-    if (connection.socket.destroyed) throw exhausted('the connection was closed');
+    return callTurn(this.#open.get(peer) ?? null);
   }
 
   async #listen(host: string, port: number): Promise<number> {
@@ -193,18 +156,9 @@ export class Connections {
     this.#take(...next);
   }
 
-  #allowanceOf(address: string): Allowance {
-    const now = this.#clock.elapsed();
-    const known = this.#allowances.get(address) ?? { left: REFUSALS_AT_ONCE, at: now, waiting: 0 };
-    known.left = Math.min(REFUSALS_AT_ONCE, Math.max(-1, known.left) + ((now - known.at) / 1_000) * REFUSALS_A_SECOND);
-    known.at = now;
-    this.#allowances.set(address, known);
-    return known;
-  }
-
   #admit(socket: Socket): boolean {
     const { remoteAddress: address = '' } = socket;
-    const ofAddress = this.#perAddress.get(address) ?? { open: 0 };
+    const ofAddress = this.#perAddress.get(address) ?? { open: 0, turns: this.#turnsOf(address) };
     const { perAddress, total } = this.#limits;
     if (ofAddress.open >= perAddress || this.#open.size >= total) {
       const key = ofAddress.open >= perAddress ? 'perAddress' : 'total';
@@ -216,19 +170,31 @@ export class Connections {
       return false;
     }
     const peer = peerOf(socket);
-    const closed = new AbortController();
-    this.#open.set(peer, { socket, address, closed, isTrusted: false });
+    const hangUp = (): void => {
+      this.#warnings.warn(address, { address }, 'too many refused calls; the connection is closed');
+      socket.destroy();
+      endWaits(connection);
+    };
+    const { turns } = ofAddress;
+    const connection: Connection = { socket, turns, waiting: new Set(), isTrusted: false, isClosed: false, hangUp };
+    this.#open.set(peer, connection);
     this.#perAddress.set(address, ofAddress);
     ofAddress.open += 1;
     socket.once('close', () => {
-      closed.abort();
+      endWaits(connection);
       this.#untaken.delete(peer);
       this.#takeNext(peer);
       this.#open.delete(peer);
       ofAddress.open -= 1;
-      if (ofAddress.open === 0) this.#perAddress.delete(address);
+      if (ofAddress.open > 0) return;
+      this.#perAddress.delete(address);
+      this.#remembered.set(address, turns);
     });
     return true;
+  }
+
+  #turnsOf(address: string): AddressTurns {
+    return this.#remembered.get(address) ?? new AddressTurns(this.#clock);
   }
 }
 

@@ -14,7 +14,7 @@ import { KeyedMutex } from '../base/keyed-mutex.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/global-service-messages.ts';
 import type { AdminKind, AdminStreams } from './admin-streams.ts';
-import { ownFeatures } from './peer-metadata.ts';
+import { ownFeatures, type Caller } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from '../grpc/connections.ts';
 import { closeGrpcServer, createGrpcServer } from '../grpc/grpc-server.ts';
@@ -155,10 +155,7 @@ export class KdsServer {
       healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
         this.#answerHealthCheck(call).then(
           () => answer(null, encodeHealthCheckResponse({ intervalMs: health.pollInterval })),
-          (error: unknown) => {
-            this.#refused(call, 'healthCheck', error);
-            answer(statusOf(error));
-          },
+          (error: unknown) => answer(statusOf(error)),
         );
       },
     });
@@ -255,28 +252,40 @@ export class KdsServer {
   }
 
   async #answerHealthCheck(call: ServerUnaryCall<Buffer, Buffer>): Promise<void> {
-    await this.#connections.requireTurn(call.getPeer());
-    // Send this first: a zone that gets an error must also learn that this is Meridian, so that it resumes.
-    call.sendMetadata(ownFeatures());
-    const { zone } = await this.#streams.check(call.metadata);
+    const { zone } = await this.#check(call, 'healthCheck', () => {
+      // Send this first: a zone that gets an error must also learn that this is Meridian, so that it resumes.
+      call.sendMetadata(ownFeatures());
+    });
     this.#options.observe({ kind: 'healthCheck', peer: zone });
   }
 
   async #answerQuestion(call: ServerUnaryCall<Buffer, Buffer>): Promise<Buffer> {
-    await this.#connections.requireTurn(call.getPeer());
-    const { zone, features } = await this.#streams.check(call.metadata).catch((error: unknown) => {
-      this.#refused(call, 'question', error);
-      throw error;
-    });
+    const { zone, features } = await this.#check(call, 'question');
     const gone = new AbortController();
     call.on('cancelled', () => gone.abort());
     const asker = { zone, hasHashedNames: features.includes(feature.hashSuffix) };
     return await this.#questions.answer(asker, call.request, AbortSignal.any([gone.signal, this.#closing.signal]));
   }
 
-  #refused(call: ServerUnaryCall<Buffer, Buffer>, name: string, error: unknown): void {
-    if (!isOwnFailure(error)) this.#connections.refused(call.getPeer());
-    this.#streams.logRefusal(call.metadata, name, error);
+  /**
+   * Checks the caller in the turn of the call.
+   * @param begin called when the call has its turn
+   * @throws MeridianError or StatusError for a caller that may open no stream; it is logged as the refusal of a call of this name
+   */
+  async #check(call: ServerUnaryCall<Buffer, Buffer>, name: string, begin = (): void => undefined): Promise<Caller> {
+    const turn = this.#connections.turnOf(call.getPeer());
+    try {
+      await turn.take();
+      begin();
+      const caller = await this.#streams.check(call.metadata);
+      turn.giveBack();
+      return caller;
+    } catch (error) {
+      if (isOwnFailure(error)) turn.giveBack();
+      else turn.refuse();
+      this.#streams.logRefusal(call.metadata, name, error);
+      throw error;
+    }
   }
 
   async #send({ call, zone, streamId, log, end }: Stream): Promise<void> {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import type { CallTurn } from '../grpc/call-turn.ts';
 import { canceled, isOwnFailure, statusOf } from '../grpc/status.ts';
 import type { Caller } from './peer-metadata.ts';
 import type { StreamKind } from './sync-events.ts';
@@ -22,24 +23,23 @@ export type Stream = Caller & {
 
 export class StreamLife {
   readonly stream: Stream;
-  readonly address: string;
+  readonly turn: CallTurn;
   /** It was admitted, and its work has begun. */
   isOpen = false;
-  readonly #turn = Promise.withResolvers<undefined>();
+  readonly #entrance = Promise.withResolvers<undefined>();
   readonly #held: (() => void)[] = [];
   #error: unknown = null;
-  #gaveUp = false;
 
-  constructor(kind: StreamKind, call: Call, caller: Caller, log: Logger) {
-    this.address = call.getPeer();
+  constructor(kind: StreamKind, call: Call, caller: Caller, turn: CallTurn, log: Logger) {
+    this.turn = turn;
     this.stream = { ...caller, kind, call, streamId: randomUUID(), log, end: (error) => this.#end(error) };
-    call.once('cancelled', () => this.giveTurn());
+    call.once('cancelled', () => this.enter());
     call.on('error', () => undefined);
   }
 
   /** The stream may open now. */
-  giveTurn(): void {
-    this.#turn.resolve(undefined);
+  enter(): void {
+    this.#entrance.resolve(undefined);
   }
 
   /** The zone or this process has ended it. */
@@ -53,14 +53,13 @@ export class StreamLife {
   }
 
   /** Settles when the stream may open, or is over. */
-  async awaitTurn(): Promise<void> {
-    await this.#turn.promise;
-    this.#gaveUp = this.#error === null && this.stream.call.cancelled;
+  async awaitEntrance(): Promise<void> {
+    await this.#entrance.promise;
   }
 
-  /** This process refused it because of the caller. A zone that did not wait for its turn was not refused. */
+  /** This process refused it because of the caller. A zone that has left was not refused. */
   get wasRefused(): boolean {
-    return !this.isOpen && !this.#gaveUp && !isOwnFailure(this.#error ?? canceled(''));
+    return !this.isOpen && this.#error !== null && !isOwnFailure(this.#error);
   }
 
   /** @param giveBack called at the end of the stream, the last one first */
@@ -75,7 +74,7 @@ export class StreamLife {
   #end(error: unknown): void {
     if (this.#error !== null) return;
     this.#error = error;
-    this.giveTurn();
+    this.enter();
     const { call } = this.stream;
     if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
   }

@@ -25,7 +25,7 @@ const MAX_NAME = 100;
 const REFUSAL_MS = 1_000;
 
 export type ZoneStreamsOptions = {
-  readonly connections: Connections;
+  readonly connections: Pick<Connections, 'turnOf'>;
   readonly admit: AdmitZone;
   readonly zones: ZoneRegistry;
   readonly stores: ZoneStores;
@@ -76,6 +76,8 @@ export class ZoneStreams {
     try {
       const expiresAt = await this.#admit(life);
       await this.#waitToOpen(life.stream);
+      // Many zones may have the address, and each of them may wait for minutes.
+      life.turn.giveBack();
       await this.#waitToEnter(life);
       if (life.isOver) return life.reason;
       await this.#open(life, expiresAt);
@@ -92,11 +94,13 @@ export class ZoneStreams {
 
   /** Null for a call that is refused at once. */
   #begin(kind: StreamKind, call: Call): StreamLife | null {
+    const { connections, log } = this.#options;
+    const turn = connections.turnOf(call.getPeer());
     let caller: Caller;
     try {
       caller = callerOf(call.metadata);
     } catch (error) {
-      this.#options.connections.refused(call.getPeer());
+      turn.refuse();
       this.logRefusal(call.metadata, kind, error);
       call.emit('error', missingName(kind, error));
       return null;
@@ -105,7 +109,7 @@ export class ZoneStreams {
       call.emit('error', statusOf(this.#closing));
       return null;
     }
-    return new StreamLife(kind, call, caller, this.#options.log.child({ zone: caller.zone, stream: kind }));
+    return new StreamLife(kind, call, caller, turn, log.child({ zone: caller.zone, stream: kind }));
   }
 
   /**
@@ -114,11 +118,10 @@ export class ZoneStreams {
    * @throws MeridianError or StatusError for a caller that may open no stream
    */
   async #admit(life: StreamLife): Promise<Date | null> {
-    const { connections, admit } = this.#options;
-    const { stream, address } = life;
+    const { stream } = life;
     await this.#requireRoom(stream);
-    await connections.requireTurn(address);
-    const pass = await admit(stream.authorization, stream.zone);
+    await life.turn.take();
+    const pass = await this.#options.admit(stream.authorization, stream.zone);
     if (!pass.ok) throw this.#turnedAway(stream.zone, pass.reason);
     life.holds(pass.watch((reason) => stream.end(new MeridianError('forbidden', reason))));
     await this.#enter(stream).catch((error: unknown) => {
@@ -130,19 +133,19 @@ export class ZoneStreams {
   /** Waits until this process has time for the zone. */
   async #waitToEnter(life: StreamLife): Promise<void> {
     if (life.isOver) return;
-    life.holds(this.#options.entrance.enter(life.stream.zone, () => life.giveTurn()));
-    await life.awaitTurn();
+    life.holds(this.#options.entrance.enter(life.stream.zone, () => life.enter()));
+    await life.awaitEntrance();
   }
 
   /** Counts the stream and announces this side. Between the last check and the count is no wait: several may have passed the first check. */
   async #open(life: StreamLife, tokenExpiresAt: Date | null): Promise<void> {
-    const { stream, address } = life;
+    const { stream } = life;
     const { zone: peer, streamId, kind, call, authorization, log } = stream;
     if (!this.#hasRoom(stream)) await this.#requireRoom(stream);
     if (this.#closing !== null) throw this.#closing;
     life.isOpen = true;
     this.#admitted.add(stream);
-    this.#options.connections.trust(address);
+    life.turn.admit();
     this.#stale.opened(stream);
     this.#options.observe({
       kind: 'opened',
@@ -157,10 +160,11 @@ export class ZoneStreams {
   }
 
   #ended(life: StreamLife, error: string | null): void {
-    const { stream, address, isOpen, wasRefused } = life;
+    const { stream, turn, isOpen, wasRefused } = life;
     this.#streams.delete(stream);
     this.#admitted.delete(stream);
-    if (wasRefused) this.#options.connections.refused(address);
+    if (wasRefused) turn.refuse();
+    else turn.giveBack();
     if (!isOpen) {
       this.logRefusal(stream.call.metadata, stream.kind, error);
       return;

@@ -6,6 +6,7 @@ import { createServer } from '../api/http-server.ts';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import type { CallTurn } from '../grpc/call-turn.ts';
 import type { Connections } from '../grpc/connections.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { StatusError } from '../grpc/status.ts';
@@ -14,13 +15,20 @@ import { answerLeave, type LeaveSources } from './leave-answer.ts';
 import type { PortAnswer } from './proxy-request.ts';
 
 export type BootstrapAppOptions = {
-  readonly connections: Pick<Connections, 'refused' | 'requireTurn'>;
+  readonly connections: Pick<Connections, 'turnOf'>;
   readonly sources: BootstrapSources & LeaveSources;
   readonly clock: Clock;
   readonly log: Logger;
 };
 
 type Asked = { readonly body: string; readonly host: string; readonly accept: string };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of a request to the port for proxies; null for other requests. */
+    turn: CallTurn | null;
+  }
+}
 
 const TEXT = 'text/plain; charset=utf-8';
 
@@ -34,24 +42,21 @@ export function createBootstrapApp({ connections, sources, clock, log }: Bootstr
   );
   // A scope of its own, because the server around it answers errors as the REST API does.
   void app.register(async (routes) => {
-    routes.setErrorHandler(async (error, request, reply) => {
+    countRefusals(routes, connections);
+    routes.setErrorHandler(async (error, _request, reply) => {
       const status = statusOf(error);
       if (status >= 500) refusals.warn('failure', { reason: messageOf(error) }, 'the request of a launcher failed');
       const text = status >= 500 ? 'the control plane cannot answer now; try again' : messageOf(error);
-      connections.refused(peerOf(request.socket));
       await reply.code(status).type(TEXT).send(text);
     });
     /** @param refused line of the log for an answer that is no success */
     const answer = (path: string, refused: string, make: (request: Asked) => Promise<PortAnswer>): void => {
       routes.post<{ Body: string | undefined }>(path, async ({ body = '', headers, socket }, reply) => {
-        const peer = peerOf(socket);
-        await connections.requireTurn(peer);
         const { host = '', accept = '' } = headers;
         const given = await make({ body, host, accept });
         if (given.status >= 400) {
-          connections.refused(peer);
           const reason = given.body || 'the Dataplane does not exist';
-          refusals.warn(reason, { peer, status: given.status, reason }, refused);
+          refusals.warn(reason, { peer: peerOf(socket), status: given.status, reason }, refused);
         }
         return reply.code(given.status).type(given.type).send(given.body);
       });
@@ -60,6 +65,19 @@ export function createBootstrapApp({ connections, sources, clock, log }: Bootstr
     answer('/leave', 'a proxy could not say that it leaves', ({ body }) => answerLeave(body, sources));
   });
   return app;
+}
+
+/** A request is handled in its turn. What this process cannot answer now is no refusal. */
+function countRefusals(routes: FastifyInstance, connections: BootstrapAppOptions['connections']): void {
+  routes.decorateRequest('turn', null);
+  routes.addHook('onRequest', async (request) => {
+    request.turn = connections.turnOf(peerOf(request.socket));
+  });
+  routes.addHook('preHandler', async ({ turn }) => await turn?.take());
+  routes.addHook('onSend', async ({ turn }, { statusCode }) => {
+    if (statusCode >= 400 && statusCode < 500) turn?.refuse();
+    else turn?.giveBack();
+  });
 }
 
 function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {

@@ -5,10 +5,11 @@ import { status } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import type { CallTurn } from '../grpc/call-turn.ts';
 import type { Connections } from '../grpc/connections.ts';
 import { Openings, OPENINGS_A_SECOND } from '../grpc/openings.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
-import { canceled, exhausted, StatusError, statusOf } from '../grpc/status.ts';
+import { canceled, exhausted, isOwnFailure, StatusError, statusOf } from '../grpc/status.ts';
 import type { ProxyAuthenticator, ProxyDataplane, ProxyToken } from '../token/proxy-authenticator.ts';
 import type { TokenWatch } from '../token/token-watch.ts';
 import type { ProxyStream, ServeProxy } from './proxy-stream.ts';
@@ -16,7 +17,7 @@ import type { ProxyStream, ServeProxy } from './proxy-stream.ts';
 type Call = ProxyStream['call'];
 
 export type ProxyStreamsOptions = {
-  readonly connections: Pick<Connections, 'trust' | 'refused' | 'requireTurn'>;
+  readonly connections: Pick<Connections, 'turnOf'>;
   readonly authenticator: Pick<ProxyAuthenticator, 'authenticate' | 'identify'>;
   readonly watch: Pick<TokenWatch<ProxyToken>, 'watch'>;
   readonly serve: ServeProxy;
@@ -44,28 +45,29 @@ export class ProxyStreams {
 
   /** Handles a stream of delta xDS. */
   readonly open = (call: Call): void => {
-    const { connections } = this.#options;
-    const stream = new OpenStream(call, this.#options, this.#openings);
+    const turn = this.#options.connections.turnOf(call.getPeer());
+    const stream = new OpenStream(call, turn, this.#options, this.#openings);
     this.#streams.add(stream);
     void stream.run().then((reason) => {
       this.#streams.delete(stream);
       if (stream.isAdmitted) return;
-      connections.refused(stream.peer);
+      if (stream.wasRefused) turn.refuse();
+      else turn.giveBack();
       this.#logRefusal(stream.peer, reason);
     });
   };
 
   /** Handles a stream of state-of-the-world xDS: it is refused, with what to do. */
   readonly refuse = (call: Call): void => {
-    const { connections } = this.#options;
     const peer = call.getPeer();
+    const turn = this.#options.connections.turnOf(peer);
     const error = new StatusError(status.UNIMPLEMENTED, NO_STATE_OF_THE_WORLD);
     call.on('error', () => undefined);
-    void connections
-      .requireTurn(peer)
+    void turn
+      .take()
       .catch((busy: unknown) => busy)
       .then((busy) => {
-        connections.refused(peer);
+        turn.refuse();
         this.#logRefusal(peer, error.details);
         if (!call.destroyed && !call.cancelled) call.emit('error', busy ?? error);
       });
@@ -92,14 +94,16 @@ class OpenStream implements ProxyStream {
   readonly peer: string;
   readonly call: Call;
   isAdmitted = false;
+  readonly #turn: CallTurn;
   #log: Logger;
   readonly #options: ProxyStreamsOptions;
   readonly #openings: Openings;
   #ended: unknown = null;
   #unwatch: (() => void)[] = [];
 
-  constructor(call: Call, options: ProxyStreamsOptions, openings: Openings) {
+  constructor(call: Call, turn: CallTurn, options: ProxyStreamsOptions, openings: Openings) {
     this.call = call;
+    this.#turn = turn;
     this.peer = call.getPeer();
     this.#options = options;
     this.#openings = openings;
@@ -111,11 +115,17 @@ class OpenStream implements ProxyStream {
     return this.#log;
   }
 
+  /** This process refused it because of the proxy. A proxy that has left was not refused: its stream ends with an error of Node. */
+  get wasRefused(): boolean {
+    const hasLeft = this.call.cancelled && !(this.#ended instanceof StatusError || this.#ended instanceof MeridianError);
+    return !this.isAdmitted && this.#ended !== null && !hasLeft && !isOwnFailure(this.#ended);
+  }
+
   /** Resolves when it has ended, with the reason; null where it ended as it should. Never rejects. */
   async run(): Promise<string | null> {
-    const { connections, serve, admissionTimeout, clock } = this.#options;
+    const { serve, admissionTimeout, clock } = this.#options;
     try {
-      await connections.requireTurn(this.peer);
+      await this.#turn.take();
       const late = clock.after(admissionTimeout, () => {
         if (!this.isAdmitted) this.end(new StatusError(status.DEADLINE_EXCEEDED, 'the proxy did not say in time who it is'));
       });
@@ -140,7 +150,7 @@ class OpenStream implements ProxyStream {
   };
 
   readonly admit = async (...dataplanes: [ProxyDataplane, ...ProxyDataplane[]]): Promise<void> => {
-    const { authenticator, watch, connections } = this.#options;
+    const { authenticator, watch } = this.#options;
     const authorization = this.#authorization();
     const [{ mesh, name }] = dataplanes;
     let token: ProxyToken | null = null;
@@ -154,7 +164,7 @@ class OpenStream implements ProxyStream {
     const isLost = (reason: string): void => this.end(new StatusError(status.UNAUTHENTICATED, reason));
     if (token !== null) this.#unwatch.push(watch.watch(token, isLost));
     this.isAdmitted = true;
-    connections.trust(this.peer);
+    this.#turn.admit();
     this.#log = this.#options.log.child({ mesh, dataplane: name });
     this.#log.info('stream opened');
   };

@@ -1,0 +1,184 @@
+// The calls of one address, with a clock that the test turns.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { AddressTurns } from './address-turns.ts';
+import { callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
+
+let clock: ManualClock;
+let turns: AddressTurns;
+/** The numbers of the calls that have begun, in that order. */
+let begun: number[];
+let calls: CallTurn[];
+let ends: string[];
+
+beforeEach(() => {
+  clock = new ManualClock();
+  turns = new AddressTurns(clock);
+  [begun, calls, ends] = [[], [], []];
+});
+
+function connect(): CallingConnection {
+  const connection = { turns, waiting: new Set<never>(), isTrusted: false, isClosed: false, hangUp: () => endWaits(connection) };
+  return connection;
+}
+
+/** @param then what comes of a call that has begun */
+function call(connection: CallingConnection, then: (turn: CallTurn) => void = () => undefined): void {
+  const turn = callTurn(connection);
+  const number = calls.push(turn) - 1;
+  turn.take().then(
+    async () => {
+      begun.push(number);
+      await Promise.resolve();
+      then(turn);
+    },
+    (error: unknown) => void ends.push(messageOf(error)),
+  );
+}
+
+const refuse = (turn: CallTurn): void => turn.refuse();
+const giveBack = (turn: CallTurn): void => turn.giveBack();
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+const times = (count: number, task: () => void): void => upTo(count).forEach(task);
+
+describe('the calls of an address', () => {
+  it('that come at once and are refused begin a hundred at once, then twenty a second, in their order', async () => {
+    const connection = connect();
+    times(200, () => call(connection, refuse));
+    await clock.advance(49);
+    expect(begun).toEqual(upTo(100));
+    await clock.advance(1);
+    expect(begun).toEqual(upTo(101));
+    await clock.advance(950);
+    expect(begun).toEqual(upTo(120));
+    await clock.advance(4_000);
+    expect([begun, ends]).toEqual([upTo(200), []]);
+  });
+
+  it('that come one after the other do not overtake those that wait', async () => {
+    const connection = connect();
+    times(102, () => call(connection, refuse));
+    await clock.advance(60);
+    call(connection, refuse);
+    await clock.advance(39);
+    expect(begun).toEqual(upTo(101));
+    await clock.advance(51);
+    expect(begun).toEqual(upTo(103));
+  });
+
+  it('that are good begin without the rate, however many come at once', async () => {
+    times(500, () => call(connect(), giveBack));
+    await clock.advance(0);
+    expect([begun, ends]).toEqual([upTo(500), []]);
+  });
+
+  it('that are good begin without the rate beside some that are refused', async () => {
+    times(500, () => call(connect(), calls.length % 9 === 0 ? refuse : giveBack));
+    await clock.advance(0);
+    expect([begun.length, ends]).toEqual([500, []]);
+  });
+
+  it('get back all turns in five seconds, and no more than these', async () => {
+    const connection = connect();
+    times(100, () => call(connection, refuse));
+    await clock.advance(60_000);
+    times(150, () => call(connection, refuse));
+    await clock.advance(0);
+    expect(begun).toHaveLength(200);
+  });
+
+  it('begin at the rate while those before them neither pass nor fail', async () => {
+    const connection = connect();
+    times(120, () => call(connection));
+    await clock.advance(1_000);
+    expect(begun).toEqual(upTo(120));
+    // More turns do not come back than there are.
+    await clock.advance(5_000);
+    calls.forEach(giveBack);
+    times(150, () => call(connection));
+    await clock.advance(0);
+    expect(begun).toHaveLength(220);
+  });
+
+  it('are refused when a hundred wait for the rate, the newest first', async () => {
+    const [first, second] = [connect(), connect()];
+    times(200, () => call(first, refuse));
+    call(second);
+    await clock.advance(0);
+    expect([begun.length, ends, second.isClosed]).toEqual([100, ['too many calls from this address were refused'], true]);
+    call(first);
+    await clock.advance(0);
+    const closed = upTo(100).map(() => 'the connection was closed');
+    expect([first.isClosed, ends.slice(1).toSorted()]).toEqual([true, [...closed, ends[0]]]);
+  });
+});
+
+describe('a call', () => {
+  it('that is refused costs one turn, whatever else is said of it', async () => {
+    const connection = connect();
+    call(connection, (turn) => {
+      turn.refuse();
+      turn.giveBack();
+      turn.refuse();
+    });
+    await clock.advance(0);
+    times(100, () => call(connection, refuse));
+    await clock.advance(0);
+    expect(begun).toHaveLength(100);
+  });
+
+  it('that is refused before it has a turn, or after it gave the turn back, costs one', async () => {
+    const connection = connect();
+    callTurn(connection).refuse();
+    call(connection, (turn) => {
+      turn.giveBack();
+      turn.refuse();
+    });
+    await clock.advance(0);
+    times(100, () => call(connection, refuse));
+    await clock.advance(0);
+    expect(begun).toHaveLength(99);
+  });
+
+  it('that is refused without a turn does not take the turn of one that waits', async () => {
+    const connection = connect();
+    times(101, () => call(connection, refuse));
+    await clock.advance(50);
+    times(10, () => callTurn(connection).refuse());
+    call(connection);
+    await clock.advance(50);
+    expect(begun).toEqual(upTo(102));
+  });
+
+  it('that is admitted lets the calls of its connection begin without turns', async () => {
+    const [connection, other] = [connect(), connect()];
+    times(99, () => call(other, refuse));
+    call(connection);
+    times(20, () => call(connection, refuse));
+    call(other);
+    await clock.advance(0);
+    expect(begun).toHaveLength(100);
+    calls[99]?.admit();
+    times(20, () => call(connection, refuse));
+    await clock.advance(0);
+    // The admitted stream gave its turn back to the call of the other connection.
+    expect(begun.toSorted((a, b) => a - b)).toEqual(upTo(141));
+  });
+
+  it('on a closed connection does not begin', async () => {
+    const connection = connect();
+    times(101, () => call(connection));
+    await clock.advance(0);
+    endWaits(connection);
+    await expect(callTurn(connection).take()).rejects.toThrow('the connection was closed');
+    await expect(callTurn(null).take()).rejects.toThrow('the connection was closed');
+    await clock.advance(50);
+    expect([begun.length, ends]).toEqual([100, ['the connection was closed']]);
+    // They come to nothing, and cost nothing.
+    calls.forEach(giveBack);
+    times(100, () => call(connect(), refuse));
+    await clock.advance(0);
+    expect(begun).toHaveLength(200);
+  });
+});

@@ -1,0 +1,101 @@
+// One call on a connection. It takes a turn of its address before it is handled, and the turn is kept if the call is refused.
+// Invariant: a call keeps one turn at most, whatever is said of it.
+import type { AddressTurns, WaitingCall } from './address-turns.ts';
+import { exhausted, type StatusError } from './status.ts';
+
+/** The connection of a call. */
+export type CallingConnection = {
+  readonly turns: AddressTurns;
+  /** Ends the wait of a call, with an error or without a turn. */
+  readonly waiting: Set<(error: StatusError | null) => void>;
+  /** A stream of it was admitted: its calls need no turn. */
+  isTrusted: boolean;
+  isClosed: boolean;
+  /** Closes it, because too many calls wait. */
+  readonly hangUp: () => void;
+};
+
+export type CallTurn = {
+  /**
+   * Resolves when the call may be handled. Call it once.
+   * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait: the connection is then closed. Also when the connection closes
+   */
+  readonly take: () => Promise<void>;
+  /** The call costs its address nothing: its caller is known, or has left, or this process failed. */
+  readonly giveBack: () => void;
+  /** The call was refused because of the caller, before it had a turn, in its turn, or after it gave the turn back. */
+  readonly refuse: () => void;
+  /** The call is a stream that was admitted: the calls of its connection need no turns. */
+  readonly admit: () => void;
+};
+
+/** @param connection null for a connection that is closed already */
+export function callTurn(connection: CallingConnection | null): CallTurn {
+  return connection === null ? NO_TURN : turnOn(connection);
+}
+
+const closed = (): StatusError => exhausted('the connection was closed');
+
+const NO_TURN: CallTurn = {
+  take: async () => {
+    throw closed();
+  },
+  giveBack: () => undefined,
+  refuse: () => undefined,
+  admit: () => undefined,
+};
+
+function turnOn(connection: CallingConnection): CallTurn {
+  const { turns, waiting } = connection;
+  let state: 'none' | 'taken' | 'kept' = 'none';
+  const wait = (resolve: () => void, reject: (error: StatusError) => void): void => {
+    const leave = (error: StatusError | null): void => {
+      turns.leave(call);
+      waiting.delete(leave);
+      if (error === null) return resolve();
+      state = 'kept';
+      reject(error);
+    };
+    const call: WaitingCall = {
+      begin: () => {
+        state = 'taken';
+        leave(null);
+      },
+      refuse: () => {
+        leave(exhausted('too many calls from this address were refused'));
+        connection.hangUp();
+      },
+    };
+    waiting.add(leave);
+    turns.take(call);
+  };
+  const giveBack = (): void => {
+    if (state !== 'taken') return;
+    state = 'none';
+    turns.end(false);
+  };
+  return {
+    take: async () => {
+      if (connection.isClosed) throw closed();
+      if (!connection.isTrusted) await new Promise<void>(wait);
+    },
+    giveBack,
+    refuse: () => {
+      if (connection.isTrusted) return giveBack();
+      if (state === 'taken') turns.end(true);
+      if (state === 'none') turns.spend();
+      state = 'kept';
+    },
+    admit: () => {
+      giveBack();
+      connection.isTrusted = true;
+      for (const leave of waiting) leave(null);
+    },
+  };
+}
+
+/** Ends the waits of the calls of a connection that closes. */
+export function endWaits(connection: CallingConnection): void {
+  connection.isClosed = true;
+  for (const leave of connection.waiting) leave(closed());
+}
