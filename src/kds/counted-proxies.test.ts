@@ -10,12 +10,20 @@ import type { Incoming } from './incoming.ts';
 import { globalReceiveRules } from './rules.ts';
 
 const insight = typeOf('DataplaneInsight');
+const dataplane = typeOf('Dataplane');
 const connected = { subscriptions: [{ connectTime: '2026-01-01T00:00:00Z' }] };
 const hashed = (name: string): string => hashName({ mesh: 'shop', name, zone: 'east' });
 
-function proxiesOf(options: Partial<CountedProxiesOptions> = {}): CountedProxies {
+/** @param stored Dataplanes of a zone that sends only what has changed */
+function proxiesOf({ most = 10, stored }: { most?: number; stored?: Resource[] } = {}): CountedProxies {
   const rules = globalReceiveRules('east', { hashedNames: true });
-  return new CountedProxies({ rules, pace: { run: async (steps) => runSteps(steps) }, most: 10, stored: null, ...options });
+  const rows: CountedProxiesOptions['rows'] = {
+    keep: async (_, { incoming }, refusals) => ({ written: incoming.size, refusals: [...refusals] }),
+    inScope: async () => [],
+    named: async () => stored ?? [],
+  };
+  const pace: CountedProxiesOptions['pace'] = { run: async (steps) => runSteps(steps) };
+  return new CountedProxies({ rules, rows, pace, most, resumes: stored !== undefined });
 }
 
 function workOf(...rows: Pick<Resource, 'name' | 'labels' | 'spec'>[]): Work {
@@ -35,8 +43,8 @@ const totalOf = (proxies: CountedProxies): number => (proxies.takeChanged() ?? [
 describe('counted proxies', () => {
   it('begin with the stored Dataplanes of a zone that sends only what has changed', async () => {
     const rows = ['a', 'b'].map((name) => makeRow('Dataplane', hashed(name), { mesh: 'shop' }));
-    const proxies = proxiesOf({ stored: async () => rows });
-    await proxies.count(insight, workOf(of('a', connected)));
+    const proxies = proxiesOf({ stored: rows });
+    await proxies.keep(insight, workOf(of('a', connected)), []);
     expect(proxies.takeChanged()).toMatchObject([
       { status: 'offline', proxies: 1 },
       { status: 'online', proxies: 1 },
@@ -44,14 +52,14 @@ describe('counted proxies', () => {
   });
 
   it('refuse an insight with a name that no row may have', async () => {
-    const { refusals } = await proxiesOf().count(insight, workOf({ ...of('a'), name: 'other' }));
+    const { refusals } = await proxiesOf().keep(insight, workOf({ ...of('a'), name: 'other' }), []);
     expect(refusals).toMatchObject([{ name: 'other', reason: expect.stringContaining('must be') as unknown }]);
   });
 
   it('refuse new proxies over the quota, and take those that they know', async () => {
     const proxies = proxiesOf({ most: 2 });
-    expect((await proxies.count(insight, workOf(of('a'), of('b')))).refusals).toEqual([]);
-    const { refusals } = await proxies.count(insight, workOf(of('a', connected), of('c')));
+    expect((await proxies.keep(insight, workOf(of('a'), of('b')), [])).refusals).toEqual([]);
+    const { refusals } = await proxies.keep(insight, workOf(of('a', connected), of('c')), []);
     expect(refusals).toMatchObject([
       { name: hashed('c'), reason: expect.stringContaining('multizone.global.kds.quotas.rows') as unknown },
     ]);
@@ -59,18 +67,18 @@ describe('counted proxies', () => {
 
   it('leave a refused Dataplane as it was', async () => {
     const proxies = proxiesOf();
-    await proxies.take('Dataplane', workOf(of('a'), of('b')), []);
+    await proxies.keep(dataplane, workOf(of('a'), of('b')), []);
     expect(totalOf(proxies)).toBe(2);
     const key = { mesh: 'shop', name: hashed('a') };
     const removal = { ...workOf(), removed: new Map([[nameText(key), { type: 'Dataplane', ...key }]]) };
-    await proxies.take('Dataplane', removal, [{ ...key, type: 'Dataplane', reason: 'kept' }]);
+    await proxies.keep(dataplane, removal, [{ ...key, type: 'Dataplane', reason: 'kept' }]);
     expect(proxies.takeChanged()).toBeNull();
-    await proxies.take('Dataplane', removal, []);
+    await proxies.keep(dataplane, removal, []);
     expect(totalOf(proxies)).toBe(1);
   });
 
   it('cost a twentieth of a stored row each', async () => {
     const many = Array.from({ length: 41 }, (_, index) => of(`p-${String(index)}`));
-    expect((await proxiesOf({ most: 100 }).count(insight, workOf(...many))).written).toBe(3);
+    expect((await proxiesOf({ most: 100 }).keep(insight, workOf(...many), [])).written).toBe(3);
   });
 });

@@ -2,13 +2,14 @@
 // Dataplanes are counted as they are stored. Invariant: nothing is counted that is refused.
 import type { Steps } from '../base/steps.ts';
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
-import type { TypeInfo } from '../resource/type-registry.ts';
-import { nameText, type Resource } from '../resource/types.ts';
+import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
+import { nameText } from '../resource/types.ts';
 import { planWrites, type Work } from './diff-response.ts';
 import { PACED_TYPE } from './insights-of-stream.ts';
 import { nackedResource, type NackedResource } from './nack.ts';
 import type { Pace } from './pace.ts';
-import { ProxyCounts, type CountedType } from './proxy-counts.ts';
+import type { Kept, PeerRows } from './peer-rows.ts';
+import { isCountedType, ProxyCounts, type CountedType } from './proxy-counts.ts';
 import type { ReceiveRules } from './rules.ts';
 
 /** Proxies between two steps. */
@@ -21,8 +22,9 @@ export type CountedProxiesOptions = {
   readonly pace: Pick<Pace, 'run'>;
   /** Names that are remembered. */
   readonly most: number;
-  /** The stored Dataplanes of the peer, if it sends those alone that have changed; else null. */
-  readonly stored: (() => Promise<readonly Resource[]>) | null;
+  readonly rows: Pick<PeerRows, 'keep' | 'inScope' | 'named'>;
+  /** The peer sends only Dataplanes that have changed: those that are stored are counted before. */
+  readonly resumes: boolean;
 };
 
 export class CountedProxies {
@@ -34,28 +36,36 @@ export class CountedProxies {
     this.#options = options;
   }
 
-  /** Counts insights. @returns refusals of others, and how many rows would have cost as much */
-  async count(info: TypeInfo, work: Work): Promise<{ written: number; refusals: NackedResource[] }> {
-    await this.prepare();
-    const refusals = await this.#options.pace.run(this.#refuse(info, work));
-    await this.take(PACED_TYPE, work, refusals);
-    return { written: Math.ceil(work.incoming.size / COUNTED_A_ROW), refusals };
-  }
-
-  /** Counts what was stored before this stream. Call it before a response is stored. */
-  async prepare(): Promise<void> {
-    if (this.#hasStored) return;
-    for (const row of (await this.#options.stored?.()) ?? []) this.#counts.put('Dataplane', row);
-    this.#hasStored = true;
-  }
-
-  /** Takes a response into the counts. What is refused stays as it was. */
-  async take(type: CountedType, work: Work, refusals: readonly NackedResource[]): Promise<void> {
-    await this.#options.pace.run(this.#take(type, work, refusals));
+  /**
+   * Counts a response of insights, and stores every other one. Dataplanes are counted, too.
+   * @returns of insights also how many rows would have cost as much
+   */
+  async keep(info: TypeInfo, work: Work, refusedBefore: readonly NackedResource[]): Promise<Kept> {
+    const { rows, pace } = this.#options;
+    if (!isCountedType(info.name)) return await rows.keep(info, work, refusedBefore);
+    await this.#countStored();
+    const kept =
+      info.name === PACED_TYPE
+        ? {
+            written: Math.ceil(work.incoming.size / COUNTED_A_ROW),
+            refusals: [...refusedBefore, ...(await pace.run(this.#refuse(info, work)))],
+          }
+        : await rows.keep(info, work, refusedBefore);
+    await pace.run(this.#take(info.name, work, kept.refusals));
+    return kept;
   }
 
   takeChanged(): readonly ProxyGroup[] | null {
     return this.#counts.takeChanged();
+  }
+
+  /** Counts what was stored before this stream, before a response is stored. */
+  async #countStored(): Promise<void> {
+    const { rows, resumes } = this.#options;
+    if (this.#hasStored || !resumes) return;
+    const info = typeOf('Dataplane');
+    for (const row of await rows.named(info, await rows.inScope([info]))) this.#counts.put('Dataplane', row);
+    this.#hasStored = true;
   }
 
   /** Those that the table would refuse for their name, and new ones over the quota. */
@@ -71,6 +81,7 @@ export class CountedProxies {
     return refusals;
   }
 
+  /** Takes a response into the counts. What is refused stays as it was. */
   *#take(type: CountedType, { incoming, removed, prune }: Work, refusals: readonly NackedResource[]): Steps<void> {
     const refused = new Set(refusals.map(nameText));
     let done = 0;

@@ -16,6 +16,10 @@ import { nameText, type Resource } from '../resource/types.ts';
 /** The types of which a proxy consists. */
 export type CountedType = 'Dataplane' | 'DataplaneInsight';
 
+export function isCountedType(name: string): name is CountedType {
+  return name === 'Dataplane' || name === 'DataplaneInsight';
+}
+
 /** Groups of a zone with versions and certificates. Of the proxies beyond, a group holds the mesh and the status alone. */
 const MAX_GROUPS = 200;
 /** Characters of a version or of the name of a backend, which a proxy may choose, and the number of backends. */

@@ -1,4 +1,4 @@
-// The xDS client end of one stream: subscribes, stores each response in one transaction, answers ACK or NACK.
+// The xDS client end of one stream: subscribes, has each response stored or counted, answers ACK or NACK.
 // Invariants: the rules decide what a peer may write, never its payload. Good resources of a response are stored even if others are
 // refused. A response is committed before it is acknowledged.
 import type { Clock } from '../base/clock.ts';
@@ -6,31 +6,26 @@ import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
-import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';
+import { nameText, type ResourceKey } from '../resource/types.ts';
 import type { FenceWatch } from '../store/fence-watch.ts';
-import type { ResourceMeta, ResourceStore, WriteOutcome } from '../store/resource-store.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 import { countNamedInSteps, decodeDeltaResponseInSteps, encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
 import { readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './sync-events.ts';
-import { atOnce, batchesOf, type Pace } from './pace.ts';
-import { RowQuota, type ZoneQuotas } from './quotas.ts';
+import { atOnce, type Pace } from './pace.ts';
+import type { ZoneQuotas } from './quotas.ts';
 import type { InsightTurns } from './insight-turns.ts';
 import { InsightsOfStream, PACED_TYPE } from './insights-of-stream.ts';
-import { nackMessage, MAX_NAMED, nackedResource, writeNackDetails, type NackedResource } from './nack.ts';
+import { nackMessage, MAX_NAMED, writeNackDetails, type NackedResource } from './nack.ts';
 import type { ReceiveRules } from './rules.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { exhausted } from '../grpc/status.ts';
 import { keptMeshes } from './kept-meshes.ts';
-import { planWrites, type SyncWrite, type Work } from './diff-response.ts';
+import type { Work } from './diff-response.ts';
 import { CountedProxies } from './counted-proxies.ts';
-import type { CountedType } from './proxy-counts.ts';
-
-/** Attempts to write a row while other writers change it (kds-wire 6.2.5). */
-const ATTEMPTS = 4;
-
-/** The types of which a proxy consists. */
-const PROXY_TYPES: ReadonlySet<string> = new Set<CountedType>(['Dataplane', PACED_TYPE]);
+import { PeerRows } from './peer-rows.ts';
+import { ProxyReports } from './proxy-reports.ts';
 
 /** A type that must be received and accepted before the other types are requested (engine 14). */
 export type Admission = {
@@ -85,12 +80,11 @@ export class Receiver {
   readonly #refused = new Map<string, Map<string, NackedResource>>();
   readonly #warnings: RateLimitedLogger;
   readonly #pace: Pace;
-  readonly #rowQuota: RowQuota | null;
+  readonly #rows: PeerRows;
   /** Null if insights of proxies are stored. */
   readonly #proxies: CountedProxies | null;
-  #hasReportedProxies = false;
+  readonly #reports: ProxyReports;
   #admission: Admission | null;
-  #epoch = 0;
   #stopWatching: () => void = () => undefined;
   readonly #insights: InsightsOfStream | null;
   #isClosed = false;
@@ -102,26 +96,28 @@ export class Receiver {
     this.#warnings = new RateLimitedLogger(options.log, () => options.clock.elapsed());
     this.#admission = options.admission ?? null;
     this.#pace = options.pace ?? atOnce;
-    const { quotas, rules } = options;
-    this.#proxies = options.insights === 'counts' ? this.#countProxies() : null;
-    const count = async (): Promise<number> => (await this.#inScope(rules.types)).length;
-    this.#rowQuota = quotas === undefined ? null : new RowQuota(quotas.rows, count);
-    const { insightTurns: turns, resume, clock } = options;
-    const isLateAnswer = options.insights === 'counts';
+    const { peer, streamId, rules, store, quotas, insights, resume, observe, clock } = options;
+    const pace = this.#pace;
+    this.#rows = new PeerRows({ peer, rules, store, pace, most: quotas?.rows ?? null, exactVersions: resume, observe });
+    const counting = { rules, rows: this.#rows, pace, most: quotas?.rows ?? Infinity, resumes: resume };
+    this.#proxies = insights === 'counts' ? new CountedProxies(counting) : null;
+    const report = (groups: readonly ProxyGroup[] | null, replacesRows: boolean): void =>
+      observe({ kind: 'counted', peer, streamId, epoch: this.#rows.epoch, groups, replacesRows });
+    this.#reports = new ProxyReports({ proxies: this.#proxies, rows: this.#rows, report });
+    const { insightTurns: turns } = options;
+    const canAskAgain = resume && this.#proxies === null;
     const askAgain = (): void => void this.#askAgain(PACED_TYPE);
     this.#insights =
-      turns === undefined
-        ? null
-        : new InsightsOfStream({ turns, canAskAgain: resume && !isLateAnswer, isImpatient: resume, askAgain, clock });
+      turns === undefined ? null : new InsightsOfStream({ turns, canAskAgain, isImpatient: resume, askAgain, clock });
   }
 
   /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2). With an admission, its type is requested first. */
   async start(): Promise<void> {
-    const { peer, store, fences, fail } = this.#options;
-    this.#epoch = await store.acquireFencingToken(peer);
+    const { peer, fences, fail } = this.#options;
+    const epoch = await this.#rows.open();
     const text = `another stream of ${peer} has opened later and taken over; this one ends`;
     const lost = (): void => fail?.(new MeridianError('conflict', text));
-    this.#stopWatching = fences?.watch({ peer, epoch: this.#epoch }, lost) ?? this.#stopWatching;
+    this.#stopWatching = fences?.watch({ peer, epoch }, lost) ?? this.#stopWatching;
     const first = this.#types.get(this.#admission?.type ?? '');
     if (first === undefined) await this.#subscribeAll([...this.#types.values()]);
     else this.#subscribe(first, null);
@@ -171,13 +167,13 @@ export class Receiver {
     const prune = this.#pruneAfter(info, response, read);
     const { removed, kept } = await this.#withoutKept(response, read.removed);
     const work = { incoming: read.resources, removed, prune };
-    const { written, refusals } = await this.#keep(info, work, [...read.refusals, ...kept]);
+    const { written, refusals } = await (this.#proxies ?? this.#rows).keep(info, work, [...read.refusals, ...kept]);
     const answer = (): void => this.#answer(info, response.nonce, refusals);
     if (info.name === PACED_TYPE && this.#insights !== null) this.#insights.stored(written, answer);
     else answer();
     const refused = this.#remember(info, [...read.resources.keys(), ...read.removed.keys()], refusals);
     observe({ kind: 'received', peer, streamId, type: info.name, written, refused, seconds: (clock.elapsed() - began) / 1000 });
-    if (PROXY_TYPES.has(info.name)) await this.#reportProxies(info);
+    await this.#reports.kept(info, (type) => this.#fullState.has(type));
     if (admission === null) return;
     this.#admission = null;
     await this.#subscribeAll([...this.#types.values()].filter((other) => other !== info));
@@ -193,7 +189,7 @@ export class Receiver {
   async #askAgain(type: string): Promise<void> {
     try {
       const types = [...this.#types.values()].filter(({ name }) => name === type);
-      const versions = await this.#versionsOf(types);
+      const versions = await this.#rows.versionsOf(types);
       if (this.#isClosed) return;
       for (const info of types) this.#subscribe(info, versions.get(info.name) ?? null);
     } catch (cause) {
@@ -212,14 +208,16 @@ export class Receiver {
   }
 
   async #subscribeAll(types: readonly TypeInfo[]): Promise<void> {
-    const versions = this.#options.resume ? await this.#versionsOf(types) : null;
+    const versions = this.#options.resume ? await this.#rows.versionsOf(types) : null;
     for (const info of types) this.#subscribe(info, versions?.get(info.name) ?? null);
   }
 
   /** @param versions null: the full state is wanted */
   #subscribe(info: TypeInfo, versions: ReadonlyMap<string, string> | null): void {
     const { send, zone, maxMessageBytes } = this.#options;
-    const fits = versions !== null && !this.#isCounted(info) && sizeOf(versions) <= maxMessageBytes / 2;
+    // Each stream begins with all insights that are counted.
+    const isCounted = this.#proxies !== null && info.name === PACED_TYPE;
+    const fits = versions !== null && !isCounted && sizeOf(versions) <= maxMessageBytes / 2;
     if (!fits) this.#fullState.set(info.name, new Set());
     send(
       encodeDeltaRequest({
@@ -266,110 +264,6 @@ export class Receiver {
     return [...known.values()];
   }
 
-  /** `Resource.name` → version of every row in scope, by type. An unknown version is `''`, so that the peer updates or removes the row. */
-  async #versionsOf(types: readonly TypeInfo[]): Promise<Map<string, Map<string, string>>> {
-    const versions = new Map(types.map(({ name }) => [name, new Map<string, string>()]));
-    for (const { type, name, mesh, syncVersion } of await this.#inScope(types))
-      versions.get(type)?.set(`${name}.${mesh}`, syncVersion ?? '');
-    return versions;
-  }
-
-  async #inScope(types: readonly TypeInfo[]): Promise<ResourceMeta[]> {
-    const { rules, store } = this.#options;
-    const rows = await store.listMeta({ types: types.map(({ name }) => name), ...rules.scope });
-    return rows.filter((row) => rules.inScope(row, this.#types.get(row.type) as TypeInfo));
-  }
-
-  /** Writes the differences. A row that another writer changes meanwhile is read and compared again. */
-  async #store(
-    info: TypeInfo,
-    all: Work,
-    refusedBefore: readonly NackedResource[],
-  ): Promise<{ written: number; refusals: NackedResource[] }> {
-    const { rules, resume } = this.#options;
-    const refusals = [...refusedBefore];
-    let written = 0;
-    let work: Work | null = all;
-    for (let attempt = 1; work !== null; attempt += 1) {
-      const { incoming } = work;
-      const stored = new Map((await this.#rowsOf(info, incoming.values())).map((row) => [nameText(row), row]));
-      const gone = await this.#rowsGone(info, work);
-      const plan = await this.#pace.run(planWrites({ info, rules, incoming, stored, gone, exactVersions: resume }));
-      const { admitted: writes, refused } = await this.#withinQuota(plan.writes);
-      for (const refusal of [...plan.refusals, ...refused]) refusals.push(refusal);
-      if (writes.length === 0) break;
-      const outcomes = await this.#write(writes, incoming);
-      const again: Work & { incoming: Map<string, Incoming>; removed: Map<string, ResourceKey> } = {
-        ...{ incoming: new Map(), removed: new Map(), prune: null },
-      };
-      for (const [index, outcome] of outcomes.entries()) {
-        const { op, key } = writes[index] as SyncWrite;
-        const resource = work.incoming.get(nameText(key));
-        if ('version' in outcome) written += 1;
-        else if (outcome.result === 'rejected') refusals.push(nackedResource(info.name, key, outcome.message));
-        else if (op === 'delete' && outcome.result === 'missing') continue;
-        else if (attempt === ATTEMPTS)
-          refusals.push(nackedResource(info.name, key, 'another writer changes this row again and again'));
-        else if (op === 'delete') again.removed.set(nameText(key), key);
-        else if (resource !== undefined) again.incoming.set(nameText(key), resource);
-      }
-      work = again.incoming.size > 0 || again.removed.size > 0 ? again : null;
-    }
-    return { written, refusals };
-  }
-
-  /** Whether resources of the type are counted, and not stored. Each stream begins with all of them. */
-  #isCounted({ name }: TypeInfo): boolean {
-    return this.#proxies !== null && name === PACED_TYPE;
-  }
-
-  #countProxies(): CountedProxies {
-    const { rules, resume, quotas } = this.#options;
-    const info = this.#types.get('Dataplane');
-    const stored = async (): Promise<Resource[]> => (info === undefined ? [] : this.#rowsOf(info, await this.#inScope([info])));
-    return new CountedProxies({ rules, pace: this.#pace, most: quotas?.rows ?? Infinity, stored: resume ? stored : null });
-  }
-
-  /** Stores the response, or counts it. */
-  async #keep(
-    info: TypeInfo,
-    work: Work,
-    refusedBefore: readonly NackedResource[],
-  ): Promise<{ written: number; refusals: NackedResource[] }> {
-    if (this.#proxies === null || !PROXY_TYPES.has(info.name)) return await this.#store(info, work, refusedBefore);
-    if (this.#isCounted(info)) {
-      const { written, refusals } = await this.#proxies.count(info, work);
-      return { written, refusals: [...refusedBefore, ...refusals] };
-    }
-    await this.#proxies.prepare();
-    const stored = await this.#store(info, work, refusedBefore);
-    await this.#proxies.take('Dataplane', work, stored.refusals);
-    return stored;
-  }
-
-  /** Reports the proxies when all are known, and whenever they change. Then the rows go that the first report replaces. */
-  async #reportProxies(info: TypeInfo): Promise<void> {
-    const { peer, streamId, observe } = this.#options;
-    const isFirst = !this.#hasReportedProxies;
-    const report = (groups: readonly ProxyGroup[] | null, replacesRows: boolean): void => {
-      this.#hasReportedProxies = true;
-      observe({ kind: 'counted', peer, streamId, epoch: this.#epoch, groups, replacesRows });
-    };
-    if (this.#fullState.has(PACED_TYPE)) return;
-    if (this.#proxies === null) {
-      if (isFirst && info.name === PACED_TYPE) report(null, false);
-      return;
-    }
-    if (this.#fullState.has('Dataplane')) return;
-    const rows = isFirst ? await this.#inScope([this.#types.get(PACED_TYPE) ?? info]) : [];
-    const groups = this.#proxies.takeChanged();
-    if (groups !== null) report(groups, rows.length > 0);
-    const deletion = ({ type, mesh, name, version }: ResourceMeta): SyncWrite => {
-      return { op: 'delete', key: { type, mesh, name }, expectVersion: version };
-    };
-    await this.#write(rows.map(deletion), new Map());
-  }
-
   /** Divides withdrawn Meshes: those that can go, and those that are refused because they own rows of this zone. */
   async #withoutKept(
     { isWithdrawal }: DeltaResponse,
@@ -379,47 +273,6 @@ export class Receiver {
     const kept = await keptMeshes(removed.values(), this.#options.store);
     const names = new Set(kept.map(nameText));
     return { removed: new Map([...removed].filter(([text]) => !names.has(text))), kept };
-  }
-
-  async #rowsOf(info: TypeInfo, named: Iterable<{ readonly mesh: string; readonly name: string }>): Promise<Resource[]> {
-    const keys = [...named].map(({ mesh, name }) => ({ type: info.name, mesh, name }));
-    const rows: Resource[] = [];
-    for (const part of batchesOf(keys, this.#pace, () => 0)) {
-      await this.#pace.beforeBatch(part.length);
-      for (const row of await this.#options.store.getMany(part)) rows.push(row);
-    }
-    return rows;
-  }
-
-  async #withinQuota(writes: readonly SyncWrite[]): Promise<{ admitted: readonly SyncWrite[]; refused: NackedResource[] }> {
-    if (this.#rowQuota === null) return { admitted: writes, refused: [] };
-    const result = await this.#rowQuota.admit(writes);
-    const { peer, observe } = this.#options;
-    const [refused] = result.refused;
-    if (refused !== undefined) observe({ kind: 'overQuota', peer, quota: 'rows', reason: refused.reason });
-    return result;
-  }
-
-  /** Writes in transactions of the size that the pace allows, each behind the fence. Returns the outcomes of all. */
-  async #write(writes: readonly SyncWrite[], incoming: Work['incoming']): Promise<WriteOutcome[]> {
-    const { peer, store } = this.#options;
-    const outcomes: WriteOutcome[] = [];
-    const bytesOf = ({ key }: SyncWrite): number => incoming.get(nameText(key))?.bytes ?? 0;
-    for (const part of batchesOf(writes, this.#pace, bytesOf)) {
-      await this.#pace.beforeBatch(part.length);
-      const stored = await store.writeBatch(part, { peer, epoch: this.#epoch });
-      this.#rowQuota?.stored(stored);
-      for (const outcome of stored) outcomes.push(outcome);
-    }
-    return outcomes;
-  }
-
-  /** The rows that the peer no longer has: those that it removed and, at the end of a full state, those that it did not name. */
-  async #rowsGone(info: TypeInfo, { removed, prune }: Work): Promise<ResourceMeta[]> {
-    const rows = new Map<string, ResourceMeta>((await this.#rowsOf(info, removed.values())).map((row) => [nameText(row), row]));
-    if (prune === null) return [...rows.values()];
-    for (const row of await this.#inScope([info])) if (!prune.except.has(nameText(row))) rows.set(nameText(row), row);
-    return [...rows.values()];
   }
 }
 
