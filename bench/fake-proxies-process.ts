@@ -1,5 +1,5 @@
 // A process with some fake proxies: they join when told, and it reports when all of them have a resource one time more than before.
-import type { XdsType } from '../src/ads/session.ts';
+import type { XdsType } from '../src/ads/session-messages.ts';
 import { FakeProxy, type FakeProxyOptions } from './fake-proxy.ts';
 import { nowMs } from './measure.ts';
 import type { ScannedResource } from './response-scan.ts';

@@ -1,6 +1,6 @@
 // All fake proxies of a section, spread over processes, as one thing that can be waited for.
 import type { ChildProcess } from 'node:child_process';
-import type { XdsType } from '../src/ads/session.ts';
+import type { XdsType } from '../src/ads/session-messages.ts';
 import { endChild, nextMessage, startScript } from './children.ts';
 import type { ProxiesCommand, ProxiesReport } from './fake-proxies-process.ts';
 

@@ -1,7 +1,7 @@
 // One fake proxy: it speaks delta xDS as Envoy does and holds versions alone. It subscribes to all clusters and listeners, to the
 // endpoints of its clusters and the routes of its listeners, and accepts clusters when they are warm.
 import { XDS_MESSAGES } from '../src/ads/encode-resources.ts';
-import { XDS_TYPES, type XdsType } from '../src/ads/session.ts';
+import { XDS_TYPES, type XdsType } from '../src/ads/session-messages.ts';
 import { TYPE_URL_PREFIX } from '../src/wire/any.ts';
 import { encodeDeltaRequest } from '../src/wire/kds-messages.ts';
 import { encodeStruct } from '../src/wire/struct.ts';

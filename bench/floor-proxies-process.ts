@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { XDS_MESSAGES } from '../src/ads/encode-resources.ts';
-import type { XdsType } from '../src/ads/session.ts';
+import type { XdsType } from '../src/ads/session-messages.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { createSelfSigned } from '../src/base/self-signed.ts';
 import { adsService } from '../src/proxy-port/grpc-services.ts';

@@ -1,7 +1,7 @@
 // What a zone spends on many proxies: they join, a route changes, an endpoint changes, nothing happens, the zone starts again.
 import { setTimeout as delay } from 'node:timers/promises';
 import { credentials } from '@grpc/grpc-js';
-import type { XdsType } from '../src/ads/session.ts';
+import type { XdsType } from '../src/ads/session-messages.ts';
 import { PlayedProxy } from '../test/ads/played-proxy.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { endChild, nextMessage, startLikeMeridian } from './children.ts';

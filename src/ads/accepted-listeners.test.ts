@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AcceptedListeners } from './accepted-listeners.ts';
 import { ProxyView, type EncodedPart } from './proxy-view.ts';
-import type { XdsType } from './session.ts';
+import type { XdsType } from './session-messages.ts';
 
 const NAME = 'self_zoneingress_dp_ingress';
 const LISTENER = [['Listener', NAME]] as const;

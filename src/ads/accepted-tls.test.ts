@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { TRUST_BUNDLE } from '../xds/proxy-tls.ts';
 import { AcceptedTls } from './accepted-tls.ts';
 import { ProxyView, type Certified, type EncodedDestination, type EncodedPart } from './proxy-view.ts';
-import type { XdsType } from './session.ts';
+import type { XdsType } from './session-messages.ts';
 
 const [ISSUED, EXPIRES] = [new Date(1_000), new Date(2_000)];
 const NO_BYTES = new Uint8Array();

@@ -9,7 +9,7 @@ import { encodeResourceEntry } from '../wire/kds-messages.ts';
 import { ProtoJsonError } from '../wire/proto-error.ts';
 import type { ProxyConfig } from '../xds/proxy-config.ts';
 import type { EncodedPart, TypedResource } from './proxy-view.ts';
-import type { XdsResource, XdsType } from './session.ts';
+import type { XdsResource, XdsType } from './session-messages.ts';
 
 /** Full names of the messages. */
 export const XDS_MESSAGES: Readonly<Record<XdsType, string>> = {

@@ -13,7 +13,7 @@ import { ResourceEncoder } from './encode-resources.ts';
 import { MeshViews } from './mesh-views.ts';
 import type { CertificateOrder } from './proxy-certificates.ts';
 import type { EncodedPart, ProxyView } from './proxy-view.ts';
-import type { XdsType } from './session.ts';
+import type { XdsType } from './session-messages.ts';
 
 const CALLER = 'caller.east';
 const IDENTITY = 'kri_mid_default_east__all_';

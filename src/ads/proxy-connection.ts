@@ -14,7 +14,8 @@ import type { ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts, StreamCounter 
 import type { NameSets } from './name-sets.ts';
 import type { ProxyView } from './proxy-view.ts';
 import type { ResponseEncoder } from './response-encoder.ts';
-import { XDS_TYPES, XdsSession, type XdsAnswer, type XdsType } from './session.ts';
+import { XDS_TYPES, type XdsAnswer, type XdsType } from './session-messages.ts';
+import { XdsSession } from './session.ts';
 
 const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
 /** Characters of a NACK that are kept. */

@@ -1,7 +1,7 @@
 // The events of the streams of proxies, for insights, metrics and the log.
 import type { JsonObject } from '../resource/types.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
-import type { XdsRefusal, XdsType } from './session.ts';
+import type { XdsRefusal, XdsType } from './session-messages.ts';
 
 /** A stream of a proxy that was let in. */
 export type ProxyConnectionFacts = {

@@ -3,7 +3,7 @@ import { fc } from '../../test/support/property.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import { AcceptedTls } from './accepted-tls.ts';
 import { ProxyView, type EncodedDestination, type EncodedOutbound, type EncodedPart } from './proxy-view.ts';
-import { XDS_TYPES, type ChangedVersions, type XdsType } from './session.ts';
+import { XDS_TYPES, type ChangedVersions, type XdsType } from './session-messages.ts';
 
 /** A part with resources of these types, all of one name and version. */
 function part(name: string, version: string, types: readonly XdsType[], problem = ''): EncodedPart {

@@ -6,7 +6,7 @@ import type { Leaf } from '../identity/leaf.ts';
 import type { DeclaredOutbound } from '../xds/outbounds.ts';
 import { SharedMaps, type SharedMap } from './shared-map.ts';
 import { ViewParts, type KeptPart } from './view-parts.ts';
-import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session.ts';
+import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session-messages.ts';
 import { ZoneParts } from './zone-parts.ts';
 
 /** Resources that are made together, and what could not be made. */

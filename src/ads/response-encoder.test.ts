@@ -4,7 +4,7 @@ import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { decodeDeltaResponse, encodeResourceEntry } from '../wire/kds-messages.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
 import { ResponseEncoder } from './response-encoder.ts';
-import { XDS_TYPES, type XdsResource, type XdsResponse } from './session.ts';
+import { XDS_TYPES, type XdsResource, type XdsResponse } from './session-messages.ts';
 
 const resources = ['a', 'b', 'a'].map((name, index): XdsResource => {
   const version = String(index);

@@ -3,7 +3,7 @@
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { encodeDeltaResponse, encodeNonce } from '../wire/kds-messages.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
-import type { XdsResource, XdsResponse, XdsType } from './session.ts';
+import type { XdsResource, XdsResponse, XdsType } from './session-messages.ts';
 
 /**
  * @property response equals the one that was encoded; proxies that get the same bytes share it

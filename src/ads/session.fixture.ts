@@ -1,13 +1,13 @@
 // A view that a test replaces, and a proxy that answers as Envoy does.
 import {
   XDS_TYPES,
-  XdsSession,
   type XdsRequest,
   type XdsResource,
   type XdsResponse,
   type XdsType,
   type XdsView,
-} from './session.ts';
+} from './session-messages.ts';
+import { XdsSession } from './session.ts';
 
 /** Versions by type and name. */
 export type Contents = Partial<Record<XdsType, Readonly<Record<string, string>>>>;

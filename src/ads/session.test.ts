@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import { Proxy, request, sessionOf, type Contents } from './session.fixture.ts';
-import { XDS_TYPES, XdsSession, type XdsResource, type XdsType } from './session.ts';
+import { XDS_TYPES, type XdsResource, type XdsType } from './session-messages.ts';
+import { XdsSession } from './session.ts';
 
 const FULL: Contents = {
   Cluster: { a: '1', b: '1' },

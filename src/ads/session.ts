@@ -2,78 +2,20 @@
 // views go in, responses come out. Invariants: a proxy whose requests are all answered holds its view; at most one response of a
 // type waits for its answer; nothing is removed before everything that replaces it was accepted.
 import { exhausted } from '../grpc/status.ts';
-import { NameSets, type NameSet } from './name-sets.ts';
-
-/** In the order in which they are made: a resource leads to those of the types before it. */
-export const XDS_TYPES = ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const;
-export type XdsType = (typeof XDS_TYPES)[number];
-
-/** A resource as it is sent, shared by all proxies that get the same. */
-export type XdsResource = {
-  readonly name: string;
-  /** A hash of the content: the same after a restart of the control plane. */
-  readonly version: string;
-  /** The encoded `Resource` of a response. */
-  readonly bytes: Uint8Array;
-  /** Of a cluster whose assignment has another name: that name. */
-  readonly assignment?: string;
-};
-
-/** All resources of a proxy. */
-export type XdsView = {
-  readonly get: (type: XdsType, name: string) => XdsResource | undefined;
-  readonly names: (type: XdsType) => Iterable<string>;
-};
-
-/** Names of a view whose resource differs, with the version that it had; `''` where it had none. */
-export type ChangedVersions = ReadonlyMap<XdsType, ReadonlyMap<string, string>>;
-
-export type XdsRequest = {
-  readonly type: XdsType;
-  readonly subscribe: readonly string[];
-  readonly unsubscribe: readonly string[];
-  /** Of the first request of a type on a stream: what the proxy holds from before. */
-  readonly initialVersions: ReadonlyMap<string, string>;
-  /** Of the response that this one answers; `''` where it answers none. */
-  readonly nonce: string;
-  /** Why the response was refused; null for an acceptance. */
-  readonly error: string | null;
-};
-
-export type XdsResponse = {
-  readonly type: XdsType;
-  readonly nonce: string;
-  readonly resources: readonly XdsResource[];
-  readonly removed: readonly string[];
-};
-
-/** A resource that the proxy refused, at the version that it refused. */
-export type XdsRefusal = { readonly type: XdsType; readonly name: string; readonly version: string; readonly reason: string };
-
-/** What a proxy says of a response. */
-export type XdsAnswer = {
-  readonly nonce: string;
-  /** Null: it accepts all of it. */
-  readonly refusals: readonly XdsRefusal[] | null;
-};
-
-/** Types whose responses must be accepted before one of this type is sent. */
-const PRECONDITIONS: Readonly<Record<XdsType, readonly XdsType[]>> = {
-  // A cluster that uses a held secret would not wait for a new version of it: it would refuse servers whose authority is new.
-  Secret: [],
-  Cluster: ['Secret'],
-  ClusterLoadAssignment: [],
-  Listener: ['Secret', 'Cluster', 'ClusterLoadAssignment'],
-  RouteConfiguration: ['Cluster', 'ClusterLoadAssignment'],
-};
-
-/** The same as bits, one for each type. */
-const PRECONDITION_BITS = new Map(XDS_TYPES.map((type) => [type, bitsOf(PRECONDITIONS[type])]));
-const ALL_BITS = bitsOf(XDS_TYPES);
-
-function bitsOf(types: readonly XdsType[]): number {
-  return types.reduce((bits, type) => bits | (1 << XDS_TYPES.indexOf(type)), 0);
-}
+import { NameSets } from './name-sets.ts';
+import { RefusedResources } from './refused-resources.ts';
+import {
+  XDS_TYPES,
+  type ChangedVersions,
+  type XdsAnswer,
+  type XdsRefusal,
+  type XdsRequest,
+  type XdsResource,
+  type XdsResponse,
+  type XdsType,
+  type XdsView,
+} from './session-messages.ts';
+import { ALL_BITS, TypeState } from './type-state.ts';
 
 /** Types whose removals are sent on their own, in this order. */
 const REMOVED = ['Listener', 'Cluster'] as const;
@@ -83,125 +25,13 @@ const WILDCARD = '*';
 /** Names of one type that a proxy may subscribe to, or have from before. */
 const MAX_NAMES = 100_000;
 const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
-const NO_NAMES: ReadonlySet<string> = new Set();
 const NO_RESPONSES: readonly XdsResponse[] = [];
-const NO_REFUSALS: readonly XdsRefusal[] = [];
-
-/** Names with versions, mostly none: the map is made for the first of them and goes with the last. */
-class HeldNames {
-  #versions: Map<string, string> | null = null;
-
-  get size(): number {
-    return this.#versions?.size ?? 0;
-  }
-
-  get entries(): ReadonlyMap<string, string> {
-    return this.#versions ?? NO_VERSIONS;
-  }
-
-  has(name: string): boolean {
-    return this.#versions !== null && this.#versions.has(name);
-  }
-
-  get(name: string): string | undefined {
-    return this.#versions?.get(name);
-  }
-
-  set(name: string, version: string): void {
-    (this.#versions ??= new Map()).set(name, version);
-  }
-
-  delete(name: string): void {
-    if (this.#versions?.delete(name) === true && this.#versions.size === 0) this.#versions = null;
-  }
-
-  /** All of them, which it forgets. */
-  takeAll(): ReadonlyMap<string, string> {
-    const taken = this.entries;
-    this.#versions = null;
-    return taken;
-  }
-}
-
-/** Invariant: what the proxy wants and is neither `dirty` nor `gone`, it holds as it is in the view. */
-class TypeState {
-  readonly type: XdsType;
-  readonly bit: number;
-  readonly preconditions: number;
-  isWildcard = false;
-  /** Other proxies may have the same set. */
-  names: NameSet;
-  /**
-   * Names whose resource may have to be sent, with the version that the proxy holds, or will once it has taken what waits for its
-   * answer; `''`: none.
-   */
-  readonly dirty = new HeldNames();
-  /** Sent in this version, and no longer in the view. */
-  readonly gone = new HeldNames();
-  #unanswered: Set<string> | null = null;
-  /** The first response of a type is sent even if it is empty. */
-  isFirst = true;
-  pending: XdsResponse | null = null;
-
-  constructor(type: XdsType, names: NameSet) {
-    this.type = type;
-    this.bit = bitsOf([type]);
-    this.preconditions = PRECONDITION_BITS.get(type) ?? 0;
-    this.names = names;
-  }
-
-  /** Subscribed since the last response: an unknown one is answered as removed. */
-  get unanswered(): ReadonlySet<string> {
-    return this.#unanswered ?? NO_NAMES;
-  }
-
-  mustAnswer(name: string): void {
-    (this.#unanswered ??= new Set()).add(name);
-  }
-
-  answered(name: string): void {
-    if (this.#unanswered?.delete(name) === true && this.#unanswered.size === 0) this.#unanswered = null;
-  }
-
-  wants(name: string): boolean {
-    return this.isWildcard || this.names.has(name);
-  }
-
-  /** The view has changed. @param before version of the view until now */
-  change(name: string, before: string): void {
-    if (!this.wants(name) || this.dirty.has(name)) return;
-    this.dirty.set(name, this.gone.get(name) ?? before);
-    this.gone.delete(name);
-  }
-
-  /** Whether the proxy holds this version, or will once it has taken what waits for its answer. */
-  hasSent(name: string, version: string): boolean {
-    return this.wants(name) && (this.dirty.get(name) ?? version) === version;
-  }
-
-  /** The proxy forgets what it does not want. */
-  forget(name: string): void {
-    if (this.wants(name)) return;
-    this.dirty.delete(name);
-    this.gone.delete(name);
-  }
-
-  /** Whether there may be something to send. */
-  get hasWork(): boolean {
-    if (this.pending !== null) return false;
-    return this.isFirst || this.dirty.size > 0 || this.#unanswered !== null || this.gone.size > 0;
-  }
-
-  get size(): number {
-    return this.names.size + this.dirty.size + this.gone.size + this.unanswered.size;
-  }
-}
 
 export class XdsSession {
   readonly #states = new Map<XdsType, TypeState>();
   /** The same in the order of `XDS_TYPES`. */
   #inOrder: readonly TypeState[] = [];
-  readonly #refusals = new Map<string, XdsRefusal>();
+  readonly #refused = new RefusedResources();
   readonly #view: XdsView;
   readonly #nameSets: NameSets;
   #nonces = 0;
@@ -223,13 +53,12 @@ export class XdsSession {
   /** How many names are kept. */
   get size(): number {
     const sizes = [...this.#states.values()].map((state) => state.size);
-    return this.#refusals.size + sizes.reduce((sum, size) => sum + size, 0);
+    return this.#refused.size + sizes.reduce((sum, size) => sum + size, 0);
   }
 
   /** Resources that are refused at the version of the view. */
   get refusals(): readonly XdsRefusal[] {
-    if (this.#refusals.size === 0) return NO_REFUSALS;
-    return [...this.#refusals.values()].filter(({ type, name, version }) => this.#view.get(type, name)?.version === version);
+    return this.#refused.standing(this.#view);
   }
 
   /** Whether the proxy has accepted a resource at the version of the view. */
@@ -238,7 +67,7 @@ export class XdsSession {
     const version = this.#view.get(type, name)?.version;
     if (state === undefined || version === undefined || !state.hasSent(name, version)) return false;
     if (state.pending?.resources.some((resource) => resource.name === name) === true) return false;
-    return this.#refusals.get(JSON.stringify([type, name]))?.version !== version;
+    return !this.#refused.has(type, name, version);
   }
 
   /**
@@ -265,8 +94,7 @@ export class XdsSession {
     const { pending } = state;
     if (pending === null || request.nonce !== pending.nonce) return null;
     state.pending = null;
-    this.#forgetRefusals(pending);
-    return { nonce: pending.nonce, refusals: request.error === null ? null : this.#refuse(pending, request.error) };
+    return { nonce: pending.nonce, refusals: this.#refused.answered(pending, request.error) };
   }
 
   /**
@@ -347,20 +175,6 @@ export class XdsSession {
     for (const held of [...state.dirty.entries.keys(), ...state.gone.entries.keys()]) state.forget(held);
   }
 
-  #refuse({ type, resources }: XdsResponse, reason: string): XdsRefusal[] {
-    const named = namedIn(reason, resources);
-    const refused = (named.length > 0 ? named : resources).map(({ name, version }) => ({ type, name, version, reason }));
-    for (const refusal of refused) this.#refusals.set(JSON.stringify([type, refusal.name]), refusal);
-    return refused;
-  }
-
-  /** What the proxy said of earlier versions. */
-  #forgetRefusals({ type, resources, removed }: XdsResponse): void {
-    if (this.#refusals.size === 0) return;
-    for (const name of [...resources.map((resource) => resource.name), ...removed])
-      this.#refusals.delete(JSON.stringify([type, name]));
-  }
-
   #additions(type: XdsType, state: TypeState, isSettled: boolean): XdsResponse | null {
     const resources = isSettled && state.dirty.size > 0 ? this.#takeDirty(type, state) : [];
     const missing = state.unanswered.size > 0 ? this.#missing(type, state) : [];
@@ -411,17 +225,4 @@ export class XdsSession {
     const assignments = this.#states.get('ClusterLoadAssignment');
     for (const { name, assignment = name } of clusters) assignments?.dirty.set(assignment, '');
   }
-}
-
-/** The resources that a refusal names. A name that occurs within longer ones alone does not count: `port_80` within `port_8080`. */
-function namedIn(reason: string, resources: readonly XdsResource[]): XdsResource[] {
-  const candidates = resources.filter(({ name }) => reason.includes(name));
-  const found = new Set<XdsResource>();
-  let rest = reason;
-  for (const candidate of candidates.toSorted((a, b) => b.name.length - a.name.length)) {
-    if (!rest.includes(candidate.name)) continue;
-    found.add(candidate);
-    rest = rest.replaceAll(candidate.name, '\0');
-  }
-  return candidates.filter((candidate) => found.has(candidate));
 }

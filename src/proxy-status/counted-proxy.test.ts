@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import type { ProxyEvent } from '../ads/proxy-events.ts';
-import { XDS_TYPES, type XdsRefusal } from '../ads/session.ts';
+import { XDS_TYPES, type XdsRefusal } from '../ads/session-messages.ts';
 import { CountedProxy } from './counted-proxy.ts';
 import { foldProxy, unknownProxy, type ProxyState } from './dataplane-insight.ts';
 

@@ -1,6 +1,6 @@
 // The state of a proxy, with its most frequent events counted in place: each change of a policy is sent to all proxies and accepted
 // by all. Invariant: the state is what `foldProxy` makes of the events one by one.
-import { XDS_TYPES, type XdsType } from '../ads/session.ts';
+import { XDS_TYPES, type XdsType } from '../ads/session-messages.ts';
 import type { ProxyEvent } from '../ads/proxy-events.ts';
 import { count, foldProxy, type ProxyState } from './dataplane-insight.ts';
 import { isLive } from './proxy-subscription.ts';

@@ -2,7 +2,7 @@
 // the store; what changed goes in few statements. Openings, ends and refusals go at once, and counts with the next flush.
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyConnectionFacts, ProxyEvent, StreamCounter } from '../ads/proxy-events.ts';
-import type { XdsType } from '../ads/session.ts';
+import type { XdsType } from '../ads/session-messages.ts';
 import { every, rest, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { XDS_TYPES } from '../ads/session.ts';
+import { XDS_TYPES } from '../ads/session-messages.ts';
 import { decodeKumaResource, encodeKumaResource, normalizeSpec } from '../resource/codec.ts';
 import { isStorableJson } from '../resource/storable-text.ts';
 import { typeOf } from '../resource/type-registry.ts';

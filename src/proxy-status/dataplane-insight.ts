@@ -1,7 +1,7 @@
 // What is known of a proxy's streams, as a DataplaneInsight (xds 1, kds-wire 4). Pure: events are folded into the state of this
 // process, and that state is merged into the current row, which another replica may have written.
 import type { ProxyEvent, ProxyTlsFacts } from '../ads/proxy-events.ts';
-import type { XdsType } from '../ads/session.ts';
+import type { XdsType } from '../ads/session-messages.ts';
 import { subscriptionsOf } from '../resource/online-status.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';

@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CountStream, ProxyEvent, ProxyObserver } from '../ads/proxy-events.ts';
 import { XDS_MESSAGES } from '../ads/encode-resources.ts';
-import type { XdsType } from '../ads/session.ts';
+import type { XdsType } from '../ads/session-messages.ts';
 import type { Clock } from '../base/clock.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 

@@ -1,6 +1,6 @@
 // What proxies refuse, for those who operate them: a line in the log, and the policies that it comes from.
 import type { ProxyEvent, ProxyObserver } from '../ads/proxy-events.ts';
-import type { XdsRefusal } from '../ads/session.ts';
+import type { XdsRefusal } from '../ads/session-messages.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';

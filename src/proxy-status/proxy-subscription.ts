@@ -2,7 +2,7 @@
 import { textMapOf, objectOf, textOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
-import type { XdsType } from '../ads/session.ts';
+import type { XdsType } from '../ads/session-messages.ts';
 import type { OwnSubscription } from '../subscriptions/merge-subscriptions.ts';
 import { counted, renderCounts, totalOf, withoutZeros, type ResponseCounts } from '../subscriptions/response-counts.ts';
 

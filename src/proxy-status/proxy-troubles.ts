@@ -1,7 +1,7 @@
 // What of a proxy's configuration is not in force, for people: resources that it refuses, and parts that could not be made.
 // DataplaneInsight has no field for it, so it is kept in the status of the row. Pure.
 import type { ProxyEvent } from '../ads/proxy-events.ts';
-import type { XdsRefusal } from '../ads/session.ts';
+import type { XdsRefusal } from '../ads/session-messages.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';

@@ -9,7 +9,7 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import { XDS_MESSAGES } from '../../src/ads/encode-resources.ts';
-import { XDS_TYPES, type XdsType } from '../../src/ads/session.ts';
+import { XDS_TYPES, type XdsType } from '../../src/ads/session-messages.ts';
 import { TYPE_URL_PREFIX } from '../../src/wire/any.ts';
 import { readFields } from '../../src/wire/fields.ts';
 import { decodeDeltaResponse, encodeDeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';

@@ -4,7 +4,7 @@ import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
 import { MeshViews } from '../../src/ads/mesh-views.ts';
 import type { CertificateOrder } from '../../src/ads/proxy-certificates.ts';
 import { ProxyView } from '../../src/ads/proxy-view.ts';
-import type { ChangedVersions } from '../../src/ads/session.ts';
+import type { ChangedVersions } from '../../src/ads/session-messages.ts';
 import { runSteps } from '../../src/base/steps.ts';
 import type { Leaf } from '../../src/identity/leaf.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';

@@ -1,0 +1,54 @@
+// What a session takes and gives: the resources of a view, and the requests and the responses of a proxy (xds 4).
+
+/** In the order in which they are made: a resource leads to those of the types before it. */
+export const XDS_TYPES = ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const;
+export type XdsType = (typeof XDS_TYPES)[number];
+
+/** A resource as it is sent, shared by all proxies that get the same. */
+export type XdsResource = {
+  readonly name: string;
+  /** A hash of the content: the same after a restart of the control plane. */
+  readonly version: string;
+  /** The encoded `Resource` of a response. */
+  readonly bytes: Uint8Array;
+  /** Of a cluster whose assignment has another name: that name. */
+  readonly assignment?: string;
+};
+
+/** All resources of a proxy. */
+export type XdsView = {
+  readonly get: (type: XdsType, name: string) => XdsResource | undefined;
+  readonly names: (type: XdsType) => Iterable<string>;
+};
+
+/** Names of a view whose resource differs, with the version that it had; `''` where it had none. */
+export type ChangedVersions = ReadonlyMap<XdsType, ReadonlyMap<string, string>>;
+
+export type XdsRequest = {
+  readonly type: XdsType;
+  readonly subscribe: readonly string[];
+  readonly unsubscribe: readonly string[];
+  /** Of the first request of a type on a stream: what the proxy holds from before. */
+  readonly initialVersions: ReadonlyMap<string, string>;
+  /** Of the response that this one answers; `''` where it answers none. */
+  readonly nonce: string;
+  /** Why the response was refused; null for an acceptance. */
+  readonly error: string | null;
+};
+
+export type XdsResponse = {
+  readonly type: XdsType;
+  readonly nonce: string;
+  readonly resources: readonly XdsResource[];
+  readonly removed: readonly string[];
+};
+
+/** A resource that the proxy refused, at the version that it refused. */
+export type XdsRefusal = { readonly type: XdsType; readonly name: string; readonly version: string; readonly reason: string };
+
+/** What a proxy says of a response. */
+export type XdsAnswer = {
+  readonly nonce: string;
+  /** Null: it accepts all of it. */
+  readonly refusals: readonly XdsRefusal[] | null;
+};
