@@ -2,12 +2,17 @@
 // is beyond the bounds.
 import { sql, type Kysely } from 'kysely';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
-import type { Tables } from './database.ts';
+import type { Database, Tables } from './database.ts';
 import type { ExportQuery, HistoryBounds, PruneProgress, ResourceVersion, Trimmed, VersionQuery } from './history-store.ts';
 import { canExist } from './resource-row.ts';
 
 /** Versions that one step of a removal considers. */
 const CONSIDERED = 500;
+/**
+ * The same for the number of versions of a resource: its cost grows with the resources among them, so a large step is cheaper. The embedded
+ * database runs in this process, which waits for each statement.
+ */
+const COUNTED: Readonly<Record<Database['kind'], number>> = { postgres: 20_000, embedded: CONSIDERED };
 const MOST_NUMBERS = 1_000;
 
 type VersionRow = {
@@ -59,15 +64,14 @@ export async function readVersionsAfter(
 
 /** One step, as `pruneVersions` of the store. */
 export async function pruneVersions(
-  db: Kysely<Tables>,
+  { bulk: db, kind }: Pick<Database, 'bulk' | 'kind'>,
   { versions, replacedBefore }: HistoryBounds,
   { counted, aged }: PruneProgress,
 ): Promise<PruneProgress> {
-  const ids = sql<{
-    id: string;
-  }>`select id::text as id from meridian_history where id > ${counted} order by id limit ${CONSIDERED}`;
-  const upTo = (await ids.execute(db)).rows.at(-1)?.id;
-  if (upTo !== undefined)
+  const last = sql<{ up_to: string | null }>`select max(id)::text as up_to from (
+    select id from meridian_history where id > ${counted} order by id limit ${COUNTED[kind]}) considered`;
+  const upTo = (await last.execute(db)).rows[0]?.up_to ?? null;
+  if (upTo !== null)
     // The bound of each resource first: in the condition of the deletion it would be computed for each version.
     await sql`with bounds as materialized (
         select k.type, k.mesh, k.name, b.version

@@ -243,7 +243,7 @@ export class SqlStore implements ResourceStore {
   }
 
   async pruneVersions(bounds: HistoryBounds, progress: PruneProgress): Promise<PruneProgress> {
-    return await this.#write(() => pruneVersions(this.#database.bulk, bounds, progress));
+    return await this.#write(() => pruneVersions(this.#database, bounds, progress));
   }
 
   changes(signal: AbortSignal, types?: Iterable<string>): AsyncIterable<StoreChange> {

@@ -251,7 +251,7 @@ type Said = Readonly<Record<'first' | 'part' | 'from', RawBuilder<unknown>>>;
 
 const nothingSaid: Said = { first: sql``, part: sql``, from: sql`` };
 
-/** Tells the triggers of the history who writes the rows of a statement (migrations/0007_history.sql). It holds until the commit. */
+/** Tells the triggers of the history who writes the rows of a statement (migrations/0010_one_trigger_a_statement.sql). It holds until the commit. */
 function authorsOf(writes: readonly Indexed<Write>[], hasAuthors: boolean): Said {
   if (!hasAuthors) return nothingSaid;
   const said = sql`said as materialized (select set_config('meridian.authors', ${authorsText(writes.map(({ write }) => write))}, true))`;

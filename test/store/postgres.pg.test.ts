@@ -86,39 +86,47 @@ describe('the store on PostgreSQL', () => {
     await store.close();
   });
 
-  it('upgrades a database with versions of resources, and goes on counting them', async () => {
-    const config = await cloneDatabase(inject('postgresUrl'), 'template1');
-    const { host, port, user, password, dbName } = config;
-    const old = new pg.Client({ host, port, user, password, database: dbName, application_name: 'meridian' });
-    await old.connect();
-    await old.query('create table meridian_migrations (name text primary key, applied_at timestamp not null default now())');
-    const folder = join(import.meta.dirname, '../../migrations');
-    for (const name of (await readdir(folder)).filter((file) => file < '0008').toSorted()) {
-      await old.query(await readFile(join(folder, name), 'utf8'));
-      await old.query('insert into meridian_migrations (name) values ($1)', [name]);
-    }
-    await old.query(`begin; set local meridian.authors = '=alice';
+  it.each(['0008', '0010'])(
+    'upgrades a database with versions of resources to %s and later, and goes on counting them',
+    async (first) => {
+      const config = await cloneDatabase(inject('postgresUrl'), 'template1');
+      const { host, port, user, password, dbName } = config;
+      const old = new pg.Client({ host, port, user, password, database: dbName, application_name: 'meridian' });
+      await old.connect();
+      await old.query('create table meridian_migrations (name text primary key, applied_at timestamp not null default now())');
+      const folder = join(import.meta.dirname, '../../migrations');
+      for (const name of (await readdir(folder)).filter((file) => file < first).toSorted()) {
+        await old.query(await readFile(join(folder, name), 'utf8'));
+        await old.query('insert into meridian_migrations (name) values ($1)', [name]);
+      }
+      await old.query(`begin; set local meridian.authors = '=alice';
       insert into resources (name, mesh, type, version, spec) values ('old', 'default', 'MeshTimeout', 0, '{"n":0}'),
         ('gone', 'default', 'MeshTimeout', 0, '{"n":0}');
       update resources set version = 1, spec = '{"n":1}' where name = 'old'; commit`);
-    const before = (await old.query('select * from meridian_history order by id')).rows as { readonly name: string }[];
-    const database = await openDatabase(config, { clock: systemClock, log });
-    expect(await migrate(database, { log })).not.toEqual([]);
-    expect((await old.query('select * from meridian_history order by id')).rows).toEqual(before);
-    await old.end();
-    await database.close();
-    const store = await openStore(config, { clock: systemClock, log });
-    const key = { type: 'MeshTimeout', mesh: 'default', name: 'old' };
-    await store.write({ op: 'put', key, labels: {}, spec: { n: 2 }, by: { user: 'bob' } });
-    await store.write({ op: 'delete', key: { ...key, name: 'gone' }, by: { user: 'bob' } });
-    const kept = async (name: string): Promise<string[]> =>
-      (await store.versions({ key: { ...key, name }, limit: 9 })).map(
-        ({ version, action, author, spec }) => `${String(version)} ${action} ${String(author)} ${JSON.stringify(spec)}`,
-      );
-    expect(await kept('old')).toEqual(['2 updated bob {"n":2}', '1 updated alice {"n":1}', '0 created alice {"n":0}']);
-    expect(await kept('gone')).toEqual(['1 deleted bob null', '0 created alice {"n":0}']);
-    await store.close();
-  });
+      const before = (await old.query('select * from meridian_history order by id')).rows as { readonly name: string }[];
+      const database = await openDatabase(config, { clock: systemClock, log });
+      expect(await migrate(database, { log })).not.toEqual([]);
+      expect((await old.query('select * from meridian_history order by id')).rows).toEqual(before);
+      await old.end();
+      await database.close();
+      const store = await openStore(config, { clock: systemClock, log });
+      const key = { type: 'MeshTimeout', mesh: 'default', name: 'old' };
+      await store.write({ op: 'put', key, labels: {}, spec: { n: 2 }, by: { user: 'bob' } });
+      await store.write({ op: 'delete', key: { ...key, name: 'gone' }, by: { user: 'bob' } });
+      const both = ['old', 'new'].map((name) => ({ op: 'put', key: { ...key, name }, labels: {}, spec: { n: 3 } }) as const);
+      await store.writeBatch(both.map((write) => ({ ...write, by: { user: 'carol' } })));
+      await store.writeBatch(both.map((write) => ({ ...write, spec: { n: 4 } })));
+      const kept = async (name: string): Promise<string[]> =>
+        (await store.versions({ key: { ...key, name }, limit: 9 })).map(
+          ({ version, action, author, spec }) => `${String(version)} ${action} ${String(author)} ${JSON.stringify(spec)}`,
+        );
+      const ofAlice = ['1 updated alice {"n":1}', '0 created alice {"n":0}'];
+      expect(await kept('old')).toEqual(['3 updated carol {"n":3}', '2 updated bob {"n":2}', ...ofAlice]);
+      expect(await kept('new')).toEqual(['0 created carol {"n":3}']);
+      expect(await kept('gone')).toEqual(['1 deleted bob null', '0 created alice {"n":0}']);
+      await store.close();
+    },
+  );
 
   describe('versions of transactions that commit out of order', () => {
     /** Two transactions have written a version, and the second has committed. */
