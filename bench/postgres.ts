@@ -6,7 +6,7 @@ import { openDatabase, type PostgresConfig } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { cloneDatabase, configOf } from '../test/support/postgres-database.ts';
 import { provideOwnPostgres, providePostgres, type PostgresServer } from '../test/support/postgres.ts';
-import { cpuSeconds, siblingsOf } from './measure.ts';
+import { cpuNanoseconds, siblingsOf } from './measure.ts';
 import { MESH, policyLabels, policyName, policySpec, TYPE } from './policies.ts';
 
 const TEMPLATE = 'meridian_bench_template';
@@ -96,7 +96,7 @@ export async function databaseCpuSeconds(database: PostgresConfig): Promise<numb
 /** 0 for a process that has ended: workers of the server come and go. */
 function cpuSecondsIfRunning(pid: number): number {
   try {
-    return cpuSeconds(pid);
+    return cpuNanoseconds(pid) / 1e9;
   } catch {
     return 0;
   }

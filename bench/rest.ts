@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, Sections } from './context.ts';
 import { endChild, nextMessage, startScript } from './children.ts';
 import { startSeededGlobal } from './fleet.ts';
-import { cpuSeconds, percentile } from './measure.ts';
+import { cpuNanoseconds, cpuSeconds, percentile } from './measure.ts';
 import { databaseCpuSeconds, withDatabase } from './postgres.ts';
 import { policyBody, policyPath, TYPE } from './policies.ts';
 import { HttpClient } from './http-client.ts';
@@ -72,10 +72,18 @@ async function measureRest({ settings, postgres, say }: Context<Sizes>, wanted: 
   }
 }
 
-const TURNS = 5;
-/** The triggers of statements are gone; that of a row still notifies, and finds no type with a history. */
-const WITHOUT_HISTORY = `${['inserted', 'updated', 'deleted'].map((on) => `drop trigger meridian_history_${on} on resources;`).join('')}
-  create or replace function meridian_has_history(kind text) returns boolean language sql immutable as 'select false'`;
+const TURNS = 7;
+/** The triggers of statements notify and keep nothing; that of a row still notifies, and finds no type with a history. */
+const WITHOUT_HISTORY = `drop trigger meridian_history_deleted on resources;
+  create or replace function meridian_has_history(kind text) returns boolean language sql immutable as 'select false';
+  ${notifying('inserted', 'insert', 'new table as changed')}
+  ${notifying('updated', 'update', 'old table as before new table as changed')}`;
+
+/** A trigger of statements that notifies alone, with its condition. */
+function notifying(name: string, event: string, tables: string): string {
+  return `create or replace trigger meridian_${name} after ${event} on resources referencing ${tables} for each statement
+    when ((current_setting('meridian.authors', true) like 'row%') is not true) execute function meridian_notify();`;
+}
 
 /** Two globals on one server, one of them on a database that keeps no history; they take turns. */
 async function measureHistory({ settings, postgres, say }: Context<Sizes>): Promise<Metric[]> {
@@ -85,14 +93,14 @@ async function measureHistory({ settings, postgres, say }: Context<Sizes>): Prom
   await withDatabase(globals[1].database, async (client) => void (await client.query(WITHOUT_HISTORY)));
   const client = startScript('http-load-process.ts');
   const turn = async ({ apiPort: port, pid, database }: (typeof globals)[number], connections: number): Promise<Turn> => {
-    const before = [cpuSeconds(pid), await databaseCpuSeconds(database)] as const;
+    const before = [cpuNanoseconds(pid) / 1e9, await databaseCpuSeconds(database)] as const;
     client.send({ kind: 'put', port, connections, resources, warmUpSeconds: WARM_UP_SECONDS, seconds } satisfies LoadCommand);
     const report = await nextMessage<LoadReport>(client);
     if ('failure' in report) throw new Error(`PUT with history: ${report.failure}`);
     const us = (used: number): number => (used / report.answers) * 1e6;
     return {
       ms: (1000 * connections) / report.perSecond,
-      serverUs: us(cpuSeconds(pid) - before[0]),
+      serverUs: us(cpuNanoseconds(pid) / 1e9 - before[0]),
       databaseUs: us((await databaseCpuSeconds(database)) - before[1]),
     };
   };
@@ -103,7 +111,10 @@ async function measureHistory({ settings, postgres, say }: Context<Sizes>): Prom
       const pairs: { kept: Turn; plain: Turn }[] = [];
       for (let pair = 0; pair < TURNS; pair += 1) {
         say(`history: PUT on ${String(connections)} connections, ${String(pair + 1)} of ${String(TURNS)}`);
-        pairs.push({ kept: await turn(globals[0], connections), plain: await turn(globals[1], connections) });
+        // In turns: the second has the work that the database does after the first.
+        const [kept, plain] = globals;
+        if (pair % 2 === 0) pairs.push({ kept: await turn(kept, connections), plain: await turn(plain, connections) });
+        else pairs.push({ plain: await turn(plain, connections), kept: await turn(kept, connections) });
       }
       metrics.push(...historyMetrics(connections, pairs));
     }
