@@ -35,7 +35,7 @@ function measureReceipts(): Metric[] {
   for (let position = 1; position <= CHANGES; position += 1) {
     const name = `timeout-${String(position)}`;
     const logged = { type: TYPE, mesh: 'default', name, wireName: `${name}.default`, position, version: 0, isRemoval: false };
-    changes.append({ ...logged, visibility: { to: 'all' }, committedAt: new Date(position) }, position);
+    changes.append({ ...logged, isNew: true, visibility: { to: 'all' }, committedAt: new Date(position) }, position);
     if (position % AT_ONCE > 0) continue;
     for (const zone of zones) for (const event of answerOf(zone, position)) changes.observe(event, position + 20);
   }

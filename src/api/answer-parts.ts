@@ -259,6 +259,7 @@ export const events = z.object({
       mesh: text.exactOptional(),
       name: text,
       ...rollout,
+      isNew: flag.meta({ description: 'zones did not have the resource before' }),
       targets: count.meta({ description: 'zones that should have it' }),
       sent: count,
       applied: count.meta({ description: 'zones that have acknowledged it' }),

@@ -284,7 +284,10 @@ export const answerSchemas = {
   SyncExplanation: syncExplanation,
   SyncMatrix: z.object({
     total: count,
-    zones: list(text).meta({ description: 'names; in a zone its global and the other zones' }),
+    zones: list(text)
+      .exactOptional()
+      .meta({ description: 'names; in a zone its global and the other zones. Left out where the query has their version' }),
+    zonesVersion: text.meta({ description: 'of the list `zones`: equal lists have the same one, at every replica' }),
     items: list(
       z.object({
         resource: meta,

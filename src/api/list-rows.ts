@@ -42,12 +42,10 @@ export async function listRows(
   store: ResourceStore,
   { where, matches }: RowFilter,
   { size, offset }: PageQuery,
-): Promise<{ rows: Resource[]; total: number }> {
+): Promise<{ rows: readonly Resource[]; total: number }> {
   if (matches === null) {
-    const rows = await store.list({ ...where, limit: size, offset });
-    const isLast = rows.length < size && (rows.length > 0 || offset === 0);
-    // The found rows are a lower bound: rows may be deleted before they are counted.
-    return { rows, total: isLast ? offset + rows.length : Math.max(offset + rows.length, await store.count(where)) };
+    const { rows, total } = await store.listPage({ ...where, limit: size, offset });
+    return { rows, total };
   }
   const matching = (await store.list(where)).filter(matches);
   return { rows: matching.slice(offset, offset + size), total: matching.length };

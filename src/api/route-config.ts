@@ -55,6 +55,7 @@ export const parameters = {
   topics: inQuery('topics', text, 'only these, with a comma between them: zones, lag, changes, problems, leader'),
   lastEventId: inQuery('lastEventId', text, 'the id of the last event, as the header Last-Event-ID: the stream goes on after it'),
   from: inQuery('from', { type: 'integer', minimum: 0 }, 'the number of the version to compare with'),
+  zonesVersion: inQuery('zonesVersion', text, 'that of an earlier answer: `zones` is left out if the zones are the same'),
   after: inQuery('after', { type: 'integer', minimum: 0 }, 'only versions with a larger id'),
   shadow: inQuery('shadow', flag, 'policies with the label kuma.io/effect: shadow have their effect'),
   include: inQuery('include', { enum: ['diff'] }, 'also what shadow policies change, as a JSON Patch'),

@@ -8,8 +8,8 @@ import { ChangeEvents } from './change-events.ts';
 
 const TYPE = 'MeshTimeout';
 const logged = (position: number): LoggedChange => ({
-  ...{ type: TYPE, mesh: 'shop', name: `t-${String(position)}`, position, version: 0, committedAt: null, isRemoval: false },
-  ...{ wireName: `t-${String(position)}.shop`, visibility: { to: 'all' } },
+  ...{ type: TYPE, mesh: 'shop', name: `t-${String(position)}`, position, version: 0, committedAt: null },
+  ...{ wireName: `t-${String(position)}.shop`, visibility: { to: 'all' }, isRemoval: false, isNew: true },
 });
 
 let clock: ManualClock;

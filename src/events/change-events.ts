@@ -112,12 +112,13 @@ export class ChangeEvents implements EventSource {
 
 /** `applied` of `targets` peers have acknowledged the change. */
 export function changeProgress(
-  { id, type, mesh, name, version, isRemoval, at }: Change,
+  { id, type, mesh, name, version, isRemoval, isNew, at }: Change,
   { sent, acknowledged, refused, slowestMs }: Tally,
   targets: number,
 ): object {
   return {
-    ...{ id, type, name, ...(mesh !== '' && { mesh }), version, isRemoval, committedAt: new Date(at).toISOString() },
+    ...{ id, type, name, ...(mesh !== '' && { mesh }), version, isRemoval, isNew },
+    ...{ committedAt: new Date(at).toISOString() },
     ...{ targets, sent: Math.min(sent, targets), applied: Math.min(acknowledged, targets), refused: Math.min(refused, targets) },
     ...(acknowledged > 0 && { slowestMs }),
   };

@@ -1,4 +1,5 @@
 // `GET …/_matrix`: a page of the resources of a type, and for each of them what is so with every zone.
+import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
@@ -9,6 +10,7 @@ import { about, component, PAGE } from '../api/route-config.ts';
 import { meshType } from '../api/route-types.ts';
 import { Turns } from '../base/turns.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 import type { Explainer } from './explainer.ts';
 import { matrixRow } from './sync-matrix.ts';
 import type { ZoneNow } from './zones-now.ts';
@@ -22,7 +24,7 @@ const MAX_CELLS = 100_000;
 const TARGETS_IN_ZONE = ['global', 'other zones'];
 
 const route = about('Inspect', 'Resources × zones: names there, rules and states; with many zones a page has fewer resources', {
-  query: PAGE,
+  query: [...PAGE, 'zonesVersion'],
   answer: component('SyncMatrix'),
 });
 
@@ -39,6 +41,7 @@ export function addMatrixRoutes(
   const { store, service, callers, clock, closing, options } = context;
   // All matrices of this process together: many callers delay each other, and not the sync.
   const turns = new Turns(clock);
+  const versionOf = rememberVersion();
   for (const info of resourceTypes) {
     if (info.path === '' || info.isInsight) continue;
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
@@ -48,18 +51,36 @@ export function addMatrixRoutes(
       const query = queryOf(request);
       const asked = parsePage(query);
       const filter = rowFilterOf(info, mesh, query, routePathOf(request));
-      if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
-      const most = Math.max(1, Math.floor(MAX_CELLS / Math.max(1, await store.count({ type: 'Zone' }))));
-      const page = { ...asked, size: Math.min(asked.size, most) };
+      const page = asked.size === 1 ? asked : { ...asked, size: Math.min(asked.size, await mostRows(store)) };
       // The rows before the log: what a zone has confirmed is then not older than the row.
       const { rows, total } = await listRows(store, filter, page);
+      // A row has a Mesh.
+      if (mesh !== undefined && rows.length === 0) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
       await caughtUp();
       const zones = followed() ?? (await zonesCaughtUp());
       const others = await elsewhere(rows, zones, whileConnected(reply, closing), true);
       const items: Matrix['items'][number][] = [];
       for (const [index, row] of rows.entries()) items.push(await turns.run(() => matrixRow(explain(row, zones, others[index]))));
       const names = options.zone === null ? zones.map(({ name }) => name) : TARGETS_IN_ZONE;
-      return { total, zones: names, items, next: nextPage(request, page, total) };
+      const zonesVersion = versionOf(names);
+      const isKnown = query.get('zonesVersion') === zonesVersion;
+      return { total, ...(!isKnown && { zones: names }), zonesVersion, items, next: nextPage(request, page, total) };
     });
   }
+}
+
+/** The resources of one answer. */
+async function mostRows(store: Pick<ResourceStore, 'count'>): Promise<number> {
+  return Math.max(1, Math.floor(MAX_CELLS / Math.max(1, await store.count({ type: 'Zone' }))));
+}
+
+/** The version of a list of names: a hash of them, which is made again when they differ from the last ones. */
+function rememberVersion(): (names: readonly string[]) => string {
+  let last: { readonly names: readonly string[]; readonly version: string } = { names: [], version: '' };
+  return (names) => {
+    const isSame =
+      last.version !== '' && names.length === last.names.length && names.every((name, at) => name === last.names[at]);
+    if (!isSame) last = { names, version: createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 22) };
+    return last.version;
+  };
 }

@@ -31,6 +31,26 @@ describe('the changelog', () => {
     expect(mark).toHaveBeenCalledTimes(1);
   });
 
+  it('says which changes are of resources that it did not have', async () => {
+    const store = new TinyStore();
+    const changelog = start(store);
+    await changelog.ready;
+    const seen: [version: number | null, isNew: boolean, isRemoval: boolean][] = [];
+    changelog.onChange(({ version, isNew, isRemoval }) => seen.push([version, isNew, isRemoval]));
+    const write = async (labels: Record<string, string> | null): Promise<void> => {
+      if (labels === null) await store.write({ op: 'delete', key: { type: 'Mesh', mesh: '', name: 'a' } });
+      else await put(store, 'Mesh', 'a', labels);
+      await changelog.caughtUp();
+    };
+    for (const labels of [{}, { team: 'a' }, null, {}]) await write(labels);
+    expect(seen).toEqual([
+      [0, true, false],
+      [1, false, false],
+      [null, false, true],
+      [0, true, false],
+    ]);
+  });
+
   it('reads no further table when it is stopped during a read', async () => {
     const store = new TinyStore();
     const read = Promise.withResolvers<[]>();

@@ -33,6 +33,8 @@ export type LoggedChange = ResourceKey & {
   readonly committedAt: Date | null;
   /** True when peers remove the resource: its row was removed, or is no longer sent. */
   readonly isRemoval: boolean;
+  /** True when the log did not have the resource: it was created, or is sent from now on. */
+  readonly isNew: boolean;
   readonly wireName: string;
   /** Who may see it; of a removal, who could see the resource before. */
   readonly visibility: Visibility;
@@ -231,13 +233,14 @@ export class Changelog {
     this.#waiting.leave(row);
     const log = this.#mustLog(row.type);
     const current = log.find(names.key)?.entry;
+    const isNew = (current ?? null) === null;
     if (current?.version === entry.version && isSameVisibility(current.visibility, entry.visibility)) return;
     this.#slotOfRow.get(row.type)?.set(key, names.key);
     this.#rowOfSlot.get(row.type)?.set(names.key, key);
     this.#unindex(log.find(names.key));
     const slot = log.append(names, entry);
     this.#index(log, slot);
-    this.#announce(row.type, key, slot, { row, visibility: entry.visibility, isRemoval: false });
+    this.#announce(row.type, key, slot, { row, visibility: entry.visibility, isRemoval: false, isNew });
     this.#notify(log.type);
   }
 
@@ -254,7 +257,7 @@ export class Changelog {
     this.#unindex(slot);
     const visibility = slot.entry?.visibility ?? NO_PEER;
     log.tombstone(slot);
-    this.#announce(type, key, slot, { row, visibility, isRemoval: true });
+    this.#announce(type, key, slot, { row, visibility, isRemoval: true, isNew: false });
     this.#notify(type);
   }
 
@@ -262,11 +265,11 @@ export class Changelog {
     type: string,
     key: string,
     { position, wireName }: Slot,
-    { row, visibility, isRemoval }: { row: Resource | null; visibility: Visibility; isRemoval: boolean },
+    { row, ...how }: { readonly row: Resource | null } & Pick<LoggedChange, 'visibility' | 'isRemoval' | 'isNew'>,
   ): void {
     if (!this.#isLoaded || this.#changeListeners.size === 0) return;
     const { version, modificationTime } = row ?? { version: null, modificationTime: null };
-    const what = { ...keyOfNameText(type, key), position, wireName, visibility, isRemoval };
+    const what = { ...keyOfNameText(type, key), position, wireName, ...how };
     for (const listener of this.#changeListeners) listener({ ...what, version, committedAt: modificationTime });
   }
 

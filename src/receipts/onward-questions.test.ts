@@ -127,7 +127,7 @@ describe('a zone asks global where a resource is in the other zones', () => {
 describe('global answers a zone', () => {
   const logged = (visibility: Visibility): LoggedChange => ({
     ...{ type: 'MeshTimeout', mesh: 'shop', name: 'gone-x1', wireName: 'gone-x1.shop', position: 1 },
-    ...{ visibility, version: null, isRemoval: true, committedAt: null },
+    ...{ visibility, version: null, isRemoval: true, isNew: false, committedAt: null },
   });
   const targets: Target[] = [
     { to: 'east', state: 'hidden' },

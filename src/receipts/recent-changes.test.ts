@@ -13,7 +13,7 @@ function logged(position: number, more: Partial<LoggedChange> = {}): LoggedChang
   const name = more.name ?? `timeout-${String(position)}`;
   return {
     ...{ type: TYPE, mesh: 'default', name, position, version: 0, committedAt: new Date(START), isRemoval: false },
-    ...{ wireName: `${name}.default`, visibility: { to: 'all' }, ...more },
+    ...{ wireName: `${name}.default`, visibility: { to: 'all' }, isNew: false, ...more },
   };
 }
 

@@ -13,7 +13,7 @@ const changes = new RecentChanges('globalToZone');
 const change = changes.append(
   {
     ...{ ...KEY, position: 1, version: 3, committedAt: COMMITTED, isRemoval: false },
-    ...{ wireName: 'slow.shop', visibility: { to: 'all' } },
+    ...{ wireName: 'slow.shop', visibility: { to: 'all' }, isNew: false },
   },
   COMMITTED.getTime(),
 );

@@ -36,7 +36,9 @@ export async function answerWithMatrix(page: Page): Promise<void> {
   await page.route('**/_matrix?*', async (route) => {
     const { searchParams } = new URL(route.request().url());
     const offset = Number(searchParams.get('offset'));
-    await route.fulfill({ json: matrixOf(Math.min(Number(searchParams.get('size')), 10, RESOURCES - offset), offset) });
+    const { zones, ...matrix } = matrixOf(Math.min(Number(searchParams.get('size')), 10, RESOURCES - offset), offset);
+    const isKnown = searchParams.get('zonesVersion') === matrix.zonesVersion;
+    await route.fulfill({ json: isKnown ? matrix : { ...matrix, zones } });
   });
 }
 
@@ -49,5 +51,6 @@ function matrixOf(count: number, offset: number): Answer<'SyncMatrix'> {
     const resource = { type: 'MeshTimeout', mesh: 'default', name, labels: {} };
     return { resource, storedName: name, verdicts, runs: [0, 5_000, 1, 1, 0, COUNT - 5_001] };
   });
-  return { total: RESOURCES, zones: Array.from({ length: COUNT }, (_, at) => nameOf(at)), items, next: 'more' };
+  const zones = Array.from({ length: COUNT }, (_, at) => nameOf(at));
+  return { total: RESOURCES, zones, zonesVersion: 'v1', items, next: 'more' };
 }

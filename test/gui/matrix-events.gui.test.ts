@@ -10,7 +10,7 @@ import { answerWithMatrix } from './fake-fleet.ts';
 let api: FastifyInstance;
 let browser: Browser;
 let address: string;
-let tell: (type: string, name: string) => void = () => undefined;
+let tell: (type: string, name: string, isNew?: boolean) => void = () => undefined;
 
 beforeAll(async () => {
   api = testApi(new TinyStore(), 'global', {
@@ -19,9 +19,9 @@ beforeAll(async () => {
         reply.hijack();
         reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
         reply.raw.write('event: resync\nid: a.0\ndata: {"reason":"started","instanceId":"cp-1"}\n\n');
-        tell = (type, name) =>
+        tell = (type, name, isNew = false) =>
           void reply.raw.write(
-            `event: changes\nid: a.1\ndata: ${JSON.stringify({ items: [{ id: 1, type, mesh: 'default', name }] })}\n\n`,
+            `event: changes\nid: a.1\ndata: ${JSON.stringify({ items: [{ id: 1, type, mesh: 'default', name, isNew, isRemoval: false }] })}\n\n`,
           );
       });
     },
@@ -36,13 +36,16 @@ afterAll(async () => {
   await api.close();
 });
 
-it('asks for a changed row alone, for one row after a change out of sight, and for nothing after a change of another type', async () => {
+it('asks for a changed row alone, for one row after a new one out of sight, and for nothing after other changes', async () => {
   const { page } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, answerWithMatrix);
   await page.getByRole('row').filter({ hasText: 'timeout-0003' }).filter({ hasText: '9,999 of 10,000' }).waitFor();
   let asked: string[] = [];
+  const versions = new Set<string | null>();
   page.on('request', (request) => {
     const { pathname, searchParams } = new URL(request.url());
-    if (pathname.endsWith('/_matrix')) asked.push(`${searchParams.get('size') ?? ''} from ${searchParams.get('offset') ?? ''}`);
+    if (!pathname.endsWith('/_matrix')) return;
+    asked.push(`${searchParams.get('size') ?? ''} from ${searchParams.get('offset') ?? ''}`);
+    versions.add(searchParams.get('zonesVersion'));
   });
   // At its start the page may still ask for all rows.
   const toldAndAsked = (name: string): string[] => {
@@ -52,11 +55,14 @@ it('asks for a changed row alone, for one row after a change out of sight, and f
   await expect.poll(() => toldAndAsked('timeout-0003')).toContain('1 from 3');
   asked = [];
   tell('MeshRetry', 'timeout-0002');
+  tell('MeshTimeout', 'timeout-0300');
   tell('MeshTimeout', 'timeout-0004');
   await expect.poll(() => asked).toContain('1 from 4');
   expect(asked.filter((rows) => rows !== '1 from 3')).toEqual(['1 from 4']);
   asked = [];
-  tell('MeshTimeout', 'timeout-0400');
+  tell('MeshTimeout', 'timeout-0400', true);
   await expect.poll(() => asked).toEqual(['1 from 0']);
+  // The names of the zones came with the first answer.
+  expect([...versions]).toEqual(['v1']);
   await page.close();
 });

@@ -1,6 +1,7 @@
 // `_sync` and `_matrix` on a replica that has no stream of a zone: another replica answers what the zone has.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
+import type { Answer } from '../../src/api/answers.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import type { DeliveriesElsewhere } from '../../src/inspect/explainer.ts';
 import { noSyncStates } from '../../src/kds/open-senders.ts';
@@ -84,4 +85,21 @@ it('asks once, without times, for the rows of a matrix', async () => {
     { storedName: 'other', verdicts: [{ state: 'refused', why: 'unknown field' }, { state: 'away' }], runs: [0, 1, 1, 1] },
     { storedName: 'slow', verdicts: [{ state: 'inSync' }, { state: 'away' }], runs: [0, 1, 1, 1] },
   ]);
+});
+
+it('leaves the names of the zones out of a matrix for a caller that has them', async () => {
+  await targets(async () => []);
+  const ask = async (zonesVersion: string) => {
+    const path = `/meshes/default/meshtimeouts/_matrix?zonesVersion=${zonesVersion}`;
+    return (await app?.inject(path))?.json<Answer<'SyncMatrix'>>();
+  };
+  const first = await ask('');
+  expect(first?.zones).toEqual(['east', 'west']);
+  const version = first?.zonesVersion ?? '';
+  const second = await ask(version);
+  expect(second).toEqual({ total: 1, zonesVersion: version, items: first?.items, next: null });
+  await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'north' }, labels: {}, spec: { enabled: true } });
+  const third = await ask(version);
+  expect(third?.zones).toEqual(['east', 'north', 'west']);
+  expect(third?.zonesVersion).not.toBe(version);
 });

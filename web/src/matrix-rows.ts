@@ -31,12 +31,14 @@ const MAX_PATCH = 3;
 type Kept = {
   readonly of: string;
   zones: readonly string[];
+  /** That of the answer with the names of the zones: answers with the same version come without them. */
+  zonesVersion: string;
   readonly rows: Map<number, ResourceRow>;
   /** The rows as they came. */
   readonly texts: WeakMap<ResourceRow, string>;
 };
 
-const nothing = (of: string): Kept => ({ of, zones: [], rows: new Map(), texts: new WeakMap() });
+const nothing = (of: string): Kept => ({ of, zones: [], zonesVersion: '', rows: new Map(), texts: new WeakMap() });
 
 /** @param path of the list, such as `/meshes/shop/meshtimeouts` @param type only changes of this type count */
 export function useMatrixRows(path: string, type: string, text: string, { first, end }: Range): Live<Rows> {
@@ -47,9 +49,13 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
   const from = first - (first % CHUNK);
   const to = Math.max(from + CHUNK, Math.ceil(end / CHUNK) * CHUNK);
   const filter = text === '' ? '' : `&name=${encodeURIComponent(text)}`;
+  const pageOf = async (offset: number, size: number, signal: AbortSignal): Promise<Page> => {
+    const known = mine.zonesVersion === '' ? '' : `&zonesVersion=${mine.zonesVersion}`;
+    return await get<Page>(`${path}/_matrix?size=${String(size)}&offset=${String(offset)}${filter}${known}`, signal);
+  };
   const load = async (signal: AbortSignal): Promise<Rows> => {
     for (let offset = from; ;) {
-      const page = await get<Page>(`${path}/_matrix?size=${String(to - offset)}&offset=${String(offset)}${filter}`, signal);
+      const page = await pageOf(offset, to - offset, signal);
       keep(mine, page, offset);
       const { items, total } = page;
       offset += items.length;
@@ -60,18 +66,19 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
   };
   /** Asks for the rows of the changed resources alone, where these are few and known. */
   const patch: Loading<Rows>['patch'] = async (data, events, signal) => {
-    const names = changedNames(events, type);
-    const pageOf = async (at: number): Promise<Page> =>
-      await get<Page>(`${path}/_matrix?size=1&offset=${String(at)}${filter}`, signal);
+    const changed = changedNames(events, type);
+    if (changed === null) return await load(signal);
     const known = new Map([...mine.rows].map(([index, { storedName }]) => [storedName, index]));
-    if (names === null || names.size > MAX_PATCH) return await load(signal);
+    // A row out of sight only counts if it is new or gone: then others have moved.
+    const asked = [...changed].filter(([name, mayMove]) => mayMove || known.has(name)).map(([name]) => name);
+    if (asked.length === 0) return data;
+    if (asked.length > MAX_PATCH) return await load(signal);
     // By its place and not by its name, which may be a part of many names.
-    for (const name of names) {
+    for (const name of asked) {
       const at = known.get(name);
-      const page = await pageOf(at ?? from);
-      // A row out of sight only counts if it is new or gone: then others have moved.
+      const page = await pageOf(at ?? from, 1, signal);
       const isHere = at === undefined ? page.total === data.total : page.items[0]?.storedName === name;
-      if (!isHere || !isSame(page.zones, mine.zones)) return await load(signal);
+      if (!isHere || page.zonesVersion !== mine.zonesVersion) return await load(signal);
       keep(mine, page, at ?? from);
     }
     return { ...data, rows: new Map(mine.rows) };
@@ -82,30 +89,28 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
   });
 }
 
-/** The stored names of changed resources; null where something else changed too. */
-function changedNames(events: readonly NonNullable<LiveEvent>[], type: string): ReadonlySet<string> | null {
-  const names = new Set<string>();
+/** Stored name of each changed resource → whether other rows may have moved; null where something else changed too. */
+function changedNames(events: readonly NonNullable<LiveEvent>[], type: string): ReadonlyMap<string, boolean> | null {
+  const names = new Map<string, boolean>();
   for (const event of events) {
     if (event.topic !== 'changes') return null;
-    for (const change of event.data.items) if (change.type === type) names.add(change.name);
+    for (const { type: of, name, isNew, isRemoval } of event.data.items)
+      if (of === type) names.set(name, names.get(name) === true || isNew || isRemoval);
   }
   return names;
 }
 
-function isSame(names: readonly string[], others: readonly string[]): boolean {
-  return names.length === others.length && names.every((name, at) => name === others[at]);
-}
-
-function keep(kept: Kept, { items, zones }: Pick<Page, 'items' | 'zones'>, offset: number): void {
-  if (!isSame(zones, kept.zones)) {
+function keep(kept: Kept, { items, zones = [], zonesVersion }: Page, offset: number): void {
+  if (zonesVersion !== kept.zonesVersion) {
     kept.zones = zones;
+    kept.zonesVersion = zonesVersion;
     kept.rows.clear();
   }
   for (const [index, item] of items.entries()) {
     const text = JSON.stringify(item);
     const known = kept.rows.get(offset + index);
     if (known !== undefined && kept.texts.get(known) === text) continue;
-    const row = rowOf(item, zones.length);
+    const row = rowOf(item, kept.zones.length);
     kept.texts.set(row, text);
     kept.rows.set(offset + index, row);
   }
