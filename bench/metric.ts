@@ -13,6 +13,8 @@ export type Metric = {
   readonly name: string;
   readonly unit: string;
   readonly meridian: number;
+  /** The least and the most of the values whose median counts. */
+  readonly spread?: readonly [least: number, most: number];
   readonly floor?: number;
   readonly budget?: Budget;
 };

@@ -6,8 +6,9 @@ export const sizes = {
   zones: [200, 'fake zones on the global whose page is open'],
   zonesPerProcess: [50, 'fake zones in one process'],
   resources: [100, 'MeshTimeouts on that global'],
-  tabs: [4, 'tabs that have the same page open: the cost of one is a part of them'],
-  seconds: [6, 'how long each page is open, and each of the times without one'],
+  tabs: [20, 'tabs that have the same page open: the cost of one is a part of them'],
+  seconds: [10, 'how long each page is open, and each of the times without one'],
+  turns: [3, 'how often each page is opened: the median counts'],
 } as const;
 
 export type PageSizes = SettingsOf<typeof sizes>;

@@ -77,14 +77,16 @@ export function describeReport({ machine, metrics, date }: Report, tables: reado
   return lines.join('\n');
 }
 
-/** The floor has columns where something was compared with it. */
+/** The floor has columns where something was compared with it, and the spread where one is known. */
 function metricTable(metrics: Report['metrics']): string {
   const hasFloor = metrics.some(({ floor }) => floor !== undefined);
+  const hasSpread = metrics.some(({ spread }) => spread !== undefined);
   return table(
-    ['METRIC', 'MERIDIAN', ...(hasFloor ? ['FLOOR', 'RATIO'] : []), 'BUDGET', ''],
-    metrics.map(({ section, name, unit, meridian, floor, ratio, budget, verdict }) => [
+    ['METRIC', 'MERIDIAN', ...(hasSpread ? ['LEAST – MOST'] : []), ...(hasFloor ? ['FLOOR', 'RATIO'] : []), 'BUDGET', ''],
+    metrics.map(({ section, name, unit, meridian, spread, floor, ratio, budget, verdict }) => [
       `${section}: ${name}`,
       `${show(meridian)} ${unit}`,
+      ...(hasSpread ? [spread === undefined ? '-' : spread.map(show).join(' – ')] : []),
       ...(hasFloor ? [floor === undefined ? '-' : `${show(floor)} ${unit}`, ratio === null ? '-' : show(ratio)] : []),
       budget === undefined ? '-' : describeBudget(budget),
       verdict === 'none' ? '' : verdict,
