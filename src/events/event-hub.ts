@@ -49,7 +49,8 @@ export class EventHub {
   #session: Session | null = null;
   #readers = 0;
   #cancelEnd = (): void => undefined;
-  #news = new AbortController();
+  /** The readers without news. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(sources: readonly EventSource[], following: Following) {
     this.#sources = sources;
@@ -124,11 +125,22 @@ export class EventHub {
     return await Promise.race([loaded.then(() => true), limit]).finally(() => done.abort());
   }
 
-  /** True when there is news; false after the time. */
+  /** True when there is news; false after the time. Each event wakes every reader, so a wait makes no signal and no error. */
   async #wait(ms: number, signal: AbortSignal): Promise<boolean> {
-    const news = this.#news.signal;
-    await this.#following.clock.sleep(ms, AbortSignal.any([signal, news]));
-    return news.aborted;
+    if (signal.aborted) return false;
+    return await new Promise((resolve) => {
+      const end = (isNews: boolean): void => {
+        this.#waiting.delete(hear);
+        signal.removeEventListener('abort', leave);
+        cancel();
+        resolve(isNews);
+      };
+      const hear = (): void => end(true);
+      const leave = (): void => end(false);
+      const cancel = this.#following.clock.after(ms, leave);
+      this.#waiting.add(hear);
+      signal.addEventListener('abort', leave);
+    });
   }
 
   #enter(): Session {
@@ -184,9 +196,7 @@ export class EventHub {
   /** Changes the ring, and lets all streams look at it. */
   #wake(change: () => void): void {
     change();
-    const woken = this.#news;
-    this.#news = new AbortController();
-    woken.abort();
+    for (const hear of [...this.#waiting]) hear();
   }
 }
 
