@@ -5,12 +5,13 @@ import { about } from '../../src/api/route-config.ts';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { openBrowser, type Browser } from './browser.ts';
-import { answerWithMatrix } from './fake-fleet.ts';
+import { answerWithMatrix, nameOf } from './fake-fleet.ts';
 
 let api: FastifyInstance;
 let browser: Browser;
 let address: string;
 let tell: (type: string, name: string, isNew?: boolean) => void = () => undefined;
+let tellOfZone: (name: string, connection: 'online' | 'lagging' | 'offline') => void = () => undefined;
 
 beforeAll(async () => {
   api = testApi(new TinyStore(), 'global', {
@@ -19,6 +20,12 @@ beforeAll(async () => {
         reply.hijack();
         reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
         reply.raw.write('event: resync\nid: a.0\ndata: {"reason":"started","instanceId":"cp-1"}\n\n');
+        tellOfZone = (name, connection) => {
+          const sync = { state: connection, connection, since: null, pending: [], lagMs: 0, reason: '' };
+          const condition = { enabled: true, refused: 0, withheld: 0, replica: 'cp-1', reason: '' };
+          const items = [{ name, sync, syncProblems: 0, ...condition }];
+          reply.raw.write(`event: zones\nid: a.1\ndata: ${JSON.stringify({ items })}\n\n`);
+        };
         tell = (type, name, isNew = false) =>
           void reply.raw.write(
             `event: changes\nid: a.1\ndata: ${JSON.stringify({ items: [{ id: 1, type, mesh: 'default', name, isNew, isRemoval: false }] })}\n\n`,
@@ -64,5 +71,30 @@ it('asks for a changed row alone, for one row after a new one out of sight, and 
   await expect.poll(() => asked).toEqual(['1 from 0']);
   // The names of the zones came with the first answer.
   expect([...versions]).toEqual(['v1']);
+  await page.close();
+});
+
+it('asks for nothing while a connected zone is behind, and for all rows when it is away', async () => {
+  const { page } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, answerWithMatrix);
+  await page.getByRole('row').filter({ hasText: 'timeout-0003' }).filter({ hasText: '9,999 of 10,000' }).waitFor();
+  let asked: string[] = [];
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname.endsWith('/_matrix')) asked.push(searchParams.get('size') ?? '');
+  });
+  // At its start the page may still ask for all rows.
+  const toldAndAsked = (): string[] => {
+    tell('MeshTimeout', 'timeout-0003');
+    return asked;
+  };
+  await expect.poll(toldAndAsked).toContain('1');
+  asked = [];
+  tellOfZone(nameOf(3), 'lagging');
+  tellOfZone(nameOf(3), 'online');
+  tell('MeshTimeout', 'timeout-0004');
+  await expect.poll(() => asked).toContain('1');
+  expect(asked.filter((size) => size !== '1')).toEqual([]);
+  tellOfZone(nameOf(3), 'offline');
+  await expect.poll(() => asked.some((size) => size !== '1')).toBe(true);
   await page.close();
 });

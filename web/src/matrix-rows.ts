@@ -1,7 +1,6 @@
 // The rows of a matrix of resources and zones: those in sight are loaded, and again when something changes.
 import { useRef } from 'preact/hooks';
 import type { Answer } from '../../src/api/answers.ts';
-import { changesOf } from './concerns.ts';
 import type { LiveEvent } from './events.ts';
 import { useLive, type Live, type Loading } from './live.ts';
 import type { Range } from './parts/matrix.tsx';
@@ -31,6 +30,8 @@ const MAX_PATCH = 3;
 type Kept = {
   readonly of: string;
   zones: readonly string[];
+  /** Name → index in `zones`. */
+  places: ReadonlyMap<string, number>;
   /** That of the answer with the names of the zones: answers with the same version come without them. */
   zonesVersion: string;
   readonly rows: Map<number, ResourceRow>;
@@ -38,7 +39,10 @@ type Kept = {
   readonly texts: WeakMap<ResourceRow, string>;
 };
 
-const nothing = (of: string): Kept => ({ of, zones: [], zonesVersion: '', rows: new Map(), texts: new WeakMap() });
+const nothing = (of: string): Kept => ({
+  ...{ of, zones: [], places: new Map(), zonesVersion: '' },
+  ...{ rows: new Map(), texts: new WeakMap() },
+});
 
 /** @param path of the list, such as `/meshes/shop/meshtimeouts` @param type only changes of this type count */
 export function useMatrixRows(path: string, type: string, text: string, { first, end }: Range): Live<Rows> {
@@ -84,8 +88,29 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
     return { ...data, rows: new Map(mine.rows) };
   };
   return useLive(`matrix ${list} ${String(from)} ${String(to)}`, ['changes', 'zones'], load, {
-    concerns: changesOf((change) => change.type === type),
+    concerns: (event) => {
+      if (event.topic === 'changes') return event.data.items.some((change) => change.type === type);
+      return event.topic !== 'zones' || !event.data.items.every((zone) => isAsShown(mine, zone));
+    },
     patch,
+  });
+}
+
+type ZoneItem = Extract<NonNullable<LiveEvent>, { topic: 'zones' }>['data']['items'][number];
+
+/** States of a row in a connected zone that has no problem; events of changes tell when they end. */
+const WELL: ReadonlySet<string | undefined> = new Set(['inSync', 'pending']);
+const AWAY: ReadonlySet<string | undefined> = new Set(['away', 'turnedAway']);
+
+/** Whether the rows show a zone as the event says. So a zone that is behind for a while costs no request. */
+function isAsShown({ places, rows }: Kept, zone: ZoneItem): boolean {
+  if ('isRemoved' in zone || !zone.enabled || zone.refused + zone.withheld > 0) return false;
+  const at = places.get(zone.name);
+  if (at === undefined || rows.size === 0) return false;
+  const expected = zone.sync.connection === 'online' || zone.sync.connection === 'lagging' ? WELL : AWAY;
+  return [...rows.values()].every(({ verdicts, of }) => {
+    const verdict = verdicts[of[at] ?? 0];
+    return verdict?.isSent !== true || expected.has(verdict.state);
   });
 }
 
@@ -103,6 +128,7 @@ function changedNames(events: readonly NonNullable<LiveEvent>[], type: string): 
 function keep(kept: Kept, { items, zones = [], zonesVersion }: Page, offset: number): void {
   if (zonesVersion !== kept.zonesVersion) {
     kept.zones = zones;
+    kept.places = new Map(zones.map((name, at) => [name, at]));
     kept.zonesVersion = zonesVersion;
     kept.rows.clear();
   }
