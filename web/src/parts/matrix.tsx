@@ -153,6 +153,8 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
   );
 }
 
+const NO_CELLS: readonly string[] = [];
+
 type LineProps = {
   readonly row: number;
   readonly content: MatrixRow | undefined;
@@ -163,6 +165,8 @@ type LineProps = {
 };
 
 function Line({ row, content, columns, grid, chosen }: LineProps): JSX.Element {
+  // A row that is not known shows nothing in its cells. While one scrolls, most rows go before they are known.
+  const shown = content === undefined && chosen === null ? NO_CELLS : columns;
   return (
     <div class="line" role="row" aria-rowindex={row + 2} style={{ ...grid, top: `${String(row * ROW_PX)}px` }}>
       <div role="rowheader" class="name">
@@ -179,7 +183,7 @@ function Line({ row, content, columns, grid, chosen }: LineProps): JSX.Element {
       <div role="gridcell" class="note-cell">
         {content?.note}
       </div>
-      {columns.map((zone, column) => {
+      {shown.map((zone, column) => {
         const cell = content?.cells[column];
         const isAt = chosen === column;
         return (
