@@ -7,8 +7,8 @@ export type GrpcStreamOptions = GrpcCallOptions & {
   readonly port: number;
 };
 
-/** Shared: the roots of a context are read when it is made. */
-const secureContext = createSecureContext();
+/** As Envoy 1.40 connects by default. Shared: the roots of a context are read when it is made. */
+const secureContext = createSecureContext({ maxVersion: 'TLSv1.2', ecdhCurve: 'X25519:P-256' });
 
 export class GrpcStream {
   readonly #connection: GrpcConnection;

@@ -6,11 +6,12 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { MethodDefinition } from '@grpc/grpc-js';
 import { adsService } from './grpc-services.ts';
 
-/**
- * Bytes of one write. With the head of an HTTP/2 frame (9) and what TLS adds (22) it fills the buffer of 16 kB into which TLS encrypts. A
- * byte more would make that 33 kB, and a second record of TLS.
- */
-export const CHUNK_BYTES = 16_384 - 9 - 22;
+/** Of what TLS gets at once. With more, OpenSSL writes two records, and TLS of Node makes room for twice as much for ever. */
+const TLS_WRITE_BYTES = 16_384;
+/** The head of the response goes with the first chunk: HTTP/2 writes all frames that wait together. It has 104 bytes. */
+const OTHER_FRAMES_BYTES = 256;
+/** Bytes of one write. It has the head of an HTTP/2 frame (9), and TLS adds 22: a record then fits into a buffer of 16 kB. */
+export const CHUNK_BYTES = TLS_WRITE_BYTES - 9 - 22 - OTHER_FRAMES_BYTES;
 /** Before each message of gRPC: a flag and the length. */
 const PREFIX_BYTES = 5;
 const { path: PATH } = adsService.deltaAggregatedResources;

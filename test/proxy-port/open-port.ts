@@ -133,9 +133,9 @@ export class OpenPort {
   }
 
   /** A connection of its own, closed with the port. */
-  dial(host = '127.0.0.1'): Client {
+  dial(host = '127.0.0.1', port = this.port): Client {
     const authority = host.includes(':') ? `[${host}]` : host;
-    const client = new Client(`${authority}:${String(this.port)}`, credentials.createSsl(Buffer.from(this.certPem)), {
+    const client = new Client(`${authority}:${String(port)}`, credentials.createSsl(Buffer.from(this.certPem)), {
       'grpc.use_local_subchannel_pool': 1,
       'grpc.ssl_target_name_override': 'localhost',
     });

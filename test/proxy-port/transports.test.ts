@@ -1,14 +1,17 @@
 // One port for gRPC and HTTP/1.1, as real clients come to it.
 import { once } from 'node:events';
+import { connect as connectTcp, createServer, type AddressInfo } from 'node:net';
 import { connect as connectHttp2, type ServerHttp2Stream } from 'node:http2';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adsService } from '../../src/proxy-port/grpc-services.ts';
 import { CHUNK_BYTES, STREAMS, writeInChunks } from '../../src/proxy-port/chunked-writes.ts';
-import { ending, join, OpenPort } from './open-port.ts';
+import { CART, ending, join, OpenPort } from './open-port.ts';
 
 const server = new OpenPort();
+const relays = new DisposableStack();
+afterAll(() => relays.dispose());
 beforeAll(async () => void (await server.start({ host: 'localhost' })));
 afterAll(() => server.close());
 
@@ -17,6 +20,36 @@ async function firstLine(socket: NodeJS.ReadWriteStream): Promise<string> {
   socket.write('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
   const [bytes] = (await once(socket, 'data')) as [Buffer];
   return bytes.toString().split('\r\n')[0] ?? '';
+}
+
+/** A port that passes bytes on. @param seen gets all bytes of an answer so far */
+async function relay(to: number, seen: (bytes: Buffer) => void): Promise<number> {
+  const listener = createServer((client) => {
+    const target = connectTcp(to, '127.0.0.1');
+    let answer = Buffer.alloc(0);
+    target.on('data', (bytes: Buffer) => {
+      answer = Buffer.concat([answer, bytes]);
+      seen(answer);
+    });
+    client.pipe(target).pipe(client);
+    for (const socket of [client, target]) socket.on('error', () => undefined);
+  });
+  listener.unref().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  relays.defer(() => void listener.close());
+  return (listener.address() as AddressInfo).port;
+}
+
+/** Bytes of each whole record of TLS, with its head. */
+function sizesOfRecords(bytes: Buffer): number[] {
+  const sizes: number[] = [];
+  let at = 0;
+  while (at + 5 <= bytes.length) {
+    const size = 5 + bytes.readUInt16BE(at + 3);
+    if (at + size <= bytes.length) sizes.push(size);
+    at += size;
+  }
+  return sizes;
 }
 
 describe('the port for proxies', () => {
@@ -73,6 +106,17 @@ describe('the port for proxies', () => {
     expect(sizes.length).toBeGreaterThan(sent.length / CHUNK_BYTES);
     expect(Math.max(...sizes)).toBe(CHUNK_BYTES);
     unsubscribe(STREAMS, opened);
+    call.end();
+  });
+
+  it('gives TLS the head of a response and its first chunk in one record', async () => {
+    const records: number[] = [];
+    const port = await relay(server.port, (bytes) => records.push(...sizesOfRecords(bytes)));
+    const call = server.stream(await server.token(), adsService.deltaAggregatedResources, server.dial('127.0.0.1', port));
+    const large = { ...CART, spec: { ...CART.spec, text: 'large'.repeat(20_000) } };
+    await join(call, large);
+    expect(Math.max(...records)).toBeGreaterThan(CHUNK_BYTES);
+    expect(Math.max(...records)).toBeLessThanOrEqual(16_384);
     call.end();
   });
 
