@@ -95,11 +95,14 @@ class OpenStream implements ProxyStream {
   readonly call: Call;
   isAdmitted = false;
   readonly #turn: CallTurn;
-  #log: Logger;
+  /** Made when it is asked for. */
+  #log: Logger | null = null;
   readonly #options: ProxyStreamsOptions;
   readonly #openings: Openings;
   #ended: unknown = null;
-  #unwatch: (() => void)[] = [];
+  /** Ends the time in which it must be let in. */
+  #stopWaiting: (() => void) | null = null;
+  #unwatch: (() => void) | null = null;
 
   constructor(call: Call, turn: CallTurn, options: ProxyStreamsOptions, openings: Openings) {
     this.call = call;
@@ -107,12 +110,11 @@ class OpenStream implements ProxyStream {
     this.peer = call.getPeer();
     this.#options = options;
     this.#openings = openings;
-    this.#log = options.log.child({ peer: this.peer });
     call.on('error', () => undefined);
   }
 
   get log(): Logger {
-    return this.#log;
+    return (this.#log ??= this.#options.log.child({ peer: this.peer }));
   }
 
   /** This process refused it because of the proxy. A proxy that has left was not refused: its stream ends with an error of Node. */
@@ -126,21 +128,21 @@ class OpenStream implements ProxyStream {
     const { serve, admissionTimeout, clock } = this.#options;
     try {
       await this.#turn.take();
-      const late = clock.after(admissionTimeout, () => {
-        if (!this.isAdmitted) this.end(new StatusError(status.DEADLINE_EXCEEDED, 'the proxy did not say in time who it is'));
-      });
-      this.#unwatch.push(late);
+      this.#stopWaiting = clock.after(admissionTimeout, () =>
+        this.end(new StatusError(status.DEADLINE_EXCEEDED, 'the proxy did not say in time who it is')),
+      );
       if (this.#ended === null && !this.call.cancelled) await serve(this);
       this.call.end();
-      if (this.isAdmitted) this.#log.info('stream closed');
+      if (this.isAdmitted) this.log.info('stream closed');
       return this.#ended === null ? null : messageOf(this.#ended);
     } catch (error) {
       this.end(error);
       const reason = messageOf(this.#ended);
-      if (this.isAdmitted) this.#log.info({ reason }, 'stream closed');
+      if (this.isAdmitted) this.log.info({ reason }, 'stream closed');
       return reason;
     } finally {
-      for (const stop of this.#unwatch) stop();
+      this.#stopWaiting?.();
+      this.#unwatch?.();
     }
   }
 
@@ -162,11 +164,13 @@ class OpenStream implements ProxyStream {
     await this.#waitToOpen(JSON.stringify([mesh, name]));
     this.#requireOpen();
     const isLost = (reason: string): void => this.end(new StatusError(status.UNAUTHENTICATED, reason));
-    if (token !== null) this.#unwatch.push(watch.watch(token, isLost));
+    if (token !== null) this.#unwatch = watch.watch(token, isLost);
     this.isAdmitted = true;
+    this.#stopWaiting?.();
+    this.#stopWaiting = null;
     this.#turn.admit();
     this.#log = this.#options.log.child({ mesh, dataplane: name });
-    this.#log.info('stream opened');
+    this.log.info('stream opened');
   };
 
   readonly end = (error: unknown): void => {

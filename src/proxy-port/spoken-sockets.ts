@@ -9,8 +9,7 @@ import type { Clock } from '../base/clock.ts';
  */
 export function whenSpoken(socket: Socket, silenceMs: number, clock: Pick<Clock, 'after'>, take: (socket: Socket) => void): void {
   const stop = clock.after(silenceMs, () => socket.destroy());
-  // Who takes it has its own listener.
-  socket.on('error', () => undefined);
+  socket.on('error', ignore);
   socket.once('close', stop);
   socket.once('readable', () => {
     stop();
@@ -19,3 +18,6 @@ export function whenSpoken(socket: Socket, silenceMs: number, clock: Pick<Clock,
     else socket.destroy();
   });
 }
+
+/** Who takes the socket has its own listener. It stays with the socket, so it holds nothing of the call above. */
+function ignore(): void {}
