@@ -1,7 +1,10 @@
 // One bit per slot: the resources of a type that a peer may hold. 20,000 entries × 500 zones are 1.25 MB (engine 3).
 
+/** Of all sets without a bit, which most are: a zone has resources of few types. */
+const NO_WORDS = new Uint32Array();
+
 export class Bitset {
-  #words = new Uint32Array(4);
+  #words = NO_WORDS;
 
   has(index: number): boolean {
     return (((this.#words[index >>> 5] ?? 0) >>> (index & 31)) & 1) === 1;
@@ -11,7 +14,7 @@ export class Bitset {
   add(index: number): boolean {
     const word = index >>> 5;
     if (word >= this.#words.length) {
-      const grown = new Uint32Array(Math.max(word + 1, this.#words.length * 2));
+      const grown = new Uint32Array(Math.max(4, word + 1, this.#words.length * 2));
       grown.set(this.#words);
       this.#words = grown;
     }

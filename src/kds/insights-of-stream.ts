@@ -3,8 +3,8 @@
 // queue; no zone waits for an answer until its sender ends the stream; global asks again only while the zone waits for an answer, because it
 // sends no other response of the type meanwhile.
 import type { Clock } from '../base/clock.ts';
+import { STUCK_MS } from './answer-watch.ts';
 import type { InsightTurns } from './insight-turns.ts';
-import { STUCK_MS } from './type-stream.ts';
 
 /** The type that is stored in turns. */
 export const PACED_TYPE = 'DataplaneInsight';

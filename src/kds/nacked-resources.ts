@@ -1,6 +1,7 @@
 // The resources of one type that one peer has refused and not accepted since. When a NACK names no resource, halves of the response
 // are sent again until each culprit is found. Pure: no clock; the caller calls `retry`.
 // Invariant: `refused` has only resources that the peer named, or that it refused alone in a response.
+import { SparseMap } from '../base/sparse-map.ts';
 import type { Item } from './draft.ts';
 
 /**
@@ -13,9 +14,9 @@ export const MAX_PROBES = 64;
 type Group = readonly Item[];
 
 export class NackedResources {
-  readonly #refused = new Map<Item, string>();
+  readonly #refused = new SparseMap<Item, string>();
   /** The items of refused responses without names. At least one item of each response is a culprit. */
-  readonly #suspects = new Map<Item, string>();
+  readonly #suspects = new SparseMap<Item, string>();
   #queue: Group[] = [];
   #probes = MAX_PROBES;
   #revision = 0;
@@ -32,12 +33,12 @@ export class NackedResources {
 
   /** Item → the peer's reason. */
   get refused(): ReadonlyMap<Item, string> {
-    return this.#refused;
+    return this.#refused.entries;
   }
 
   /** Item → the peer's message about its response. */
   get suspects(): ReadonlyMap<Item, string> {
-    return this.#suspects;
+    return this.#suspects.entries;
   }
 
   /** The peer refused these by name. */
@@ -57,7 +58,7 @@ export class NackedResources {
       this.refuse(items, reason);
       return;
     }
-    for (const item of items) if (!this.#refused.has(item)) this.#suspects.set(item, reason);
+    for (const item of items) if (!this.refused.has(item)) this.#suspects.set(item, reason);
     this.#revision += 1;
     const middle = Math.ceil(items.length / 2);
     this.#queue.push(items.slice(0, middle), items.slice(middle));
@@ -74,8 +75,8 @@ export class NackedResources {
   /** Makes all items due again: first the groups that were not sent yet, then the refused items. */
   retry(): void {
     this.#probes = MAX_PROBES;
-    this.#queue = this.#queue.filter((group) => group.some((item) => this.#suspects.has(item)));
-    if (this.#refused.size > 0) this.#queue.push([...this.#refused.keys()]);
+    this.#queue = this.#queue.filter((group) => group.some((item) => this.suspects.has(item)));
+    if (this.#refused.size > 0) this.#queue.push([...this.refused.keys()]);
   }
 
   /** The items of the next retry, or null when none is due. */
@@ -83,7 +84,7 @@ export class NackedResources {
     while (this.#probes > 0) {
       const group = this.#queue.shift();
       if (group === undefined) return null;
-      const items = group.filter((item) => this.#refused.has(item) || this.#suspects.has(item));
+      const items = group.filter((item) => this.refused.has(item) || this.suspects.has(item));
       if (items.length === 0) continue;
       this.#probes -= 1;
       return items;

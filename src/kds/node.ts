@@ -14,8 +14,23 @@ export type OwnNode = {
   readonly config: string;
 };
 
-/** The metadata that this side sends. `resume`: the request has versions, and the first response may be a difference (D29). */
+type EncodedNode = { readonly full: Uint8Array; readonly resuming: Uint8Array };
+
+/** Of each node of this process: thousands of streams send the same bytes. */
+const encoded = new WeakMap<OwnNode, EncodedNode>();
+
+/**
+ * The metadata that this side sends.
+ * @param resume the request has versions, and the first response may be a difference (D29)
+ * @returns the same bytes for the same node. Callers must not change them
+ */
 export function nodeMetadata(node: OwnNode, resume: boolean): Uint8Array {
+  const known = encoded.get(node) ?? { full: encode(node, false), resuming: encode(node, true) };
+  encoded.set(node, known);
+  return resume ? known.resuming : known.full;
+}
+
+function encode(node: OwnNode, resume: boolean): Uint8Array {
   return encodeStruct({
     version: { kumaCp: { version: node.version } },
     config: node.config,

@@ -17,7 +17,7 @@ let lines: unknown[][];
 function reportsWith(held = new Map<string, string>()): ProblemReports {
   const observe = (event: SyncEvent): void => void events.push(event);
   const warnings = new RateLimitedLogger(log, () => 0);
-  return new ProblemReports({ peer: 'east', streamId: 's', type: 'T', held, observe, log, warnings });
+  return new ProblemReports({ peer: 'east', streamId: 's', observe, log, warnings }, 'T', held);
 }
 
 beforeEach(() => {
@@ -75,7 +75,8 @@ it('the end of all refusals is reported and not logged', () => {
 });
 
 it('withheld resources are reported when one comes, goes or has another reason', () => {
-  const report = (...given: [string, string][]): void => reports.withheld({ withheld: new Map(given) });
+  const report = (...given: [string, string][]): void =>
+    reports.withheld({ withheld: new Map(given), withheldCount: given.length });
   report();
   report(['a', 'too large']);
   report(['a', 'too large']);
@@ -95,7 +96,7 @@ it('withheld resources are reported when one comes, goes or has another reason',
 
 it('held removals are reported with the withheld resources', () => {
   const holding = reportsWith(new Map([['h', 'unknown mesh']]));
-  holding.withheld({ withheld: new Map([['a', 'too large']]) });
+  holding.withheld({ withheld: new Map([['a', 'too large']]), withheldCount: 1 });
   expect(withheld()).toEqual([['h', 'a']]);
   expect(lines.map(([, message]) => message)).toEqual([
     'the removal of this resource is held',

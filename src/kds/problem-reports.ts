@@ -9,36 +9,42 @@ import type { Subscription } from './subscription.ts';
 /** The largest number of resources that one log line, or one burst of lines, names. */
 const MAX_NAMED = 10;
 
-export type ProblemReportsOptions = {
+/** The stream that all types of a peer share. */
+export type ReportingStream = {
   readonly peer: string;
   readonly streamId: string;
-  readonly type: string;
-  /** Resources that the peer keeps, because their mesh never existed here. */
-  readonly held: ReadonlyMap<string, string>;
   readonly observe: SyncObserver;
   readonly log: Logger;
   /** For problems that a peer can cause at any rate. */
   readonly warnings: RateLimitedLogger;
 };
 
+const NONE: ReadonlyMap<string, string> = new Map();
+
 export class ProblemReports {
-  readonly #options: ProblemReportsOptions;
+  readonly #stream: ReportingStream;
+  readonly #type: string;
+  readonly #held: ReadonlyMap<string, string>;
   /** The withheld resources that were last reported. */
-  #withheld: ReadonlyMap<string, string> = new Map();
+  #withheld = NONE;
   /** Revision of the refused resources that were last reported. */
   #nackedRevision = 0;
   /** Why the full state is not sent; null if it fits into a message. */
   #tooLarge: string | null = null;
 
-  constructor(options: ProblemReportsOptions) {
-    this.#options = options;
+  /** @param held resources that the peer keeps, because their mesh never existed here */
+  constructor(stream: ReportingStream, type: string, held: ReadonlyMap<string, string> = NONE) {
+    this.#stream = stream;
+    this.#type = type;
+    this.#held = held;
   }
 
   /** Reports the refused resources when they have changed. */
   refused({ nacked }: Pick<Subscription, 'nacked'>): void {
     if (nacked.revision === this.#nackedRevision) return;
     this.#nackedRevision = nacked.revision;
-    const { peer, streamId, type, observe, warnings } = this.#options;
+    const type = this.#type;
+    const { peer, streamId, observe, warnings } = this.#stream;
     const refused = byWireName(nacked.refused);
     const suspects = byWireName(nacked.suspects);
     observe({ kind: 'refused', peer, streamId, type, refused, suspects });
@@ -49,16 +55,18 @@ export class ProblemReports {
   }
 
   /** Reports the resources that this peer cannot read when they have changed. */
-  withheld({ withheld }: Pick<Subscription, 'withheld'>): void {
-    const { type, held, log } = this.#options;
-    const resources = held.size === 0 ? withheld : new Map([...held, ...withheld]);
+  withheld(subscription: Pick<Subscription, 'withheld' | 'withheldCount'>): void {
+    const held = this.#held;
+    // This runs for every response.
+    if (subscription.withheldCount + held.size + this.#withheld.size === 0) return;
+    const resources = held.size === 0 ? subscription.withheld : new Map([...held, ...subscription.withheld]);
     const news = [...resources].filter(([name, reason]) => this.#withheld.get(name) !== reason);
     if (news.length === 0 && resources.size === this.#withheld.size) return;
     this.#withheld = resources;
     this.#reportWithheld();
     for (const [name, reason] of news.slice(0, MAX_NAMED))
-      log.warn(
-        { type, name, reason },
+      this.#stream.log.warn(
+        { type: this.#type, name, reason },
         held.has(name) ? 'the removal of this resource is held' : 'the peer cannot take this resource; it is withheld',
       );
   }
@@ -66,11 +74,11 @@ export class ProblemReports {
   /** Nothing of the type is sent: the full state has more bytes than a message may have. */
   tooLarge(bytes: number, limit: number): void {
     if (this.#tooLarge !== null) return;
-    const { type, log } = this.#options;
+    const type = this.#type;
     const message = `the state of type ${type} is ${String(bytes)} bytes, over the limit of ${String(limit)} for one message to this peer`;
     this.#tooLarge = message;
     this.#reportWithheld();
-    log.error({ type, bytes, limit }, message);
+    this.#stream.log.error({ type, bytes, limit }, message);
   }
 
   /** The full state fits into a message. */
@@ -81,8 +89,8 @@ export class ProblemReports {
   }
 
   #reportWithheld(): void {
-    const { peer, streamId, type, observe } = this.#options;
-    observe({ kind: 'withheld', peer, streamId, type, resources: this.#withheld, all: this.#tooLarge });
+    const { peer, streamId, observe } = this.#stream;
+    observe({ kind: 'withheld', peer, streamId, type: this.#type, resources: this.#withheld, all: this.#tooLarge });
   }
 }
 

@@ -4,7 +4,7 @@
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { TypeInfo } from '../resource/type-registry.ts';
+import { typesByName, type TypeInfo } from '../resource/type-registry.ts';
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import { nameText, type ResourceKey } from '../resource/types.ts';
 import type { FenceWatch } from '../store/fence-watch.ts';
@@ -68,8 +68,6 @@ export type ReceiverOptions = {
 
 export class Receiver {
   readonly #options: ReceiverOptions;
-  /** Part of every subscription; encoded once. */
-  readonly #metadata: Readonly<Record<'fullState' | 'resume', Uint8Array>>;
   readonly #types: ReadonlyMap<string, TypeInfo>;
   /**
    * Types whose full state is expected, with the names that have arrived so far. A full state may have several parts. After the last
@@ -91,8 +89,7 @@ export class Receiver {
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
-    this.#metadata = { fullState: nodeMetadata(options.node, false), resume: nodeMetadata(options.node, true) };
-    this.#types = new Map(options.rules.types.map((info) => [info.name, info]));
+    this.#types = typesByName(options.rules.types);
     this.#warnings = new RateLimitedLogger(options.log, () => options.clock.elapsed());
     this.#admission = options.admission ?? null;
     this.#pace = options.pace ?? atOnce;
@@ -214,14 +211,14 @@ export class Receiver {
 
   /** @param versions null: the full state is wanted */
   #subscribe(info: TypeInfo, versions: ReadonlyMap<string, string> | null): void {
-    const { send, zone, maxMessageBytes } = this.#options;
+    const { send, zone, node, maxMessageBytes } = this.#options;
     // Each stream begins with all insights that are counted.
     const isCounted = this.#proxies !== null && info.name === PACED_TYPE;
     const fits = versions !== null && !isCounted && sizeOf(versions) <= maxMessageBytes / 2;
     if (!fits) this.#fullState.set(info.name, new Set());
     send(
       encodeDeltaRequest({
-        node: { id: zone, metadata: fits ? this.#metadata.resume : this.#metadata.fullState },
+        node: { id: zone, metadata: nodeMetadata(node, fits) },
         typeUrl: info.name,
         subscribe: ['*'],
         unsubscribe: [],
@@ -254,13 +251,16 @@ export class Receiver {
 
   /** @returns the refused resources of the type, up to `MAX_NAMED` */
   #remember(info: TypeInfo, seen: readonly string[], refusals: readonly NackedResource[]): NackedResource[] {
-    const known = this.#refused.get(info.name) ?? new Map<string, NackedResource>();
+    const before = this.#refused.get(info.name);
+    if (before === undefined && refusals.length === 0) return [];
+    const known = before ?? new Map<string, NackedResource>();
     for (const text of seen) known.delete(text);
     for (const refusal of refusals) {
       const text = nameText(refusal);
       if (known.size < MAX_NAMED || known.has(text)) known.set(text, refusal);
     }
-    this.#refused.set(info.name, known);
+    if (known.size === 0) this.#refused.delete(info.name);
+    else this.#refused.set(info.name, known);
     return [...known.values()];
   }
 

@@ -4,9 +4,10 @@ import { hash } from 'node:crypto';
 import { compareText } from '../base/compare-text.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import { ANY_ZONE, type ZoneProfile } from '../resource/zone-profile.ts';
+import { ANY_ZONE } from '../resource/zone-profile.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
-import { isVisibleTo } from './rules.ts';
+import { AnswerWatch, type Unanswered } from './answer-watch.ts';
+import { isVisibleTo, type Viewer } from './rules.ts';
 import type { Changelog } from './changelog.ts';
 import { formFor } from './entry.ts';
 import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
@@ -15,7 +16,7 @@ import { readNodeMetadata } from './node.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { MAX_BEHIND, type Delivery, type Lag, type TypeProgress } from './open-senders.ts';
 import { Subscription, type PeerView } from './subscription.ts';
-import { Nonces, TypeStream, type StreamOptions } from './type-stream.ts';
+import { Nonces, TypeStream, type SharedByTypes, type StreamOptions } from './type-stream.ts';
 import { holdUnknown, meshesIn } from './unknown-meshes.ts';
 import type { ZoneChange, ZoneRegistry } from './zone-access.ts';
 
@@ -47,7 +48,11 @@ export class Sender {
   readonly #dirty = new Set<string>();
   readonly #stop: () => void;
   readonly #stopWatching: () => void;
-  readonly #warnings: RateLimitedLogger;
+  readonly #shared: SharedByTypes;
+  readonly #answers: AnswerWatch;
+  readonly #chunkBytes: () => number;
+  /** What the types of this stream show to the peer; made for the features that it named last. */
+  #view: PeerView;
   /** The last metadata of the peer. `digest` is its hash, because every subscription repeats the metadata. */
   #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
   /** Meshes that the peer has and this side has never had. */
@@ -65,7 +70,12 @@ export class Sender {
   constructor(options: SenderOptions) {
     this.#options = options;
     this.openedAt = options.clock.elapsed();
-    this.#warnings = new RateLimitedLogger(options.log, () => options.clock.elapsed());
+    const { clock, log, fail, initialSyncLimiter, maxMessageBytes } = options;
+    const warnings = new RateLimitedLogger(log, () => clock.elapsed());
+    this.#shared = { ...options, warnings, retry: (type) => this.#respond(type) };
+    this.#answers = new AnswerWatch({ clock, oldest: () => this.#oldestUnanswered(), fail });
+    this.#chunkBytes = () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2);
+    this.#view = this.#viewWith(STRANGER.features);
     this.#stop = options.changelog.onAppend((type) => {
       if (type === 'Mesh') this.#endWhenKnown();
       const stream = this.#types.get(type);
@@ -82,12 +92,16 @@ export class Sender {
     await Promise.all([changelog.caughtUp(), zones?.caughtUp()]);
   }
 
-  /** Reads the rows that a request needs from the store. Call it before `handle`. Rejects when the store does not answer. */
-  async prepare({ typeUrl, responseNonce, initialResourceVersions }: DeltaRequest): Promise<void> {
+  /**
+   * Reads the rows that a request needs from the store. Call it before `handle`.
+   * @returns null where it needs none, as an acknowledgement. Rejects when the store does not answer
+   */
+  prepare({ typeUrl, responseNonce, initialResourceVersions }: DeltaRequest): Promise<void> | null {
     const { changelog } = this.#options;
-    if (changelog.rules.from !== 'global' || responseNonce !== '' || initialResourceVersions.size === 0) return;
-    const meshes = meshesIn(typeUrl, initialResourceVersions.keys());
-    for (const mesh of await changelog.unknownMeshes(meshes)) this.#unknownMeshes.add(mesh);
+    if (changelog.rules.from !== 'global' || responseNonce !== '' || initialResourceVersions.size === 0) return null;
+    return changelog.unknownMeshes(meshesIn(typeUrl, initialResourceVersions.keys())).then((meshes) => {
+      for (const mesh of meshes) this.#unknownMeshes.add(mesh);
+    });
   }
 
   /** Takes one request: a subscription (empty nonce), an ACK, or a NACK (with `error_detail`). */
@@ -162,12 +176,13 @@ export class Sender {
     this.#stop();
     this.#stopWatching();
     this.#permit?.leave();
+    this.#answers.close();
     for (const stream of this.#types.values()) stream.close();
     this.#types.clear();
   }
 
   #subscribe({ typeUrl, node, initialResourceVersions }: DeltaRequest): void {
-    const { changelog, initialSyncLimiter, maxMessageBytes } = this.#options;
+    const { changelog } = this.#options;
     if (node.metadata !== undefined) this.#meet(node.metadata);
     const before = this.#types.get(typeUrl);
     before?.close();
@@ -178,14 +193,10 @@ export class Sender {
     const subscription =
       log === undefined
         ? null
-        : new Subscription(log, this.#view(), {
-            known: resumes ? known : null,
-            chunkBytes: () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2),
-          });
-    const stream = new TypeStream(this.#options, {
-      ...{ type: typeUrl, subscription, held: resumes ? held : new Map(), warnings: this.#warnings },
-      ...{ nonces: before?.nonces ?? new Nonces(), behindSince: before?.behindSince ?? null },
-      onRetry: () => this.#respond(typeUrl),
+        : new Subscription(log, this.#view, { known: resumes ? known : null, chunkBytes: this.#chunkBytes });
+    const stream = new TypeStream(this.#shared, {
+      ...{ type: typeUrl, subscription, nonces: before?.nonces ?? new Nonces(), behindSince: before?.behindSince ?? null },
+      ...(resumes && { held }),
     });
     this.#types.set(typeUrl, stream);
     const isFull = this.#hear(resumes && initialResourceVersions.size > 0, log?.size ?? 0);
@@ -235,6 +246,7 @@ export class Sender {
     const { peer, streamId, observe } = this.#options;
     const { node, resumes } = readNodeMetadata(metadata);
     this.#node = { digest, features: node.features, resumes };
+    this.#view = this.#viewWith(node.features);
     observe({ kind: 'node', peer, streamId, node });
   }
 
@@ -244,11 +256,10 @@ export class Sender {
     if (unknown >= MAX_UNKNOWN_TYPES) throw new MeridianError('bad_request', 'too many types that this side does not provide');
   }
 
-  #view(): PeerView {
+  #viewWith(named: readonly string[]): PeerView {
     const { peer, zones, changelog, maxMessageBytes } = this.#options;
-    const features = new Set(this.#node.features);
-    const profileOf = (zone: string): ZoneProfile => zones?.profileOf(zone) ?? ANY_ZONE;
-    const viewer = { zone: peer, features, profileOf };
+    const features = new Set(named);
+    const viewer: Viewer = { zone: peer, features, profileOf: (zone) => zones?.profileOf(zone) ?? ANY_ZONE };
     return {
       form: formFor(features, changelog.rules.from),
       largestBytes: maxMessageBytes - ENVELOPE_BYTES,
@@ -289,6 +300,13 @@ export class Sender {
     });
   }
 
+  #oldestUnanswered(): Unanswered | null {
+    let oldest: Unanswered | null = null;
+    for (const [type, { waitsSince: since }] of this.#types)
+      if (since !== null && since < (oldest?.since ?? Infinity)) oldest = { type, since };
+    return oldest;
+  }
+
   #wake(type: string): void {
     this.#dirty.add(type);
     this.#schedule();
@@ -317,6 +335,7 @@ export class Sender {
     if (response === null) return;
     const { message, draft } = response;
     send(message);
+    this.#answers.sent();
     this.#permit?.sent(message.length);
     // A peer may send any type name: unknown ones must not become metric labels.
     if (stream?.subscription === null) return;

@@ -1,6 +1,7 @@
 // The state of one peer for one type: subscribed, acknowledged, pending (engine 3). Pure: no stream, no timer, no clock.
 // Invariants: at most one response is pending; a slot's held bit is set from the moment its name is sent until the peer
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
+import { SparseMap } from '../base/sparse-map.ts';
 import { DraftBuilder, type Draft, type Item, type Stray } from './draft.ts';
 import type { Encoding, Entry, Form, Withheld } from './entry.ts';
 import { Bitset } from './bitset.ts';
@@ -44,8 +45,8 @@ export class Subscription {
   readonly #chunkBytes: () => number;
   readonly #full: boolean;
   readonly #held = new Bitset();
-  /** Versions that the peer sent at subscription and that the walk of the log has not reached yet. Empty after the first walk. */
-  readonly #known: Map<string, string>;
+  /** Versions that the peer sent at subscription and that the walk of the log has not reached yet. Null after the first walk. */
+  #known: Map<string, string> | null;
   #sent = 0;
   #acknowledged = 0;
   #pending: Pending | null = null;
@@ -54,16 +55,16 @@ export class Subscription {
   /** The last response had changes of the log. So a retry of refused resources may precede the next changes. */
   #sentChanges = false;
   readonly #nacked = new NackedResources();
-  readonly #withheld = new Map<Slot, string>();
+  readonly #withheld = new SparseMap<Slot, string>();
   /** Slots whose visibility to this peer may have changed without a change of the log. */
-  readonly #reviewed = new Set<Slot>();
+  readonly #reviewed = new SparseMap<Slot, true>();
 
   constructor(log: TypeLog, view: PeerView, { known, chunkBytes }: SubscriptionOptions) {
     this.log = log;
     this.#view = view;
     this.#chunkBytes = chunkBytes;
     this.#full = known === null;
-    this.#known = new Map(known);
+    this.#known = known === null || known.size === 0 ? null : new Map(known);
   }
 
   /** Position up to which the peer has confirmed everything. */
@@ -88,7 +89,7 @@ export class Subscription {
       if (count >= limit) break;
       if (entry === null ? this.#held.has(index) : this.#view.canSee(entry)) count += 1;
     }
-    for (const slot of this.#reviewed) {
+    for (const slot of this.#reviewed.entries.keys()) {
       if (count >= limit) break;
       if (slot.position <= this.#acknowledged && this.#isDue(slot)) count += 1;
     }
@@ -101,7 +102,7 @@ export class Subscription {
     if (entry === null || !this.#view.canSee(entry)) return { kind: 'unseen' };
     const refused = this.#nacked.refused.get(slot) ?? this.#nacked.suspects.get(slot);
     if (refused !== undefined) return { kind: 'refused', reason: refused };
-    const withheld = this.#withheld.get(slot);
+    const withheld = this.#withheld.entries.get(slot);
     if (withheld !== undefined) return { kind: 'withheld', reason: withheld };
     const isConfirmed = slot.position <= this.#acknowledged && this.#held.has(slot.index);
     return { kind: isConfirmed ? 'confirmed' : 'waiting' };
@@ -119,7 +120,7 @@ export class Subscription {
 
   /** Wire name → why the peer cannot read a resource that it should have (D26). */
   get withheld(): ReadonlyMap<string, string> {
-    return new Map([...this.#withheld].map(([slot, reason]) => [slot.wireName, reason]));
+    return new Map([...this.#withheld.entries].map(([slot, reason]) => [slot.wireName, reason]));
   }
 
   /** Refused resources are sent again when no response is pending. */
@@ -134,14 +135,14 @@ export class Subscription {
    */
   review(slots: Iterable<Slot>): boolean {
     // What the response in flight removes is held until its answer.
-    for (const slot of slots) if (this.#pending !== null || this.#isDue(slot)) this.#reviewed.add(slot);
+    for (const slot of slots) if (this.#pending !== null || this.#isDue(slot)) this.#reviewed.set(slot, true);
     return this.#reviewed.size > 0;
   }
 
   /** The next response, or null when none is due. The first is due even when it is empty (kds-wire 2.3). */
   next(): Draft | null {
     if (this.#pending !== null) return null;
-    for (const slot of this.#withheld.keys()) if (slot.entry === null) this.#withheld.delete(slot);
+    for (const slot of this.#withheld.entries.keys()) if (slot.entry === null) this.#withheld.delete(slot);
     // Changes and retries of refused resources alternate: neither delays the other.
     return (this.#sentChanges ? this.#sendNacked() : null) ?? this.#sendChanges() ?? this.#sendNacked();
   }
@@ -234,7 +235,7 @@ export class Subscription {
 
   /** The slots that the walk has passed, and that the peer should now get or lose. What does not fit waits for another response. */
   #takeReviewed(draft: DraftBuilder): void {
-    for (const slot of this.#reviewed) {
+    for (const slot of this.#reviewed.entries.keys()) {
       if (this.#isDue(slot)) {
         if (!this.#take(slot, draft)) return;
         this.#nacked.delete(slot);
@@ -254,10 +255,11 @@ export class Subscription {
 
   /** Removes the names that the peer has and the log does not. */
   #takeUnmet(draft: DraftBuilder): boolean {
-    for (const name of this.#known.keys()) {
+    for (const name of this.#known?.keys() ?? []) {
       if (!draft.remove(name, { wireName: name, plainName: name, isStray: true })) return false;
-      this.#known.delete(name);
+      this.#known?.delete(name);
     }
+    this.#known = null;
     return true;
   }
 
@@ -269,12 +271,12 @@ export class Subscription {
     const sendable = this.#encodingOf(slot);
     if (sendable === null) {
       // The peer has a resource that it may not see now.
-      if (slot.entry !== null && this.#known.delete(name)) this.#hold(slot);
+      if (slot.entry !== null && this.#known?.delete(name) === true) this.#hold(slot);
       return !this.#held.has(slot.index) || draft.remove(name, slot, this.#isWithdrawal(slot));
     }
-    if (this.#known.get(name) === sendable.version) this.#hold(slot);
+    if (this.#known?.get(name) === sendable.version) this.#hold(slot);
     else if (!draft.add(slot, sendable.bytes)) return false;
-    this.#known.delete(name);
+    this.#known?.delete(name);
     return true;
   }
 
@@ -291,7 +293,7 @@ export class Subscription {
       this.#withheld.set(slot, encoding.withheld);
       return null;
     }
-    if (this.#withheld.size > 0) this.#withheld.delete(slot);
+    this.#withheld.delete(slot);
     return encoding;
   }
 

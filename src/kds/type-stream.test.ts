@@ -9,17 +9,13 @@ import type { SyncEvent } from './sync-events.ts';
 import { TypeLog } from './type-log.ts';
 import { Nonces, TypeStream } from './type-stream.ts';
 
-const MINUTE = 60_000;
-
 let clock: ManualClock;
 let events: SyncEvent[];
-let failures: string[];
 let retries: number;
 
 beforeEach(() => {
   clock = new ManualClock();
   events = [];
-  failures = [];
   retries = 0;
 });
 
@@ -30,13 +26,14 @@ function streamOf({ log = new TypeLog('T'), maxMessageBytes = 1_000, messageByte
   const shared = {
     ...{ peer: 'east', streamId: 's', identifier: 'global', maxMessageBytes, log: silent, clock },
     encode: () => Buffer.alloc(messageBytes),
-    fail: (error: Error) => void failures.push(error.message),
+    fail: () => undefined,
     observe: (event: SyncEvent) => void events.push(event),
+    warnings: new RateLimitedLogger(silent, () => clock.elapsed()),
+    retry: () => void (retries += 1),
   };
   return new TypeStream(shared, {
-    ...{ type: 'T', subscription: log === null ? null : subscribe(log, { form: 'kuma' }), held: new Map(), nonces: new Nonces() },
+    ...{ type: 'T', subscription: log === null ? null : subscribe(log, { form: 'kuma' }), nonces: new Nonces() },
     behindSince: null,
-    ...{ warnings: new RateLimitedLogger(silent, () => clock.elapsed()), onRetry: () => void (retries += 1) },
   });
 }
 
@@ -84,24 +81,19 @@ describe('a response', () => {
     expect([stream.isWaiting, stream.next()]).toEqual([false, null]);
   });
 
-  it('without an answer ends the stream after five minutes', async () => {
-    const stream = streamOf();
-    stream.next();
-    await clock.advance(5 * MINUTE - 1);
-    expect(failures).toEqual([]);
-    await clock.advance(1);
-    expect(failures).toEqual(['no answer to the T of this stream for 5 minutes; connect again']);
-  });
-
-  it.each<[string, (stream: TypeStream) => void]>([
-    ['is answered', (stream) => stream.settle(answer('0'))],
-    ['is on a stream that closes', (stream) => stream.close()],
-  ])('that %s does not end the stream', async (_, end) => {
-    const stream = streamOf();
-    stream.next();
-    end(stream);
-    await clock.advance(10 * MINUTE);
-    expect([failures, clock.sleepers]).toEqual([[], 0]);
+  it('that waits for its answer says since when, until it is answered or its stream closes', async () => {
+    const [answered, closed] = [streamOf(), streamOf()];
+    await clock.advance(7);
+    for (const [stream, end] of [
+      [answered, (one: TypeStream) => void one.settle(answer('0'))],
+      [closed, (one: TypeStream) => one.close()],
+    ] as const) {
+      expect(stream.waitsSince).toBeNull();
+      stream.next();
+      expect(stream.waitsSince).toBe(clock.elapsed());
+      end(stream);
+      expect(stream.waitsSince).toBeNull();
+    }
   });
 
   it('may have the size of a message', () => {

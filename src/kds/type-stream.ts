@@ -1,7 +1,7 @@
 // One type on one stream to a peer: the response that waits for its answer, the answer, and the retries of refused resources.
-// Invariants: one response waits at a time; no two responses of a type have one nonce; a stream without an answer ends.
+// Invariants: one response waits at a time; no two responses of a type have one nonce. A zone's stream has one of these for each type:
+// what types share is one object of the stream, and what most never need has no memory.
 import type { Clock } from '../base/clock.ts';
-import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
 import type { Draft } from './draft.ts';
@@ -11,11 +11,6 @@ import type { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
 import type { SyncObserver } from './sync-events.ts';
 
-/**
- * The time without an answer after which a stream is stuck, in milliseconds. The largest message takes this long over a link of 40
- * kB/s.
- */
-export const STUCK_MS = 300_000;
 const FIRST_RETRY_MS = 5_000;
 const MAX_RETRY_MS = 300_000;
 /** Characters of the message of a NACK that are kept. */
@@ -40,18 +35,21 @@ export type StreamOptions = {
   readonly clock: Clock;
 };
 
+export type SharedByTypes = StreamOptions & {
+  readonly warnings: RateLimitedLogger;
+  /** Called when refused resources of the type are due again. */
+  readonly retry: (type: string) => void;
+};
+
 export type TypeStreamOptions = {
   readonly type: string;
   /** Null for a type that this side does not provide. */
   readonly subscription: Subscription | null;
   /** Resources that the peer keeps, because their mesh never existed here. */
-  readonly held: ReadonlyMap<string, string>;
+  readonly held?: ReadonlyMap<string, string>;
   readonly nonces: Nonces;
   /** When the oldest change came that the peer has not confirmed on the subscription before this one; null if it has confirmed all. */
   readonly behindSince: Date | null;
-  readonly warnings: RateLimitedLogger;
-  /** Called when refused resources are due again. */
-  readonly onRetry: () => void;
 };
 
 /**
@@ -72,35 +70,38 @@ export class Nonces {
 export class TypeStream {
   readonly subscription: Subscription | null;
   readonly nonces: Nonces;
-  readonly #stream: StreamOptions;
+  readonly #stream: SharedByTypes;
   readonly #type: string;
   readonly #reports: ProblemReports;
-  readonly #onRetry: () => void;
   /** The nonce of the response that waits for its answer; empty without one. */
   #nonce = '';
   #sentAt = 0;
   /** When the oldest change came that the peer has not confirmed, and the oldest of those that came after the pending response. */
   #behindSince: Date | null;
   #laterSince: Date | null = null;
-  readonly #answers: { readonly position: number; readonly at: Date }[] = [];
+  /** Times in milliseconds since the epoch. */
+  readonly #answers: { readonly position: number; readonly at: number }[] = [];
   #retryMs = FIRST_RETRY_MS;
-  #stuck = (): void => undefined;
   /** Cancels the retry of all refused resources, which are retried together. */
   #retry: (() => void) | undefined;
 
-  constructor(stream: StreamOptions, { type, subscription, held, nonces, behindSince, warnings, onRetry }: TypeStreamOptions) {
+  constructor(stream: SharedByTypes, { type, subscription, held, nonces, behindSince }: TypeStreamOptions) {
     this.subscription = subscription;
     this.nonces = nonces;
     this.#stream = stream;
     this.#type = type;
-    this.#onRetry = onRetry;
     this.#behindSince = subscription === null ? null : (behindSince ?? stream.clock.now());
-    this.#reports = new ProblemReports({ ...stream, type, held, warnings });
+    this.#reports = new ProblemReports(stream, type, held);
   }
 
   /** True while a response waits for its answer. */
   get isWaiting(): boolean {
     return this.#nonce !== '';
+  }
+
+  /** When the response was sent that waits for its answer, in milliseconds of the clock; null without one. */
+  get waitsSince(): number | null {
+    return this.isWaiting ? this.#sentAt : null;
   }
 
   /** The log of the type has a change. */
@@ -116,12 +117,12 @@ export class TypeStream {
 
   /** When the peer confirmed a position last; null before it has. */
   get lastConfirmedAt(): Date | null {
-    return this.#answers.at(-1)?.at ?? null;
+    return dateOf(this.#answers.at(-1));
   }
 
   /** When the peer confirmed a position. For a position before the kept answers this is the oldest of them: it is in sync since then at the latest. */
   confirmedAt(position: number): Date | null {
-    return this.#answers.find((answer) => answer.position >= position)?.at ?? null;
+    return dateOf(this.#answers.find((answer) => answer.position >= position));
   }
 
   /** The bytes of the next response, which then waits for its answer. Null when nothing is due, or nothing can be sent. */
@@ -154,7 +155,6 @@ export class TypeStream {
     this.#reports.fits();
     this.#nonce = nonce;
     this.#sentAt = clock.elapsed();
-    this.#watch();
     return { message, draft };
   }
 
@@ -162,7 +162,6 @@ export class TypeStream {
   settle({ responseNonce, errorDetail }: DeltaRequest): boolean {
     if (this.#nonce !== responseNonce) return false;
     this.#nonce = '';
-    this.#stuck();
     const { subscription } = this;
     if (subscription === null) return false;
     const about = { peer: this.#stream.peer, streamId: this.#stream.streamId, type: this.#type };
@@ -197,7 +196,7 @@ export class TypeStream {
     if (subscription === null) return;
     const { acknowledged, log, isSettled } = subscription;
     if (acknowledged > (this.#answers.at(-1)?.position ?? -1)) {
-      this.#answers.push({ position: acknowledged, at: this.#stream.clock.now() });
+      this.#answers.push({ position: acknowledged, at: this.#stream.clock.now().getTime() });
       if (this.#answers.length > MAX_ANSWERS) this.#answers.shift();
     }
     if (isSettled && acknowledged >= log.position) this.#behindSince = null;
@@ -207,7 +206,7 @@ export class TypeStream {
 
   /** Releases all slots. */
   close(): void {
-    this.#stuck();
+    this.#nonce = '';
     this.#retry?.();
     this.subscription?.close();
   }
@@ -228,16 +227,12 @@ export class TypeStream {
     this.#retry = this.#stream.clock.after(this.#retryMs, () => {
       this.#retry = undefined;
       this.subscription?.retry();
-      this.#onRetry();
+      this.#stream.retry(this.#type);
     });
     this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
   }
+}
 
-  /** Ends a stuck stream, so that the peer opens a new one (pain 13624). */
-  #watch(): void {
-    this.#stuck = this.#stream.clock.after(STUCK_MS, () => {
-      const text = `no answer to the ${this.#type} of this stream for ${String(STUCK_MS / 60_000)} minutes; connect again`;
-      this.#stream.fail(new MeridianError('unavailable', text));
-    });
-  }
+function dateOf(answer: { readonly at: number } | undefined): Date | null {
+  return answer === undefined ? null : new Date(answer.at);
 }

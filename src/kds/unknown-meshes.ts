@@ -2,6 +2,8 @@
 // would delete all resources of the mesh. Pure.
 import { splitWireName } from './incoming.ts';
 
+const NONE: ReadonlyMap<string, string> = new Map();
+
 /** The mesh of a resource, or of a Mesh itself; null for a resource without a mesh. @param wireName `<name>.<mesh>` */
 function meshOf(type: string, wireName: string): string | null {
   const { name, mesh } = splitWireName(wireName);
@@ -25,7 +27,7 @@ export function holdUnknown(
   known: ReadonlyMap<string, string>,
   unknown: ReadonlySet<string>,
 ): { readonly known: ReadonlyMap<string, string>; readonly held: ReadonlyMap<string, string> } {
-  if (unknown.size === 0) return { known, held: new Map() };
+  if (unknown.size === 0) return { known, held: NONE };
   const others = new Map<string, string>();
   const held = new Map<string, string>();
   for (const [wireName, version] of known) {

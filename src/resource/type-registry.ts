@@ -169,6 +169,15 @@ for (const info of resourceTypes) {
   for (const spelling of spellings) if (spelling !== '') byAnyName.set(spelling.toLowerCase(), info);
 }
 
+const namesOf = new WeakMap<readonly TypeInfo[], ReadonlyMap<string, TypeInfo>>();
+
+/** A list of types by name: one map for each list. */
+export function typesByName(types: readonly TypeInfo[]): ReadonlyMap<string, TypeInfo> {
+  const known = namesOf.get(types) ?? new Map(types.map((info) => [info.name, info]));
+  namesOf.set(types, known);
+  return known;
+}
+
 /** The type of exactly this name, or undefined. */
 export function findType(name: string): TypeInfo | undefined {
   return byName.get(name);
