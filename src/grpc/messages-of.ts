@@ -56,6 +56,7 @@ export async function eachMessage(stream: Duplex, take: (message: Buffer) => voi
   };
   const taken = (): void => {
     isTaking = false;
+    stream.resume();
     readNext();
     endIfDone();
   };
@@ -66,6 +67,8 @@ export async function eachMessage(stream: Duplex, take: (message: Buffer) => voi
       const taking = take(message);
       if (taking instanceof Promise) {
         isTaking = true;
+        // Of a stream that has read ahead.
+        stream.pause();
         taking.then(taken, fail);
       } else readNext();
     } catch (error) {

@@ -207,6 +207,19 @@ describe('the messages of a stream', () => {
     expect(taken).toHaveLength(3);
   });
 
+  it('are taken one by one also where the stream has read ahead', async () => {
+    const taken: { size: number; done: () => void }[] = [];
+    const reading = eachMessage(stream, ({ length: size }) => new Promise<void>((done) => taken.push({ size, done })));
+    for (const size of [1, 2, 3]) stream.push(Buffer.alloc(size));
+    stream.push(null);
+    for (const size of [1, 2, 3]) {
+      await settled();
+      expect(taken.map((one) => one.size)).toEqual([1, 2, 3].slice(0, size));
+      taken.at(-1)?.done();
+    }
+    await reading;
+  });
+
   it('are taken until one cannot be handled, and no listener is left behind', async () => {
     const before = stream.eventNames().map((name) => stream.listenerCount(name));
     const sizes: number[] = [];

@@ -3,8 +3,8 @@
 // error ends the stream.
 import type { Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
-import { messagesOf } from '../grpc/messages-of.ts';
-import { decodeDeltaRequest, decodeDeltaRequestInSteps } from '../wire/kds-messages.ts';
+import { eachMessage } from '../grpc/messages-of.ts';
+import { decodeDeltaRequest, decodeDeltaRequestInSteps, type DeltaRequest } from '../wire/kds-messages.ts';
 import { atOnce, type Pace } from './pace.ts';
 import type { Receiver } from './receiver.ts';
 import type { Sender } from './sender.ts';
@@ -20,11 +20,13 @@ export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce)
   stream.on('drain', () => sender.drained());
   try {
     await sender.ready();
-    for await (const bytes of messagesOf(stream)) {
-      const request = bytes.length <= SMALL_BYTES ? decodeDeltaRequest(bytes) : await pace.run(decodeDeltaRequestInSteps(bytes));
-      await sender.prepare(request);
-      sender.handle(request);
-    }
+    const take = (request: DeltaRequest): void | Promise<void> => {
+      const rows = sender.prepare(request);
+      return rows === null ? sender.handle(request) : rows.then(() => sender.handle(request));
+    };
+    await eachMessage(stream, (bytes) =>
+      bytes.length <= SMALL_BYTES ? take(decodeDeltaRequest(bytes)) : pace.run(decodeDeltaRequestInSteps(bytes)).then(take),
+    );
   } finally {
     sender.close();
   }
@@ -37,11 +39,11 @@ export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce)
 export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurnOfPeer = (task) => task()): Promise<void> {
   try {
     await receiver.start();
-    for await (const bytes of messagesOf(stream)) {
+    await eachMessage(stream, async (bytes) => {
       await inTurn(() => receiver.take(bytes));
       if (stream.writableLength > MAX_UNREAD)
         throw new MeridianError('bad_request', 'the peer sends responses and does not read the answers');
-    }
+    });
   } finally {
     receiver.close();
   }
