@@ -1,6 +1,6 @@
 // The rows of one peer in this store: those in scope, and the writes of its responses. Invariants: no row out of scope is written; every
 // write is behind the fence of the stream, so that of two streams of a peer only the newer one writes.
-import type { TypeInfo } from '../resource/type-registry.ts';
+import { typesByName, type TypeInfo } from '../resource/type-registry.ts';
 import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceMeta, ResourceStore, WriteOutcome } from '../store/resource-store.ts';
 import { planWrites, type SyncWrite, type Work } from './diff-response.ts';
@@ -38,7 +38,7 @@ export class PeerRows {
   constructor(options: PeerRowsOptions) {
     const { rules, most } = options;
     this.#options = options;
-    this.#types = new Map(rules.types.map((info) => [info.name, info]));
+    this.#types = typesByName(rules.types);
     this.#quota = most === null ? null : new RowQuota(most, async () => (await this.inScope(rules.types)).length);
   }
 
