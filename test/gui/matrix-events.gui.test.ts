@@ -10,7 +10,7 @@ import { answerWithMatrix, nameOf } from './fake-fleet.ts';
 let api: FastifyInstance;
 let browser: Browser;
 let address: string;
-let tell: (type: string, name: string, isNew?: boolean) => void = () => undefined;
+let tell: (type: string, names: string | readonly string[], isNew?: boolean) => void = () => undefined;
 let tellOfZone: (name: string, connection: 'online' | 'lagging' | 'offline') => void = () => undefined;
 
 beforeAll(async () => {
@@ -26,10 +26,10 @@ beforeAll(async () => {
           const items = [{ name, sync, syncProblems: 0, ...condition }];
           reply.raw.write(`event: zones\nid: a.1\ndata: ${JSON.stringify({ items })}\n\n`);
         };
-        tell = (type, name, isNew = false) =>
-          void reply.raw.write(
-            `event: changes\nid: a.1\ndata: ${JSON.stringify({ items: [{ id: 1, type, mesh: 'default', name, isNew, isRemoval: false }] })}\n\n`,
-          );
+        tell = (type, names, isNew = false) => {
+          const items = [names].flat().map((name) => ({ id: 1, type, mesh: 'default', name, isNew, isRemoval: false }));
+          reply.raw.write(`event: changes\nid: a.1\ndata: ${JSON.stringify({ items })}\n\n`);
+        };
       });
     },
   });
@@ -43,7 +43,7 @@ afterAll(async () => {
   await api.close();
 });
 
-it('asks for a changed row alone, for one row after a new one out of sight, and for nothing after other changes', async () => {
+it('asks for changed rows alone, for one row after a new one out of sight, and for nothing after other changes', async () => {
   const { page } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, answerWithMatrix);
   await page.getByRole('row').filter({ hasText: 'timeout-0003' }).filter({ hasText: '9,999 of 10,000' }).waitFor();
   let asked: string[] = [];
@@ -63,9 +63,13 @@ it('asks for a changed row alone, for one row after a new one out of sight, and 
   asked = [];
   tell('MeshRetry', 'timeout-0002');
   tell('MeshTimeout', 'timeout-0300');
-  tell('MeshTimeout', 'timeout-0004');
-  await expect.poll(() => asked).toContain('1 from 4');
-  expect(asked.filter((rows) => rows !== '1 from 3')).toEqual(['1 from 4']);
+  tell('MeshTimeout', 'timeout-0010');
+  await expect.poll(() => asked).toContain('1 from 10');
+  expect(asked.filter((rows) => rows !== '1 from 3')).toEqual(['1 from 10']);
+  asked = [];
+  const neighbours = ['timeout-0005', 'timeout-0006', 'timeout-0007', 'timeout-0008', 'timeout-0009'];
+  tell('MeshTimeout', ['timeout-0001', ...neighbours]);
+  await expect.poll(() => asked).toEqual(['1 from 1', '5 from 5']);
   asked = [];
   tell('MeshTimeout', 'timeout-0400', true);
   await expect.poll(() => asked).toEqual(['1 from 0']);
@@ -91,7 +95,7 @@ it('asks for nothing while a connected zone is behind, and for all rows when it 
   asked = [];
   tellOfZone(nameOf(3), 'lagging');
   tellOfZone(nameOf(3), 'online');
-  tell('MeshTimeout', 'timeout-0004');
+  tell('MeshTimeout', 'timeout-0006');
   await expect.poll(() => asked).toContain('1');
   expect(asked.filter((size) => size !== '1')).toEqual([]);
   tellOfZone(nameOf(3), 'offline');

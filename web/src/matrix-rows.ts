@@ -23,8 +23,8 @@ export type Rows = {
 
 /** Rows are loaded from a multiple of this on. */
 const CHUNK = 20;
-/** With more changed rows than this, all rows in sight are asked for. */
-const MAX_PATCH = 3;
+/** With changed rows at more places than this, all rows in sight are asked for. */
+const MAX_PATCH = 8;
 
 /** Of one list. What an answer repeats stays the same object, so that the page draws what differs. */
 type Kept = {
@@ -76,15 +76,17 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
     // A row out of sight only counts if it is new or gone: then others have moved.
     const asked = [...changed].filter(([name, mayMove]) => mayMove || known.has(name)).map(([name]) => name);
     if (asked.length === 0) return data;
-    if (asked.length > MAX_PATCH) return await load(signal);
     // By its place and not by its name, which may be a part of many names.
-    for (const name of asked) {
-      const at = known.get(name);
-      const page = await pageOf(at ?? from, 1, signal);
-      const isHere = at === undefined ? page.total === data.total : page.items[0]?.storedName === name;
-      if (!isHere || page.zonesVersion !== mine.zonesVersion) return await load(signal);
-      keep(mine, page, at ?? from);
+    const runs = runsOf(asked.map((name) => known.get(name) ?? from));
+    if (runs.length > MAX_PATCH) return await load(signal);
+    for (const { at, count } of runs) {
+      const page = await pageOf(at, count, signal);
+      const isWhole = page.items.length === Math.min(count, page.total - at);
+      if (!isWhole || page.total !== data.total || page.zonesVersion !== mine.zonesVersion) return await load(signal);
+      keep(mine, page, at);
     }
+    const isHere = (name: string): boolean => mine.rows.get(known.get(name) ?? -1)?.storedName === name;
+    if (!asked.every((name) => !known.has(name) || isHere(name))) return await load(signal);
     return { ...data, rows: new Map(mine.rows) };
   };
   return useLive(`matrix ${list} ${String(from)} ${String(to)}`, ['changes', 'zones'], load, {
@@ -94,6 +96,17 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
     },
     patch,
   });
+}
+
+/** Neighbours together. */
+function runsOf(places: readonly number[]): readonly { readonly at: number; readonly count: number }[] {
+  const runs: { readonly at: number; count: number }[] = [];
+  for (const place of [...new Set(places)].sort((a, b) => a - b)) {
+    const last = runs.at(-1);
+    if (last !== undefined && last.at + last.count === place) last.count += 1;
+    else runs.push({ at: place, count: 1 });
+  }
+  return runs;
 }
 
 type ZoneItem = Extract<NonNullable<LiveEvent>, { topic: 'zones' }>['data']['items'][number];
