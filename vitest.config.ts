@@ -61,6 +61,7 @@ function envoyProject(path: string) {
       hookTimeout: 180_000,
       provide: { envoy: path },
       ...shared,
+      globalSetup: [builtProgram],
     },
   };
 }
@@ -74,7 +75,7 @@ function guiProject(path: string) {
       testTimeout: 180_000,
       hookTimeout: 180_000,
       provide: { chromium: path },
-      ...postgres,
+      ...processes,
     },
   };
 }
@@ -82,6 +83,9 @@ function guiProject(path: string) {
 // Modules are loaded once a worker, not once a file: no test changes what a module holds.
 const shared = { isolate: false, setupFiles };
 const postgres = { globalSetup: ['test/support/postgres-global-setup.ts'], ...shared };
+// Most of what these processes do is to start: a program of few files starts for two thirds of the CPU.
+const builtProgram = 'test/support/built-program-global-setup.ts';
+const processes = { ...postgres, globalSetup: [...postgres.globalSetup, builtProgram] };
 
 export default defineConfig({
   test: {
@@ -155,7 +159,7 @@ export default defineConfig({
           exclude: envoy === null || isFull ? [] : ['test/e2e/demo.e2e.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
-          ...postgres,
+          ...processes,
         },
       },
       {

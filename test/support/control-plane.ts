@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { vi } from 'vitest';
+import { inject, vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { endWithTest } from './children.ts';
 import { controlPlaneEnv, globalEnv, zoneEnv } from './control-plane-env.ts';
@@ -15,8 +15,8 @@ import { WAIT as WAIT_IN_PROCESS } from './wait.ts';
 /** The timeout of every test, with a longer interval: each poll costs this process, the control plane and its database. */
 export const WAIT = { ...WAIT_IN_PROCESS, interval: 50 };
 
-/** The program as a user runs it. */
-export const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
+/** The command: of the built program in projects that start many processes (built-program.ts), else as a user runs it. */
+export const MERIDIAN = inject('builtProgram') ?? join(import.meta.dirname, '../../bin/meridian');
 /** The number of kept lines of a process: a stack and the lines before it. */
 const KEPT_LINES = 60;
 

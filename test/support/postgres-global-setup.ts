@@ -5,6 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { onceARun } from './once-a-run.ts';
 import { providePostgres } from './postgres.ts';
 import { configOf, TEMPLATE } from './postgres-database.ts';
 
@@ -15,6 +16,12 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { value, end } = await onceARun('PostgreSQL', start);
+  project.provide('postgresUrl', value);
+  return end;
+}
+
+async function start(): Promise<{ value: string; end: () => Promise<void> }> {
   const server = await providePostgres();
   process.stderr.write(`PostgreSQL of the tests: ${server.description}\n`);
   const client = new pg.Client({ connectionString: server.url });
@@ -26,6 +33,5 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const database = await openDatabase(configOf(server.url, TEMPLATE), { clock: systemClock, log });
   await migrate(database, { log });
   await database.close();
-  project.provide('postgresUrl', server.url);
-  return server.stop;
+  return { value: server.url, end: server.stop };
 }
