@@ -48,6 +48,13 @@ export function readCase(name: string): RecordedCase {
   return { name, proxies };
 }
 
+/** The index of a zone `east` of its own to which the files of a folder were applied. */
+export function indexOfFolder(input: string): MeshIndex {
+  const [index] = withIdentities(new Map([['east', new MeshIndex('shop', rowsIn(input, ALONE))]])).values();
+  if (index === undefined) throw new Error('the zone has no index');
+  return index;
+}
+
 /** The indexes of zones that are in step by a global. */
 function severalZones(input: string, planes: readonly string[]): Map<string, MeshIndex> {
   const ofGlobal = rowsIn(join(input, 'global'), { mode: 'global', zone: null, federated: false });

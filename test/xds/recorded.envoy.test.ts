@@ -1,4 +1,4 @@
-// A real Envoy takes what the proxies of the recorded cases are sent.
+// A real Envoy takes what the proxies of the recorded and of the written cases are sent.
 import { expect, inject, it } from 'vitest';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import { proxyConfig } from '../../src/xds/proxy-config.ts';
@@ -6,6 +6,7 @@ import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { validate } from '../support/envoy.ts';
 import { cartOf, crossingRows } from './crossing-mesh.ts';
 import { caseNames, configOf, readCase } from './recorded-case.ts';
+import { writtenProxies } from './written-cases.ts';
 
 it('takes a cluster whose endpoints of other zones alone have TLS', async () => {
   const index = new MeshIndex('default', [...crossingRows, cartOf('east', {}, { status: 'NotReady' })]);
@@ -16,10 +17,10 @@ it('takes a cluster whose endpoints of other zones alone have TLS', async () => 
   expect(await validate(inject('envoy'), configs)).toEqual([]);
 });
 
-it('accepts the configuration of every proxy of the recorded cases', async () => {
-  const configs = caseNames().flatMap((name) =>
+it('accepts the configuration of every proxy of the cases', async () => {
+  const recorded = caseNames().flatMap((name) =>
     readCase(name).proxies.map((proxy) => ({ name: `${name}-${proxy.file.replace('/', '-')}`, config: configOf(proxy) })),
   );
-  expect(configs.length).toBeGreaterThan(20);
-  expect(await validate(inject('envoy'), configs)).toEqual([]);
+  expect(recorded.length).toBeGreaterThan(20);
+  expect(await validate(inject('envoy'), [...recorded, ...writtenProxies()])).toEqual([]);
 });
