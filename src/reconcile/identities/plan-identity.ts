@@ -141,9 +141,11 @@ function wantedTrust(
       [label.origin]: 'zone',
     },
   };
-  const kept = objectsOf(base.spec['caBundles']).filter(
-    (bundle) => dropped.length === 0 || !certificatesIn([bundle]).every((pem) => dropped.includes(pem)),
-  );
+  // A bundle in which no certificate can be read stays: a person wrote it.
+  const kept = objectsOf(base.spec['caBundles']).filter((bundle) => {
+    const pems = certificatesIn([bundle]);
+    return pems.length === 0 || !pems.every((pem) => dropped.includes(pem));
+  });
   const held = certificatesIn(kept);
   const missing = needed.filter((pem) => !held.includes(pem));
   const caBundles = [...kept, ...missing.map((value) => ({ type: 'Pem', pem: { value } }))];
