@@ -9,6 +9,7 @@ const PROJECTS = new Map([
   ['.pg.test.ts', 'postgres'],
   ['.envoy.test.ts', 'envoy'],
   ['.e2e.test.ts', 'e2e'],
+  ['.gui.test.ts', 'gui'],
   ['.chaos.test.ts', 'chaos'],
   ['.peers.test.ts', 'peers'],
   ['.test.ts', 'unit'],
@@ -44,7 +45,7 @@ export class TestFiles {
 
   /** The test files that start databases or processes, the short ones first. */
   ofOtherProjects(): string[] {
-    const order = ['isolated', 'postgres', 'envoy', 'e2e', 'chaos'];
+    const order = ['isolated', 'postgres', 'envoy', 'gui', 'e2e', 'chaos'];
     const rank = (name: string): number => order.indexOf(projectOf(name) ?? '');
     return this.#tests.filter((name) => rank(name) >= 0).sort((a, b) => rank(a) - rank(b));
   }

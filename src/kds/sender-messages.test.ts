@@ -102,6 +102,18 @@ it('the sender reports the node of a peer again when it changes', async () => {
   stream.sender.close();
 });
 
+it('the sender takes a peer for one that resumes when its metadata says so, and not before', async () => {
+  const [stream] = await streamsTo(['east']);
+  if (stream === undefined) throw new Error('no stream');
+  const said = [stream.sender.resumes];
+  for (const node of [{ id: 'z' }, nodeWith([]), { id: 'z', metadata: encodeStruct({ 'meridian-resume': true }) }]) {
+    stream.sender.handle({ ...request, node });
+    said.push(stream.sender.resumes);
+  }
+  expect(said).toEqual([false, false, false, true]);
+  stream.sender.close();
+});
+
 it('the sender ignores an answer to a response from before a new subscription', async () => {
   const [stream] = await streamsTo(['east']);
   if (stream === undefined) throw new Error('no stream');

@@ -36,6 +36,17 @@ describe('zones that come at once', () => {
     expect(entered).toEqual(names(200));
   });
 
+  it('keep their place while one of their streams is open, however often the end of another is told', () => {
+    const [leave] = [arrive('zone-a'), arrive('zone-a')];
+    for (const zone of names(32)) arrive(zone);
+    expect(entered).toHaveLength(33);
+    leave?.();
+    leave?.();
+    expect(entrance.waiting.zones).toBe(1);
+    arrive('zone-a');
+    expect(entered.at(-1)).toBe('zone-a');
+  });
+
   it('have one place with all their streams, and new streams of a zone that is in do not wait', () => {
     for (const zone of names(40)) for (let stream = 0; stream < 5; stream += 1) arrive(zone);
     expect(entered).toHaveLength(160);
