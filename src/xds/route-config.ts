@@ -18,11 +18,10 @@ export function routeConfiguration(name: string, routes: readonly JsonObject[], 
   return { name, virtualHosts: [{ name, domains: ['*'], routes: [...routes] }], ...more, validateClusters: false };
 }
 
-/** The routes of an HTTP outbound, in the order in which Envoy asks them. */
+/** The routes of an HTTP outbound, in the order in which Envoy asks them. A rule of a MeshTCPRoute has no matches. */
 export function outboundRoutes(outbound: EffectiveOutbound, resolver: BackendResolver): JsonObject[] {
   const protocol = protocolOf(outbound.protocol);
-  const rules = outbound.routes.filter(({ kind, note }) => kind === 'MeshHTTPRoute' && note === null);
-  const asked = rules
+  const asked = outbound.routes
     .flatMap((rule) => (rule.matches ?? []).map((match) => ({ rule, match })))
     .sort((a, b) => compareMatches(a.match, b.match));
   const routes = asked.flatMap(({ rule, match }) => routesOfRule(rule, match, outbound, protocol, resolver));
@@ -31,9 +30,9 @@ export function outboundRoutes(outbound: EffectiveOutbound, resolver: BackendRes
   return [...routes, { name: catchAllRouteName, match: { prefix: '/' }, route: action }];
 }
 
-/** The clusters that the routes of an outbound lead to, mirrors included. */
+/** The clusters that the routes of an outbound lead to, mirrors included. @param kind of the routes that apply: none of them has a note */
 export function destinationsOf(outbound: EffectiveOutbound, kind: EffectiveRoute['kind'], resolver: BackendResolver) {
-  const rules = outbound.routes.filter((rule) => rule.kind === kind && rule.note === null);
+  const rules = outbound.routes.filter((rule) => rule.kind === kind);
   const ofRules = rules.flatMap(({ conf, route }) => [
     ...resolver.all(conf, route, outbound).backends.map((backend) => backend.outbound),
     ...resolver.mirrors(conf, route).map((mirror) => mirror.outbound),
