@@ -1,7 +1,7 @@
 // Sets of names against plain sets, and how many of them there are.
 import { expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { NameSets, type NameEdit } from './name-sets.ts';
+import { NameSet, NameSets, type NameEdit } from './name-sets.ts';
 
 const same = (name: string): string => name;
 const names = (from: number, to: number): string[] =>
@@ -42,4 +42,15 @@ it('a set of more than a thousand names belongs to its proxy, and is changed in 
   expect(one).not.toBe(other);
   expect(one && sets.edit(one, { add: ['more'], remove: ['name-0', 'name-1'] }, same)).toBe(one);
   expect([one?.size, other?.size]).toEqual([1_999, 2_000]);
+});
+
+it('a set knows sixteen next sets, while something holds them', () => {
+  const set = new NameSet(new Set(), true);
+  const made = Array.from({ length: 17 }, (_, n) => ({
+    edit: { add: [String(n)], remove: [] },
+    next: new NameSet(new Set([String(n)]), true),
+  }));
+  for (const { edit, next } of made) set.noteNext(edit, next);
+  expect(made.map(({ edit }) => set.next(edit))).toEqual([...made.slice(0, 16).map(({ next }) => next), undefined]);
+  expect(set.next({ add: ['0'], remove: ['1'] })).toBeUndefined();
 });

@@ -164,6 +164,16 @@ describe('an xDS session', () => {
     expect(XDS_TYPES.filter((other) => other !== pending && isSent(other))).toEqual(sent);
   });
 
+  it('makes no list of responses while it has nothing to send', () => {
+    const { session } = sessionOf({ Listener: { one: '1' } });
+    const nothing = session.take();
+    session.receive(request('Listener'));
+    const [response] = session.take();
+    expect(session.take()).toBe(nothing);
+    session.receive(request('Listener', { nonce: response?.nonce ?? '' }));
+    expect(session.take()).toBe(nothing);
+  });
+
   it('removes nothing while anything waits for its answer', () => {
     for (const pending of XDS_TYPES.filter((type) => type !== 'Listener')) {
       const { session, replace } = settled(ALL);

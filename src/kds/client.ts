@@ -143,7 +143,7 @@ async function connectOnce(options: KdsClientOptions, last: LastStream, signal: 
       connection.admin('configDump', 'streamXDSConfigs'),
       connection.admin('stats', 'streamStats'),
       connection.admin('clusters', 'streamClusters'),
-      new Promise((resolve) => both.addEventListener('abort', resolve, { once: true })),
+      new Promise((resolve) => both.addEventListener('abort', resolve)),
     ]);
     return endingOf(new Error('global ended a stream'));
   } catch (error) {

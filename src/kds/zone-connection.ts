@@ -143,7 +143,7 @@ export class Connection {
       },
     );
     const cancel = (): void => call.cancel();
-    either.addEventListener('abort', cancel, { once: true });
+    either.addEventListener('abort', cancel);
     if (either.aborted) cancel();
     return await promise.finally(() => either.removeEventListener('abort', cancel));
   }
@@ -251,7 +251,7 @@ export class Connection {
       );
     } catch (error) {
       if ((error as { code?: unknown }).code !== status.UNIMPLEMENTED) throw error;
-      await new Promise((resolve) => this.#signal.addEventListener('abort', resolve, { once: true }));
+      await new Promise((resolve) => this.#signal.addEventListener('abort', resolve));
     }
   }
 

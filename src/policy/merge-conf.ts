@@ -9,10 +9,7 @@ const MAX_DEPTH = 64;
 /** One conf over another: scalars and lists override, objects recurse, `append…` lists grow at their end. */
 export function mergeConf(weaker: JsonObject, stronger: JsonObject): JsonObject {
   const merged: JsonObject = { ...weaker };
-  for (const key of Object.keys(stronger)) {
-    const next = stronger[key] ?? null;
-    merged[key] = Object.hasOwn(weaker, key) ? mergeValue(key, weaker[key] ?? null, next) : next;
-  }
+  for (const [key, next] of Object.entries(stronger)) merged[key] = mergeValue(key, merged[key] ?? null, next);
   return merged;
 }
 

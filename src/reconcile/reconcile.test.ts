@@ -119,6 +119,26 @@ it('a reconciler reads every minute those rows alone that changed without a hint
   expect([list.mock.calls, read()]).toEqual([[], ['stored', 'again']]);
 });
 
+it('a reconciler plans after all rows are read that changed without a hint, five hundred at a time', async () => {
+  const [stored] = [...store.rows.values()];
+  if (stored === undefined) throw new Error('the store has no row');
+  for (let n = 0; n < 501; n += 1) store.rows.set(`hidden ${String(n)}`, { ...stored, name: `hidden-${String(n)}` });
+  const { promise: held, resolve } = Promise.withResolvers<void>();
+  const sizes: number[] = [];
+  vi.spyOn(store, 'getMany').mockImplementation(async (keys) => {
+    sizes.push(keys.length);
+    if (sizes.length === 3) await held;
+    return keys.map((key) => ({ ...stored, ...key }));
+  });
+  const before = passes.length;
+  await clock.advance(MINUTE);
+  // The first call is for the hints.
+  expect([sizes, passes.length]).toEqual([[0, 500, 1], before]);
+  resolve();
+  await passed(before + 1);
+  expect(rows.size).toBe(502);
+});
+
 it('a reconciler plans again at the time that a plan names', async () => {
   const before = passes.length;
   wakeAt = clock.now().getTime() + 2_000;

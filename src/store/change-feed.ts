@@ -92,7 +92,7 @@ export class ChangeFeed {
     if (needsInsights) this.#insightReaders += 1;
     this.#running ??= Promise.all([this.#run(), this.#watch()]);
     const either = AbortSignal.any([signal, this.#stop.signal]);
-    either.addEventListener('abort', () => reader.wake(), { once: true });
+    either.addEventListener('abort', () => reader.wake());
     try {
       if (needsInsights) await Promise.race([this.#settleInsights(), aborted(either)]);
       // From here on without an await: `all` comes first, and nothing is missed after it.

@@ -152,7 +152,7 @@ export class FeedFollower {
 
   /** Collects hints for `next` until the signal aborts. Throws when the feed fails. */
   async follow(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    signal.addEventListener('abort', () => this.#wake());
     const { store, types } = this.#options;
     for await (const change of store.changes(signal, types)) this.add(change);
   }

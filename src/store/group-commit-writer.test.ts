@@ -55,6 +55,20 @@ describe('combined writes', () => {
     expect(rows.begun).toEqual([['first'], ['a', 'b', 'c'], ['a', 'c'], ['b']]);
   });
 
+  it('are retried one by one before any later write begins, so that writes of a key keep their order', async () => {
+    const run = async (writes: readonly Write[]): Promise<WriteOutcome[]> => {
+      if (writes.length > 1) throw new MeridianError('invalid', 'one of them is faulty');
+      return await rows.run(writes);
+    };
+    writer = new GroupCommitWriter({ run, heldAmong: rows.heldAmong, now: () => now, maxWaitMs: 9_000 });
+    const last = writer.write(writeOf('first')).then(() => writer.write(writeOf('b', 2)));
+    const all = ['a', 'b', 'c'].map((name) => writer.write(writeOf(name, 1)));
+    await Promise.all([...all, last]);
+    expect(rows.stored.map((write) => `${nameOf(write)} ${JSON.stringify('spec' in write ? write.spec : null)}`)).toEqual([
+      ...['first {"n":0}', 'a {"n":1}', 'b {"n":1}', 'c {"n":1}', 'b {"n":2}'],
+    ]);
+  });
+
   it.each([
     [64, [64]],
     [2_500, [1_000, 1_000, 500]],
