@@ -4,9 +4,12 @@ import { status as code } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { MeridianError } from '../base/errors.ts';
+import type { CallTurn } from '../grpc/call-turn.ts';
 import { StatusError } from '../grpc/status.ts';
 import { StreamLife, type Call } from './stream-life.ts';
 import type { Caller } from './peer-metadata.ts';
+
+const TURN = {} as CallTurn;
 
 class PlayedCall extends EventEmitter {
   cancelled = false;
@@ -19,10 +22,6 @@ class PlayedCall extends EventEmitter {
     this.on('error', this.note);
   }
 
-  getPeer(): string {
-    return '10.0.0.9:4000';
-  }
-
   cancel(): void {
     this.cancelled = true;
     this.emit('cancelled');
@@ -32,12 +31,15 @@ class PlayedCall extends EventEmitter {
 function begin(): { call: PlayedCall; life: StreamLife } {
   const call = new PlayedCall();
   const caller = { zone: 'east' } as unknown as Caller;
-  return { call, life: new StreamLife('globalToZone', call as unknown as Call, caller, createLogger('silent')) };
+  return {
+    call,
+    life: new StreamLife('globalToZone', call as unknown as Call, caller, TURN, createLogger('silent')),
+  };
 }
 
-it('a stream has an id of its own, its zone and the address of its zone', () => {
+it('a stream has an id of its own, its zone and its turn', () => {
   const { life } = begin();
-  expect([life.stream.zone, life.stream.kind, life.address]).toEqual(['east', 'globalToZone', '10.0.0.9:4000']);
+  expect([life.stream.zone, life.stream.kind, life.turn]).toEqual(['east', 'globalToZone', TURN]);
   expect(life.stream.streamId).not.toBe(begin().life.stream.streamId);
   expect([life.isOpen, life.isOver]).toEqual([false, false]);
 });
@@ -66,40 +68,40 @@ it('an error of the connection does not end the process', () => {
 
 it('a stream opens in its turn, and at once when it is over', async () => {
   const turn = begin();
-  turn.life.giveTurn();
-  await turn.life.awaitTurn();
+  turn.life.enter();
+  await turn.life.awaitEntrance();
   expect(turn.life.isOver).toBe(false);
   const ended = begin();
   ended.life.stream.end(new Error('refused'));
-  await ended.life.awaitTurn();
+  await ended.life.awaitEntrance();
   expect(ended.life.isOver).toBe(true);
   const cancelled = begin();
   cancelled.call.cancel();
-  await cancelled.life.awaitTurn();
+  await cancelled.life.awaitEntrance();
   expect([cancelled.life.isOver, cancelled.life.reason]).toEqual([true, 'the zone ended the stream']);
 });
 
 it('a stream was refused if this process ended it because of the caller before it opened', async () => {
   const refused = begin();
   refused.life.stream.end(new MeridianError('forbidden', 'no token'));
-  await refused.life.awaitTurn();
+  await refused.life.awaitEntrance();
   expect(refused.life.wasRefused).toBe(true);
 
   const failed = begin();
   failed.life.stream.end(new StatusError(code.UNAVAILABLE, 'the database does not answer'));
-  await failed.life.awaitTurn();
+  await failed.life.awaitEntrance();
   expect(failed.life.wasRefused).toBe(false);
 
   const impatient = begin();
   impatient.call.cancel();
-  await impatient.life.awaitTurn();
+  await impatient.life.awaitEntrance();
   expect(impatient.life.wasRefused).toBe(false);
 
   const cutLater = begin();
-  cutLater.life.giveTurn();
-  await cutLater.life.awaitTurn();
+  cutLater.life.enter();
+  await cutLater.life.awaitEntrance();
   cutLater.call.cancel();
-  expect(cutLater.life.wasRefused).toBe(true);
+  expect(cutLater.life.wasRefused).toBe(false);
 
   const opened = begin();
   opened.life.isOpen = true;
