@@ -48,7 +48,9 @@ it('a gateway tag of a zone is that of the zone that sends it, and nothing else 
 it('zones get the public half of a signing key, and none of a key that cannot be read', () => {
   const encoding = { type: 'pkcs1', format: 'pem' } as const;
   const { privateKey, publicKey } = generateKeyPairSync('rsa', {
-    ...{ modulusLength: 1024, privateKeyEncoding: encoding, publicKeyEncoding: encoding },
+    modulusLength: 1024,
+    privateKeyEncoding: encoding,
+    publicKeyEncoding: encoding,
   });
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   const data = base64(privateKey);
