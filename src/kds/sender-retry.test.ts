@@ -1,6 +1,7 @@
 // Refused resources are retried on one timer for each type, with a bounded number of responses.
-import { afterEach, expect, it, vi } from 'vitest';
-import { systemClock } from '../base/clock.ts';
+import { expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { WAIT } from '../../test/support/wait.ts';
 import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
@@ -12,7 +13,7 @@ import { globalSendRules } from './rules.ts';
 import { Sender } from './sender.ts';
 import type { Resource } from '../resource/types.ts';
 
-afterEach(() => vi.useRealTimers());
+const clock = new ManualClock();
 
 /** Rows that arrive one by one, each with its own notification. */
 function growingSource(): { source: Source; add: (name: string) => void } {
@@ -37,7 +38,7 @@ function growingSource(): { source: Source; add: (name: string) => void } {
   return { source, add };
 }
 
-/** A stream to a peer that refuses all while it `refuses`. */
+/** A stream to a peer that refuses all while it `refuses`, and has refused its first response. */
 async function streamTo(peer: {
   refuses: boolean;
 }): Promise<{ sender: Sender; add: (name: string) => void; sent: () => number }> {
@@ -62,11 +63,11 @@ async function streamTo(peer: {
       streamId: 's',
       identifier: 'global',
       changelog,
-      initialSyncLimiter: new InitialSyncLimiter(systemClock),
+      initialSyncLimiter: new InitialSyncLimiter(clock),
       zones: null,
       log,
     },
-    ...{ maxMessageBytes: 100_000, clock: systemClock, fail: () => undefined, observe: () => undefined },
+    ...{ maxMessageBytes: 100_000, clock, fail: () => undefined, observe: () => undefined },
     send(message) {
       sent += 1;
       const errorDetail = peer.refuses ? { code: 0, message: 'no', details: [] } : null;
@@ -75,41 +76,41 @@ async function streamTo(peer: {
     },
   });
   sender.handle(request);
-  await vi.advanceTimersByTimeAsync(1);
+  await expect.poll(() => sent).toBe(1);
   return { sender, add, sent: () => sent };
 }
 
 it('the sender retries refused resources once an interval, with a bounded number of responses', async () => {
-  vi.useFakeTimers();
   const { sender, add, sent } = await streamTo({ refuses: true });
-  for (let i = 0; i < 50; i += 1) {
-    add(`t${String(i)}`);
-    await vi.advanceTimersByTimeAsync(1);
+  for (let n = 0; n < 50; n += 1) {
+    add(`t${String(n)}`);
+    await expect.poll(sent, { ...WAIT, interval: 1 }).toBe(n + 2);
   }
-  expect(sent()).toBe(51);
   // After 5, 10, 20, 40, 80, 160 and 300 seconds, and every 300 from then on.
-  await vi.advanceTimersByTimeAsync(3_600_000);
+  await clock.advance(3_600_000);
   expect(sent() - 51).toBeLessThanOrEqual(18 * MAX_PROBES);
   expect(sent() - 51).toBeGreaterThan(10);
   sender.close();
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.sleepers).toBe(0);
 });
 
 it('the sender retries once after five seconds when the peer has accepted all refused resources', async () => {
-  vi.useFakeTimers();
   const peer = { refuses: true };
   const { sender, add, sent } = await streamTo(peer);
   const sentAfter = async (ms: number): Promise<number> => {
-    await vi.advanceTimersByTimeAsync(ms);
+    await clock.advance(ms);
     return sent();
   };
   add('a');
-  expect([await sentAfter(1), await sentAfter(5_000), await sentAfter(10_000)]).toEqual([2, 3, 4]);
+  await expect.poll(sent, WAIT).toBe(2);
+  expect([await sentAfter(5_000), await sentAfter(10_000)]).toEqual([3, 4]);
   peer.refuses = false;
   expect(await sentAfter(20_000)).toBe(5);
   expect(sender.behind()).toEqual([]);
   peer.refuses = true;
   add('b');
-  expect([await sentAfter(1), await sentAfter(4_998), await sentAfter(2)]).toEqual([6, 6, 7]);
+  await expect.poll(sent, WAIT).toBe(6);
+  expect([await sentAfter(4_999), await sentAfter(1)]).toEqual([6, 7]);
   sender.close();
+  expect(clock.sleepers).toBe(0);
 });
