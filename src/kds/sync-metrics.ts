@@ -24,81 +24,19 @@ const BYTES = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 1
 
 /** Registers the metrics. Call it once per registry. */
 export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): SyncMetrics {
-  const registers = [registry];
-  const streams = new Gauge({
-    name: 'kds_delta_streams_active',
-    help: 'Open streams on which this side is the server',
-    registers,
-  });
-  const connections = new Gauge({
-    name: 'kds_zone_active_connections',
-    help: 'Open sync streams of a zone, both directions',
-    labelNames: ['zone_name'],
-    registers,
-  });
-  const sent = new Counter({ name: 'kds_delta_responses_sent', help: 'Responses sent', labelNames: ['type_url'], registers });
-  const sentBytes = new Histogram({
-    name: 'kds_delta_responses_sent_bytes',
-    help: 'Size of the responses sent',
-    labelNames: ['type_url'],
-    buckets: BYTES,
-    registers,
-  });
-  const requests = new Counter({
-    name: 'kds_delta_requests_received',
-    help: 'Answers of peers to responses',
-    labelNames: ['type_url', 'confirmation', 'error_type'],
-    registers,
-  });
-  const nacks = new Counter({
-    name: 'kds_nack_total',
-    help: 'Responses that a zone refused',
-    labelNames: ['zone_name', 'resource_type'],
-    registers,
-  });
-  const delivery = new Histogram({
-    name: 'kds_delta_delivery',
-    help: 'Milliseconds from a response to its acknowledgement',
-    buckets: MILLISECONDS,
-    registers,
-  });
-  const stored = new Histogram({ name: 'kds_resources_sync', help: 'Seconds to store a response of the peer', registers });
-  const overQuota = new Counter({
-    name: 'meridian_zone_over_quota_total',
-    help: 'Streams and responses of a zone that were refused, and full states that wait, because the zone is over multizone.global.kds.quotas',
-    labelNames: ['zone_name', 'quota'],
-    registers,
-  });
   const pending = new PendingResponses();
-  const lag = new Gauge({
-    name: 'meridian_sync_lag_seconds',
-    help: 'Seconds since the oldest response that the peer has not accepted, 0 when in step',
-    labelNames: ['zone', 'resource_type'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { zone, type, seconds } of pending.lags(now())) this.set({ zone, resource_type: type }, seconds);
-    },
-  });
-
-  const withheld = new Gauge({
-    name: 'meridian_resources_withheld',
-    help: 'Resources that are not sent to the peer, or not removed from it, because the peer cannot read them or their mesh is unknown',
-    labelNames: ['zone_name', 'resource_type'],
-    registers,
-  });
-
+  const series = seriesIn(registry, () => pending.lags(now()));
   const serverStream: StreamKind = side.mode === 'global' ? 'globalToZone' : 'zoneToGlobal';
   const open = new Map<string, { readonly stream: StreamKind; readonly zone: string }>();
   const zoneOf = (event: SyncEvent): string => (side.mode === 'global' ? event.peer : side.zone);
 
   function count(stream: StreamKind, zone: string, by: 1 | -1): void {
-    if (stream === serverStream) streams.inc(by);
-    if (stream === 'globalToZone' || stream === 'zoneToGlobal') connections.inc({ zone_name: zone }, by);
+    if (stream === serverStream) series.streams.inc(by);
+    if (stream === 'globalToZone' || stream === 'zoneToGlobal') series.connections.inc({ zone_name: zone }, by);
   }
 
   function forgetWithheld(zone: string): void {
-    for (const { name } of resourceTypes) withheld.remove({ zone_name: zone, resource_type: name });
+    for (const { name } of resourceTypes) series.withheld.remove({ zone_name: zone, resource_type: name });
   }
 
   function observe(event: SyncEvent): void {
@@ -116,31 +54,31 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
         if (event.stream === serverStream) forgetWithheld(zone);
         break;
       case 'sent':
-        sent.inc({ type_url: event.type });
-        sentBytes.observe({ type_url: event.type }, event.bytes);
+        series.sent.inc({ type_url: event.type });
+        series.sentBytes.observe({ type_url: event.type }, event.bytes);
         pending.sent(zone, event.streamId, event.type, now());
         break;
       case 'acknowledged':
-        requests.inc({ type_url: event.type, confirmation: 'ACK', error_type: 'no_error' });
-        delivery.observe(event.seconds * 1000);
+        series.requests.inc({ type_url: event.type, confirmation: 'ACK', error_type: 'no_error' });
+        series.delivery.observe(event.seconds * 1000);
         pending.accepted(zone, event.streamId, event.type);
         break;
       case 'rejected':
-        requests.inc({ type_url: event.type, confirmation: 'NACK', error_type: event.fault });
-        nacks.inc({ zone_name: zone, resource_type: event.type });
+        series.requests.inc({ type_url: event.type, confirmation: 'NACK', error_type: event.fault });
+        series.nacks.inc({ zone_name: zone, resource_type: event.type });
         pending.rejected(zone, event.streamId, event.type);
         break;
       case 'refused':
         pending.nacked(zone, event.streamId, event.type, event.refused.size + event.suspects.size);
         break;
       case 'received':
-        stored.observe(event.seconds);
+        series.stored.observe(event.seconds);
         break;
       case 'overQuota':
-        overQuota.inc({ zone_name: zone, quota: event.quota });
+        series.overQuota.inc({ zone_name: zone, quota: event.quota });
         break;
       case 'withheld':
-        if (open.has(event.streamId)) withheld.set({ zone_name: zone, resource_type: event.type }, event.resources.size);
+        if (open.has(event.streamId)) series.withheld.set({ zone_name: zone, resource_type: event.type }, event.resources.size);
         break;
       case 'node':
       case 'passed':
@@ -159,11 +97,64 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
         open.delete(streamId);
         count(stream, zone, -1);
       }
-      connections.remove({ zone_name: zone });
-      for (const quota of ['streams', 'rows', 'fullStates'] satisfies QuotaName[]) overQuota.remove({ zone_name: zone, quota });
+      series.connections.remove({ zone_name: zone });
+      for (const quota of ['streams', 'rows', 'fullStates'] satisfies QuotaName[])
+        series.overQuota.remove({ zone_name: zone, quota });
       forgetWithheld(zone);
       pending.forget(zone);
-      lag.reset();
+      series.lag.reset();
     },
+  };
+}
+
+/** @param lags of now */
+function seriesIn(registry: Registry, lags: () => ReturnType<PendingResponses['lags']>) {
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
+    new Counter({ name, help, labelNames, registers });
+  const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]): Gauge<L> =>
+    new Gauge({ name, help, labelNames, registers });
+  return {
+    streams: gauge('kds_delta_streams_active', 'Open streams on which this side is the server'),
+    connections: gauge('kds_zone_active_connections', 'Open sync streams of a zone, both directions', 'zone_name'),
+    sent: counter('kds_delta_responses_sent', 'Responses sent', 'type_url'),
+    sentBytes: new Histogram({
+      name: 'kds_delta_responses_sent_bytes',
+      help: 'Size of the responses sent',
+      labelNames: ['type_url'],
+      buckets: BYTES,
+      registers,
+    }),
+    requests: counter('kds_delta_requests_received', 'Answers of peers to responses', 'type_url', 'confirmation', 'error_type'),
+    nacks: counter('kds_nack_total', 'Responses that a zone refused', 'zone_name', 'resource_type'),
+    delivery: new Histogram({
+      name: 'kds_delta_delivery',
+      help: 'Milliseconds from a response to its acknowledgement',
+      buckets: MILLISECONDS,
+      registers,
+    }),
+    stored: new Histogram({ name: 'kds_resources_sync', help: 'Seconds to store a response of the peer', registers }),
+    overQuota: counter(
+      'meridian_zone_over_quota_total',
+      'Streams and responses of a zone that were refused, and full states that wait, because the zone is over multizone.global.kds.quotas',
+      'zone_name',
+      'quota',
+    ),
+    lag: new Gauge({
+      name: 'meridian_sync_lag_seconds',
+      help: 'Seconds since the oldest response that the peer has not accepted, 0 when in step',
+      labelNames: ['zone', 'resource_type'],
+      registers,
+      collect() {
+        this.reset();
+        for (const { zone, type, seconds } of lags()) this.set({ zone, resource_type: type }, seconds);
+      },
+    }),
+    withheld: gauge(
+      'meridian_resources_withheld',
+      'Resources that are not sent to the peer, or not removed from it, because the peer cannot read them or their mesh is unknown',
+      'zone_name',
+      'resource_type',
+    ),
   };
 }
