@@ -158,6 +158,28 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
   };
   const options = { ...clientOptionsOf(config), stream };
   const pool = new pg.Pool({ ...options, max: config.maxOpenConnections });
+  const within = statementsOn(pool, log);
+  const [db, bulk] = [within(answerMs), within(BULK_MS)];
+  return {
+    kind: 'postgres',
+    clock,
+    db,
+    bulk,
+    listen: (...following) => followChannel(new pg.Client(options), clock, ...following),
+    session: () => openSession(new pg.Client(options), clock, log),
+    async close() {
+      await Promise.all([db.destroy(), bulk.destroy()]);
+      // A server that does not answer confirms nothing, and statements would wait for it.
+      const cancel = clock.after(GOODBYE_MS, () => sockets.forEach((socket) => socket.destroy()));
+      await pool.end();
+      await Promise.all([...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
+      cancel();
+    },
+  };
+}
+
+/** @returns the statements on a pool with a time limit in milliseconds. All of them share what the pool knows of its sessions. */
+function statementsOn(pool: pg.Pool, log: Following['log']): (limitMs: number) => Kysely<Tables> {
   // The server may end an idle connection: the pool opens another.
   pool.on('error', (error) => log.debug({ reason: error.message }, 'an idle database connection ended'));
   // A connection in use also fails its query. Without this listener the error event would end the process.
@@ -169,69 +191,60 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
   pool.on('connect', (client) => void generations.set(client, generation));
   const isSpent = (client: pg.PoolClient): boolean => generations.get(client) !== generation;
   const names = new StatementNames();
-  const within = (limitMs: number): Kysely<Tables> =>
+  return (limitMs) =>
     new Kysely<Tables>({
       dialect: new PostgresDialect({ pool: preparing(pool, { names, limitMs, isSpent }) }),
       log: (event) => void (event.level === 'error' && isSessionSpent(event.error) && (generation += 1)),
     });
-  const [db, bulk] = [within(answerMs), within(BULK_MS)];
-  return {
-    kind: 'postgres',
-    clock,
-    db,
-    bulk,
-    async listen(channel, onListening, onPayload, signal) {
-      const client = new pg.Client(options);
-      const lost = new Promise<never>((_, reject) => {
-        client.on('error', reject);
-        client.on('end', () => reject(new Error('the connection of the change feed ended')));
-      });
-      lost.catch(() => undefined);
-      const listeners = new Map([[channel, onPayload]]);
-      client.on('notification', ({ payload, channel: from }) => listeners.get(from)?.(payload ?? ''));
-      const follow = async (): Promise<void> => {
-        await client.connect();
-        await client.query(`LISTEN ${channel}`);
-        if (signal.aborted) return;
-        await onListening({
-          add: async (name, hear) => {
-            listeners.set(name, hear);
-            await answerOf(client, clock, `LISTEN ${name}`);
-          },
-          remove: async (name) => void (await answerOf(client, clock, `UNLISTEN ${name}`)),
-        });
-        await pingUntilLost(client, clock, signal);
-      };
-      try {
-        await Promise.race([follow(), lost, aborted(signal)]);
-      } finally {
-        await endInTime(client, clock);
-      }
-    },
-    async session() {
-      const client = new pg.Client(options);
-      // Listen at once: an error event without a listener would end the process.
-      client.on('error', (error) => log.debug({ reason: error.message }, 'the session of the leader ended'));
-      try {
-        await client.connect();
-        // With keepalives the server releases the locks of a client that disappeared silently.
-        for (const setting of ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'])
-          await answerOf(client, clock, `SET ${setting}`);
-        return client;
-      } catch (error) {
-        await endInTime(client, clock);
-        throw error;
-      }
-    },
-    async close() {
-      await Promise.all([db.destroy(), bulk.destroy()]);
-      // A server that does not answer confirms nothing, and statements would wait for it.
-      const cancel = clock.after(GOODBYE_MS, () => sockets.forEach((socket) => socket.destroy()));
-      await pool.end();
-      await Promise.all([...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
-      cancel();
-    },
+}
+
+/** `Database.listen` on a connection of its own. */
+async function followChannel(
+  client: pg.Client,
+  clock: Clock,
+  ...[channel, onListening, onPayload, signal]: Parameters<Database['listen']>
+): Promise<void> {
+  const lost = new Promise<never>((_, reject) => {
+    client.on('error', reject);
+    client.on('end', () => reject(new Error('the connection of the change feed ended')));
+  });
+  lost.catch(() => undefined);
+  const listeners = new Map([[channel, onPayload]]);
+  client.on('notification', ({ payload, channel: from }) => listeners.get(from)?.(payload ?? ''));
+  const follow = async (): Promise<void> => {
+    await client.connect();
+    await client.query(`LISTEN ${channel}`);
+    if (signal.aborted) return;
+    await onListening({
+      add: async (name, hear) => {
+        listeners.set(name, hear);
+        await answerOf(client, clock, `LISTEN ${name}`);
+      },
+      remove: async (name) => void (await answerOf(client, clock, `UNLISTEN ${name}`)),
+    });
+    await pingUntilLost(client, clock, signal);
   };
+  try {
+    await Promise.race([follow(), lost, aborted(signal)]);
+  } finally {
+    await endInTime(client, clock);
+  }
+}
+
+/** `Database.session` on this connection. */
+async function openSession(client: pg.Client, clock: Clock, log: Following['log']): Promise<pg.Client> {
+  // Listen at once: an error event without a listener would end the process.
+  client.on('error', (error) => log.debug({ reason: error.message }, 'the session of the leader ended'));
+  try {
+    await client.connect();
+    // With keepalives the server releases the locks of a client that disappeared silently.
+    for (const setting of ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'])
+      await answerOf(client, clock, `SET ${setting}`);
+    return client;
+  } catch (error) {
+    await endInTime(client, clock);
+    throw error;
+  }
 }
 
 /** Ends a connection, and waits a short time for the server to confirm it. Never rejects. */
