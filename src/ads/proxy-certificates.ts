@@ -6,7 +6,7 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { authoritySecrets } from '../identity/identity-spec.ts';
 import { renewalOf, resigningOf, type AuthorityPem, type Leaf } from '../identity/leaf.ts';
-import { textOf } from '../resource/read-json.ts';
+import { secretText } from '../resource/secret-data.ts';
 import { keyText } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
@@ -177,7 +177,7 @@ export class ProxyCertificates implements CertificateSource {
     const pemOf = (key: typeof keys.key): string => {
       const row = rows.find((found) => keyText(found) === keyText(key));
       if (row === undefined) throw new MeridianError('invalid', `Secret ${key.name} of mesh ${mesh} is missing`);
-      return Buffer.from(textOf(row.spec['data']), 'base64').toString('utf8');
+      return secretText(row);
     };
     return { certPem: pemOf(keys.certificate), keyPem: pemOf(keys.key) };
   }

@@ -14,6 +14,7 @@ import {
 import { describeKey, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
 import { label } from '../resource/labels.ts';
 import { textOf } from '../resource/read-json.ts';
+import { secretSpec } from '../resource/secret-data.ts';
 import { createSigningKey } from './signing-key.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 
@@ -119,8 +120,7 @@ async function firstKey(
 ): Promise<Create[]> {
   const known = await store.list({ type, ...(mesh !== '' && { mesh }), nameContains: prefix });
   if (known.some((row) => row.name.startsWith(prefix))) return [];
-  const data = Buffer.from(await createSigningKey()).toString('base64');
-  return [create({ type, mesh, name: `${prefix}1` }, {}, { data }, owner)];
+  return [create({ type, mesh, name: `${prefix}1` }, {}, secretSpec(await createSigningKey()), owner)];
 }
 
 /** The labels that the REST API would compute (kds-wire 9, rest-api 2.5). */

@@ -2,7 +2,8 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
-import { objectOf, textOf } from '../resource/read-json.ts';
+import { objectOf } from '../resource/read-json.ts';
+import { secretSpec, secretText } from '../resource/secret-data.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 
@@ -45,12 +46,13 @@ export function withGatewayZone(spec: JsonObject, zone: string): JsonObject {
 }
 
 /** Zones get only the public half of a zone-token signing key (kds-wire 5.3.2). */
-export function publicKeySpec({ name, spec }: Resource): JsonObject {
+export function publicKeySpec(secret: Resource): JsonObject {
   try {
-    const pem = Buffer.from(textOf(spec['data']), 'base64').toString('utf8');
-    const publicKey = createPublicKey(createPrivateKey(pem)).export({ type: 'pkcs1', format: 'pem' });
-    return { data: Buffer.from(publicKey).toString('base64') };
+    const key = createPrivateKey(secretText(secret));
+    return secretSpec(createPublicKey(key).export({ type: 'pkcs1', format: 'pem' }).toString());
   } catch (cause) {
-    throw new MeridianError('invalid', `GlobalSecret ${name} holds no PEM "RSA PRIVATE KEY"; it is not sent to zones`, { cause });
+    throw new MeridianError('invalid', `GlobalSecret ${secret.name} holds no PEM "RSA PRIVATE KEY"; it is not sent to zones`, {
+      cause,
+    });
   }
 }

@@ -6,6 +6,7 @@ import { compareText } from '../base/compare-text.ts';
 import { asReady, isMeshIdentityReady } from './mesh-identity.ts';
 import { isLocal } from './ownership.ts';
 import { isObject, numberOf, objectOf, textMapOf, textOf } from './read-json.ts';
+import { secretObject, secretSpec } from './secret-data.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from './types.ts';
 
 /**
@@ -51,7 +52,7 @@ export function identityNameOf({ type, name }: Pick<ResourceKey, 'type' | 'name'
 /** @returns null for a row that is none, or that another control plane wrote */
 export function readInForce(row: Resource): IdentityInForce | null {
   if (identityNameOf(row) === null || !isLocal(row, 'zone')) return null;
-  const given = parsed(Buffer.from(textOf(row.spec['data']), 'base64').toString('utf8'));
+  const given = secretObject(row);
   const step = WITHDRAWAL_STEPS.find((known) => known === given['step']);
   const { labels, spec } = objectOf(given['identity']);
   if (step === undefined || !isObject(spec)) return null;
@@ -64,7 +65,7 @@ export function readInForce(row: Resource): IdentityInForce | null {
 
 /** The spec of the Secret. */
 export function inForceSpec(inForce: IdentityInForce): JsonObject {
-  return { data: Buffer.from(JSON.stringify(inForce)).toString('base64') };
+  return secretSpec(JSON.stringify(inForce));
 }
 
 export function progressOf({ status }: Pick<Resource, 'status'>): WithdrawalProgress {
@@ -109,13 +110,4 @@ export function withdrawnServices(all: Iterable<IdentityInForce>): ReadonlyMap<s
   for (const { step, services } of all)
     if (step === 'open' || step === 'clients') for (const kri of services) if (found.get(kri) !== 'clients') found.set(kri, step);
   return found;
-}
-
-function parsed(text: string): JsonObject {
-  try {
-    const given: unknown = JSON.parse(text);
-    return isObject(given) ? given : {};
-  } catch {
-    return {};
-  }
 }

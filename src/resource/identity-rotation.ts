@@ -1,6 +1,7 @@
 // A change of the certificate authority of a MeshIdentity, as a zone stores it: one Secret beside those of the authority. The leader
 // moves it from step to step, so another leader goes on where the last one stopped. Pure.
-import { isObject, numberOf, textOf } from './read-json.ts';
+import { numberOf, textOf } from './read-json.ts';
+import { secretObject, secretSpec } from './secret-data.ts';
 import type { JsonObject, Resource, ResourceKey } from './types.ts';
 
 /** Times are RFC 3339. */
@@ -30,8 +31,8 @@ export function rotationKey(mesh: string, name: string): ResourceKey {
 }
 
 /** @returns null for a Secret that holds no rotation */
-export function readRotation({ spec }: Pick<Resource, 'spec'>): Rotation | null {
-  const given = parsed(Buffer.from(textOf(spec['data']), 'base64').toString('utf8'));
+export function readRotation(secret: Pick<Resource, 'spec'>): Rotation | null {
+  const given = secretObject(secret);
   const { step } = given;
   if (step === 'requested') return { step };
   const names = Array.isArray(given['waitsFor']) ? given['waitsFor'].map(textOf).slice(0, MAX_NAMED) : [];
@@ -44,14 +45,5 @@ export function readRotation({ spec }: Pick<Resource, 'spec'>): Rotation | null 
 
 /** The spec of the Secret. */
 export function rotationSpec(rotation: Rotation): JsonObject {
-  return { data: Buffer.from(JSON.stringify(rotation)).toString('base64') };
-}
-
-function parsed(text: string): JsonObject {
-  try {
-    const given: unknown = JSON.parse(text);
-    return isObject(given) ? given : {};
-  } catch {
-    return {};
-  }
+  return secretSpec(JSON.stringify(rotation));
 }

@@ -3,6 +3,7 @@
 import { create, createAbsent } from '../defaults/create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { createSigningKey } from '../defaults/signing-key.ts';
+import { secretSpec } from '../resource/secret-data.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { loadRealm } from './token-secrets.ts';
 import { issueUserToken, TEN_YEARS_MS } from './token-issuer.ts';
@@ -27,11 +28,10 @@ export async function createAdminToken(store: ResourceStore, options: AdminToken
   const { secretType: type, keyName } = userRealm;
   const rows = await store.list({ type, nameContains: keyName });
   if (!rows.some(({ name }) => name.startsWith(keyName))) {
-    const data = Buffer.from(await createSigningKey()).toString('base64');
-    await createAbsent(store, [create({ type, mesh: '', name: `${keyName}-1` }, {}, { data })]);
+    await createAbsent(store, [create({ type, mesh: '', name: `${keyName}-1` }, {}, secretSpec(await createSigningKey()))]);
   }
   if (!options.bootstrapAdminToken || (await store.get(adminTokenKey)) !== undefined) return;
   const { keys } = await loadRealm(store, userRealm);
   const token = await issueUserToken(keys, adminClaims, TEN_YEARS_MS, options.now());
-  await createAbsent(store, [create(adminTokenKey, {}, { data: Buffer.from(token).toString('base64') })]);
+  await createAbsent(store, [create(adminTokenKey, {}, secretSpec(token))]);
 }

@@ -3,6 +3,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { compareText } from '../base/compare-text.ts';
 import { MeridianError } from '../base/errors.ts';
+import { secretText } from '../resource/secret-data.ts';
 import type { Resource } from '../resource/types.ts';
 import { describeSigningKey, kidOf, type TokenRealm } from './token-realm.ts';
 
@@ -70,8 +71,8 @@ function compareSerials(a: string, b: string): number {
   return byForm || a.length - b.length || compareText(a, b);
 }
 
-function parseRow(realm: TokenRealm, kid: string, { spec }: Resource): SigningKey | UnusableKey {
-  const pem = Buffer.from(typeof spec['data'] === 'string' ? spec['data'] : '', 'base64').toString('utf8');
+function parseRow(realm: TokenRealm, kid: string, row: Resource): SigningKey | UnusableKey {
+  const pem = secretText(row);
   const form = realm.holds === 'private' ? 'RSA PRIVATE KEY' : 'RSA PUBLIC KEY';
   try {
     const privateKey = realm.holds === 'private' ? createPrivateKey(pem) : null;

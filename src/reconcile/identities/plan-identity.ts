@@ -8,7 +8,8 @@ import { readRotation, rotationKey, type Rotation } from '../../resource/identit
 import { kriOf } from '../../resource/kri.ts';
 import { label } from '../../resource/labels.ts';
 import { parseMeshIdentity, trustDomainOf } from '../../resource/mesh-identity.ts';
-import { objectsOf, textOf } from '../../resource/read-json.ts';
+import { objectsOf } from '../../resource/read-json.ts';
+import { secretSpec, secretText } from '../../resource/secret-data.ts';
 import type { JsonObject, Resource, ResourceKey } from '../../resource/types.ts';
 import { newRow, sameContent } from '../computed-row.ts';
 import { askingLabels } from './other-zones.ts';
@@ -56,7 +57,7 @@ export function planIdentity(rows: IdentityRows, { zone, now }: { zone: string; 
       failed('AuthorityIncomplete', `Secret ${missing.name} is missing; restore it, or delete the other`),
     );
   }
-  return planTrust(rows, trustDomain, pemIn(certificate), provider.makesTrust, { zone, now });
+  return planTrust(rows, trustDomain, secretText(certificate), provider.makesTrust, { zone, now });
 }
 
 /** The rows of a new authority, for one transaction. */
@@ -65,14 +66,9 @@ export function authorityRows(identity: ResourceKey, { certPem, keyPem }: Author
   const row = (at: ResourceKey, pem: string): Resource => ({
     ...newRow(at, now),
     labels: {},
-    spec: { data: Buffer.from(pem).toString('base64') },
+    spec: secretSpec(pem),
   });
   return [row(certificate, certPem), row(key, keyPem)];
-}
-
-/** The PEM in a Secret; `''` for one without text. */
-export function pemIn({ spec }: Pick<Resource, 'spec'>): string {
-  return Buffer.from(textOf(spec['data']), 'base64').toString('utf8');
 }
 
 function planTrust(

@@ -9,7 +9,7 @@ import { certificatesIn, trustBundles } from '../../identity/trust-bundles.ts';
 import { readRotation, rotationKey, rotationSpec, type Rotation } from '../../resource/identity-rotation.ts';
 import { label } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
-import { pemIn } from './plan-identity.ts';
+import { secretText } from '../../resource/secret-data.ts';
 import { reconcileIdentities, runIdentities } from './run-identities.ts';
 
 const HOUR_MS = 3_600_000;
@@ -73,7 +73,7 @@ const rotation = async (): Promise<Rotation | null> => {
   const found = await store.get(ROTATION);
   return found === undefined ? null : readRotation(found);
 };
-const signing = async (): Promise<string> => pemIn(await row('Secret', 'identity-root-ca'));
+const signing = async (): Promise<string> => secretText(await row('Secret', 'identity-root-ca'));
 const trusted = async (): Promise<string[]> => certificatesIn((await row('MeshTrust', 'identity')).spec['caBundles']);
 
 /** The MeshTrust of another zone, as global sends it. */

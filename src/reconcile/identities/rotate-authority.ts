@@ -4,10 +4,11 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { readRotation, rotationSpec, type Rotation } from '../../resource/identity-rotation.ts';
 import { parseMeshIdentity, trustDomainOf } from '../../resource/mesh-identity.ts';
+import { secretSpec, secretText } from '../../resource/secret-data.ts';
 import type { Resource } from '../../resource/types.ts';
 import type { ResourceStore, Write } from '../../store/resource-store.ts';
 import { haveOthersAccepted } from './other-zones.ts';
-import { pemIn, type IdentityRows } from './plan-identity.ts';
+import type { IdentityRows } from './plan-identity.ts';
 import { distribution, isNews, isOver, lastEnd, renewal, wakeOf, type MeshFacts } from './plan-rotation.ts';
 
 export type RotationOptions = {
@@ -61,10 +62,10 @@ export async function stepRotation(options: RotationOptions, rows: IdentityRows)
       return isNews(rotation, state) ? await commit([to(next)], '') : { then: 'wait', wakeAt: wakeOf(next) };
     const until = lastEnd(identity, facts.insights, now).toISOString();
     const signing: Rotation = {
-      ...{ step: 'renew', previousPem: pemIn(certificate), signedAt: now.toISOString() },
+      ...{ step: 'renew', previousPem: secretText(certificate), signedAt: now.toISOString() },
       ...{ waiting: 0, waitsFor: [], until },
     };
-    const secret = (of: Resource, pem: string): Write => replaced(of, { data: Buffer.from(pem).toString('base64') });
+    const secret = (of: Resource, pem: string): Write => replaced(of, secretSpec(pem));
     return await commit(
       [secret(certificate, rotation.certPem), secret(key, rotation.keyPem), to(signing)],
       'the next authority of a MeshIdentity signs',

@@ -9,7 +9,8 @@ import { isMeshIdentityReady } from '../../resource/mesh-identity.ts';
 import { objectsOf } from '../../resource/read-json.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import type { Write } from '../../store/resource-store.ts';
-import { authorityRows, pemIn } from './plan-identity.ts';
+import { authorityRows } from './plan-identity.ts';
+import { secretText } from '../../resource/secret-data.ts';
 import { reconcileIdentities, runIdentities } from './run-identities.ts';
 
 const BUNDLED = { type: 'Bundled', bundled: { autogenerate: { enabled: true } } };
@@ -53,7 +54,7 @@ describe('a MeshIdentity', () => {
       ...['identity-root-ca', 'identity-private-key'],
       ...['identity', 'identity', 'identity-in-force'],
     ]);
-    const pem = pemIn(await row('Secret', 'identity-root-ca'));
+    const pem = secretText(await row('Secret', 'identity-root-ca'));
     expect(new X509Certificate(pem).subjectAltName).toBe('URI:spiffe://shop.east.mesh.local');
     const trust = await row('MeshTrust', 'identity');
     expect(trust.spec).toEqual({ trustDomain: 'shop.east.mesh.local', caBundles: [{ type: 'Pem', pem: { value: pem } }] });
@@ -84,7 +85,7 @@ describe('a MeshIdentity', () => {
     await reconcile();
     for (const name of ['identity-root-ca', 'identity-private-key']) await store.write({ op: 'delete', key: at('Secret', name) });
     await reconcile();
-    const pem = pemIn(await row('Secret', 'identity-root-ca'));
+    const pem = secretText(await row('Secret', 'identity-root-ca'));
     const bundles = objectsOf((await row('MeshTrust', 'identity')).spec['caBundles']);
     expect(bundles).toHaveLength(2);
     expect(bundles.at(-1)).toEqual({ type: 'Pem', pem: { value: pem } });
@@ -96,7 +97,7 @@ describe('a MeshIdentity', () => {
   ])('is not ready without the Secret %s, and nothing is replaced', async (missing, left) => {
     await put({ provider: BUNDLED });
     await reconcile();
-    const before = pemIn(await row('Secret', left));
+    const before = secretText(await row('Secret', left));
     const { authority } = (await row('MeshIdentity', 'identity')).status;
     expect(authority).toMatch(/./);
     await store.write({ op: 'delete', key: at('Secret', missing) });
@@ -108,7 +109,7 @@ describe('a MeshIdentity', () => {
       { type: 'Provider', ...failed },
       { type: 'Ready', ...failed },
     ]);
-    expect(pemIn(await row('Secret', left))).toBe(before);
+    expect(secretText(await row('Secret', left))).toBe(before);
   });
 
   it.each([

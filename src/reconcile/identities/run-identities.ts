@@ -7,7 +7,8 @@ import { homeZoneOf } from '../../resource/ownership.ts';
 import { keyText, type Resource } from '../../resource/types.ts';
 import { FeedFollower, type Following, type Hints } from '../../store/follow-feed.ts';
 import type { ResourceStore, Write } from '../../store/resource-store.ts';
-import { authorityRows, identityKeys, pemIn, planIdentity, type IdentityRows } from './plan-identity.ts';
+import { authorityRows, identityKeys, planIdentity, type IdentityRows } from './plan-identity.ts';
+import { secretText } from '../../resource/secret-data.ts';
 import { answerOtherZones } from './other-zones.ts';
 import { meshFactsOf, stepRotation } from './rotate-authority.ts';
 import { withdrawIdentities } from './withdraw-identity.ts';
@@ -150,7 +151,7 @@ async function readRows(store: ResourceStore, { type, mesh, name }: Resource): P
 
 /** A Secret without a text counts as missing. */
 function withPem(row: Resource | undefined): Resource | undefined {
-  return row === undefined || pemIn(row) === '' ? undefined : row;
+  return row === undefined || secretText(row) === '' ? undefined : row;
 }
 
 function createOf({ type, mesh, name, labels, spec, status, owner }: Resource): Write {

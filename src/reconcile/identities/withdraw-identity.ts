@@ -17,7 +17,8 @@ import { objectOf, objectsOf } from '../../resource/read-json.ts';
 import { keyText, type JsonObject, type Resource } from '../../resource/types.ts';
 import type { ResourceStore, Write } from '../../store/resource-store.ts';
 import { newRow } from '../computed-row.ts';
-import { identityKeys, pemIn } from './plan-identity.ts';
+import { identityKeys } from './plan-identity.ts';
+import { secretText } from '../../resource/secret-data.ts';
 import { lastEnd } from './plan-rotation.ts';
 import { beginInForce, dependsOnProxies, planWithdrawal, type WithdrawalFacts } from './plan-withdrawal.ts';
 import type { RotationOptions } from './rotate-authority.ts';
@@ -134,7 +135,7 @@ function withoutTrust({ trusts, secrets }: Facts, identity: Resource): Write[] {
   const requests = rotation === undefined ? [] : [deleted(rotation)];
   if (certificate === undefined || trust === undefined) return requests;
   if (objectOf(trust.status['origin'])['kri'] !== kriOf(identity)) return requests;
-  const own = certificatesIn([{ pem: { value: pemIn(certificate) } }]);
+  const own = certificatesIn([{ pem: { value: secretText(certificate) } }]);
   const others = objectsOf(trust.spec['caBundles']).filter((bundle) => !holdsOnly(bundle, own));
   if (others.length === 0) return [...requests, deleted(trust)];
   const { type, mesh, name, labels, spec, version } = trust;
