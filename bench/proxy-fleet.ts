@@ -20,8 +20,11 @@ const ZONE = 'bench';
 const SERVICE = 'service-7';
 /** The proxy whose resources the floor sends. */
 const RECORDED = 'recorded';
-/** Time for the work that a join leaves, before the zone counts as idle: the counts of the join are stored ten seconds later. */
-const SETTLE_MS = 13_000;
+/**
+ * Time for the work that writes or a join leave. The counts of a join are stored ten seconds later, and V8 collects the old generation 8 or
+ * 16 s after its last collection.
+ */
+const SETTLE_MS = 30_000;
 
 type Changes = { readonly cpuMs: number; readonly lastP50Ms: number; readonly lastP99Ms: number };
 type Findings = {
@@ -54,6 +57,7 @@ async function measureFleet({ settings, postgres, say }: Context<ProxySizes>): P
   try {
     say(`${String(settings.services)} services, ${String(settings.proxies)} Dataplanes`);
     await writeMesh(zone.apiPort, settings, [...names, RECORDED]);
+    await delay(SETTLE_MS);
     say('the proxies join');
     const findings = await measureJoined(zone, proxies, port, settings, {
       route: (count) => api.put(`/meshes/${MESH}/meshhttproutes/changing`, routeOf(count)),
