@@ -17,8 +17,10 @@ import { dataplaneWrite } from './zone-rows.ts';
 import { LINGER_MS } from '../src/events/event-hub.ts';
 import type { PostgresConfig } from '../src/store/database.ts';
 
-/** After a page is open, before it counts. */
-const SETTLE_MS = 1_000;
+/** After the tabs of a page are open, before they count: the last of many still load. */
+const SETTLE_MS = 4_000;
+/** The same after they are closed. */
+const CLOSED_MS = 1_000;
 /** The same while something changes: a tab has then used up what it may request beyond its share. */
 const SETTLE_CHANGING_MS = 8_000;
 const CHANGE_MS = 1_000;
@@ -149,7 +151,7 @@ async function alternate(
       await delay(settleMs);
       const percent = await percentOf(watched);
       await close(opened);
-      await delay(SETTLE_MS);
+      await delay(CLOSED_MS);
       without.push(await percentOf(watched));
       of.get(name)?.push((percent - mean(without.slice(-2))) / tabs);
     }

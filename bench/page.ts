@@ -9,5 +9,5 @@ await runProgram({
   about: 'Measure the page in a Chromium: CPU of its frames, and CPU of the control plane whose page is open.',
   sizes,
   sections: [frames, openPages],
-  examples: { '--only server': 'what open pages cost a global at rest, in a quarter of an hour' },
+  examples: { '--only server': 'what open pages cost a global at rest, in twenty minutes; `changing` takes eight' },
 });
