@@ -5,10 +5,12 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createTcp, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { endWithTest } from '../support/children.ts';
 import { MERIDIAN } from '../support/control-plane.ts';
+import { PACE_MS } from '../envoy/steady-requests.ts';
 import { embeddedFolder } from '../support/embedded-store.ts';
 import { WAIT } from '../support/wait.ts';
 import { freePort } from '../support/free-port.ts';
@@ -144,7 +146,10 @@ it('has the Dataplane of a file as long as its proxy runs, and no request fails 
   let isOver = false;
   const answers: string[] = [];
   const traffic = Array.from({ length: 4 }, async () => {
-    while (!isOver) answers.push(await bodyOf());
+    while (!isOver) {
+      answers.push(await bodyOf());
+      await delay(PACE_MS);
+    }
   });
   await expect.poll(() => answers).toContain('cart-1');
   one.signal('SIGTERM');

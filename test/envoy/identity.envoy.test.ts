@@ -1,6 +1,7 @@
 // Workload identity of two proxies of one zone: it comes, is renewed and is demanded without a failed request.
 import { connect, type ConnectionOptions } from 'node:tls';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, issueLeaf, readAuthority } from '../../src/identity/authority.ts';
 import { objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
@@ -9,6 +10,7 @@ import { freePort } from '../support/free-port.ts';
 import type { Application } from './application.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
 import { countBy } from './shares.ts';
+import { PACE_MS } from './steady-requests.ts';
 
 const TRUST_DOMAIN = 'identity.east.mesh.local';
 const CHECKOUT = `spiffe://${TRUST_DOMAIN}/workload/checkout`;
@@ -63,6 +65,7 @@ async function during(work: () => Promise<void>): Promise<ReadonlyMap<string, nu
     while (!isDone) {
       const { status, body } = await mesh.get(outbound);
       statuses.push(status === 200 ? '200' : `${String(status)} ${body}`);
+      await delay(PACE_MS);
     }
   };
   const asking = Promise.all([ask(), ask()]);

@@ -13,7 +13,7 @@ export type SteadyClient = {
 };
 
 /** Milliseconds between two requests of a client: load that leaves the machine time for others. */
-const PACE_MS = 5;
+export const PACE_MS = 5;
 
 export class SteadyRequests {
   /** Answer → how many. The body of one with status 200; `failed: `, the status and the words for others. */

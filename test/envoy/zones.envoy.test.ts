@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type ConnectionOptions } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, issueLeaf, readAuthority } from '../../src/identity/authority.ts';
@@ -13,6 +14,7 @@ import { freePort } from '../support/free-port.ts';
 import type { Application } from './application.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
 import { countBy } from './shares.ts';
+import { PACE_MS } from './steady-requests.ts';
 import { ZoneProcess } from './zone-process.ts';
 
 const MESH = 'crossing';
@@ -262,6 +264,7 @@ async function during(port: number, work: () => Promise<void>): Promise<Readonly
     while (!isDone) {
       const { status, body } = await east.get(port);
       answers.push(status === 200 ? '200' : `${String(status)} ${body}`);
+      await delay(PACE_MS);
     }
   };
   const asking = Promise.all([ask(), ask()]);
@@ -333,6 +336,7 @@ it('zones go on while their control planes are killed and global stays away: no 
     while (!isOver) {
       const { status, body } = await east.get(port);
       answers.push(status === 200 ? body : String(status));
+      await delay(PACE_MS);
     }
   };
   const traffic = Promise.all([ports.catalog, ports.catalog, ports.outside].map(ask));
