@@ -27,8 +27,12 @@ export class PendingResponses {
   sent(zone: string, streamId: string, type: string, now: Date): void {
     const types = this.#types(zone, streamId);
     if (types === undefined) return;
-    const { since = null, nacked = 0 } = types.get(type) ?? {};
-    types.set(type, { since: since ?? now, isOut: true, nacked });
+    const state = types.get(type);
+    if (state === undefined) types.set(type, { since: now, isOut: true, nacked: 0 });
+    else {
+      state.since ??= now;
+      state.isOut = true;
+    }
   }
 
   /** The peer answered with a NACK: its lag continues. */

@@ -29,6 +29,30 @@ export function totalOf(counts: Readonly<Record<string, ResponseCounts>>): Respo
   );
 }
 
+/** The counts of a stream with many responses, which change in place: 10,000 zones answer each change. */
+export class RunningCounts {
+  readonly #types = new Map<string, { -readonly [key in keyof ResponseCounts]: number }>();
+  #lastAt: Date | null = null;
+
+  /** Counts a response of `type`, or an answer to it. */
+  add(type: string, what: keyof ResponseCounts, at: Date): void {
+    const known = this.#types.get(type);
+    if (known === undefined) this.#types.set(type, { ...NOTHING, [what]: 1 });
+    else known[what] += 1;
+    this.#lastAt = at;
+  }
+
+  /** When the last was counted; null before the first. */
+  get lastAt(): Date | null {
+    return this.#lastAt;
+  }
+
+  /** By type. */
+  get all(): Readonly<Record<string, ResponseCounts>> {
+    return Object.fromEntries(this.#types);
+  }
+}
+
 export function renderCounts({ sent, acknowledged, rejected }: ResponseCounts): JsonObject {
   return {
     ...(sent > 0 && { responsesSent: String(sent) }),

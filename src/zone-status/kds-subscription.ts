@@ -3,7 +3,7 @@
 import { feature } from '../kds/features.ts';
 import type { PeerNode } from '../kds/sync-events.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { counted, renderCounts, totalOf, withoutZeros, type ResponseCounts } from '../subscriptions/response-counts.ts';
+import { renderCounts, totalOf, withoutZeros, type RunningCounts } from '../subscriptions/response-counts.ts';
 
 /** The side that keeps the record: global keeps one for every zone, a zone keeps one for its own stream to global. */
 export type SubscriptionKeeper = {
@@ -20,15 +20,10 @@ export type Subscription = {
   readonly authTokenProvided: boolean;
   /** Null until the first request of the peer. */
   readonly peer: PeerNode | null;
-  readonly lastUpdateTime: Date | null;
-  readonly counts: Readonly<Record<string, ResponseCounts>>;
+  /** Changes in place. */
+  readonly counts: RunningCounts;
   readonly generation: number;
 };
-
-/** Counts one response of `type`, or the peer's answer to one. */
-export function countResponse(one: Subscription, type: string, what: keyof ResponseCounts, now: Date): Subscription {
-  return { ...one, lastUpdateTime: now, counts: counted(one.counts, type, what) };
-}
 
 /** The subscription as proto3 JSON. */
 export function renderSubscription(one: Subscription): JsonObject {
@@ -54,12 +49,12 @@ export function isCompatible({ features }: Pick<PeerNode, 'features'>): boolean 
   return features.includes(feature.hashSuffix);
 }
 
-function renderStatus(one: Subscription): JsonObject {
+function renderStatus({ counts: { all, lastAt } }: Subscription): JsonObject {
   const stat: JsonObject = {};
-  for (const [type, counts] of Object.entries(one.counts)) stat[type] = renderCounts(counts);
+  for (const [type, counts] of Object.entries(all)) stat[type] = renderCounts(counts);
   return {
-    ...(one.lastUpdateTime !== null && { lastUpdateTime: one.lastUpdateTime.toISOString() }),
-    total: renderCounts(totalOf(one.counts)),
+    ...(lastAt !== null && { lastUpdateTime: lastAt.toISOString() }),
+    total: renderCounts(totalOf(all)),
     ...(Object.keys(stat).length > 0 && { stat }),
   };
 }

@@ -1,8 +1,9 @@
-// The streams of a zone as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Pure: events are folded into the state of this
-// process, and that state is merged into the current row, which another process may have written.
+// The streams of a zone as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Events are folded into the state of this process, and
+// that state is merged into the current row, which another process may have written. Pure but for the counts of responses, which change in
+// place.
 import type { Lag } from '../kds/open-senders.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
-import { countResponse, renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
+import { renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
 import { foldProblems, renderProblems, type SyncProblems } from './sync-problem.ts';
 import { countCall, renderCalls, type RecentCalls } from './recent-calls.ts';
 import { foldProxies, renderProxies, type ZoneProxies } from './zone-proxies.ts';
@@ -10,6 +11,7 @@ import type { JsonObject } from '../resource/types.ts';
 import { subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { mergeSubscriptions, timeOf } from '../subscriptions/merge-subscriptions.ts';
+import { RunningCounts } from '../subscriptions/response-counts.ts';
 
 type StreamRecord = { readonly globalInstanceId: string; readonly connectTime: string };
 
@@ -43,7 +45,7 @@ export const emptyInsight: InsightState = {
   proxies: null,
 };
 
-/** Folds one event into the state. Returns the same object if the event does not concern an insight. */
+/** Folds one event into the state. Returns the same object if the event does not change an insight. */
 export function foldInsight(state: InsightState, event: SyncEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
   const counted = countEvent(state, event, keeper, now);
   const problems = foldProblems(counted.problems, event, keeper.mode, now);
@@ -72,8 +74,10 @@ function countEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionK
     case 'turnedAway':
       return { ...state, refusedStreams: countCall(state.refusedStreams, event.reason, now) };
     default: {
-      const { streamId, type, kind } = event;
-      return change(state, streamId, (one) => countResponse(one, type, kind, now));
+      const live = liveSubscription(state, event.streamId);
+      if (live === undefined) return state;
+      live.counts.add(event.type, event.kind, now);
+      return { ...state };
     }
   }
 }
@@ -161,8 +165,7 @@ function openStream(
     disconnectTime: null,
     authTokenProvided,
     peer: null,
-    lastUpdateTime: null,
-    counts: {},
+    counts: new RunningCounts(),
     generation: 0,
   };
   return { ...state, streams, subscriptions: [...state.subscriptions, opened] };
@@ -191,10 +194,14 @@ function mergeStreams(stored: JsonObject, streams: InsightState['streams']): Jso
 }
 
 function change(state: InsightState, streamId: string, edit: (one: Subscription) => Subscription): InsightState {
-  const before = state.subscriptions.find((one) => one.id === streamId && isLive(one));
+  const before = liveSubscription(state, streamId);
   const after = before === undefined ? undefined : edit(before);
   if (before === undefined || after === undefined || after === before) return state;
   return { ...state, subscriptions: state.subscriptions.map((one) => (one === before ? after : one)) };
+}
+
+function liveSubscription({ subscriptions }: InsightState, streamId: string): Subscription | undefined {
+  return subscriptions.find((one) => one.id === streamId && isLive(one));
 }
 
 function changeLive(state: InsightState, edit: (one: Subscription) => Subscription): InsightState {
