@@ -60,6 +60,59 @@ describe('the limiter of first states', () => {
     expect(states.messageBytes).toBe(alone / MAX_PERMITS);
   });
 
+  describe('of peers that name their versions', () => {
+    const ALL = 8 * MAX_PERMITS;
+
+    function resume(count: number): Permit[] {
+      return Array.from({ length: count }, (_, index) =>
+        states.enter(`resuming-${String(index)}`, () => void admitted.push(index), { says: 'versions' }),
+      );
+    }
+
+    it('go to 64 at once, and others wait for eight of them', () => {
+      const peers = resume(ALL + 1);
+      expect(admitted).toHaveLength(ALL);
+      peers[0]?.leave();
+      expect(admitted).toHaveLength(ALL + 1);
+      enter(1, 100);
+      for (const { leave } of peers.slice(1, 8)) leave();
+      expect(admitted).not.toContain(100);
+      peers[8]?.leave();
+      expect(admitted).toContain(100);
+    });
+
+    it('leave room for messages of the same size as eight other peers', () => {
+      const alone = states.messageBytes;
+      resume(8);
+      expect(states.messageBytes).toBe(alone);
+      resume(ALL);
+      expect(states.messageBytes).toBe(alone / MAX_PERMITS);
+    });
+
+    it('count as whole ones for those that are sent much, until these leave', () => {
+      const peers = resume(ALL);
+      for (const { sent } of peers.slice(0, 2)) sent(200_000);
+      enter(1, 100);
+      for (const { leave } of peers.slice(2, 16)) leave();
+      enter(1, 101);
+      expect(admitted).toHaveLength(ALL);
+      peers[0]?.leave();
+      expect(admitted.slice(ALL)).toEqual([100]);
+      peers[1]?.leave();
+      expect(admitted.slice(ALL)).toEqual([100, 101]);
+      for (const { leave } of peers) leave();
+      enter(20, 200);
+      expect(admitted.filter((name) => name >= 200)).toHaveLength(MAX_PERMITS - 2);
+    });
+
+    it('are taken from as many stalled ones as another peer needs', () => {
+      resume(ALL);
+      enter(2, 100);
+      vi.advanceTimersByTime(STALL_MS);
+      expect(admitted.slice(ALL)).toEqual([100, 101]);
+    });
+  });
+
   describe('of a peer that reconnects repeatedly', () => {
     const MB = 1024 * 1024;
 
@@ -328,11 +381,11 @@ describe('the limiter of first states', () => {
     const full: string[] = [];
     const waits: number[] = [];
     const join = (peer: string): Permit =>
-      states.enter(peer, () => void full.push(peer), { isFull: true, onWait: (ms) => void waits.push(ms) });
+      states.enter(peer, () => void full.push(peer), { says: 'none', onWait: (ms) => void waits.push(ms) });
     join('east').leave();
     join('east').leave();
     const third = join('east');
-    states.enter('west', () => void full.push('west'), { isFull: true }).leave();
+    states.enter('west', () => void full.push('west'), { says: 'none' }).leave();
     expect([full, waits]).toEqual([['east', 'east', 'west'], [5_000]]);
     third.leave();
     await vi.advanceTimersByTimeAsync(2_000);

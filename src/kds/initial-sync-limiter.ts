@@ -1,7 +1,8 @@
 // Limits how many peers receive their first state at once: without a limit 500 joining zones cost 1.8 GB (engine 20). A peer has one
 // permit at most, for the newest of its streams: a zone that reconnects within seconds does not wait for its dead stream, and a zone
 // with thousands of streams delays only itself. A stalled peer loses its permit to a waiting one. A peer that requests its full
-// state again and again waits until its byte budget and the rate of full states allow it. Why a semaphore is not enough: decision 39.
+// state again and again waits until its byte budget and the rate of full states allow it. A peer that names its versions takes a part of a
+// permit, until it is sent much. Why a semaphore is not enough: decision 39.
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { FullStateRate, type FullStateLimits } from './full-state-rate.ts';
@@ -9,6 +10,11 @@ import { FullStateRate, type FullStateLimits } from './full-state-rate.ts';
 const MAX_PERMITS = 8;
 /** Bytes of the messages of all first states at a time. A peer that joins alone gets large messages and needs few round trips. */
 const IN_FLIGHT_BYTES = MAX_PERMITS * 1024 * 1024;
+/** Parts of a permit, and those of a peer that is probably sent little: its answers take time, and 64 of them at once little memory. */
+const PARTS = 8;
+const PARTS_OF_SMALL = 1;
+/** Bytes after which a peer is not sent little. */
+const SMALL_BYTES = IN_FLIGHT_BYTES / MAX_PERMITS / PARTS;
 /** A peer that has not answered for this long is stalled. */
 const STALL_MS = 250;
 /** The largest number of stalled peers with revoked permits. Each may still have a message in flight. */
@@ -38,14 +44,14 @@ export type Permit = {
 };
 
 export type Entering = {
-  /** The peer names no version: it gets everything. */
-  readonly isFull: boolean;
+  /** What the peer says that it has. Without a version it gets everything; with versions probably little. */
+  readonly says: 'nothing' | 'versions' | 'none';
   /** The rate of full states delays the stream by this many milliseconds. */
   readonly onWait?: (waitMs: number) => void;
 };
 
 /** One stream that waits for the permit of its peer, or has it. */
-type Stream = { readonly go: () => void; readonly isFull: boolean };
+type Stream = { readonly go: () => void; readonly says: Entering['says'] };
 
 /** A permit that a stream has. */
 type Grant = {
@@ -53,7 +59,10 @@ type Grant = {
   /** A newer stream of the peer may take it over. */
   isReplaceable: boolean;
   isStalled: boolean;
-  /** It no longer counts among the eight. */
+  /** Of a permit. */
+  parts: number;
+  sentBytes: number;
+  /** Its parts no longer count. */
   isRevoked: boolean;
   /** Starts the time until it is stalled again. */
   readonly watch: () => void;
@@ -66,6 +75,8 @@ export class InitialSyncLimiter {
   readonly #grants = new Map<string, Grant>();
   /** The used budget of a peer: bytes, at a time in milliseconds. */
   readonly #budgets = new LRUCache<string, { readonly bytes: number; readonly at: number }>({ max: MAX_PEERS });
+  /** Parts of permits that count, and revoked permits. */
+  #parts = 0;
   #revoked = 0;
   /** Ends when the first waiting peer has its budget again. */
   #cancelLook = (): void => undefined;
@@ -80,17 +91,13 @@ export class InitialSyncLimiter {
 
   /** Bytes of resources in one message, at most. There are few sizes, so that peers that join together get the same messages. */
   get messageBytes(): number {
-    return IN_FLIGHT_BYTES / 2 ** Math.ceil(Math.log2(Math.max(1, this.#active)));
-  }
-
-  get #active(): number {
-    return this.#grants.size - this.#revoked;
+    return IN_FLIGHT_BYTES / 2 ** Math.ceil(Math.log2(Math.max(1, this.#parts / PARTS)));
   }
 
   /** Calls `go` when the stream has its permit, at once or later. */
-  enter(peer: string, go: () => void, { isFull, onWait }: Entering = { isFull: false }): Permit {
-    const stream: Stream = { go, isFull };
-    const waitMs = isFull ? this.#fullStates.waitOf(peer) : 0;
+  enter(peer: string, go: () => void, { says, onWait }: Entering = { says: 'nothing' }): Permit {
+    const stream: Stream = { go, says };
+    const waitMs = says === 'none' ? this.#fullStates.waitOf(peer) : 0;
     if (waitMs > 0) onWait?.(waitMs);
     const queue = this.#waiting.get(peer) ?? new Set();
     this.#waiting.set(peer, queue.add(stream));
@@ -104,7 +111,10 @@ export class InitialSyncLimiter {
   }
 
   #count(peer: string, stream: Stream, bytes: number): void {
-    if (this.#grants.get(peer)?.stream !== stream) return;
+    const grant = this.#grants.get(peer);
+    if (grant?.stream !== stream) return;
+    grant.sentBytes += bytes;
+    if (grant.sentBytes > SMALL_BYTES) this.#setParts(grant, PARTS);
     this.#budgets.set(peer, { bytes: this.#usedBy(peer) + bytes, at: this.#clock.elapsed() });
   }
 
@@ -114,9 +124,9 @@ export class InitialSyncLimiter {
   }
 
   /** Milliseconds until this stream of the peer may be sent its first state. */
-  #waitOf(peer: string, { isFull }: Stream): number {
+  #waitOf(peer: string, { says }: Stream): number {
     const forBytes = (Math.max(0, this.#usedBy(peer) - FREE_BYTES) / BYTES_A_SECOND) * 1_000;
-    return Math.max(forBytes, isFull ? this.#fullStates.waitOf(peer) : 0);
+    return Math.max(forBytes, says === 'none' ? this.#fullStates.waitOf(peer) : 0);
   }
 
   /** @param waitMs Infinity where no peer waits for its budget */
@@ -143,10 +153,16 @@ export class InitialSyncLimiter {
     this.#admitNext();
   }
 
-  #free(peer: string, { stop, isRevoked }: Grant): void {
-    stop();
+  #free(peer: string, grant: Grant): void {
+    grant.stop();
     this.#grants.delete(peer);
-    if (isRevoked) this.#revoked -= 1;
+    this.#setParts(grant, 0);
+    if (grant.isRevoked) this.#revoked -= 1;
+  }
+
+  #setParts(grant: Grant, parts: number): void {
+    if (!grant.isRevoked) this.#parts += parts - grant.parts;
+    grant.parts = parts;
   }
 
   /** Gives the permit of a peer to its newest waiting stream. */
@@ -174,26 +190,28 @@ export class InitialSyncLimiter {
       const waitMs = this.#waitOf(peer, stream);
       leastMs = waitMs > 0 ? Math.min(leastMs, waitMs) : leastMs;
       if (waitMs > 0 || this.#grants.has(peer)) continue;
-      if (!this.#makeRoom()) break;
+      if (!this.#makeRoom(partsOf(stream))) break;
       this.#admit(peer, stream, { isReplaceable: true, isRevoked: false });
     }
     return leastMs;
   }
 
-  /** @returns false if all permits are in use and no holder is stalled */
-  #makeRoom(): boolean {
-    if (this.#active < MAX_PERMITS) return true;
-    if (this.#revoked >= MAX_REVOKED) return false;
-    const grant = [...this.#grants.values()].find(({ isStalled, isRevoked }) => isStalled && !isRevoked);
-    if (grant === undefined) return false;
-    grant.isRevoked = true;
-    this.#revoked += 1;
+  /** @returns false if too few parts are free, and too few holders are stalled */
+  #makeRoom(parts: number): boolean {
+    while (this.#parts + parts > MAX_PERMITS * PARTS) {
+      if (this.#revoked >= MAX_REVOKED) return false;
+      const grant = [...this.#grants.values()].find(({ isStalled, isRevoked }) => isStalled && !isRevoked);
+      if (grant === undefined) return false;
+      this.#parts -= grant.parts;
+      grant.isRevoked = true;
+      this.#revoked += 1;
+    }
     return true;
   }
 
   #admit(peer: string, stream: Stream, { isReplaceable, isRevoked }: Pick<Grant, 'isReplaceable' | 'isRevoked'>): void {
     this.#unqueue(peer, stream);
-    if (stream.isFull) this.#fullStates.take(peer);
+    if (stream.says === 'none') this.#fullStates.take(peer);
     const onStall = (): void => {
       grant.isStalled = true;
       this.#admitNext();
@@ -213,8 +231,9 @@ export class InitialSyncLimiter {
     const stop = (): void => {
       for (const cancel of [cancelStall, cancelEnd, cancelHold]) cancel();
     };
-    const grant: Grant = { stream, isReplaceable, isRevoked, isStalled: false, watch, stop };
+    const grant: Grant = { stream, parts: 0, sentBytes: 0, isReplaceable, isRevoked, isStalled: false, watch, stop };
     this.#grants.set(peer, grant);
+    this.#setParts(grant, partsOf(stream));
     if (isRevoked) this.#revoked += 1;
     // The next stream of this peer waits behind the other peers.
     const queue = this.#waiting.get(peer);
@@ -227,6 +246,10 @@ export class InitialSyncLimiter {
     queue?.delete(stream);
     if (queue?.size === 0) this.#waiting.delete(peer);
   }
+}
+
+function partsOf({ says }: Stream): number {
+  return says === 'versions' ? PARTS_OF_SMALL : PARTS;
 }
 
 function newest(queue: ReadonlySet<Stream> = new Set()): Stream | undefined {

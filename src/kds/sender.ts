@@ -295,7 +295,7 @@ export class Sender {
       this.#schedule();
     };
     this.#permit = initialSyncLimiter.enter(peer, go, {
-      isFull: this.#says === 'none',
+      says: this.#says,
       ...(delayed !== undefined && { onWait: delayed }),
     });
   }
