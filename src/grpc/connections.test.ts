@@ -99,28 +99,6 @@ describe('connections', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('that wait longer than eight seconds are closed, because their peers have given up or soon will', async () => {
-    const taken: number[] = [];
-    const clock = new ManualClock();
-    const take = (socket: Socket): void => void taken.push(socket.resume().remotePort ?? 0);
-    const limits = DEFAULT_CONNECTION_LIMITS;
-    const connections = new Connections({ limits, greetings: 1, peers: 'zone', section: 's', take, log, clock });
-    started.defer(() => connections.close());
-    const port = await connections.listen('127.0.0.1', 0);
-    const sockets: Socket[] = [];
-    for (let n = 0; n < 20; n += 1) {
-      const socket = connect(port, '127.0.0.1');
-      await expect.poll(() => connections.size).toBe(n + 1);
-      sockets.push(socket);
-    }
-    // Each says nothing for half a second. A peer that has sent a call and is gone looks as if it waited.
-    sockets[18]?.end('a call');
-    await clock.advance(20 * 500);
-    expect(taken).toEqual(sockets.slice(0, 17).map(({ localPort }) => localPort));
-    await expect.poll(() => connections.size).toBe(17);
-    for (const socket of sockets) socket.destroy();
-  });
-
   it('that are new are refused after the close, those that are open stay', async () => {
     const { connections, dial } = await listen();
     const open = await dial();

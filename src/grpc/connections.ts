@@ -29,11 +29,6 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
 const PROBE_MS = 30_000;
 /** Milliseconds until a connection without a call lets another one be taken. */
 const GREETING_MS = 500;
-/**
- * Milliseconds after which a waiting connection is closed instead of taken. A zone gives up after ten seconds without an answer. Its data
- * that waits hides that from this process, which would then do all its work for zones that are gone.
- */
-const MAX_UNTAKEN_MS = 8_000;
 /** Addresses without a connection whose turns are remembered. */
 const MAX_ADDRESSES = 10_000;
 
@@ -67,8 +62,8 @@ export class Connections {
   readonly #perAddress = new Map<string, Address>();
   /** Taken connections without a call, by peer, with the way to stop their time. */
   readonly #greeted = new Map<string, () => void>();
-  /** Connections that wait to be taken, by peer, in the order in which they came, and since when. */
-  readonly #untaken = new Map<string, { readonly socket: Socket; readonly since: number }>();
+  /** Connections that wait to be taken, by peer, in the order in which they came. */
+  readonly #untaken = new Map<string, Socket>();
   readonly #remembered = new LRUCache<string, AddressTurns>({ max: MAX_ADDRESSES });
 
   constructor(options: ConnectionsOptions) {
@@ -138,7 +133,7 @@ export class Connections {
     if (this.#greeted.size >= greetings) {
       // What serves it has its own listener.
       socket.on('error', () => undefined);
-      this.#untaken.set(peer, { socket, since: this.#clock.elapsed() });
+      this.#untaken.set(peer, socket);
       return;
     }
     if (greetings !== Infinity)
@@ -149,18 +144,16 @@ export class Connections {
     take(socket);
   }
 
-  /** A connection has its first call, says nothing, or is closed: the next is taken, of those that do not wait for too long. */
+  /** A connection has its first call, says nothing, or is closed: the next is taken. */
   #takeNext(peer: string): void {
     const stop = this.#greeted.get(peer);
     if (stop === undefined) return;
     stop();
     this.#greeted.delete(peer);
-    const oldest = this.#clock.elapsed() - MAX_UNTAKEN_MS;
-    for (const [next, { socket, since }] of this.#untaken) {
-      this.#untaken.delete(next);
-      if (since >= oldest) return this.#take(next, socket);
-      socket.destroy();
-    }
+    const [next] = this.#untaken;
+    if (next === undefined) return;
+    this.#untaken.delete(next[0]);
+    this.#take(...next);
   }
 
   #admit(socket: Socket): boolean {

@@ -18,16 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-it('a connection has keepalives, five seconds for a lock, two minutes for a statement, and scans no tables', () => {
+it('a connection has keepalives, five seconds for a lock, and two minutes for a statement', () => {
   expect(clientOptionsOf(config)).toEqual({
     ...{ host: 'db', port: 5_432, user: 'u', password: 'p', database: 'd', application_name: 'meridian', ssl: false },
-    ...{
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-      query_timeout: 120_000,
-      lock_timeout: 5_000,
-      options: '-c enable_seqscan=off',
-    },
+    ...{ connectionTimeoutMillis: 5_000, keepAlive: true, query_timeout: 120_000, lock_timeout: 5_000 },
   });
 });
 
