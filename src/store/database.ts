@@ -131,13 +131,6 @@ async function openEmbedded(path: string, clock: Clock, signal: AbortSignal): Pr
   }
 }
 
-/**
- * A session plans a prepared statement once for all parameters. In a new database the table is so small that reading all of it is the
- * cheapest plan, which the session keeps until PostgreSQL analyzes the table, a minute or more later: with 20,000 rows a read by key then
- * takes 20 ms. Every statement of this store has an index.
- */
-const ALWAYS_BY_INDEX = '-c enable_seqscan=off';
-
 /** The options of each connection to PostgreSQL, with the times in milliseconds. Reads the files of TLS. */
 export function clientOptionsOf(config: PostgresConfig): pg.ClientConfig {
   return {
@@ -151,7 +144,6 @@ export function clientOptionsOf(config: PostgresConfig): pg.ClientConfig {
     query_timeout: BULK_MS,
     lock_timeout: LOCK_MS,
     application_name: APPLICATION,
-    options: ALWAYS_BY_INDEX,
     ssl: tlsOf(config.tls),
   };
 }

@@ -8,6 +8,7 @@ import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { ReadBatcher } from './read-batcher.ts';
 import { ANSWER_LIMIT_MS } from './answer-in-time.ts';
 import { GroupCommitWriter } from './group-commit-writer.ts';
+import { GrowthAnalyzer } from './growth-analyzer.ts';
 import type { Database } from './database.ts';
 import { leadByLock } from './election.ts';
 import {
@@ -57,11 +58,13 @@ export class SqlStore implements ResourceStore {
   readonly #writer: GroupCommitWriter;
   readonly #shared = new SingleFlight();
   readonly #health: StoreHealth;
+  readonly #growth: GrowthAnalyzer;
 
   constructor(database: Database, log: Logger) {
     this.#database = database;
     this.#feed = new ChangeFeed(database, log);
     this.#health = new StoreHealth(log);
+    this.#growth = new GrowthAnalyzer(database, log);
     this.#reader = new ReadBatcher((keys) => this.getMany(keys));
     this.#metas = new ReadBatcher(async (keys) => (await this.#find(metaColumns, keys)).map(metaOf));
     this.#writer = new GroupCommitWriter({
@@ -161,6 +164,15 @@ export class SqlStore implements ResourceStore {
   }
 
   async writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]> {
+    return this.#counted(await this.#commit(writes, fence));
+  }
+
+  #counted(outcomes: WriteOutcome[]): WriteOutcome[] {
+    this.#growth.created(outcomes.filter(({ result }) => result === 'created').length);
+    return outcomes;
+  }
+
+  async #commit(writes: readonly Write[], fence: Fence | undefined): Promise<WriteOutcome[]> {
     const [only] = writes;
     if (fence === undefined && only !== undefined && writes.length === 1) {
       const outcome = await this.#write(() => runSingleWrite(this.#database.db, only));
@@ -179,6 +191,7 @@ export class SqlStore implements ResourceStore {
   async writeAll(writes: readonly Write[]): Promise<WriteOutcome[]> {
     let outcomes: WriteOutcome[] = [];
     const undo = new Error('rolled back');
+    let isUndone = false;
     await this.#write(() =>
       this.#database.bulk.transaction().execute(async (tx) => {
         outcomes = await runWrites(tx, writes);
@@ -186,8 +199,9 @@ export class SqlStore implements ResourceStore {
       }),
     ).catch((error: unknown) => {
       if (error !== undo) throw error;
+      isUndone = true;
     });
-    return outcomes;
+    return isUndone ? outcomes : this.#counted(outcomes);
   }
 
   async deletedMeshes(names: readonly string[]): Promise<string[]> {
