@@ -25,7 +25,7 @@ export class GrowthAnalyzer {
   /** This process has created so many rows. Never waits, never throws. */
   created(rows: number): void {
     // The embedded database plans each statement for its parameters.
-    if (rows === 0 || this.#database.kind !== 'postgres') return;
+    if (this.#database.kind !== 'postgres') return;
     this.#created += rows;
     if (this.#created < this.#due || this.#isRunning) return;
     this.#created = 0;
