@@ -1,8 +1,10 @@
 // Limits the number of open streams of a kind for each zone, and names the reasons for refusals.
 import { OPENINGS_A_SECOND } from '../grpc/openings.ts';
+import type { Caller } from './peer-metadata.ts';
 import type { StreamKind } from './sync-events.ts';
 
 type StreamOf = { readonly zone: string; readonly kind: StreamKind };
+type CallerOf = StreamOf & Pick<Caller, 'authorization'>;
 
 /** The reason for the refusal of a stream while too many of its zone wait. */
 export function opensTooOften(kind: StreamKind): string {
@@ -11,15 +13,15 @@ export function opensTooOften(kind: StreamKind): string {
 
 /** How many streams of each kind every zone has open. A zone without streams takes no memory. */
 export class OpenStreams {
-  readonly #streams = new Map<string, Set<StreamOf>>();
+  readonly #streams = new Map<string, Set<CallerOf>>();
 
-  add(stream: StreamOf): void {
+  add(stream: CallerOf): void {
     const id = idOf(stream);
     this.#streams.set(id, (this.#streams.get(id) ?? new Set()).add(stream));
   }
 
   /** A stream that was never added changes nothing. */
-  delete(stream: StreamOf): void {
+  delete(stream: CallerOf): void {
     const id = idOf(stream);
     const streams = this.#streams.get(id);
     streams?.delete(stream);
@@ -29,6 +31,13 @@ export class OpenStreams {
   /** The number of open streams of the same zone and kind. */
   count(like: StreamOf): number {
     return this.#streams.get(idOf(like))?.size ?? 0;
+  }
+
+  /** Whether an open stream of the same zone and kind has the same credentials: this one is then of that zone too. */
+  hasCallerOf(stream: CallerOf): boolean {
+    const credentials = JSON.stringify(stream.authorization);
+    const open = [...(this.#streams.get(idOf(stream)) ?? [])];
+    return open.some(({ authorization }) => JSON.stringify(authorization) === credentials);
   }
 }
 

@@ -203,7 +203,7 @@ describe('a stream', () => {
     expect(events.at(-1)).toEqual({ kind: 'turnedAway', peer: 'east', reason: 'another store' });
   });
 
-  it('over the quota of its zone and kind is refused after a second, before its token is looked at', async () => {
+  it('over the quota of its zone and kind is refused after a second, without a turn', async () => {
     const first = await open();
     await open();
     steps.length = 0;
@@ -224,6 +224,18 @@ describe('a stream', () => {
     await settled();
     expect(first.said.at(-1)).toBe('end');
     expect((await open()).said).toEqual(['features meridian-v1']);
+  });
+
+  it('over the quota is reported only for a caller whose token is good', async () => {
+    const other = { 'client-id': 'east', authorization: 'Bearer other' };
+    await open();
+    await open();
+    pass = { ok: false, reason: 'forged' };
+    expect((await open(other)).said).toEqual(['UNAUTHENTICATED: forged']);
+    expect(kinds()).toEqual(['opened', 'opened', 'turnedAway']);
+    pass = { ok: true, expiresAt: null, watch: () => () => undefined };
+    await open(other);
+    expect(kinds().at(-1)).toBe('overQuota');
   });
 
   it('is counted when it opens: of many that ask together, two open', async () => {

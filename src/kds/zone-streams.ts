@@ -119,11 +119,13 @@ export class ZoneStreams {
    */
   async #admit(life: StreamLife): Promise<Date | null> {
     const { stream } = life;
-    await this.#requireRoom(stream);
+    // Refused without a turn, so that other zones of the address do not wait behind them.
+    if (!this.#hasRoom(stream) && this.#admitted.hasCallerOf(stream)) await this.#requireRoom(stream);
     await life.turn.take();
     const pass = await this.#options.admit(stream.authorization, stream.zone);
     if (!pass.ok) throw this.#turnedAway(stream.zone, pass.reason);
     life.holds(pass.watch((reason) => stream.end(new MeridianError('forbidden', reason))));
+    await this.#requireRoom(stream);
     await this.#enter(stream).catch((error: unknown) => {
       throw noZone(error);
     });
@@ -174,7 +176,10 @@ export class ZoneStreams {
     log.info({ ...(error !== null && { reason: error }) }, 'stream closed');
   }
 
-  /** Rejects with the StatusError RESOURCE_EXHAUSTED, after a short delay, for a stream over the limit of its zone and kind. */
+  /**
+   * Rejects with the StatusError RESOURCE_EXHAUSTED, after a short delay, for a stream over the limit of its zone and kind, and reports it:
+   * the caller must be known to be the zone.
+   */
   async #requireRoom(stream: Stream): Promise<void> {
     const { streams } = this.#options.quotas;
     if (!this.#hasRoom(stream)) await this.#refuseStream(stream, tooManyStreams(stream.kind, streams));
