@@ -115,28 +115,23 @@ describe('the calls of an address', () => {
 });
 
 describe('a call', () => {
-  it('that is refused costs one turn, whatever else is said of it', async () => {
+  it.each<[string, readonly (keyof Pick<CallTurn, 'refuse' | 'giveBack' | 'leave'>)[], number]>([
+    ['that is refused costs one turn', ['refuse', 'giveBack', 'refuse', 'leave'], 1],
+    ['that is refused after it gave its turn back costs one turn', ['giveBack', 'refuse'], 1],
+    ['that gives its turn back costs none', ['giveBack', 'giveBack'], 0],
+    ['whose caller leaves in its turn costs none if it gives the turn back', ['leave', 'giveBack'], 0],
+  ])('%s', async (_, said, cost) => {
     const connection = connect();
-    call(connection, (turn) => {
-      turn.refuse();
-      turn.giveBack();
-      turn.refuse();
-    });
+    call(connection, (turn) => said.forEach((what) => turn[what]()));
     await clock.advance(0);
     times(100, () => call(connection, refuse));
     await clock.advance(0);
-    expect(begun).toHaveLength(100);
+    expect(begun).toHaveLength(1 + 100 - cost);
   });
 
-  it('that is refused before it has a turn, or after it gave the turn back, costs one', async () => {
-    const connection = connect();
-    callTurn(connection).refuse();
-    call(connection, (turn) => {
-      turn.giveBack();
-      turn.refuse();
-    });
-    await clock.advance(0);
-    times(100, () => call(connection, refuse));
+  it('that is refused before it has a turn costs one turn', async () => {
+    callTurn(connect()).refuse();
+    times(100, () => call(connect(), refuse));
     await clock.advance(0);
     expect(begun).toHaveLength(99);
   });
@@ -164,6 +159,21 @@ describe('a call', () => {
     await clock.advance(0);
     // The admitted stream gave its turn back to the call of the other connection.
     expect(begun.toSorted((a, b) => a - b)).toEqual(upTo(141));
+  });
+
+  it('whose caller has left does not begin, and costs nothing', async () => {
+    const connection = connect();
+    times(103, () => call(connection, refuse));
+    await clock.advance(0);
+    calls[100]?.leave();
+    await clock.advance(50);
+    expect([begun, ends]).toEqual([[...upTo(100), 101], ['the caller has left']]);
+    const early = callTurn(connection);
+    early.leave();
+    await expect(early.take()).rejects.toThrow('the caller has left');
+    early.refuse();
+    await clock.advance(50);
+    expect(begun.at(-1)).toBe(102);
   });
 
   it('on a closed connection does not begin', async () => {

@@ -1,7 +1,7 @@
 // One call on a connection. It takes a turn of its address before it is handled, and the turn is kept if the call is refused.
 // Invariant: a call keeps one turn at most, whatever is said of it.
 import type { AddressTurns, WaitingCall } from './address-turns.ts';
-import { exhausted, type StatusError } from './status.ts';
+import { canceled, exhausted, type StatusError } from './status.ts';
 
 /** The connection of a call. */
 export type CallingConnection = {
@@ -18,9 +18,12 @@ export type CallingConnection = {
 export type CallTurn = {
   /**
    * Resolves when the call may be handled. Call it once.
-   * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait: the connection is then closed. Also when the connection closes
+   * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait: the connection is then closed. Also when the connection closes.
+   * CANCELLED when the caller has left
    */
   readonly take: () => Promise<void>;
+  /** The caller has left. A call that waits does not begin; one that has begun goes on. */
+  readonly leave: () => void;
   /** The call costs its address nothing: its caller is known, or has left, or this process failed. */
   readonly giveBack: () => void;
   /** The call was refused because of the caller, before it had a turn, in its turn, or after it gave the turn back. */
@@ -35,11 +38,13 @@ export function callTurn(connection: CallingConnection | null): CallTurn {
 }
 
 const closed = (): StatusError => exhausted('the connection was closed');
+const left = (): StatusError => canceled('the caller has left');
 
 const NO_TURN: CallTurn = {
   take: async () => {
     throw closed();
   },
+  leave: () => undefined,
   giveBack: () => undefined,
   refuse: () => undefined,
   admit: () => undefined,
@@ -47,26 +52,30 @@ const NO_TURN: CallTurn = {
 
 function turnOn(connection: CallingConnection): CallTurn {
   const { turns, waiting } = connection;
-  let state: 'none' | 'taken' | 'kept' = 'none';
+  /** `over`: it costs nothing more, whatever is said of it. */
+  let state: 'none' | 'taken' | 'over' = 'none';
+  let endWait: ((error: StatusError) => void) | null = null;
   const wait = (resolve: () => void, reject: (error: StatusError) => void): void => {
-    const leave = (error: StatusError | null): void => {
+    const end = (error: StatusError | null): void => {
       turns.leave(call);
-      waiting.delete(leave);
+      waiting.delete(end);
+      endWait = null;
       if (error === null) return resolve();
-      state = 'kept';
+      state = 'over';
       reject(error);
     };
     const call: WaitingCall = {
       begin: () => {
         state = 'taken';
-        leave(null);
+        end(null);
       },
       refuse: () => {
-        leave(exhausted('too many calls from this address were refused'));
+        end(exhausted('too many calls from this address were refused'));
         connection.hangUp();
       },
     };
-    waiting.add(leave);
+    waiting.add(end);
+    endWait = end;
     turns.take(call);
   };
   const giveBack = (): void => {
@@ -77,19 +86,25 @@ function turnOn(connection: CallingConnection): CallTurn {
   return {
     take: async () => {
       if (connection.isClosed) throw closed();
+      if (state === 'over') throw left();
       if (!connection.isTrusted) await new Promise<void>(wait);
+    },
+    leave: () => {
+      if (state !== 'none') return;
+      state = 'over';
+      endWait?.(left());
     },
     giveBack,
     refuse: () => {
       if (connection.isTrusted) return giveBack();
       if (state === 'taken') turns.end(true);
       if (state === 'none') turns.spend();
-      state = 'kept';
+      state = 'over';
     },
     admit: () => {
       giveBack();
       connection.isTrusted = true;
-      for (const leave of waiting) leave(null);
+      for (const end of waiting) end(null);
     },
   };
 }
@@ -97,5 +112,5 @@ function turnOn(connection: CallingConnection): CallTurn {
 /** Ends the waits of the calls of a connection that closes. */
 export function endWaits(connection: CallingConnection): void {
   connection.isClosed = true;
-  for (const leave of connection.waiting) leave(closed());
+  for (const end of connection.waiting) end(closed());
 }

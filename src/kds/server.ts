@@ -274,6 +274,7 @@ export class KdsServer {
    */
   async #check(call: ServerUnaryCall<Buffer, Buffer>, name: string, begin = (): void => undefined): Promise<Caller> {
     const turn = this.#connections.turnOf(call.getPeer());
+    call.once('cancelled', () => turn.leave());
     try {
       await turn.take();
       begin();

@@ -1,7 +1,7 @@
 // One stream of a zone: when it may open, why it is over, and what it gives back.
 import { EventEmitter } from 'node:events';
 import { status as code } from '@grpc/grpc-js';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { CallTurn } from '../grpc/call-turn.ts';
@@ -9,7 +9,8 @@ import { StatusError } from '../grpc/status.ts';
 import { StreamLife, type Call } from './stream-life.ts';
 import type { Caller } from './peer-metadata.ts';
 
-const TURN = {} as CallTurn;
+const leave = vi.fn();
+const TURN = { leave } as unknown as CallTurn;
 
 class PlayedCall extends EventEmitter {
   cancelled = false;
@@ -75,8 +76,11 @@ it('a stream opens in its turn, and at once when it is over', async () => {
   ended.life.stream.end(new Error('refused'));
   await ended.life.awaitEntrance();
   expect(ended.life.isOver).toBe(true);
+  leave.mockClear();
   const cancelled = begin();
+  expect(leave).not.toHaveBeenCalled();
   cancelled.call.cancel();
+  expect(leave).toHaveBeenCalledOnce();
   await cancelled.life.awaitEntrance();
   expect([cancelled.life.isOver, cancelled.life.reason]).toEqual([true, 'the zone ended the stream']);
 });

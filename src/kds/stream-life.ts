@@ -33,7 +33,10 @@ export class StreamLife {
   constructor(kind: StreamKind, call: Call, caller: Caller, turn: CallTurn, log: Logger) {
     this.turn = turn;
     this.stream = { ...caller, kind, call, streamId: randomUUID(), log, end: (error) => this.#end(error) };
-    call.once('cancelled', () => this.enter());
+    call.once('cancelled', () => {
+      turn.leave();
+      this.enter();
+    });
     call.on('error', () => undefined);
   }
 

@@ -62,6 +62,7 @@ beforeEach(() => {
   warn = vi.spyOn(log, 'warn');
   const turn = {
     take: async () => void steps.push('turn'),
+    leave: () => void steps.push('left'),
     giveBack: () => void steps.push('given back'),
     refuse: () => void steps.push('refused'),
     admit: () => void steps.push('trusted'),

@@ -1,22 +1,35 @@
 // What a launcher asks and says, in the turns of its address. Each request has a connection of its own.
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
 import { AddressTurns } from '../grpc/address-turns.ts';
-import { callTurn } from '../grpc/call-turn.ts';
+import { callTurn, type CallTurn } from '../grpc/call-turn.ts';
 import { createBootstrapApp } from './bootstrap-app.ts';
 
 let clock: ManualClock;
 let fault: Error | null;
 let send: (body: string) => Promise<number>;
 let answered: number;
+let app: FastifyInstance;
+/** Requests whose caller has left. */
+let left: number;
 
 beforeEach(async () => {
-  [clock, fault, answered] = [new ManualClock(), null, 0];
+  [clock, fault, answered, left] = [new ManualClock(), null, 0, 0];
   const turns = new AddressTurns(clock);
-  const turnOf = () => callTurn({ turns, waiting: new Set(), isTrusted: false, isClosed: false, hangUp: () => undefined });
-  const app = createBootstrapApp({
+  const turnOf = (): CallTurn => {
+    const turn = callTurn({ turns, waiting: new Set(), isTrusted: false, isClosed: false, hangUp: () => undefined });
+    const leave = (): void => {
+      left += 1;
+      turn.leave();
+    };
+    return { ...turn, leave };
+  };
+  app = createBootstrapApp({
     connections: { turnOf },
     sources: {
       certificate: () => '',
@@ -61,6 +74,22 @@ describe('the requests of launchers', () => {
     expect(answered).toBe(100);
     await clock.advance(1);
     expect(await next).toBe(204);
+  });
+
+  it('whose launcher has left take no turn', async () => {
+    await together(100, 'no JSON');
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const asked = request({ method: 'POST', host: '127.0.0.1', port, path: '/leave' }).on('error', () => undefined);
+    asked.end(GOOD);
+    await expect.poll(() => clock.sleepers).toBe(1);
+    const before = left;
+    asked.destroy();
+    await expect.poll(() => left).toBe(before + 1);
+    const next = send(GOOD);
+    await clock.advance(50);
+    expect(await next).toBe(204);
+    await app.close();
   });
 
   it('that come together are not all answered when they are bad', async () => {

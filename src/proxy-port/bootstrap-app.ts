@@ -70,8 +70,10 @@ export function createBootstrapApp({ connections, sources, clock, log }: Bootstr
 /** A request is handled in its turn. What this process cannot answer now is no refusal. */
 function countRefusals(routes: FastifyInstance, connections: BootstrapAppOptions['connections']): void {
   routes.decorateRequest('turn', null);
-  routes.addHook('onRequest', async (request) => {
-    request.turn = connections.turnOf(peerOf(request.socket));
+  routes.addHook('onRequest', async (request, reply) => {
+    const turn = connections.turnOf(peerOf(request.socket));
+    request.turn = turn;
+    reply.raw.once('close', () => turn.leave());
   });
   routes.addHook('preHandler', async ({ turn }) => await turn?.take());
   routes.addHook('onSend', async ({ turn }, { statusCode }) => {

@@ -29,6 +29,7 @@ class Call extends Duplex {
 
   cancel(): void {
     this.cancelled = true;
+    this.emit('cancelled');
     this.destroy();
   }
 }
@@ -44,6 +45,7 @@ beforeEach(() => {
   serve = async ({ call, admit }) => await eachMessage(call as unknown as Duplex, async () => await admit(CART));
   const turn = {
     take: async () => void steps.push('turn'),
+    leave: () => void steps.push('left'),
     giveBack: () => void steps.push('given back'),
     refuse: () => void steps.push('refused'),
     admit: () => void steps.push('admitted'),
@@ -82,7 +84,7 @@ describe('a stream of a proxy', () => {
     expect(steps).toEqual(['turn', 'admitted']);
     call.cancel();
     await expect.poll(() => streams.size).toBe(0);
-    expect(steps).toHaveLength(2);
+    expect(steps).toEqual(['turn', 'admitted', 'left']);
   });
 
   it('costs a turn when its token is refused, also when it has left meanwhile', async () => {
@@ -100,7 +102,7 @@ describe('a stream of a proxy', () => {
     await clock.advance(400);
     expect(call.code).toBe('DEADLINE_EXCEEDED');
     call.cancel();
-    await expect.poll(() => steps).toEqual(['turn', 'refused']);
+    await expect.poll(() => steps).toEqual(['turn', 'refused', 'left']);
   });
 
   it('costs a turn when it speaks state-of-the-world xDS', async () => {
@@ -110,7 +112,7 @@ describe('a stream of a proxy', () => {
 
   it('costs nothing when its proxy leaves before it is admitted', async () => {
     (await open()).cancel();
-    await expect.poll(() => steps).toEqual(['turn', 'given back']);
+    await expect.poll(() => steps).toEqual(['turn', 'left', 'given back']);
   });
 
   it.each<[string, () => void]>([

@@ -62,6 +62,7 @@ export class ProxyStreams {
     const peer = call.getPeer();
     const turn = this.#options.connections.turnOf(peer);
     const error = new StatusError(status.UNIMPLEMENTED, NO_STATE_OF_THE_WORLD);
+    call.once('cancelled', () => turn.leave());
     call.on('error', () => undefined);
     void turn
       .take()
@@ -110,6 +111,7 @@ class OpenStream implements ProxyStream {
     this.peer = call.getPeer();
     this.#options = options;
     this.#openings = openings;
+    call.once('cancelled', () => turn.leave());
     call.on('error', () => undefined);
   }
 
