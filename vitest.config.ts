@@ -60,8 +60,7 @@ function envoyProject(path: string) {
       testTimeout: 180_000,
       hookTimeout: 180_000,
       provide: { envoy: path },
-      ...shared,
-      globalSetup: [builtProgram],
+      ...processes,
     },
   };
 }

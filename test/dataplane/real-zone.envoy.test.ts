@@ -9,36 +9,35 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { endWithTest } from '../support/children.ts';
+import { controlPlaneEnv } from '../support/control-plane-env.ts';
 import { MERIDIAN } from '../support/control-plane.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
 import { PACE_MS } from '../envoy/steady-requests.ts';
-import { embeddedFolder } from '../support/embedded-store.ts';
 import { WAIT } from '../support/wait.ts';
 import { freePort } from '../support/free-port.ts';
 import { Launched } from './launched.ts';
 
 type Zone = { readonly url: string; readonly ca: string; readonly api: string };
 
-/** A zone on its own, with an embedded store. It ends with the process of the test. */
+/** A zone on its own. It ends with the process of the test. */
 async function startZone(): Promise<Zone> {
+  const database = await cloneDatabase(inject('postgresUrl'));
   const folder = await mkdtemp(join(inject('embeddedFolder'), 'zone-'));
   const [api, diagnostics, proxies] = [await freePort(), await freePort(), await freePort()];
   const ports = ['--api-port', String(api), '--diagnostics-port', String(diagnostics)];
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MERIDIAN_'));
   endWithTest(
-    spawn(
-      MERIDIAN,
-      ['zone', 'run', '--name', 'east', ...ports, '--store-path', await embeddedFolder(), '--log-level', 'silent'],
-      {
-        env: {
-          ...Object.fromEntries(inherited),
-          MERIDIAN_GENERAL_WORK_DIR: folder,
-          MERIDIAN_DP_SERVER_PORT: String(proxies),
-          // A Dataplane that goes earlier has left by itself.
-          MERIDIAN_XDS_SERVER_DATAPLANE_DEREGISTRATION_DELAY: '1h',
-        },
-        stdio: ['ignore', 'ignore', 'inherit'],
+    spawn(MERIDIAN, ['zone', 'run', '--name', 'east', ...ports, '--log-level', 'silent'], {
+      env: {
+        ...Object.fromEntries(inherited),
+        ...controlPlaneEnv(database, api),
+        MERIDIAN_GENERAL_WORK_DIR: folder,
+        MERIDIAN_DP_SERVER_PORT: String(proxies),
+        // A Dataplane that goes earlier has left by itself.
+        MERIDIAN_XDS_SERVER_DATAPLANE_DEREGISTRATION_DELAY: '1h',
       },
-    ),
+      stdio: ['ignore', 'ignore', 'inherit'],
+    }),
   );
   await vi.waitFor(async () => {
     const { status } = await fetch(`http://127.0.0.1:${String(diagnostics)}/ready`);

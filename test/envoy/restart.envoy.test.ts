@@ -1,4 +1,4 @@
-// A zone control plane that is gone for a while, with a real Envoy.
+// A zone control plane that is gone for a while, with a real Envoy. Its embedded store is closed and opened again.
 import { expect, it, onTestFinished } from 'vitest';
 import { EnvoyMesh } from './envoy-mesh.ts';
 import { ZoneProcess } from './zone-process.ts';
@@ -10,7 +10,7 @@ const TAKEN =
 const EMPTY_BYTES = 2_000;
 
 it('serves traffic without its control plane, and is sent nothing again when that is back', async () => {
-  const zone = await ZoneProcess.start();
+  const zone = await ZoneProcess.start('embedded');
   onTestFinished(() => zone.stop());
   const mesh = await EnvoyMesh.open('restarted', zone);
   const names = Array.from({ length: 10 }, (_, at) => `service-${String(at)}`);

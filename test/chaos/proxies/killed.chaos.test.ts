@@ -1,10 +1,9 @@
 // Processes of two zones on PostgreSQL are killed while requests go on: ingresses, the proxies of servers, control planes. The mesh has
 // the policies of a new mesh: a request that finds no connection is sent to another server (decision 67).
 import { Agent } from 'node:http';
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../../src/resource/types.ts';
 import { freePort } from '../../support/free-port.ts';
-import { cloneDatabase } from '../../support/postgres-database.ts';
 import { sized } from '../../support/test-size.ts';
 import type { Application } from '../../envoy/application.ts';
 import { EnvoyMesh, type Proxy } from '../../envoy/envoy-mesh.ts';
@@ -120,7 +119,7 @@ async function kill(name: string): Promise<Outcome> {
 }
 
 beforeAll(async () => {
-  planes = await ZoneProcess.startFleet(['east', 'west'], () => cloneDatabase(inject('postgresUrl')));
+  planes = await ZoneProcess.startFleet(['east', 'west']);
   const [global, eastZone, westZone] = planes;
   if (global === undefined || eastZone === undefined || westZone === undefined) throw new Error('three control planes');
   await global.send('PUT', `/meshes/${MESH}`, { type: 'Mesh', name: MESH });

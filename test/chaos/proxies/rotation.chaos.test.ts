@@ -1,10 +1,9 @@
 // The authorities of two zones are changed at once while proxies of one call a service of the other: each zone waits until the other says
 // that its proxies have accepted the new authority. Nothing is sent again: what fails is counted.
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { objectsOf } from '../../../src/resource/read-json.ts';
 import type { JsonObject } from '../../../src/resource/types.ts';
 import { freePort } from '../../support/free-port.ts';
-import { cloneDatabase } from '../../support/postgres-database.ts';
 import { EnvoyMesh, type Proxy } from '../../envoy/envoy-mesh.ts';
 import { SteadyRequests, type SteadyClient } from '../../envoy/steady-requests.ts';
 import { ZoneProcess } from '../../envoy/zone-process.ts';
@@ -40,7 +39,7 @@ async function identify(mesh: EnvoyMesh): Promise<void> {
 }
 
 beforeAll(async () => {
-  planes = await ZoneProcess.startFleet(['east', 'west'], () => cloneDatabase(inject('postgresUrl')));
+  planes = await ZoneProcess.startFleet(['east', 'west']);
   const [global, eastZone, westZone] = planes;
   if (global === undefined || eastZone === undefined || westZone === undefined) throw new Error('three control planes');
   const mesh = { type: 'Mesh', name: MESH, skipCreatingInitialPolicies: ['*'] };

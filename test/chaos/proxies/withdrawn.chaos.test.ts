@@ -1,10 +1,9 @@
 // What a zone offers to others is taken away while requests of another zone go on: ingresses, an identity, services. A service of all
 // zones is served by the zone that is left, and a service of this zone alone answers with a clear error. No handshake fails.
-import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { objectsOf } from '../../../src/resource/read-json.ts';
 import type { JsonObject } from '../../../src/resource/types.ts';
 import { freePort } from '../../support/free-port.ts';
-import { cloneDatabase } from '../../support/postgres-database.ts';
 import { EnvoyMesh, type Proxy } from '../../envoy/envoy-mesh.ts';
 import { SteadyRequests } from '../../envoy/steady-requests.ts';
 import { ZoneProcess } from '../../envoy/zone-process.ts';
@@ -109,7 +108,7 @@ function expectServed(answers: ReadonlyMap<string, number>, by: readonly string[
 beforeAll(async () => {
   // A zone waits that long for the proxies of the others.
   const env = { MERIDIAN_MULTIZONE_ZONE_IDENTITY_CHANGE_DELAY: '5s' };
-  planes = await ZoneProcess.startFleet(['east', 'west'], () => cloneDatabase(inject('postgresUrl')), env);
+  planes = await ZoneProcess.startFleet(['east', 'west'], env);
   const [global, eastZone, westZone] = planes;
   if (global === undefined || eastZone === undefined || westZone === undefined) throw new Error('three control planes');
   await global.send('PUT', `/meshes/${MESH}`, { type: 'Mesh', name: MESH });
