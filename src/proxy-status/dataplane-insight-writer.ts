@@ -108,7 +108,7 @@ export class DataplaneInsightWriter {
       if (this.#isStopped) return;
       // It stays for as long as the stream is open.
       entry ??= this.#entry(facts);
-      const isCounted = entry.proxy.count(kind, type, facts.streamId, clock.now().getTime());
+      const isCounted = entry.proxy.count(kind, type, facts.streamId, clock.now());
       if (isCounted === true) this.#touch(entry, false);
       else if (isCounted === null && kind === 'accepted') this.observe({ ...facts, kind, type, standing: [] });
     };

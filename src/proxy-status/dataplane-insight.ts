@@ -1,5 +1,6 @@
-// What is known of a proxy's streams, as a DataplaneInsight (xds 1, kds-wire 4). Pure: events are folded into the state of this
-// process, and that state is merged into the current row, which another replica may have written.
+// What is known of a proxy's streams, as a DataplaneInsight (xds 1, kds-wire 4). Events are folded into the state of this process, and
+// that state is merged into the current row, which another replica may have written. Pure but for the counts of responses, which change
+// in place.
 import type { ProxyEvent, ProxyTlsFacts } from '../ads/proxy-events.ts';
 import type { XdsType } from '../ads/session-messages.ts';
 import { subscriptionsOf } from '../resource/online-status.ts';
@@ -8,7 +9,7 @@ import { storablePart } from '../resource/storable-text.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { mergeSubscriptions } from '../subscriptions/merge-subscriptions.ts';
 import { foldTroubles, NO_TROUBLES, renderTroubles, type Troubles } from './proxy-troubles.ts';
-import { countXds, isLive, openSubscription, ownSubscription, type ProxySubscription } from './proxy-subscription.ts';
+import { isLive, openSubscription, ownSubscription, type ProxySubscription } from './proxy-subscription.ts';
 
 /**
  * How the Dataplane that a proxy brought is held: `held` by a stream or by a control plane that stopped, `released` by a stream that
@@ -90,11 +91,9 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
     case 'listens':
       return { ...state, listens: event.places };
     case 'sent':
-      return count(state, event, 'sent', now);
     case 'accepted':
-      return count(state, event, 'acknowledged', now);
     case 'refused':
-      return count(state, event, 'rejected', now);
+      return countResponse(state, event.kind, event.type, streamId, now) ? { ...state } : state;
   }
 }
 
@@ -246,19 +245,22 @@ export function holdOf(status: JsonObject): Hold | null {
   return HOLDS.find((hold) => hold === textOf(status['hold'])) ?? null;
 }
 
-/** Counts what happened on a live stream, as that many events would. */
-export function count(
-  state: ProxyState,
-  { streamId, type }: { readonly streamId: string; readonly type: XdsType },
-  what: 'sent' | 'acknowledged' | 'rejected',
+const COUNTS = { sent: 'sent', accepted: 'acknowledged', refused: 'rejected' } as const;
+
+/**
+ * Counts a response, or the answer of the proxy, in the state itself.
+ * @returns whether the stream is open
+ */
+export function countResponse(
+  { subscriptions }: ProxyState,
+  kind: keyof typeof COUNTS,
+  type: XdsType,
+  streamId: string,
   now: Date,
-  many = 1,
-): ProxyState {
-  return change(
-    state,
-    ({ id }) => id === streamId,
-    (one) => countXds(one, type, what, now, many),
-  );
+): boolean {
+  const live = subscriptions.find((one) => one.id === streamId && isLive(one));
+  live?.counts.add(type, COUNTS[kind], now);
+  return live !== undefined;
 }
 
 /** Changes live subscriptions. */

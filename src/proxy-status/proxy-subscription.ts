@@ -1,10 +1,10 @@
-// One DiscoverySubscription: the life of one stream of a proxy, and its proto3 JSON (xds 1, kds-wire 4). Pure.
+// One DiscoverySubscription: the life of one stream of a proxy, and its proto3 JSON (xds 1, kds-wire 4).
 import { textMapOf, objectOf, textOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { XdsType } from '../ads/session-messages.ts';
 import type { OwnSubscription } from '../subscriptions/merge-subscriptions.ts';
-import { counted, renderCounts, totalOf, withoutZeros, type ResponseCounts } from '../subscriptions/response-counts.ts';
+import { renderCounts, RunningCounts, totalOf, withoutZeros } from '../subscriptions/response-counts.ts';
 
 export type ProxySubscription = {
   /** The id of the stream. */
@@ -15,8 +15,8 @@ export type ProxySubscription = {
   readonly disconnectTime: Date | null;
   /** What the proxy says of its programs: any JSON. */
   readonly version: JsonObject;
-  readonly lastUpdateTime: Date | null;
-  readonly counts: Readonly<Record<string, ResponseCounts>>;
+  /** Changes in place. */
+  readonly counts: RunningCounts;
   readonly generation: number;
 };
 
@@ -32,19 +32,7 @@ const MAX_TEXT = 200;
 const MAX_DEPENDENCIES = 50;
 
 export function openSubscription(id: string, instanceId: string, version: JsonObject, now: Date): ProxySubscription {
-  const nothing = { disconnectTime: null, lastUpdateTime: null, counts: {}, generation: 0 };
-  return { id, instanceId, connectTime: now, version, ...nothing };
-}
-
-/** Counts responses, or answers of the proxy to them. */
-export function countXds(
-  one: ProxySubscription,
-  type: XdsType,
-  what: keyof ResponseCounts,
-  now: Date,
-  many = 1,
-): ProxySubscription {
-  return { ...one, lastUpdateTime: now, counts: counted(one.counts, type, what, many) };
+  return { id, instanceId, connectTime: now, disconnectTime: null, version, counts: new RunningCounts(), generation: 0 };
 }
 
 export function isLive({ disconnectTime }: ProxySubscription): boolean {
@@ -67,15 +55,15 @@ function render(one: ProxySubscription): JsonObject {
   });
 }
 
-function renderStatus({ counts, lastUpdateTime }: ProxySubscription): JsonObject {
+function renderStatus({ counts: { all, lastAt } }: ProxySubscription): JsonObject {
   const empty = { cds: {}, eds: {}, lds: {}, rds: {} };
-  const types = Object.entries(counts).flatMap(([type, of]) => {
+  const types = Object.entries(all).flatMap(([type, of]) => {
     const field = FIELDS[type];
     return field === undefined ? [] : [[field, renderCounts(of)] as const];
   });
   return {
-    ...(lastUpdateTime !== null && { lastUpdateTime: lastUpdateTime.toISOString() }),
-    total: renderCounts(totalOf(counts)),
+    ...(lastAt !== null && { lastUpdateTime: lastAt.toISOString() }),
+    total: renderCounts(totalOf(all)),
     ...empty,
     ...Object.fromEntries(types),
   };

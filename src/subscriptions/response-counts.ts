@@ -1,21 +1,10 @@
 // How many responses one side of a stream has sent, and how the other answered them (kds-wire 4). In proto3 JSON zeros are left
-// out and uint64 are strings. Pure.
+// out and uint64 are strings.
 import type { JsonObject } from '../resource/types.ts';
 
 export type ResponseCounts = { readonly sent: number; readonly acknowledged: number; readonly rejected: number };
 
 const NOTHING: ResponseCounts = { sent: 0, acknowledged: 0, rejected: 0 };
-
-/** Counts responses of `type`, or answers to them. */
-export function counted(
-  counts: Readonly<Record<string, ResponseCounts>>,
-  type: string,
-  what: keyof ResponseCounts,
-  many = 1,
-): Readonly<Record<string, ResponseCounts>> {
-  const before = counts[type] ?? NOTHING;
-  return { ...counts, [type]: { ...before, [what]: before[what] + many } };
-}
 
 /** Of all types together. */
 export function totalOf(counts: Readonly<Record<string, ResponseCounts>>): ResponseCounts {
@@ -29,7 +18,7 @@ export function totalOf(counts: Readonly<Record<string, ResponseCounts>>): Respo
   );
 }
 
-/** The counts of a stream with many responses, which change in place: 10,000 zones answer each change. */
+/** The counts of a stream. They change in place: each change of a policy is sent to thousands of zones or proxies, and all answer it. */
 export class RunningCounts {
   readonly #types = new Map<string, { -readonly [key in keyof ResponseCounts]: number }>();
   #lastAt: Date | null = null;
