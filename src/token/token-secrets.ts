@@ -8,6 +8,7 @@ import { FeedFollower, type Following, type Hints } from '../store/follow-feed.t
 import type { ResourceStore } from '../store/resource-store.ts';
 import { KeySet, type StaticKey } from './key-set.ts';
 import { dataplaneRealm, federatedZoneRealm, userRealm, zoneRealm, type TokenRealm, type TokenKind } from './token-realm.ts';
+import { revokedIds } from '../resource/revoked-ids.ts';
 import type { ResourceKey } from '../resource/types.ts';
 
 /** The signing keys of a realm, and the revoked ids. */
@@ -24,14 +25,7 @@ export async function loadRealm(
     store.list({ type, ...(mesh !== '' && { mesh }), nameContains: keyName }),
     store.get({ type, mesh, name: revocations }),
   ]);
-  return { keys: new KeySet(realm, rows, extra), revoked: parseRevocations(list?.spec['data']) };
-}
-
-/** `jti`s in base64, separated by commas; surrounding white space is ignored. */
-function parseRevocations(data: unknown): ReadonlySet<string> {
-  if (typeof data !== 'string') return new Set();
-  const ids = Buffer.from(data, 'base64').toString('utf8').split(',');
-  return new Set(ids.map((id) => id.trim()).filter((id) => id !== ''));
+  return { keys: new KeySet(realm, rows, extra), revoked: new Set(list === undefined ? [] : revokedIds(list)) };
 }
 
 export type TokenSecretsOptions = {

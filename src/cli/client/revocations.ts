@@ -1,7 +1,7 @@
-// Adds the id of a token to the list of revoked ids, a secret that holds all of them with commas between (rest-api 5).
+// Adds the id of a token to the list of revoked ids (rest-api 5).
 // Invariant: an id that another writer adds to an existing list at the same time is not lost, if the control plane has ETags.
 import { MeridianError } from '../../base/errors.ts';
-import { textOf } from '../../resource/read-json.ts';
+import { revocationsSpec, revokedIds } from '../../resource/revoked-ids.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import type { ApiClient } from './api-client.ts';
@@ -21,16 +21,11 @@ export async function addRevocation(
 ): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
     const found = await client.getTagged(info, mesh, name);
-    const stored = Buffer.from(textOf(found?.item['data']), 'base64').toString('utf8');
-    const ids = stored
-      .split(',')
-      .map((one) => one.trim())
-      .filter((one) => one !== '');
-    if (ids.includes(id)) return false;
-    const data = Buffer.from([...ids, id].join(',')).toString('base64');
     const before: JsonObject = found?.item ?? { type: info.name, ...(mesh !== '' && { mesh }), name };
+    const ids = revokedIds({ spec: before });
+    if (ids.includes(id)) return false;
     try {
-      await client.put(info, mesh, name, { ...before, data }, { ifMatch: found?.etag });
+      await client.put(info, mesh, name, { ...before, ...revocationsSpec([...ids, id]) }, { ifMatch: found?.etag });
       return true;
     } catch (error) {
       if (attempt === ATTEMPTS || !(error instanceof MeridianError) || error.code !== 'conflict') throw error;
