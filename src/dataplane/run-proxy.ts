@@ -61,33 +61,16 @@ const END_MS = 5_000;
  */
 export async function runProxy(options: ProxyOptions, context: ProxyContext): Promise<void> {
   const { log } = context;
-  const envoy = await readEnvoyBuild(options.program);
+  const { mesh, name, dataplane, controlPlanes, program } = options;
+  const envoy = await readEnvoyBuild(program);
   const caCert = await readCaFile(options.caFile);
   const folder = await WorkFolder.open(options.workFolder, context);
   const proxy = new Proxy({ ...options, caCert, readsTokenFile: readsTokenFile(envoy.version) }, context, folder);
   const servers: LocalServer[] = [];
   const endings: (() => Promise<void>)[] = [];
   try {
-    const ready = await listenLocally('--readiness-port', options.readinessPort, readyListener(proxy.whyNotReady));
-    servers.push(ready);
-    if (options.adminPort !== null)
-      servers.push(
-        await listenLocally(
-          '--admin-port',
-          options.adminPort,
-          adminListener(() => proxy.admin),
-        ),
-      );
-    log.info(
-      {
-        envoy: envoy.version,
-        program: options.program,
-        workDir: folder.path,
-        readinessPort: ready.port,
-        ...(servers[1] !== undefined && { adminPort: servers[1].port }),
-      },
-      'starting',
-    );
+    const ports = await openPorts(proxy, options, servers);
+    log.info({ envoy: envoy.version, program, workDir: folder.path, ...ports }, 'starting');
     const pipe = accessLogPipeIn(folder.path, options);
     const forwarding = await forwardAccessLogs(pipe, context);
     endings.push(async () => {
@@ -95,35 +78,49 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
       await rm(pipe, { force: true });
     });
     const tokenFile = readsTokenFile(envoy.version) ? options.token.file : undefined;
-    const facts = { mesh: options.mesh, name: options.name, dataplane: options.dataplane };
     const machine = { systemCaPath: await systemCaFile(), ipv6Enabled: hasIpv6(), forwardsLogs: forwarding !== null };
     const question = async (): Promise<BootstrapQuestion> => {
       const token = await readDataplaneToken(options.token);
       if (tokenFile !== undefined) await folder.writeToken(tokenSecret(token));
-      const own = { envoy, caCert, token, readinessPort: ready.port, workDir: folder.path };
-      return { addresses: options.controlPlanes, ca: caCert, body: bootstrapRequest({ ...facts, ...machine, ...own }) };
+      const own = { envoy, caCert, token, readinessPort: ports.readinessPort, workDir: folder.path };
+      return { addresses: controlPlanes, ca: caCert, body: bootstrapRequest({ mesh, name, dataplane, ...machine, ...own }) };
     };
-    if (tokenFile !== undefined) {
-      const over = new AbortController();
-      const following = followTokenFile(
-        {
-          ...{ file: tokenFile, log },
-          read: () => readDataplaneToken(options.token),
-          changed: async (token) => {
-            await folder.writeToken(tokenSecret(token));
-            log.info('there is a new token; the next stream shows it');
-          },
-        },
-        over.signal,
-      );
-      endings.push(async () => (over.abort(), await following.catch(() => undefined)));
-    }
+    if (tokenFile !== undefined) endings.push(keepTokenCurrent(tokenFile, options.token, folder, log));
     await proxy.run(question);
   } finally {
     for (const server of servers) await server.close();
     for (const end of endings) await end();
     await folder.close();
   }
+}
+
+/**
+ * Listens on the ports of the launcher.
+ * @param servers gets what listens, also before an error
+ */
+async function openPorts(
+  proxy: Proxy,
+  options: Pick<ProxyOptions, 'readinessPort' | 'adminPort'>,
+  servers: LocalServer[],
+): Promise<{ readonly readinessPort: number; readonly adminPort?: number }> {
+  const ready = await listenLocally('--readiness-port', options.readinessPort, readyListener(proxy.whyNotReady));
+  servers.push(ready);
+  if (options.adminPort === null) return { readinessPort: ready.port };
+  const pages = adminListener(() => proxy.admin);
+  const admin = await listenLocally('--admin-port', options.adminPort, pages);
+  servers.push(admin);
+  return { readinessPort: ready.port, adminPort: admin.port };
+}
+
+/** Writes each new token for the Envoy. @returns what ends it; never rejects */
+function keepTokenCurrent(file: string, source: TokenSource, folder: WorkFolder, log: Logger): () => Promise<void> {
+  const over = new AbortController();
+  const changed = async (token: string): Promise<void> => {
+    await folder.writeToken(tokenSecret(token));
+    log.info('there is a new token; the next stream shows it');
+  };
+  const following = followTokenFile({ file, log, read: () => readDataplaneToken(source), changed }, over.signal);
+  return async () => (over.abort(), await following.catch(() => undefined));
 }
 
 type KnownProxy = ProxyOptions & {

@@ -1,6 +1,6 @@
 // `POST /_preview`: what documents would do that are not written, and what deletions would do. Each check of a PUT and a DELETE is made, as
 // with a dry run; beside the differences it answers which zones get or lose each resource and which proxies change.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { parseDocuments, storedNameIn, type ApplyDocument } from '../api/apply-documents.ts';
@@ -45,33 +45,19 @@ const declared = about('Inspect', 'What documents would change, without writing 
   takesYaml: true,
 });
 
-export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rules, indexes, syncs }: Options): void {
-  const { options, store, service, callers, clock } = context;
-  const { meshDefaults } = options;
+export function addPreviewRoute(app: FastifyInstance, context: ApiContext, sources: Options): void {
+  const { store, clock } = context;
   // All previews of this process together: many callers delay each other, and not the sync.
   const turns = new Turns(clock);
   app.post('/_preview', { ...declared, bodyLimit: MAX_PREVIEW_BYTES }, async (request): Promise<Preview> => {
-    const { documents, deletions } = editsIn(request.body);
-    const mayWrite: WriteCall['authorize'] = (info, at) => callers.requireMayWrite(info, at, request);
-    const authorize = ({ info, mesh, name }: ApplyDocument): void => mayWrite(info, { mesh, name });
-    const plan = { store, service, rules: context.rules, meshDefaults };
-    const by = { user: callers.userOf(request).name };
-    const results = documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, by });
-    const deleted: Deleted[] = [];
-    for (const document of deletions) {
-      const { info, mesh } = document;
-      // Before the row is read: a refusal must not say whether it exists.
-      callers.requireMay(info, request);
-      const name = storedNameIn(document);
-      const takes = await service.planDelete(info, mesh, name, { precondition: null, by, authorize: mayWrite });
-      deleted.push({ row: await service.get(info, mesh, name), takes });
-    }
+    const { results, deleted } = await planEdits(context, request);
     const moved = await Promise.all(results.map(({ before, row }) => membershipReceipt(context, before, row, request)));
-    const zones = await zonesNow(store, (zone) => syncs.lagOf(zone), clock);
+    const zones = await zonesNow(store, (zone) => sources.syncs.lagOf(zone), clock);
+    const sync = (row: Resource): Answer<'SyncExplanation'> => explainedNow(context.options, sources.rules, row, zones);
     const most = Math.max(1, Math.floor(MAX_TARGETS / Math.max(1, results.length + deleted.length)));
     const items = [
-      ...results.map((result, index) => ({ ...itemOf(result, sync(result.row, zones), most), ...moved[index] })),
-      ...deleted.map((one) => deletedItemOf(one, sync(one.row, zones), most)),
+      ...results.map((result, index) => ({ ...itemOf(result, sync(result.row), most), ...moved[index] })),
+      ...deleted.map((one) => deletedItemOf(one, sync(one.row), most)),
     ];
     const rows = results.filter(({ result }) => result !== 'unchanged').map(({ row }) => row);
     // A Mesh is deleted without Dataplanes.
@@ -85,25 +71,55 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, { rul
     return { items, proxies: together(proxies) };
   });
 
-  function sync(row: Resource, zones: readonly ZoneNow[]): Answer<'SyncExplanation'> {
-    if (options.zone !== null) return explainInZone(rules, row, { name: options.zone, hasGlobal: options.federated });
-    const known = zones.map(({ name, profile, insight }) => ({ name, profile, insight: insight.status }));
-    const explained = explainOnGlobal(rules, row, known);
-    const states = new Map(zones.map((zone) => [zone.name, zone.sync]));
-    return {
-      ...explained,
-      targets: explained.targets.map((target) => {
-        const zone = states.get(target.to);
-        return { ...target, ...(zone !== undefined && { zone }) };
-      }),
-    };
-  }
-
   async function proxiesIn(mesh: string, edits: MeshEdits): Promise<Preview['proxies']> {
     const isStored = (await store.get({ type: 'Mesh', mesh: '', name: mesh })) !== undefined;
-    const index = isStored ? await indexes.indexOf(mesh) : new MeshIndex(mesh);
+    const index = isStored ? await sources.indexes.indexOf(mesh) : new MeshIndex(mesh);
     return await changedProxies(await statesOf(index, edits, turns), edits, turns);
   }
+}
+
+/** The checks of each PUT and each DELETE. @throws what a PUT or a DELETE throws */
+async function planEdits(
+  context: ApiContext,
+  request: FastifyRequest,
+): Promise<{ results: readonly AppliedWrite[]; deleted: readonly Deleted[] }> {
+  const { options, store, service, callers, rules } = context;
+  const { documents, deletions } = editsIn(request.body);
+  const mayWrite: WriteCall['authorize'] = (info, at) => callers.requireMayWrite(info, at, request);
+  const authorize = ({ info, mesh, name }: ApplyDocument): void => mayWrite(info, { mesh, name });
+  const plan = { store, service, rules, meshDefaults: options.meshDefaults };
+  const by = { user: callers.userOf(request).name };
+  const results = documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, by });
+  const deleted: Deleted[] = [];
+  for (const document of deletions) {
+    const { info, mesh } = document;
+    // Before the row is read: a refusal must not say whether it exists.
+    callers.requireMay(info, request);
+    const name = storedNameIn(document);
+    const takes = await service.planDelete(info, mesh, name, { precondition: null, by, authorize: mayWrite });
+    deleted.push({ row: await service.get(info, mesh, name), takes });
+  }
+  return { results, deleted };
+}
+
+/** Who would get a row, with what is so with each zone now. */
+function explainedNow(
+  { zone, federated }: ApiContext['options'],
+  rules: SendRules,
+  row: Resource,
+  zones: readonly ZoneNow[],
+): Answer<'SyncExplanation'> {
+  if (zone !== null) return explainInZone(rules, row, { name: zone, hasGlobal: federated });
+  const known = zones.map(({ name, profile, insight }) => ({ name, profile, insight: insight.status }));
+  const explained = explainOnGlobal(rules, row, known);
+  const states = new Map(zones.map((one) => [one.name, one.sync]));
+  return {
+    ...explained,
+    targets: explained.targets.map((target) => {
+      const state = states.get(target.to);
+      return { ...target, ...(state !== undefined && { zone: state }) };
+    }),
+  };
 }
 
 type Deleted = { readonly row: Resource; readonly takes: readonly { readonly type: string; readonly total: number }[] };

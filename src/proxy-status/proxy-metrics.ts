@@ -16,47 +16,9 @@ export type ProxyMetrics = { readonly observe: ProxyObserver; readonly count: Co
 
 /** Registers the metrics and returns what feeds them. Once per registry. */
 export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elapsed'>): ProxyMetrics {
-  const registers = [registry];
   const open = new Map<string, Open>();
-  const sum = (of: (one: Open) => number): number => [...open.values()].reduce((total, one) => total + of(one), 0);
-  const gauge = (name: string, help: string, value: () => number): void => {
-    new Gauge({
-      ...{ name, help, registers },
-      collect() {
-        this.set(value());
-      },
-    });
-  };
-  gauge('xds_streams_active', 'Open streams of proxies', () => open.size);
-  gauge('meridian_xds_resources_refused', 'Resources that connected proxies refuse now', () => sum(({ refused }) => refused));
-  gauge('meridian_xds_config_problems', 'Parts of the configurations of connected proxies that could not be made', () =>
-    sum(({ problems }) => problems),
-  );
-  const sent = new TypeCounts();
-  const accepted = new TypeCounts();
-  const refused = new TypeCounts();
-  new Counter({
-    ...{ name: 'xds_responses_sent', help: 'Responses sent to proxies', labelNames: ['type_url'], registers },
-    collect() {
-      sent.take((type_url, many) => this.inc({ type_url }, many));
-    },
-  });
-  new Counter({
-    name: 'xds_requests_received',
-    help: 'Answers of proxies to responses',
-    labelNames: ['type_url', 'confirmation'],
-    registers,
-    collect() {
-      accepted.take((type_url, many) => this.inc({ type_url, confirmation: 'ACK' }, many));
-      refused.take((type_url, many) => this.inc({ type_url, confirmation: 'NACK' }, many));
-    },
-  });
-  const delivery = new Histogram({
-    name: 'xds_delivery',
-    help: 'Milliseconds from a response to its acknowledgement',
-    buckets: MILLISECONDS,
-    registers,
-  });
+  registerGauges(registry, open);
+  const { sent, accepted, refused, delivery } = registerCounts(registry);
   const sentOne = (stream: Open, type: XdsType): void => {
     sent.add(type);
     stream.sentAt.set(type, clock.elapsed());
@@ -106,6 +68,52 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
     };
   };
   return { observe, count };
+}
+
+/** What is so now, read from the open streams. */
+function registerGauges(registry: Registry, open: ReadonlyMap<string, Open>): void {
+  const sum = (of: (one: Open) => number): number => [...open.values()].reduce((total, one) => total + of(one), 0);
+  const gauge = (name: string, help: string, value: () => number): void => {
+    new Gauge({
+      ...{ name, help, registers: [registry] },
+      collect() {
+        this.set(value());
+      },
+    });
+  };
+  gauge('xds_streams_active', 'Open streams of proxies', () => open.size);
+  gauge('meridian_xds_resources_refused', 'Resources that connected proxies refuse now', () => sum(({ refused }) => refused));
+  gauge('meridian_xds_config_problems', 'Parts of the configurations of connected proxies that could not be made', () =>
+    sum(({ problems }) => problems),
+  );
+}
+
+function registerCounts(registry: Registry) {
+  const registers = [registry];
+  const [sent, accepted, refused] = [new TypeCounts(), new TypeCounts(), new TypeCounts()];
+  new Counter({
+    ...{ name: 'xds_responses_sent', help: 'Responses sent to proxies', labelNames: ['type_url'], registers },
+    collect() {
+      sent.take((type_url, many) => this.inc({ type_url }, many));
+    },
+  });
+  new Counter({
+    name: 'xds_requests_received',
+    help: 'Answers of proxies to responses',
+    labelNames: ['type_url', 'confirmation'],
+    registers,
+    collect() {
+      accepted.take((type_url, many) => this.inc({ type_url, confirmation: 'ACK' }, many));
+      refused.take((type_url, many) => this.inc({ type_url, confirmation: 'NACK' }, many));
+    },
+  });
+  const delivery = new Histogram({
+    name: 'xds_delivery',
+    help: 'Milliseconds from a response to its acknowledgement',
+    buckets: MILLISECONDS,
+    registers,
+  });
+  return { sent, accepted, refused, delivery };
 }
 
 /** What was counted since the metric was last read: a changed policy counts two for each proxy, and a label costs a hash. */

@@ -98,12 +98,23 @@ async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceS
 /** @param onward null on global, and in a zone without a global */
 export function addReceiptRoutes(
   app: FastifyInstance,
-  { callers, closing, options, service }: ApiContext,
+  context: ApiContext,
   receipts: Receipts,
   follow: FollowRollout,
   onward: OnwardFollower | null = null,
 ): void {
-  const hasPeers = options.mode === 'global' || options.federated;
+  addRolloutRoutes(app, context, follow);
+  addListRoutes(app, context, receipts, onward);
+  addChangeRoute(app, context, receipts, onward);
+}
+
+function hasPeers({ options }: ApiContext): boolean {
+  return options.mode === 'global' || options.federated;
+}
+
+/** The last change of each resource. */
+function addRolloutRoutes(app: FastifyInstance, context: ApiContext, follow: FollowRollout): void {
+  const { callers, closing, service } = context;
   for (const info of resourceTypes) {
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
     for (const path of [info.path, ...info.aliases]) {
@@ -111,19 +122,24 @@ export function addReceiptRoutes(
       app.get<{ Params: { mesh?: string; name: string } }>(`${prefix}/${path}/:name/_rollout`, item, async (request, reply) => {
         const { mesh = '', name } = request.params;
         callers.requireMay(info, request);
-        if (!hasPeers) await service.get(info, mesh, name);
+        if (!hasPeers(context)) await service.get(info, mesh, name);
         const query = queryOf(request);
         const question = { version: wholeNumber(query, 'version'), waitMs: waitOf(query) };
         return await follow({ type: info.name, mesh, name }, question, whileConnected(reply, closing));
       });
     }
   }
+}
+
+/** The last changes of all resources, and what global says of those of a zone. */
+function addListRoutes(app: FastifyInstance, context: ApiContext, receipts: Receipts, onward: OnwardFollower | null): void {
+  const { callers, closing } = context;
   app.get('/_changes', list, async (request, reply) => {
     const query = queryOf(request);
     const { size } = parsePage(query);
     const most = Math.max(1, Math.min(size, Math.floor(MAX_TARGETS / Math.max(1, receipts.peerCount))));
     const before = wholeNumber(query, 'before') ?? Infinity;
-    if (!hasPeers) return { items: [], next: null, note: NO_GLOBAL };
+    if (!hasPeers(context)) return { items: [], next: null, note: NO_GLOBAL };
     requireServing(receipts);
     const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
     const found = receipts.changes.newest().filter(({ id, type }) => id < before && mayRead(type));
@@ -141,16 +157,15 @@ export function addReceiptRoutes(
     const known = ids.map((id) => receipts.changes.find(id)).filter((change) => change !== undefined && mayRead(change.type));
     return { items: await onwardOfMany(known as Change[], receipts, onward, whileConnected(reply, closing)) };
   });
+}
+
+function addChangeRoute(app: FastifyInstance, context: ApiContext, receipts: Receipts, onward: OnwardFollower | null): void {
+  const { callers, closing } = context;
   app.get<{ Params: { id: string } }>('/_changes/:id', one, async (request, reply): Promise<Answer<'Rollout'>> => {
-    if (!hasPeers) throw noSuchChange(request.params.id, NO_GLOBAL);
+    if (!hasPeers(context)) throw noSuchChange(request.params.id, NO_GLOBAL);
     requireServing(receipts);
     const change = receipts.changes.find(Number(request.params.id));
-    if (change === undefined) {
-      const [oldest, newest] = [receipts.changes.newest().at(-1)?.id, receipts.changes.newest()[0]?.id];
-      const kept =
-        oldest === undefined ? 'none is kept yet' : `kept are ${String(oldest)} to ${String(newest)}; GET /_changes lists them`;
-      throw noSuchChange(request.params.id, kept);
-    }
+    if (change === undefined) throw noSuchChange(request.params.id, keptChanges(receipts));
     callers.requireMay(typeOf(change.type), request);
     const { type, mesh, name } = change;
     const connected = whileConnected(reply, closing);
@@ -163,6 +178,13 @@ export function addReceiptRoutes(
       newest.id === change.id ? await onward.of({ type, mesh, name }, 0, connected) : overtakenBy(newest),
     );
   });
+}
+
+function keptChanges({ changes }: Receipts): string {
+  const kept = changes.newest();
+  const [newest, oldest] = [kept[0]?.id, kept.at(-1)?.id];
+  if (oldest === undefined) return 'none is kept yet';
+  return `kept are ${String(oldest)} to ${String(newest)}; GET /_changes lists them`;
 }
 
 function noSuchChange(id: string, because: string): ApiError {

@@ -27,6 +27,8 @@ export const RUN = 'meridian.run';
 export const MESH = 'meridian.mesh';
 /** Connections of clients to one proxy; Envoy advises a limit below that of its file descriptors. */
 const MAX_CONNECTIONS = 50_000;
+const ADS_CLUSTER = 'system_ads';
+const VALIDATION_SECRET = 'cp_validation_ctx';
 const FROM_ADS = { ads: {}, resourceApiVersion: 'V3', initialFetchTimeout: '0s' };
 
 /** Socket of Envoy's admin interface. A longer path than 104 characters is none that a socket can have. */
@@ -42,12 +44,11 @@ export function accessLogPipe({ workdir, name, mesh }: Pick<BootstrapOptions, 'w
 /** An envoy.config.bootstrap.v3.Bootstrap as proto3 JSON. */
 export function bootstrapConfig(options: BootstrapOptions): JsonObject {
   const { mesh, name, controlPlane, caCert, token, workdir, metadata, reportsHealth } = options;
-  const { host, port } = controlPlane;
   const initialMetadata = token === '' ? [] : [{ key: 'authorization', value: token }];
   const stream = {
     transportApiVersion: 'V3',
     setNodeOnFirstMessageOnly: true,
-    grpcServices: [{ envoyGrpc: { clusterName: 'system_ads' }, initialMetadata }],
+    grpcServices: [{ envoyGrpc: { clusterName: ADS_CLUSTER }, initialMetadata }],
   };
   return {
     node: { id: `${mesh}.${name}`, cluster: name, metadata },
@@ -58,44 +59,65 @@ export function bootstrapConfig(options: BootstrapOptions): JsonObject {
       adsConfig: { apiType: 'DELTA_GRPC', ...stream },
     },
     ...(reportsHealth && { hdsConfig: { apiType: 'GRPC', ...stream } }),
-    staticResources: {
-      clusters: [
-        {
-          name: 'system_ads',
-          type: 'STRICT_DNS',
-          connectTimeout: '1s',
-          loadAssignment: {
-            clusterName: 'system_ads',
-            endpoints: [{ lbEndpoints: [{ endpoint: { address: { socketAddress: { address: host, portValue: port } } } }] }],
-          },
-          typedExtensionProtocolOptions: {
-            'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': typed('extensions.upstreams.http.v3.HttpProtocolOptions', {
-              explicitHttpConfig: { http2ProtocolOptions: {} },
-            }),
-          },
-          upstreamConnectionOptions: KEEPALIVE,
-          transportSocket: {
-            name: 'envoy.transport_sockets.tls',
-            typedConfig: typed('extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
-              sni: host,
-              commonTlsContext: {
-                tlsParams: { tlsMinimumProtocolVersion: 'TLSv1_2' },
-                validationContextSdsSecretConfig: { name: 'cp_validation_ctx' },
-              },
-            }),
-          },
-        },
-      ],
-      secrets: [
-        {
-          name: 'cp_validation_ctx',
-          validationContext: {
-            trustedCa: { inlineBytes: Buffer.from(caCert).toString('base64') },
-            matchTypedSubjectAltNames: ['DNS', 'IP_ADDRESS'].map((sanType) => ({ sanType, matcher: { exact: host } })),
-          },
-        },
+    staticResources: { clusters: [adsCluster(controlPlane)], secrets: [validationSecret(controlPlane.host, caCert)] },
+    ...limits(),
+    defaultRegexEngine: {
+      name: 'envoy.regex_engines.google_re2',
+      typedConfig: typed('extensions.regex_engines.v3.GoogleRE2'),
+    },
+    statsConfig: {
+      statsTags: [
+        { tagName: 'name', regex: String.raw`^grpc\.((.+)\.)` },
+        { tagName: 'status', regex: '^grpc.*streams_closed(_([0-9]+))' },
+        { tagName: 'worker', regex: String.raw`(worker_([0-9]+)\.)` },
+        { tagName: 'listener', regex: String.raw`((.+?)\.)rbac\.` },
       ],
     },
+  };
+}
+
+/** The control plane, as the cluster of the streams. */
+function adsCluster({ host, port }: BootstrapOptions['controlPlane']): JsonObject {
+  return {
+    name: ADS_CLUSTER,
+    type: 'STRICT_DNS',
+    connectTimeout: '1s',
+    loadAssignment: {
+      clusterName: ADS_CLUSTER,
+      endpoints: [{ lbEndpoints: [{ endpoint: { address: { socketAddress: { address: host, portValue: port } } } }] }],
+    },
+    typedExtensionProtocolOptions: {
+      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': typed('extensions.upstreams.http.v3.HttpProtocolOptions', {
+        explicitHttpConfig: { http2ProtocolOptions: {} },
+      }),
+    },
+    upstreamConnectionOptions: KEEPALIVE,
+    transportSocket: {
+      name: 'envoy.transport_sockets.tls',
+      typedConfig: typed('extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
+        sni: host,
+        commonTlsContext: {
+          tlsParams: { tlsMinimumProtocolVersion: 'TLSv1_2' },
+          validationContextSdsSecretConfig: { name: VALIDATION_SECRET },
+        },
+      }),
+    },
+  };
+}
+
+/** What the certificate of the control plane must be. */
+function validationSecret(host: string, caCert: string): JsonObject {
+  return {
+    name: VALIDATION_SECRET,
+    validationContext: {
+      trustedCa: { inlineBytes: Buffer.from(caCert).toString('base64') },
+      matchTypedSubjectAltNames: ['DNS', 'IP_ADDRESS'].map((sanType) => ({ sanType, matcher: { exact: host } })),
+    },
+  };
+}
+
+function limits(): JsonObject {
+  return {
     layeredRuntime: {
       layers: [
         {
@@ -113,18 +135,6 @@ export function bootstrapConfig(options: BootstrapOptions): JsonObject {
             maxActiveDownstreamConnections: String(MAX_CONNECTIONS),
           }),
         },
-      ],
-    },
-    defaultRegexEngine: {
-      name: 'envoy.regex_engines.google_re2',
-      typedConfig: typed('extensions.regex_engines.v3.GoogleRE2'),
-    },
-    statsConfig: {
-      statsTags: [
-        { tagName: 'name', regex: String.raw`^grpc\.((.+)\.)` },
-        { tagName: 'status', regex: '^grpc.*streams_closed(_([0-9]+))' },
-        { tagName: 'worker', regex: String.raw`(worker_([0-9]+)\.)` },
-        { tagName: 'listener', regex: String.raw`((.+?)\.)rbac\.` },
       ],
     },
   };
