@@ -21,8 +21,8 @@ const SERVICE = 'service-7';
 /** The proxy whose resources the floor sends. */
 const RECORDED = 'recorded';
 /**
- * Time for the work that writes or a join leave. The counts of a join are stored ten seconds later, and V8 collects the old generation 8 or
- * 16 s after its last collection.
+ * Time for the work that writes or a join leave. The counts of a join are stored ten seconds later, and V8 mostly collects the old generation
+ * 8 s after its last collection (decision 82).
  */
 const SETTLE_MS = 30_000;
 

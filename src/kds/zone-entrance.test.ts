@@ -36,7 +36,7 @@ describe('zones that come at once', () => {
     expect(entered).toEqual(names(200));
   });
 
-  it('keep their place while one of their streams is open, however often the end of another is told', () => {
+  it('keep their place while one of their streams is open, also when the end of another is reported twice', () => {
     const [leave] = [arrive('zone-a'), arrive('zone-a')];
     for (const zone of names(32)) arrive(zone);
     expect(entered).toHaveLength(33);
