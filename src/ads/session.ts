@@ -85,7 +85,7 @@ export class XdsSession {
     // Most requests are answers, and name nothing.
     const named = request.subscribe.length === 0 ? request.subscribe : new Set(request.subscribe);
     for (const name of named) {
-      if (name === WILDCARD) this.#wantAll(state, type);
+      if (name === WILDCARD) this.#wantAll(state);
       // A name that is asked for is answered, also when it was sent before.
       else this.#want(state, type, name, initial.get(name) ?? '');
       state.mustAnswer(name);
@@ -107,7 +107,7 @@ export class XdsSession {
     const responses: XdsResponse[] = [];
     for (const state of this.#inOrder) {
       if (!state.hasWork) continue;
-      const response = this.#additions(state.type, state, this.#areSettled(state.preconditions));
+      const response = this.#additions(state, this.#areSettled(state.preconditions));
       if (response !== null) responses.push(response);
     }
     // Assignments, routes and secrets go with the cluster or listener that asked for them.
@@ -142,7 +142,7 @@ export class XdsSession {
     this.#states.set(type, (state = new TypeState(type, this.#nameSets.empty)));
     this.#inOrder = XDS_TYPES.flatMap((each) => this.#states.get(each) ?? []);
     for (const [name, version] of initialVersions) state.dirty.set(name, version);
-    if (subscribe.length === 0) this.#wantAll(state, type);
+    if (subscribe.length === 0) this.#wantAll(state);
     return state;
   }
 
@@ -154,9 +154,9 @@ export class XdsSession {
     state.names = this.#nameSets.edit(state.names, { add, remove: unsubscribe }, nameOf);
   }
 
-  #wantAll(state: TypeState, type: XdsType): void {
+  #wantAll(state: TypeState): void {
     if (state.isWildcard) return;
-    for (const name of this.#view.names(type)) if (!state.wants(name) && !state.dirty.has(name)) state.dirty.set(name, '');
+    for (const name of this.#view.names(state.type)) if (!state.wants(name) && !state.dirty.has(name)) state.dirty.set(name, '');
     state.isWildcard = true;
   }
 
@@ -175,25 +175,25 @@ export class XdsSession {
     for (const held of [...state.dirty.entries.keys(), ...state.gone.entries.keys()]) state.forget(held);
   }
 
-  #additions(type: XdsType, state: TypeState, isSettled: boolean): XdsResponse | null {
-    const resources = isSettled && state.dirty.size > 0 ? this.#takeDirty(type, state) : [];
-    const missing = state.unanswered.size > 0 ? this.#missing(type, state) : [];
+  #additions(state: TypeState, isSettled: boolean): XdsResponse | null {
+    const resources = isSettled && state.dirty.size > 0 ? this.#takeDirty(state) : [];
+    const missing = state.unanswered.size > 0 ? this.#missing(state) : [];
     if (resources.length === 0 && missing.length === 0 && !(state.isFirst && isSettled)) return null;
     for (const { name } of resources) state.answered(name);
     for (const name of missing) state.answered(name);
-    return this.#send(type, state, resources, missing);
+    return this.#send(state, resources, missing);
   }
 
   /** A proxy waits for each name that it subscribes to, so a missing one is answered at once. */
-  #missing(type: XdsType, { unanswered }: TypeState): string[] {
+  #missing({ type, unanswered }: TypeState): string[] {
     return [...unanswered].filter((name) => name !== WILDCARD && this.#view.get(type, name) === undefined);
   }
 
   /** What differs from what was sent. */
-  #takeDirty(type: XdsType, state: TypeState): XdsResource[] {
+  #takeDirty(state: TypeState): XdsResource[] {
     const resources: XdsResource[] = [];
     for (const [name, held] of state.dirty.takeAll()) {
-      const resource = state.wants(name) ? this.#view.get(type, name) : undefined;
+      const resource = state.wants(name) ? this.#view.get(state.type, name) : undefined;
       if (resource === undefined) {
         if (held !== '') state.gone.set(name, held);
       } else if (resource.version !== held) resources.push(resource);
@@ -204,10 +204,11 @@ export class XdsSession {
   #removals(type: XdsType): XdsResponse[] {
     const state = this.#states.get(type);
     if (state === undefined || state.pending !== null || state.gone.size === 0) return [];
-    return [this.#send(type, state, [], [...state.gone.entries.keys()])];
+    return [this.#send(state, [], [...state.gone.entries.keys()])];
   }
 
-  #send(type: XdsType, state: TypeState, resources: readonly XdsResource[], removed: readonly string[]): XdsResponse {
+  #send(state: TypeState, resources: readonly XdsResource[], removed: readonly string[]): XdsResponse {
+    const { type } = state;
     this.#nonces += 1;
     const response = { type, nonce: String(this.#nonces), resources, removed };
     for (const name of removed) {

@@ -1,5 +1,6 @@
 // What one proxy has of one type of resources, and what it still has to be sent. Invariant: what the proxy wants and is neither `dirty`
 // nor `gone`, it holds as it is in the view.
+import { SparseMap } from '../base/sparse-map.ts';
 import type { NameSet } from './name-sets.ts';
 import { XDS_TYPES, type XdsResponse, type XdsType } from './session-messages.ts';
 
@@ -21,44 +22,7 @@ function bitsOf(types: readonly XdsType[]): number {
   return types.reduce((bits, type) => bits | (1 << XDS_TYPES.indexOf(type)), 0);
 }
 
-const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
 const NO_NAMES: ReadonlySet<string> = new Set();
-
-/** Names with versions, mostly none: the map is made for the first of them and goes with the last. */
-class HeldNames {
-  #versions: Map<string, string> | null = null;
-
-  get size(): number {
-    return this.#versions?.size ?? 0;
-  }
-
-  get entries(): ReadonlyMap<string, string> {
-    return this.#versions ?? NO_VERSIONS;
-  }
-
-  has(name: string): boolean {
-    return this.#versions !== null && this.#versions.has(name);
-  }
-
-  get(name: string): string | undefined {
-    return this.#versions?.get(name);
-  }
-
-  set(name: string, version: string): void {
-    (this.#versions ??= new Map()).set(name, version);
-  }
-
-  delete(name: string): void {
-    if (this.#versions?.delete(name) === true && this.#versions.size === 0) this.#versions = null;
-  }
-
-  /** All of them, which it forgets. */
-  takeAll(): ReadonlyMap<string, string> {
-    const taken = this.entries;
-    this.#versions = null;
-    return taken;
-  }
-}
 
 export class TypeState {
   readonly type: XdsType;
@@ -71,9 +35,9 @@ export class TypeState {
    * Names whose resource may have to be sent, with the version that the proxy holds, or will once it has taken what waits for its
    * answer; `''`: none.
    */
-  readonly dirty = new HeldNames();
+  readonly dirty = new SparseMap<string, string>();
   /** Sent in this version, and no longer in the view. */
-  readonly gone = new HeldNames();
+  readonly gone = new SparseMap<string, string>();
   #unanswered: Set<string> | null = null;
   /** The first response of a type is sent even if it is empty. */
   isFirst = true;

@@ -14,8 +14,12 @@ it('a sparse map has the entries of a Map, in the same order', () => {
           map.set(key, value);
         }
         expect([...sparse.entries]).toEqual([...map]);
+        expect([sparse.has(key), sparse.get(key)]).toEqual([map.has(key), map.get(key)]);
         expect(sparse.size).toBe(map.size);
       }
+      const taken = sparse.takeAll();
+      sparse.set(9, 9);
+      expect([[...taken], [...sparse.entries]]).toEqual([[...map], [[9, 9]]]);
     }),
   );
 });

@@ -15,6 +15,14 @@ export class SparseMap<K, V> {
     return this.#map === null ? 0 : this.#map.size;
   }
 
+  has(key: K): boolean {
+    return this.#map !== null && this.#map.has(key);
+  }
+
+  get(key: K): V | undefined {
+    return this.#map?.get(key);
+  }
+
   set(key: K, value: V): void {
     this.#map ??= new Map();
     this.#map.set(key, value);
@@ -26,5 +34,12 @@ export class SparseMap<K, V> {
     if (map?.delete(key) !== true) return false;
     if (map.size === 0) this.#map = null;
     return true;
+  }
+
+  /** All entries; it has none after that. */
+  takeAll(): ReadonlyMap<K, V> {
+    const { entries } = this;
+    this.#map = null;
+    return entries;
   }
 }

@@ -58,7 +58,7 @@ export class NackedResources {
       this.refuse(items, reason);
       return;
     }
-    for (const item of items) if (!this.refused.has(item)) this.#suspects.set(item, reason);
+    for (const item of items) if (!this.#refused.has(item)) this.#suspects.set(item, reason);
     this.#revision += 1;
     const middle = Math.ceil(items.length / 2);
     this.#queue.push(items.slice(0, middle), items.slice(middle));
@@ -75,7 +75,7 @@ export class NackedResources {
   /** Makes all items due again: first the groups that were not sent yet, then the refused items. */
   retry(): void {
     this.#probes = MAX_PROBES;
-    this.#queue = this.#queue.filter((group) => group.some((item) => this.suspects.has(item)));
+    this.#queue = this.#queue.filter((group) => group.some((item) => this.#suspects.has(item)));
     if (this.#refused.size > 0) this.#queue.push([...this.refused.keys()]);
   }
 
@@ -84,7 +84,7 @@ export class NackedResources {
     while (this.#probes > 0) {
       const group = this.#queue.shift();
       if (group === undefined) return null;
-      const items = group.filter((item) => this.refused.has(item) || this.suspects.has(item));
+      const items = group.filter((item) => this.#refused.has(item) || this.#suspects.has(item));
       if (items.length === 0) continue;
       this.#probes -= 1;
       return items;

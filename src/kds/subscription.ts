@@ -102,7 +102,7 @@ export class Subscription {
     if (entry === null || !this.#view.canSee(entry)) return { kind: 'unseen' };
     const refused = this.#nacked.refused.get(slot) ?? this.#nacked.suspects.get(slot);
     if (refused !== undefined) return { kind: 'refused', reason: refused };
-    const withheld = this.#withheld.entries.get(slot);
+    const withheld = this.#withheld.get(slot);
     if (withheld !== undefined) return { kind: 'withheld', reason: withheld };
     const isConfirmed = slot.position <= this.#acknowledged && this.#held.has(slot.index);
     return { kind: isConfirmed ? 'confirmed' : 'waiting' };
