@@ -20,7 +20,13 @@ function open(take: (socket: Socket) => void, limits: Partial<ConnectionLimits> 
   return connections;
 }
 
-type Listening = { readonly connections: Connections; readonly dial: () => Promise<Socket>; readonly taken: Socket[] };
+type Listening = {
+  readonly connections: Connections;
+  readonly dial: () => Promise<Socket>;
+  /** Dials, and waits until the connection is taken. */
+  readonly enter: () => Promise<Socket>;
+  readonly taken: Socket[];
+};
 
 async function listen(limits: Partial<ConnectionLimits> = {}, clock: Clock = systemClock): Promise<Listening> {
   const taken: Socket[] = [];
@@ -33,7 +39,13 @@ async function listen(limits: Partial<ConnectionLimits> = {}, clock: Clock = sys
     await once(socket, 'connect');
     return socket;
   };
-  return { connections, dial, taken };
+  const enter = async (): Promise<Socket> => {
+    const count = taken.length + 1;
+    const socket = await dial();
+    await expect.poll(() => taken).toHaveLength(count);
+    return socket;
+  };
+  return { connections, dial, enter, taken };
 }
 
 const peerOf = ({ localAddress, localPort }: Socket): string => `${String(localAddress)}:${String(localPort)}`;
@@ -130,14 +142,12 @@ describe('connections', () => {
 
   it('share the turns of their address, also with connections that come later', async () => {
     const clock = new ManualClock();
-    const { connections, dial, taken } = await listen({}, clock);
-    const first = await dial();
-    await expect.poll(() => taken).toHaveLength(1);
+    const { connections, enter } = await listen({}, clock);
+    const first = await enter();
     for (let n = 0; n < 60; n += 1) connections.turnOf(peerOf(first)).refuse();
     first.destroy();
     await expect.poll(() => connections.size).toBe(0);
-    const next = await dial();
-    await expect.poll(() => taken).toHaveLength(2);
+    const next = await enter();
     let begun = 0;
     const calls = Array.from({ length: 50 }, async () => {
       await connections.turnOf(peerOf(next)).take();
@@ -154,9 +164,8 @@ describe('connections', () => {
 
   it('are closed when too many calls of their address wait, those with an admitted stream stay', async () => {
     const warn = vi.spyOn(log, 'warn').mockClear();
-    const { connections, dial, taken } = await listen({}, new ManualClock());
-    const [bad, good] = [await dial(), await dial()];
-    await expect.poll(() => taken).toHaveLength(2);
+    const { connections, enter } = await listen({}, new ManualClock());
+    const [bad, good] = [await enter(), await enter()];
     connections.turnOf(peerOf(good)).admit();
     for (let n = 0; n < 100; n += 1) connections.turnOf(peerOf(bad)).refuse();
     const waiting = Array.from({ length: 100 }, () => connections.turnOf(peerOf(bad)).take());
@@ -172,9 +181,8 @@ describe('connections', () => {
   });
 
   it('that close end their waiting calls, and begin no other', async () => {
-    const { connections, dial, taken } = await listen({}, new ManualClock());
-    const bad = await dial();
-    await expect.poll(() => taken).toHaveLength(1);
+    const { connections, enter, taken } = await listen({}, new ManualClock());
+    const bad = await enter();
     const peer = peerOf(bad);
     for (let n = 0; n < 100; n += 1) connections.turnOf(peer).refuse();
     const ends = Promise.allSettled([connections.turnOf(peer).take(), connections.turnOf(peer).take()]);
@@ -187,16 +195,14 @@ describe('connections', () => {
 
   it('that close make room for the waiting calls of the same address', async () => {
     const clock = new ManualClock();
-    const { connections, dial, taken } = await listen({}, clock);
-    const bad = await dial();
-    await expect.poll(() => taken).toHaveLength(1);
+    const { connections, enter, taken } = await listen({}, clock);
+    const bad = await enter();
     for (let n = 0; n < 100; n += 1) connections.turnOf(peerOf(bad)).refuse();
     const ends = Promise.allSettled(Array.from({ length: 100 }, () => connections.turnOf(peerOf(bad)).take()));
     bad.destroy();
     await expect.poll(() => connections.size).toBe(0);
     await ends;
-    const good = await dial();
-    await expect.poll(() => taken).toHaveLength(2);
+    const good = await enter();
     const turn = connections.turnOf(peerOf(good)).take();
     await clock.advance(50);
     await turn;

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
+import { notedTurn } from '../grpc/call-turn.fixture.ts';
 import { exhausted, type StatusError } from '../grpc/status.ts';
 import type { StreamKind, SyncEvent } from './sync-events.ts';
 import type { ZonePass } from './zone-access.ts';
@@ -60,13 +61,7 @@ beforeEach(() => {
   pass = { ok: true, expiresAt: new Date(5), watch };
   const log = createLogger('silent');
   warn = vi.spyOn(log, 'warn');
-  const turn = {
-    take: async () => void steps.push('turn'),
-    leave: () => void steps.push('left'),
-    giveBack: () => void steps.push('given back'),
-    refuse: () => void steps.push('refused'),
-    admit: () => void steps.push('trusted'),
-  };
+  const turn = notedTurn(steps);
   streams = new ZoneStreams({
     connections: { turnOf: () => turn },
     entrance: new ZoneEntrance(clock, () => 0),
@@ -126,7 +121,7 @@ const kinds = (): string[] => events.map(({ kind }) => kind);
 describe('a stream', () => {
   it('is opened after the checks of its caller, announces this side, and ends with its work', async () => {
     const call = await open({ 'client-id': 'east', authorization: 'Bearer x' });
-    expect(steps).toEqual(['turn', 'admit east', 'ensure east', 'given back', 'trusted']);
+    expect(steps).toEqual(['turn', 'admit east', 'ensure east', 'given back', 'admitted']);
     expect(events).toMatchObject([
       { kind: 'opened', peer: 'east', stream: 'stats', authorized: true, tokenExpiresAt: new Date(5) },
     ]);

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
+import { notedTurn } from '../grpc/call-turn.fixture.ts';
 import { eachMessage } from '../grpc/messages-of.ts';
 import type { StatusError } from '../grpc/status.ts';
 import type { ProxyStream, ServeProxy } from './proxy-stream.ts';
@@ -43,13 +44,7 @@ let streams: ProxyStreams;
 beforeEach(() => {
   [steps, isTokenGood] = [[], true];
   serve = async ({ call, admit }) => await eachMessage(call as unknown as Duplex, async () => await admit(CART));
-  const turn = {
-    take: async () => void steps.push('turn'),
-    leave: () => void steps.push('left'),
-    giveBack: () => void steps.push('given back'),
-    refuse: () => void steps.push('refused'),
-    admit: () => void steps.push('admitted'),
-  };
+  const turn = notedTurn(steps);
   streams = new ProxyStreams({
     connections: { turnOf: () => turn },
     authenticator: {
