@@ -35,18 +35,39 @@ export function cpuNanoseconds(pid: number): number {
   return readdirSync(folder).reduce((sum, task) => sum + ofTask(task), 0);
 }
 
-/** The processes with the same parent as this one, itself included: those of a PostgreSQL server, from one of its sessions. */
-export function siblingsOf(pid: number): number[] {
-  const parentOf = (one: number): string | undefined => {
-    try {
-      return statOf(one)[1];
-    } catch {
-      return undefined;
-    }
-  };
-  const parent = parentOf(pid);
+/**
+ * Seconds of CPU of all processes of a server: those that its first process has started, and those of them that have ended. The first
+ * process itself does not count.
+ * @param pid one of them, such as the session of a PostgreSQL server
+ */
+export function cpuSecondsOfServer(pid: number): number {
+  const first = Number(statOf(pid)[1]);
+  for (;;) {
+    const ended = cpuSecondsOfEnded(first);
+    const living = childrenOf(first).reduce((sum, one) => sum + (ofLiving(() => cpuNanoseconds(one)) ?? 0) / 1e9, 0);
+    // Else one has ended meanwhile, and counts in both or in none.
+    if (cpuSecondsOfEnded(first) === ended) return ended + living;
+  }
+}
+
+/** Seconds of CPU of the children that a process has waited for. */
+function cpuSecondsOfEnded(pid: number): number {
+  const fields = statOf(pid);
+  return (Number(fields[13]) + Number(fields[14])) / TICKS;
+}
+
+function childrenOf(pid: number): number[] {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return parent === undefined ? [] : all.map(Number).filter((one) => parentOf(one) === parent);
+  return all.map(Number).filter((one) => ofLiving(() => Number(statOf(one)[1])) === pid);
+}
+
+/** Null for a process that has ended. */
+function ofLiving<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
 }
 
 /** The fields after the command, which is in parentheses and may hold anything. */

@@ -6,7 +6,7 @@ import { openDatabase, type PostgresConfig } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { cloneDatabase, configOf } from '../test/support/postgres-database.ts';
 import { provideOwnPostgres, providePostgres, type PostgresServer } from '../test/support/postgres.ts';
-import { cpuNanoseconds, siblingsOf } from './measure.ts';
+import { cpuSecondsOfServer } from './measure.ts';
 import { MESH, policyLabels, policyName, policySpec, TYPE } from './policies.ts';
 
 const TEMPLATE = 'meridian_bench_template';
@@ -85,21 +85,12 @@ export async function withDatabase<T>(database: PostgresConfig, use: (client: pg
   return await withClient(clientConfig(database), use);
 }
 
-/** Seconds of CPU of all processes of the server; it must run on this machine. */
+/** Seconds of CPU of all processes of the server, also of those that have ended; it must run on this machine. */
 export async function databaseCpuSeconds(database: PostgresConfig): Promise<number> {
   return await withDatabase(database, async (client) => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    return siblingsOf(rows[0]?.pid ?? 0).reduce((sum, pid) => sum + cpuSecondsIfRunning(pid), 0);
+    return cpuSecondsOfServer(rows[0]?.pid ?? 0);
   });
-}
-
-/** 0 for a process that has ended: workers of the server come and go. */
-function cpuSecondsIfRunning(pid: number): number {
-  try {
-    return cpuNanoseconds(pid) / 1e9;
-  } catch {
-    return 0;
-  }
 }
 
 async function withClient<T>(config: pg.ClientConfig, use: (client: pg.Client) => Promise<T>): Promise<T> {
