@@ -43,10 +43,7 @@ export async function listRows(
   { where, matches }: RowFilter,
   { size, offset }: PageQuery,
 ): Promise<{ rows: readonly Resource[]; total: number }> {
-  if (matches === null) {
-    const { rows, total } = await store.listPage({ ...where, limit: size, offset });
-    return { rows, total };
-  }
+  if (matches === null) return await store.listPage({ ...where, limit: size, offset });
   const matching = (await store.list(where)).filter(matches);
   return { rows: matching.slice(offset, offset + size), total: matching.length };
 }

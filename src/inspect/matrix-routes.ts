@@ -54,7 +54,7 @@ export function addMatrixRoutes(
       const page = asked.size === 1 ? asked : { ...asked, size: Math.min(asked.size, await mostRows(store)) };
       // The rows before the log: what a zone has confirmed is then not older than the row.
       const { rows, total } = await listRows(store, filter, page);
-      // A row has a Mesh.
+      // The Mesh exists where it has a row.
       if (mesh !== undefined && rows.length === 0) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
       await caughtUp();
       const zones = followed() ?? (await zonesCaughtUp());

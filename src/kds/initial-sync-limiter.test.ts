@@ -65,7 +65,7 @@ describe('the limiter of first states', () => {
 
     function resume(count: number): Permit[] {
       return Array.from({ length: count }, (_, index) =>
-        states.enter(`resuming-${String(index)}`, () => void admitted.push(index), { says: 'versions' }),
+        states.enter(`resuming-${String(index)}`, () => void admitted.push(index), { versions: 'some' }),
       );
     }
 
@@ -381,11 +381,11 @@ describe('the limiter of first states', () => {
     const full: string[] = [];
     const waits: number[] = [];
     const join = (peer: string): Permit =>
-      states.enter(peer, () => void full.push(peer), { says: 'none', onWait: (ms) => void waits.push(ms) });
+      states.enter(peer, () => void full.push(peer), { versions: 'none', onWait: (ms) => void waits.push(ms) });
     join('east').leave();
     join('east').leave();
     const third = join('east');
-    states.enter('west', () => void full.push('west'), { says: 'none' }).leave();
+    states.enter('west', () => void full.push('west'), { versions: 'none' }).leave();
     expect([full, waits]).toEqual([['east', 'east', 'west'], [5_000]]);
     third.leave();
     await vi.advanceTimersByTimeAsync(2_000);

@@ -44,14 +44,14 @@ export type Permit = {
 };
 
 export type Entering = {
-  /** What the peer says that it has. Without a version it gets everything; with versions probably little. */
-  readonly says: 'nothing' | 'versions' | 'none';
+  /** The versions that the peer has named. With `none` it gets everything; with `some` probably little. `unknown` until it has resources to name. */
+  readonly versions: 'unknown' | 'some' | 'none';
   /** The rate of full states delays the stream by this many milliseconds. */
   readonly onWait?: (waitMs: number) => void;
 };
 
 /** One stream that waits for the permit of its peer, or has it. */
-type Stream = { readonly go: () => void; readonly says: Entering['says'] };
+type Stream = { readonly go: () => void; readonly versions: Entering['versions'] };
 
 /** A permit that a stream has. */
 type Grant = {
@@ -95,9 +95,9 @@ export class InitialSyncLimiter {
   }
 
   /** Calls `go` when the stream has its permit, at once or later. */
-  enter(peer: string, go: () => void, { says, onWait }: Entering = { says: 'nothing' }): Permit {
-    const stream: Stream = { go, says };
-    const waitMs = says === 'none' ? this.#fullStates.waitOf(peer) : 0;
+  enter(peer: string, go: () => void, { versions, onWait }: Entering = { versions: 'unknown' }): Permit {
+    const stream: Stream = { go, versions };
+    const waitMs = versions === 'none' ? this.#fullStates.waitOf(peer) : 0;
     if (waitMs > 0) onWait?.(waitMs);
     const queue = this.#waiting.get(peer) ?? new Set();
     this.#waiting.set(peer, queue.add(stream));
@@ -124,9 +124,9 @@ export class InitialSyncLimiter {
   }
 
   /** Milliseconds until this stream of the peer may be sent its first state. */
-  #waitOf(peer: string, { says }: Stream): number {
+  #waitOf(peer: string, { versions }: Stream): number {
     const forBytes = (Math.max(0, this.#usedBy(peer) - FREE_BYTES) / BYTES_A_SECOND) * 1_000;
-    return Math.max(forBytes, says === 'none' ? this.#fullStates.waitOf(peer) : 0);
+    return Math.max(forBytes, versions === 'none' ? this.#fullStates.waitOf(peer) : 0);
   }
 
   /** @param waitMs Infinity where no peer waits for its budget */
@@ -211,7 +211,7 @@ export class InitialSyncLimiter {
 
   #admit(peer: string, stream: Stream, { isReplaceable, isRevoked }: Pick<Grant, 'isReplaceable' | 'isRevoked'>): void {
     this.#unqueue(peer, stream);
-    if (stream.says === 'none') this.#fullStates.take(peer);
+    if (stream.versions === 'none') this.#fullStates.take(peer);
     const onStall = (): void => {
       grant.isStalled = true;
       this.#admitNext();
@@ -248,8 +248,8 @@ export class InitialSyncLimiter {
   }
 }
 
-function partsOf({ says }: Stream): number {
-  return says === 'versions' ? PARTS_OF_SMALL : PARTS;
+function partsOf({ versions }: Stream): number {
+  return versions === 'some' ? PARTS_OF_SMALL : PARTS;
 }
 
 function newest(queue: ReadonlySet<Stream> = new Set()): Stream | undefined {

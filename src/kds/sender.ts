@@ -60,8 +60,8 @@ export class Sender {
   #admitted = false;
   /** The permit for the first states of this stream; null until it subscribes. */
   #permit: Permit | null = null;
-  /** What the peer says of the resources that it has: nothing yet, some versions, or none although there are resources. */
-  #says: 'nothing' | 'versions' | 'none' = 'nothing';
+  /** The versions that the peer has named; `unknown` while no type has resources. */
+  #versions: 'unknown' | 'some' | 'none' = 'unknown';
   #scheduled = false;
   #closed = false;
   /** Milliseconds of the clock at which the stream began. */
@@ -210,9 +210,9 @@ export class Sender {
    * @returns whether it shows so now
    */
   #hear(hasVersions: boolean, resources: number): boolean {
-    if (hasVersions) this.#says = 'versions';
-    else if (resources > 0 && this.#says === 'nothing') {
-      this.#says = 'none';
+    if (hasVersions) this.#versions = 'some';
+    else if (resources > 0 && this.#versions === 'unknown') {
+      this.#versions = 'none';
       return true;
     }
     return false;
@@ -295,7 +295,7 @@ export class Sender {
       this.#schedule();
     };
     this.#permit = initialSyncLimiter.enter(peer, go, {
-      says: this.#says,
+      versions: this.#versions,
       ...(delayed !== undefined && { onWait: delayed }),
     });
   }

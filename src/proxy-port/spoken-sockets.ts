@@ -19,5 +19,5 @@ export function whenSpoken(socket: Socket, silenceMs: number, clock: Pick<Clock,
   });
 }
 
-/** Who takes the socket has its own listener. It stays with the socket, so it holds nothing of the call above. */
+/** It stays with the socket after the call of `whenSpoken`, so it must refer to nothing of that call. The taker adds a listener of its own. */
 function ignore(): void {}
