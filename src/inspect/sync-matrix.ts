@@ -16,17 +16,29 @@ export function matrixRow({ resource, storedName, kri, targets }: Explanation): 
   let last = -1;
   for (const target of targets) {
     const verdict = verdictOf(target);
-    const key = JSON.stringify(verdict);
-    let index = known.get(key);
+    const same = verdicts[last];
+    let index = same !== undefined && isSame(verdict, same) ? last : known.get(JSON.stringify(verdict));
     if (index === undefined) {
       index = verdicts.push(verdict) - 1;
-      known.set(key, index);
+      known.set(JSON.stringify(verdict), index);
     }
     if (index === last) runs.push((runs.pop() ?? 0) + 1);
     else runs.push(index, 1);
     last = index;
   }
   return { resource, storedName, ...(kri !== undefined && { kri }), verdicts, runs };
+}
+
+/** Neighbours are the same most of the time: then nothing is printed. */
+function isSame(one: Verdict, other: Verdict): boolean {
+  return (
+    one.isSent === other.isSent &&
+    one.state === other.state &&
+    one.name === other.name &&
+    one.reason === other.reason &&
+    one.needs === other.needs &&
+    one.why === other.why
+  );
 }
 
 function verdictOf({ isSent, name, reason, needs, problem, state }: Explanation['targets'][number]): Verdict {

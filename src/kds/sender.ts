@@ -128,7 +128,9 @@ export class Sender {
 
   /** The types with changes that the peer has not confirmed, and when the oldest of these came; null if it has confirmed all. */
   lag(): Lag | null {
-    const waiting = [...this.#types].flatMap(([type, { behindSince }]) => (behindSince === null ? [] : [{ type, behindSince }]));
+    // Asked for all peers at once, most of which have confirmed everything.
+    const waiting: { readonly type: string; readonly behindSince: Date }[] = [];
+    for (const [type, { behindSince }] of this.#types) if (behindSince !== null) waiting.push({ type, behindSince });
     const [first] = waiting.sort((a, b) => a.behindSince.getTime() - b.behindSince.getTime());
     return first === undefined ? null : { since: first.behindSince, types: waiting.map(({ type }) => type) };
   }

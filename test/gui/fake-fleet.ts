@@ -42,14 +42,23 @@ export async function answerWithMatrix(page: Page): Promise<void> {
   });
 }
 
-/** Each resource is everywhere but in a few zones. */
+/** A resource that every zone has. */
+export const EVERYWHERE = 12;
+
+/** The other resources are everywhere but in a few zones. */
 function matrixOf(count: number, offset: number): Answer<'SyncMatrix'> {
   const sent = { isSent: true, name: 'there', reason: 'written on global' } as const;
   const verdicts = [{ ...sent, state: 'inSync' } as const, { ...sent, state: 'refused', why: 'too new' } as const];
   const items = Array.from({ length: count }, (_, at) => {
     const name = `timeout-${String(offset + at).padStart(4, '0')}`;
     const resource = { type: 'MeshTimeout', mesh: 'default', name, labels: {} };
-    return { resource, storedName: name, verdicts, runs: [0, 5_000, 1, 1, 0, COUNT - 5_001] };
+    const isEverywhere = offset + at === EVERYWHERE;
+    return {
+      resource,
+      storedName: name,
+      verdicts: isEverywhere ? verdicts.slice(0, 1) : verdicts,
+      runs: isEverywhere ? [0, COUNT] : [0, 5_000, 1, 1, 0, COUNT - 5_001],
+    };
   });
   const zones = Array.from({ length: COUNT }, (_, at) => nameOf(at));
   return { total: RESOURCES, zones, zonesVersion: 'v1', items, next: 'more' };

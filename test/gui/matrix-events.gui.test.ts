@@ -1,16 +1,19 @@
 // What a matrix of the page asks for when something changes.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
+import type { Page } from 'playwright-core';
 import { about } from '../../src/api/route-config.ts';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { openBrowser, type Browser } from './browser.ts';
-import { answerWithMatrix, nameOf } from './fake-fleet.ts';
+import { answerWithMatrix, EVERYWHERE, nameOf } from './fake-fleet.ts';
 
 let api: FastifyInstance;
 let browser: Browser;
 let address: string;
-let tell: (type: string, names: string | readonly string[], isNew?: boolean) => void = () => undefined;
+type Told = { readonly isNew?: boolean; readonly mesh?: string; readonly id?: number };
+let tell: (type: string, names: string | readonly string[], told?: Told) => number = () => 0;
+let lastChange = 0;
 let tellOfZone: (name: string, connection: 'online' | 'lagging' | 'offline') => void = () => undefined;
 
 beforeAll(async () => {
@@ -26,9 +29,11 @@ beforeAll(async () => {
           const items = [{ name, sync, syncProblems: 0, ...condition }];
           reply.raw.write(`event: zones\nid: a.1\ndata: ${JSON.stringify({ items })}\n\n`);
         };
-        tell = (type, names, isNew = false) => {
-          const items = [names].flat().map((name) => ({ id: 1, type, mesh: 'default', name, isNew, isRemoval: false }));
+        tell = (type, names, { isNew = false, mesh = 'default', id = 0 } = {}) => {
+          const idOf = (): number => (id === 0 ? (lastChange += 1) : id);
+          const items = [names].flat().map((name) => ({ id: idOf(), type, mesh, name, isNew, isRemoval: false }));
           reply.raw.write(`event: changes\nid: a.1\ndata: ${JSON.stringify({ items })}\n\n`);
+          return lastChange;
         };
       });
     },
@@ -71,7 +76,7 @@ it('asks for changed rows alone, for one row after a new one out of sight, and f
   tell('MeshTimeout', ['timeout-0001', ...neighbours]);
   await expect.poll(() => asked).toEqual(['1 from 1', '5 from 5']);
   asked = [];
-  tell('MeshTimeout', 'timeout-0400', true);
+  tell('MeshTimeout', 'timeout-0400', { isNew: true });
   await expect.poll(() => asked).toEqual(['1 from 0']);
   // The names of the zones came with the first answer.
   expect([...versions]).toEqual(['v1']);
@@ -102,3 +107,71 @@ it('asks for nothing while a connected zone is behind, and for all rows when it 
   await expect.poll(() => asked.some((size) => size !== '1')).toBe(true);
   await page.close();
 });
+
+it('asks once for a change that all zones have, and for none of another mesh', async () => {
+  const { page } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, answerWithMatrix);
+  await page
+    .getByRole('row')
+    .filter({ hasText: nameOfRow(EVERYWHERE) })
+    .filter({ hasText: '10,000 of 10,000' })
+    .waitFor();
+  const asked = rowsAskedBy(page);
+  await expect.poll(() => toldAndAsked(asked, nameOfRow(3))).toContain('1 from 3');
+  const id = tell('MeshTimeout', nameOfRow(EVERYWHERE));
+  await expect.poll(() => asked).toContain('1 from 12');
+  asked.length = 0;
+  tell('MeshTimeout', nameOfRow(EVERYWHERE), { id });
+  tell('MeshTimeout', nameOfRow(5), { mesh: 'shop' });
+  tell('MeshTimeout', nameOfRow(7));
+  await expect.poll(() => asked).toContain('1 from 7');
+  expect(asked.filter((rows) => rows !== '1 from 3')).toEqual(['1 from 7']);
+  tell('MeshTimeout', nameOfRow(EVERYWHERE));
+  await expect.poll(() => asked).toContain('1 from 12');
+  await page.close();
+});
+
+it('asks for a row that changed out of sight when it comes in sight', async () => {
+  const { page } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, answerWithMatrix);
+  const far = nameOfRow(38);
+  const row = page.getByRole('row').filter({ hasText: far });
+  const matrix = page.getByRole('grid');
+  for (const key of ['PageDown', 'PageDown', 'PageDown', 'PageDown']) await matrix.press(key);
+  await row.filter({ hasText: '9,999 of 10,000' }).waitFor();
+  for (const key of ['PageUp', 'PageUp', 'PageUp', 'PageUp']) await matrix.press(key);
+  await page
+    .getByRole('row')
+    .filter({ hasText: nameOfRow(3) })
+    .filter({ hasText: '9,999 of 10,000' })
+    .waitFor();
+  const asked = rowsAskedBy(page);
+  await expect.poll(() => toldAndAsked(asked, nameOfRow(3))).toContain('1 from 3');
+  asked.length = 0;
+  tell('MeshTimeout', far);
+  tell('MeshTimeout', nameOfRow(6));
+  await expect.poll(() => asked).toContain('1 from 6');
+  expect(asked.filter((rows) => rows !== '1 from 3')).toEqual(['1 from 6']);
+  for (const key of ['PageDown', 'PageDown', 'PageDown', 'PageDown']) await matrix.press(key);
+  await expect.poll(() => asked.some((rows) => !rows.startsWith('1 '))).toBe(true);
+  await row.filter({ hasText: '9,999 of 10,000' }).waitFor();
+  await page.close();
+});
+
+function nameOfRow(at: number): string {
+  return `timeout-${String(at).padStart(4, '0')}`;
+}
+
+/** `size from offset` of each request for rows from now on. */
+function rowsAskedBy(page: Page): string[] {
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname.endsWith('/_matrix')) asked.push(`${searchParams.get('size') ?? ''} from ${searchParams.get('offset') ?? ''}`);
+  });
+  return asked;
+}
+
+/** At its start the page may still ask for all rows. */
+function toldAndAsked(asked: readonly string[], name: string): readonly string[] {
+  tell('MeshTimeout', name);
+  return asked;
+}

@@ -37,19 +37,37 @@ type Kept = {
   readonly rows: Map<number, ResourceRow>;
   /** The rows as they came. */
   readonly texts: WeakMap<ResourceRow, string>;
+  sight: Range;
+  /** Places of rows that changed out of sight: they are asked for when they come in sight. */
+  readonly dropped: Set<number>;
+  /** Grows when such rows come in sight. */
+  returns: number;
+  /** The newest change that was heard of. Further events of a change say how many zones have it. */
+  newestChange: number;
+  /** Stored name of each row for which nothing is on its way → the newest change when the row was asked for. */
+  readonly settled: Map<string, number>;
 };
 
 const nothing = (of: string): Kept => ({
   ...{ of, zones: [], places: new Map(), zonesVersion: '' },
-  ...{ rows: new Map(), texts: new WeakMap() },
+  ...{ rows: new Map(), texts: new WeakMap(), sight: { first: 0, end: 0 }, dropped: new Set<number>(), returns: 0 },
+  ...{ newestChange: -1, settled: new Map() },
 });
 
-/** @param path of the list, such as `/meshes/shop/meshtimeouts` @param type only changes of this type count */
-export function useMatrixRows(path: string, type: string, text: string, { first, end }: Range): Live<Rows> {
+/** Only changes of the type in the mesh count. @property mesh `-` outside of meshes */
+type List = { readonly path: string; readonly type: string; readonly mesh: string };
+
+/** @param list its path is such as `/meshes/shop/meshtimeouts` @param sight the rows that people see */
+export function useMatrixRows({ path, type, mesh }: List, text: string, sight: Range): Live<Rows> {
   const kept = useRef<Kept>(nothing(''));
   const list = `${path} ${text}`;
   if (kept.current.of !== list) kept.current = nothing(list);
   const mine = kept.current;
+  const { first, end } = (mine.sight = sight);
+  if ([...mine.dropped].some((index) => isIn(sight, index))) {
+    mine.dropped.clear();
+    mine.returns += 1;
+  }
   const from = first - (first % CHUNK);
   const to = Math.max(from + CHUNK, Math.ceil(end / CHUNK) * CHUNK);
   const filter = text === '' ? '' : `&name=${encodeURIComponent(text)}`;
@@ -58,9 +76,10 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
     return await get<Page>(`${path}/_matrix?size=${String(size)}&offset=${String(offset)}${filter}${known}`, signal);
   };
   const load = async (signal: AbortSignal): Promise<Rows> => {
+    const heard = mine.newestChange;
     for (let offset = from; ;) {
       const page = await pageOf(offset, to - offset, signal);
-      keep(mine, page, offset);
+      keep(mine, page, offset, heard);
       const { items, total } = page;
       offset += items.length;
       if (offset < to && items.length > 0 && page.next !== null) continue;
@@ -68,14 +87,30 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
       return { total, zones: mine.zones, rows: new Map(mine.rows) };
     }
   };
+  /** Also after another process answers, which numbers its changes from one again. */
+  const loadAll = async (signal: AbortSignal): Promise<Rows> => {
+    mine.newestChange = -1;
+    mine.settled.clear();
+    return await load(signal);
+  };
+  const isOfList = (change: Change): boolean => change.type === type && (change.mesh ?? '-') === mesh;
   /** Asks for the rows of the changed resources alone, where these are few and known. */
   const patch: Loading<Rows>['patch'] = async (data, events, signal) => {
-    const changed = changedNames(events, type);
+    const changed = newsOf(mine, events, isOfList);
     if (changed === null) return await load(signal);
     const known = new Map([...mine.rows].map(([index, { storedName }]) => [storedName, index]));
-    // A row out of sight only counts if it is new or gone: then others have moved.
-    const asked = [...changed].filter(([name, mayMove]) => mayMove || known.has(name)).map(([name]) => name);
-    if (asked.length === 0) return data;
+    const isAsked = ([name, mayMove]: readonly [string, boolean]): boolean => {
+      const index = known.get(name);
+      // A row out of sight only counts if it is new or gone: then others have moved.
+      return mayMove || (index !== undefined && isIn(mine.sight, index));
+    };
+    const asked = [...changed].filter(isAsked).map(([name]) => name);
+    const isDropped = drop(
+      mine,
+      [...changed].flatMap((one) => (isAsked(one) ? [] : (known.get(one[0]) ?? []))),
+    );
+    if (asked.length === 0) return isDropped ? { ...data, rows: new Map(mine.rows) } : data;
+    const heard = mine.newestChange;
     // By its place and not by its name, which may be a part of many names.
     const runs = runsOf(asked.map((name) => known.get(name) ?? from));
     if (runs.length > MAX_PATCH) return await load(signal);
@@ -83,19 +118,32 @@ export function useMatrixRows(path: string, type: string, text: string, { first,
       const page = await pageOf(at, count, signal);
       const isWhole = page.items.length === Math.min(count, page.total - at);
       if (!isWhole || page.total !== data.total || page.zonesVersion !== mine.zonesVersion) return await load(signal);
-      keep(mine, page, at);
+      keep(mine, page, at, heard);
     }
     const isHere = (name: string): boolean => mine.rows.get(known.get(name) ?? -1)?.storedName === name;
     if (!asked.every((name) => !known.has(name) || isHere(name))) return await load(signal);
     return { ...data, rows: new Map(mine.rows) };
   };
-  return useLive(`matrix ${list} ${String(from)} ${String(to)}`, ['changes', 'zones'], load, {
+  return useLive(`matrix ${list} ${String(from)} ${String(to)} ${String(mine.returns)}`, ['changes', 'zones'], loadAll, {
     concerns: (event) => {
-      if (event.topic === 'changes') return event.data.items.some((change) => change.type === type);
+      if (event.topic === 'changes') return event.data.items.some(isOfList);
       return event.topic !== 'zones' || !event.data.items.every((zone) => isAsShown(mine, zone));
     },
     patch,
   });
+}
+
+function isIn({ first, end }: Range, index: number): boolean {
+  return first <= index && index < end;
+}
+
+/** Forgets rows that changed out of sight. @returns whether there are any */
+function drop({ rows, dropped }: Kept, places: readonly number[]): boolean {
+  for (const index of places) {
+    rows.delete(index);
+    dropped.add(index);
+  }
+  return places.length > 0;
 }
 
 /** Neighbours together. */
@@ -127,25 +175,44 @@ function isAsShown({ places, rows }: Kept, zone: ZoneItem): boolean {
   });
 }
 
-/** Stored name of each changed resource → whether other rows may have moved; null where something else changed too. */
-function changedNames(events: readonly NonNullable<LiveEvent>[], type: string): ReadonlyMap<string, boolean> | null {
+type Change = Extract<NonNullable<LiveEvent>, { topic: 'changes' }>['data']['items'][number];
+
+/**
+ * Stored name of each resource whose row may differ from what is shown → whether other rows may have moved; null where something else
+ * changed too.
+ */
+function newsOf(
+  kept: Kept,
+  events: readonly NonNullable<LiveEvent>[],
+  isOfList: (change: Change) => boolean,
+): ReadonlyMap<string, boolean> | null {
   const names = new Map<string, boolean>();
-  for (const event of events) {
-    if (event.topic !== 'changes') return null;
-    for (const { type: of, name, isNew, isRemoval } of event.data.items)
-      if (of === type) names.set(name, names.get(name) === true || isNew || isRemoval);
+  const { newestChange, settled } = kept;
+  const isOther = events.some(({ topic }) => topic !== 'changes');
+  for (const { id, name, isNew, isRemoval } of events.flatMap((event) =>
+    event.topic === 'changes' ? event.data.items.filter(isOfList) : [],
+  )) {
+    kept.newestChange = Math.max(kept.newestChange, id);
+    if (id <= (settled.get(name) ?? -1)) continue;
+    const mayMove = id > newestChange && (isNew || isRemoval);
+    names.set(name, names.get(name) === true || mayMove);
   }
-  return names;
+  return isOther ? null : names;
 }
 
-function keep(kept: Kept, { items, zones = [], zonesVersion }: Page, offset: number): void {
+/** @param heard the newest change that was heard of before the page was asked for */
+function keep(kept: Kept, { items, zones = [], zonesVersion }: Page, offset: number, heard: number): void {
   if (zonesVersion !== kept.zonesVersion) {
     kept.zones = zones;
     kept.places = new Map(zones.map((name, at) => [name, at]));
     kept.zonesVersion = zonesVersion;
     kept.rows.clear();
+    kept.settled.clear();
   }
   for (const [index, item] of items.entries()) {
+    kept.dropped.delete(offset + index);
+    if (item.verdicts.every(isSettled)) kept.settled.set(item.storedName, heard);
+    else kept.settled.delete(item.storedName);
     const text = JSON.stringify(item);
     const known = kept.rows.get(offset + index);
     if (known !== undefined && kept.texts.get(known) === text) continue;
@@ -153,6 +220,11 @@ function keep(kept: Kept, { items, zones = [], zonesVersion }: Page, offset: num
     kept.texts.set(row, text);
     kept.rows.set(offset + index, row);
   }
+}
+
+/** Whether no answer of a zone is awaited: further events of the same change then show nothing new. */
+function isSettled({ isSent, state }: Verdict): boolean {
+  return !isSent || state === 'inSync' || AWAY.has(state);
 }
 
 function rowOf({ runs, ...item }: Item, zones: number): ResourceRow {

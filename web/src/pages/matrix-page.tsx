@@ -8,7 +8,7 @@ import { useMatrixRows, type ResourceRow, type Rows, type Verdict } from '../mat
 import { Failure } from '../parts/failure.tsx';
 import { FilterField } from '../parts/filter-field.tsx';
 import { Legend } from '../parts/legend.tsx';
-import { Matrix, type MatrixCell, type MatrixRow, type Range } from '../parts/matrix.tsx';
+import { FIRST_IN_SIGHT, Matrix, type MatrixCell, type MatrixRow, type Range } from '../parts/matrix.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
 import { ColumnChooser, firstColumn, roomFor } from '../parts/zone-columns.tsx';
 import { linkTo, query } from '../router.ts';
@@ -47,10 +47,14 @@ export function MatrixPage({ parts: [, path = '', mesh = '-'] }: PageProps): JSX
 }
 
 function Content({ type, mesh }: { readonly type: TypeInfo; readonly mesh: string }): JSX.Element {
-  const [range, setRange] = useState<Range>({ first: 0, end: 20 });
+  const [range, setRange] = useState<Range>(FIRST_IN_SIGHT);
   const text = query.value.get('q') ?? '';
   const prefix = type.scope === 'Mesh' ? `/meshes/${encodeURIComponent(mesh)}` : '';
-  const { data: loaded, failure } = useMatrixRows(`${prefix}/${type.path}`, type.name, text, range);
+  const { data: loaded, failure } = useMatrixRows(
+    { path: `${prefix}/${type.path}`, type: type.name, mesh: type.scope === 'Mesh' ? mesh : '-' },
+    text,
+    range,
+  );
   const data = useLast(loaded);
   return (
     <>

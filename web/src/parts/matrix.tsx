@@ -31,6 +31,8 @@ export type MatrixRow = {
 };
 type Place = { readonly row: number; readonly column: number };
 export type Range = { readonly first: number; readonly end: number };
+/** Until the height of the matrix is known. */
+export const FIRST_IN_SIGHT: Range = { first: 0, end: 20 };
 
 type Props = {
   readonly label: string;
@@ -60,7 +62,7 @@ const STEPS: Readonly<Record<string, readonly [rows: number, columns: number]>> 
 
 export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none, noteTitle }: Props): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
-  const [range, setRange] = useState<Range>({ first: 0, end: 24 });
+  const [range, setRange] = useState<Range>(FIRST_IN_SIGHT);
   const [place, setPlace] = useState<Place>({ row: 0, column: 0 });
   const look = (): void => {
     const { scrollTop = 0, clientHeight = 0 } = frame.current ?? {};
