@@ -8,3 +8,28 @@ it('a resource keeps its own bytes in memory, and nothing beside them', () => {
   const { resources } = new ResourceEncoder().part({ ...emptyConfig(), clusters });
   expect(resources.map(({ resource: { bytes } }) => bytes.buffer.byteLength - bytes.length)).toEqual([0]);
 });
+
+it('a part has the problems of its configuration, then what is no message of Envoy', () => {
+  const known = { policy: null, field: 'networking.outbound', reason: 'means no service' };
+  const config = emptyConfig();
+  config.clusters.set('good', { name: 'good' });
+  config.clusters.set('bad', { name: 'bad', noField: 1 });
+  config.routes.set('good', { name: 'good', noField: 1 });
+  config.problems.push(known);
+  const { resources, problems } = new ResourceEncoder().part(config);
+  expect(resources.map(({ type, resource }) => `${type} ${resource.name}`)).toEqual(['Cluster good']);
+  expect(problems.map(({ field }) => field)).toEqual(['networking.outbound', 'Cluster bad', 'RouteConfiguration good']);
+  expect([problems[0], problems[1]?.reason]).toEqual([known, expect.stringContaining('noField')]);
+});
+
+it('equal resources of two parts are one object, and different ones have versions of their own', () => {
+  const encoder = new ResourceEncoder();
+  const made = (...timeouts: string[]) =>
+    timeouts.map((connectTimeout) => {
+      const [found] = encoder.part({ ...emptyConfig(), clusters: new Map([['a', { name: 'a', connectTimeout }]]) }).resources;
+      return found?.resource;
+    });
+  const [one, same, other] = made('1s', '1s', '2s');
+  expect(same).toBe(one);
+  expect(other?.version).not.toBe(one?.version);
+});

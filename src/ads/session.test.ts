@@ -44,6 +44,23 @@ describe('an xDS session', () => {
     expect([session.holds('Listener', 'l'), session.holds('Listener', 'm')]).toEqual([false, true]);
   });
 
+  it('holds no part of a response before it is answered', () => {
+    const { session, replace } = sessionOf({ Listener: { l: '1', m: '1', n: '1' } });
+    const held = (): boolean[] => ['l', 'm', 'n', 'none'].map((name) => session.holds('Listener', name));
+    session.receive(request('Listener'));
+    expect(held()).toEqual([false, false, false, false]);
+    const [first] = session.take();
+    expect(held()).toEqual([false, false, false, false]);
+    session.receive(request('Listener', { nonce: first?.nonce ?? '' }));
+    expect(held()).toEqual([true, true, true, false]);
+    replace({ Listener: { l: '2', m: '2', n: '1' } });
+    expect(held()).toEqual([false, false, true, false]);
+    const [second] = session.take();
+    expect(held()).toEqual([false, false, true, false]);
+    session.receive(request('Listener', { nonce: second?.nonce ?? '' }));
+    expect(held()).toEqual([true, true, true, false]);
+  });
+
   it('sends a changed route alone', () => {
     const { session, replace } = sessionOf(FULL);
     const proxy = new Proxy(session);

@@ -1,6 +1,6 @@
 // Connections to a port, with real sockets.
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, Server, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
@@ -60,6 +60,28 @@ describe('connections', () => {
       socket.destroy();
     }
     await expect.poll(() => taken).toHaveLength(2);
+  });
+
+  it.each(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EADDRINUSE'])('come over IPv4 alone where ::1 fails with %s', async (code) => {
+    // A machine without IPv6, or one on which another program has the port of the other address.
+    type Listen = { listen: (this: Server, options: ListenOptions, then?: () => void) => Server };
+    const servers = Server.prototype as Listen;
+    const { listen: listenAt } = servers;
+    const listening = vi.spyOn(servers, 'listen').mockImplementation(function (this: Server, options, then) {
+      if (options.host !== '::1') return listenAt.call(this, options, then);
+      process.nextTick(() => this.emit('error', Object.assign(new Error(code), { code })));
+      return this;
+    });
+    const taken: Socket[] = [];
+    const bound = open((socket) => void taken.push(socket)).listen('localhost', 0);
+    try {
+      if (code === 'EADDRINUSE') return await expect(bound).rejects.toThrow(code);
+      const socket = connect(await bound, '127.0.0.1');
+      await expect.poll(() => taken).toHaveLength(1);
+      socket.destroy();
+    } finally {
+      listening.mockRestore();
+    }
   });
 
   it.each(['perAddress', 'total'] as const)('are refused over %s, and taken again when one has gone', async (key) => {

@@ -71,11 +71,11 @@ export class FairWork {
       const [next] = this.#tasks;
       if (next === undefined) break;
       const [peer, tasks] = next;
-      // Its next slice comes after those of the others.
-      this.#tasks.delete(peer);
       const began = performance.now();
       while (tasks.length > 0 && performance.now() - began < SLICE_MS) if (tasks[0]?.step() === true) tasks.shift();
-      if (tasks.length > 0) this.#tasks.set(peer, [...tasks, ...(this.#tasks.get(peer) ?? [])]);
+      // Its next slice comes after those of the others.
+      this.#tasks.delete(peer);
+      if (tasks.length > 0) this.#tasks.set(peer, tasks);
       if (this.#tasks.size > 0) await this.#letOthersThrough(performance.now() - began);
     }
     this.#isWorking = false;

@@ -105,6 +105,21 @@ describe('the limiter of first states', () => {
       expect(admitted.filter((name) => name >= 200)).toHaveLength(MAX_PERMITS - 2);
     });
 
+    it('count as whole ones above 128 KiB, and not before', () => {
+      const peers = resume(ALL - 7);
+      for (const { sent } of peers.slice(0, 2)) sent(100_000);
+      for (const { sent } of peers.slice(0, 2)) sent(128 * 1024 - 100_000);
+      enter(1, 100);
+      expect(admitted).not.toContain(100);
+      peers[9]?.leave();
+      expect(admitted).toContain(100);
+      peers[0]?.sent(1);
+      peers[8]?.leave();
+      enter(1, 101);
+      for (const { leave } of peers.slice(1, 8)) leave();
+      expect(admitted).not.toContain(101);
+    });
+
     it('are taken from as many stalled ones as another peer needs', () => {
       resume(ALL);
       enter(2, 100);

@@ -66,8 +66,6 @@ export class NackedResources {
 
   /** The peer has accepted the item, or gets a newer state of it. */
   delete(item: Item): void {
-    // This runs for every item of every acknowledged response. The check avoids a hash for each.
-    if (this.size === 0) return;
     const was = this.#refused.delete(item) || this.#suspects.delete(item);
     if (was) this.#revision += 1;
   }

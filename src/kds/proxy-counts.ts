@@ -1,5 +1,6 @@
 // What global remembers of the proxies of one stream if it keeps counts alone: for each a name and the group to which it belongs. Proxies of which
 // the summaries say the same share a group. Invariants: a change costs the proxies that it names; a group without proxies takes no memory.
+import { compareText } from '../base/compare-text.ts';
 import {
   dataplaneFacts,
   insightFacts,
@@ -74,7 +75,7 @@ export class ProxyCounts {
       const known = counted.get(key) ?? { facts, proxies: 0 };
       counted.set(key, { facts, proxies: known.proxies + proxies });
     };
-    const groups = [...this.#groups.values()].toSorted((a, b) => b.size - a.size || (a.key < b.key ? -1 : 1));
+    const groups = [...this.#groups.values()].toSorted((a, b) => b.size - a.size || compareText(a.key, b.key));
     let listed = 0;
     for (const { dataplane, insight, size } of groups) {
       if (dataplane === null) continue;
@@ -83,7 +84,7 @@ export class ProxyCounts {
       add(proxyFacts(dataplane, listed > MAX_GROUPS ? { ...NEVER_CONNECTED, isConnected: said.isConnected } : said), size);
     }
     // In one order, so that equal counts are equal rows.
-    return [...counted].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, { facts, proxies }]) => ({ ...facts, proxies }));
+    return [...counted].toSorted(([a], [b]) => compareText(a, b)).map(([, { facts, proxies }]) => ({ ...facts, proxies }));
   }
 
   #change(text: string, facts: Partial<Pick<Group, 'dataplane' | 'insight'>>): void {

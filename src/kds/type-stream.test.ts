@@ -232,3 +232,15 @@ describe('what the peer has not confirmed', () => {
     expect(stream.behindSince).toBeNull();
   });
 });
+
+it('a stream that has ended keeps no slot of a removed resource', () => {
+  const log = new TypeLog('T');
+  put(log, 'a', '1');
+  const stream = streamOf({ log });
+  stream.next();
+  expect(stream.settle(answer('1'))).toBe(true);
+  remove(log, 'a');
+  expect(log.find('a')).toBeDefined();
+  stream.close();
+  expect(log.find('a')).toBeUndefined();
+});

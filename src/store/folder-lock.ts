@@ -51,8 +51,7 @@ async function take(path: string, file: string): Promise<void> {
       }
       try {
         if ((await contentOf(file)) !== left) continue;
-        await rename(mine, file);
-        return;
+        return await rename(mine, file);
       } finally {
         await rm(taking, { force: true });
       }

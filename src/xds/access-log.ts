@@ -1,4 +1,5 @@
 // MeshAccessLog as access loggers of a listener (policies 2.4, xds 3.3).
+import { compareText } from '../base/compare-text.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { anyValue } from './open-telemetry.ts';
@@ -137,7 +138,7 @@ function formatOf(format: JsonObject, context: LogContext): JsonObject {
       textOf(key),
       filled(textOf(value), context),
     ]);
-    return { jsonFormat: Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))), ...omit };
+    return { jsonFormat: Object.fromEntries(entries.sort(([a], [b]) => compareText(a, b))), ...omit };
   }
   const plain = isObject(format) && textOf(format['plain']) !== '' ? textOf(format['plain']) : null;
   const line = filled(plain ?? (context.isHttp ? HTTP_FORMAT : TCP_FORMAT), context);

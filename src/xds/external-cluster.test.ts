@@ -114,6 +114,15 @@ describe('the TLS to a service', () => {
     expect(clusterOf({ tls: { enabled: false } }).cluster).not.toHaveProperty('transportSocketMatches');
   });
 
+  it('has the versions of TLS that the service takes, and those of Envoy where it says none', () => {
+    const paramsOf = (tls: JsonObject): unknown => objectOf(tlsOf(tls)['commonTlsContext'])['tlsParams'];
+    expect(paramsOf({ version: { min: 'TLS12', max: 'TLS13' } })).toEqual({
+      tlsMinimumProtocolVersion: 'TLSv1_2',
+      tlsMaximumProtocolVersion: 'TLSv1_3',
+    });
+    expect([paramsOf({}), paramsOf({ version: {} })]).toEqual([undefined, undefined]);
+  });
+
   it('asks for the address or the server name, and renegotiates only where that is allowed', () => {
     expect(tlsOf({})).toMatchObject({ sni: 'bank.example' });
     expect(tlsOf({})).not.toHaveProperty('allowRenegotiation');

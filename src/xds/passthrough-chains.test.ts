@@ -165,6 +165,44 @@ describe('the chains of a MeshPassthrough', () => {
     expect(passthroughChains({ appendMatch }, 6)).toEqual([]);
   });
 
+  it('take TLS by server name, for the names of each range and those of every address', () => {
+    const appendMatch = [
+      { type: 'Domain', value: 'b.example', port: 443, protocol: 'tls' },
+      { type: 'Domain', value: '*.a.example', port: 443, protocol: 'tls' },
+      { type: 'Domain', value: 'b.example', port: 443, protocol: 'tls' },
+    ];
+    expect(passthroughChains({ appendMatch }, 4)).toEqual([
+      {
+        name: 'meshpassthrough_tls_*_443',
+        match: { destinationPort: 443, serverNames: ['*.a.example', 'b.example'], transportProtocol: 'tls' },
+        hosts: null,
+      },
+    ]);
+    const [range] = passthroughChains({ appendMatch: [...appendMatch, { type: 'IP', value: '10.1.2.3', protocol: 'tls' }] }, 4);
+    expect(range?.match).toMatchObject({ prefixRanges: [{ addressPrefix: '10.1.2.3' }], transportProtocol: 'tls' });
+    expect(range?.match['serverNames']).toBeUndefined();
+  });
+
+  it('speak to an address as the match of the longest prefix says, then that of the port, then the earlier one', () => {
+    const http = (value: string, protocol: string, port?: number): JsonObject => ({
+      ...{ type: 'CIDR', value, protocol },
+      ...(port !== undefined && { port }),
+    });
+    const target = (...appendMatch: JsonObject[]): unknown =>
+      passthroughChains({ appendMatch }, 4)
+        .filter(({ match }) => match['destinationPort'] === 80)
+        .find(({ match }) => objectsOf(match['prefixRanges']).some(({ prefixLen }) => prefixLen === 16))?.hosts;
+    const wide = http('10.0.0.0/8', 'http', 80);
+    const every = { type: 'Domain', value: '*', protocol: 'http', port: 80 };
+    const http2 = [{ domain: '*', target: 'http2' }];
+    for (const other of [wide, every, http('10.1.0.0/16', 'http')]) {
+      expect(target(other, http('10.1.0.0/16', 'grpc', 80))).toEqual(http2);
+      expect(target(http('10.1.0.0/16', 'grpc', 80), other)).toEqual(http2);
+    }
+    expect(target(wide, http('10.1.0.0/16', 'grpc'))).toEqual(http2);
+    expect(target(http('10.1.0.0/16', 'grpc', 80), http('10.1.0.0/16', 'http', 80))).toEqual(http2);
+  });
+
   it('know a domain by its own match, then by the one of the port, and answer the others', () => {
     const appendMatch = [
       { type: 'Domain', value: 'A.example', protocol: 'http' },

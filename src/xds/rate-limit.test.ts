@@ -25,6 +25,29 @@ describe('a limit of requests', () => {
   });
 });
 
+describe('the answer to a request over the limit', () => {
+  const add = { name: 'x-added', value: '1' };
+  const set = { name: 'x-set', value: '2' };
+  const added = { header: { key: 'x-added', value: '1' } };
+  const replacing = { header: { key: 'x-set', value: '2' }, appendAction: 'OVERWRITE_IF_EXISTS_OR_ADD' };
+
+  it.each<[what: string, headers: JsonObject, expected: JsonObject[] | undefined]>([
+    ['no header', {}, undefined],
+    ['an added header', { add: [add] }, [added]],
+    ['a set header', { set: [set] }, [replacing]],
+    ['added headers before set ones', { set: [set], add: [add] }, [added, replacing]],
+  ])('has %s', (_, headers, expected) => {
+    const limit = requestLimit({ local: { http: { requestRate, onRateLimit: { headers } } } });
+    const { 'envoy.filters.http.local_ratelimit': filter } = limit?.['typedPerFilterConfig'] as Record<string, JsonObject>;
+    expect(filter?.['responseHeadersToAdd']).toEqual(expected);
+    expect(filter?.['tokenBucket']).toEqual({ maxTokens: 5, tokensPerFill: 5, fillInterval: '10s' });
+  });
+
+  it.each<[JsonObject]>([[{ requestRate, disabled: true }], [{}]])('is not there with %j', (http) => {
+    expect(requestLimit({ local: { http } })).toBeNull();
+  });
+});
+
 describe('a limit of connections', () => {
   const connectionRate = { num: 5, interval: '10s' };
 

@@ -62,7 +62,6 @@ export function reportTaken(
   { kind, outbound, snis, taken }: ZonePort,
   report: Report,
 ): void {
-  if (taken.length === 0) return;
   const place = zonePlaces(rules.proxy).find(({ section }) => section.kind === kind);
   const rest = snis.length > 0 ? `it is open as ${snis.join()}` : 'give one of them another name';
   for (const { sni, by } of taken)

@@ -16,6 +16,12 @@ it('the view reads the references of a policy to collectors, and no references o
   ]);
 });
 
+it('a reference without a name and labels refers to no collector', () => {
+  const refOf = (backendRef: JsonObject): JsonObject => ({ backends: [{ openTelemetry: { backendRef } }] });
+  for (const ref of [{}, { name: '' }, { labels: {} }, { name: '', labels: {} }])
+    expect(readBackendRefs({ default: refOf({ kind: BACKEND, ...ref }) })).toEqual([]);
+});
+
 describe('a view of collectors and policies', () => {
   let view: BackendRefsView;
   const refTo = (...names: string[]): JsonObject => ({

@@ -3,7 +3,14 @@ import { fc } from '../../../test/support/property.ts';
 import { makeRow } from '../../../test/support/make-row.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import { dataplaneFacts } from './dataplane-facts.ts';
-import { dataplanePairs, isSelected, ItemIndex, SelectorIndex, serviceSelector } from './selector-index.ts';
+import {
+  dataplanePairs,
+  isSelected,
+  ItemIndex,
+  SelectorIndex,
+  selects as selectsAlone,
+  serviceSelector,
+} from './selector-index.ts';
 
 const proxy = makeRow('Dataplane', 'proxy', {
   labels: { app: 'a', 'kuma.io/display-name': 'shown' },
@@ -22,7 +29,9 @@ function selects(selector: JsonObject): boolean {
   const facts = dataplaneFacts(proxy);
   const index = new ItemIndex<string>();
   index.put(proxy.name, dataplanePairs(facts));
-  return index.withAll(serviceSelector({ selector }) ?? []).length > 0 && isSelected(facts, { selector });
+  const isFound = index.withAll(serviceSelector({ selector }) ?? []).length > 0 && isSelected(facts, { selector });
+  expect(selectsAlone({ selector }, facts)).toBe(isFound);
+  return isFound;
 }
 
 describe('the selector of a MeshService', () => {
@@ -40,6 +49,20 @@ describe('the selector of a MeshService', () => {
     ['nothing', {}, false],
   ])('selects a Dataplane by %s, or does not', (_, selector, expected) => {
     expect(selects(selector)).toBe(expected);
+  });
+
+  it('selects a Dataplane if one inbound has all tags, with any inbounds', () => {
+    const tags = fc.dictionary(fc.constantFrom('app', 'tier', 'env'), fc.constantFrom('a', 'b'), { maxKeys: 3 });
+    fc.assert(
+      fc.property(fc.array(tags, { maxLength: 3 }), tags, (inbounds, wanted) => {
+        const inbound = inbounds.map((own, at) => ({ port: 80 + at, tags: own }));
+        const facts = dataplaneFacts(makeRow('Dataplane', 'proxy', { spec: { networking: { inbound } } }));
+        const hasAll = (own: Record<string, string>): boolean =>
+          Object.entries(wanted).every(([key, value]) => own[key] === value);
+        const expected = Object.keys(wanted).length > 0 && inbounds.some(hasAll);
+        expect(selectsAlone({ selector: { dataplaneTags: wanted } }, facts)).toBe(expected);
+      }),
+    );
   });
 
   it.each<[string, JsonObject]>([

@@ -53,7 +53,6 @@ function pairsOf(sort: string, labels: Labels): Pair[] {
   return Object.entries(labels).map(([key, value]) => [`${sort} ${key}`, value]);
 }
 
-/** Items by their pairs. The cost of a lookup is that of its rarest pair. */
 /** Whether a MeshService selects a Dataplane, without an index. */
 export function selects(spec: JsonObject, facts: DataplaneFacts): boolean {
   const wanted = serviceSelector(spec);
@@ -62,6 +61,7 @@ export function selects(spec: JsonObject, facts: DataplaneFacts): boolean {
   return wanted.every(([key, value]) => pairs.some((pair) => pair[0] === key && pair[1] === value));
 }
 
+/** Items by their pairs. The cost of a lookup is that of its rarest pair. */
 export class ItemIndex<T> {
   readonly #items = new PairIndex<T>();
   readonly #pairs = new Map<T, readonly Pair[]>();
