@@ -1,5 +1,5 @@
 // The views of a mesh beside what the property of test/xds/views.test.ts holds: certificates, ends, failures and the work of a change.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { make, makeDataplane, makeService } from '../../test/policy/make-resource.ts';
 import { crossingRows, identity, trustOf } from '../../test/xds/crossing-mesh.ts';
 import { runSteps } from '../base/steps.ts';
@@ -309,7 +309,10 @@ describe('the views of a mesh', () => {
       encoder.made = 0;
       change([route('/a')]);
       expect([encoder.made, all.map(({ heard }) => heard)]).toEqual([2, Array.from({ length: 3 }, () => ['RouteConfiguration'])]);
+      // The first makes the step; the others take it as it is.
+      const taken = all.map(({ view }) => vi.spyOn(view, 'take'));
       change([route('/b')]);
+      expect(taken.map(({ mock }) => mock.calls.length)).toEqual([0, 1, 1]);
       expect(all.map(({ view }) => shown(view))).toEqual(['a.east', 'b.east', 'c.east'].map(shownFirst));
     });
   });

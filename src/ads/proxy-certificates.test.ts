@@ -166,6 +166,16 @@ describe('the certificates of proxies', () => {
     await certificates.ready(cart, order);
   });
 
+  it('of another order have one timer, also when they cannot be issued', async () => {
+    await certificates.ready(cart, order);
+    expect(clock.sleepers).toBe(1);
+    rows = [];
+    await certificates.ready(cart, { ...order, spiffeId: 'spiffe://shop/other' });
+    expect(clock.sleepers).toBe(1);
+    certificates.release(cart);
+    expect(clock.sleepers).toBe(0);
+  });
+
   it('are tried again when the authority is missing', async () => {
     const there = rows;
     rows = [];

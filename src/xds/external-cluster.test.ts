@@ -133,11 +133,12 @@ describe('the TLS to a service', () => {
 
   it('is one for all addresses with a server name, and one for each without', () => {
     const endpoints = ['a', 'b', 'a'].map((name) => ({ address: `${name}.example`, port: 443 }));
-    const matchesOf = (verification: JsonObject): unknown[] =>
-      objectsOf(clusterOf({ endpoints, tls: { enabled: true, verification } }).cluster['transportSocketMatches']).map(
+    const matchesOf = (verification: JsonObject, given = endpoints): unknown[] =>
+      objectsOf(clusterOf({ endpoints: given, tls: { enabled: true, verification } }).cluster['transportSocketMatches']).map(
         ({ name, match }) => [name, match],
       );
     expect(matchesOf({ serverName: 'b' })).toEqual([['a.example', undefined]]);
+    expect(matchesOf({}, endpoints.slice(0, 1))).toEqual([['a.example', undefined]]);
     expect(matchesOf({})).toEqual([
       ['a.example', { 'meridian.io/address': 'a.example' }],
       ['b.example', { 'meridian.io/address': 'b.example' }],

@@ -4,6 +4,7 @@ import { make } from '../../test/policy/make-resource.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
+import { hasStrictInbound, type InboundContext } from './inbounds.ts';
 import { proxyConfig, type ProxyConfig } from './proxy-config.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
 
@@ -79,4 +80,22 @@ describe('the inbounds of a proxy', () => {
       at({ port: 80, address: '10.0.0.1', serviceAddress: '127.0.0.1', servicePort: 8080 }),
     ]).toEqual(['10.0.0.9 80', '10.0.0.9 8080', '10.0.0.1 80', '127.0.0.1 8080']);
   });
+});
+
+describe('a proxy takes clients with a certificate alone', () => {
+  const isStrict = (kinds: string[], tls: JsonObject | null): boolean => {
+    const sections = kinds.map((kind, at) => ({ kind, section: String(at), port: at }));
+    return hasStrictInbound({ rules: { proxy: { sections }, types: [] }, tls } as unknown as InboundContext);
+  };
+
+  it.each<[inbounds: string[]]>([[[]], [['Inbound']], [['ZoneIngress']], [['ZoneEgress', 'Inbound']]])(
+    'with %j, if it may say so and has a certificate',
+    (kinds) => {
+      expect([isStrict(kinds, { maySayStrict: true }), isStrict(kinds, { maySayStrict: false }), isStrict(kinds, null)]).toEqual([
+        true,
+        false,
+        false,
+      ]);
+    },
+  );
 });

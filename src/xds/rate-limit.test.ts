@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { objectOf } from '../resource/read-json.ts';
 import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
 import { connectionLimit, requestLimit } from './rate-limit.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -38,9 +39,9 @@ describe('the answer to a request over the limit', () => {
     ['added headers before set ones', { set: [set], add: [add] }, [added, replacing]],
   ])('has %s', (_, headers, expected) => {
     const limit = requestLimit({ local: { http: { requestRate, onRateLimit: { headers } } } });
-    const { 'envoy.filters.http.local_ratelimit': filter } = limit?.['typedPerFilterConfig'] as Record<string, JsonObject>;
-    expect(filter?.['responseHeadersToAdd']).toEqual(expected);
-    expect(filter?.['tokenBucket']).toEqual({ maxTokens: 5, tokensPerFill: 5, fillInterval: '10s' });
+    const filter = objectOf(objectOf(limit?.['typedPerFilterConfig'])['envoy.filters.http.local_ratelimit']);
+    expect(filter['responseHeadersToAdd']).toEqual(expected);
+    expect(filter['tokenBucket']).toEqual({ maxTokens: 5, tokensPerFill: 5, fillInterval: '10s' });
   });
 
   it.each<[JsonObject]>([[{ requestRate, disabled: true }], [{}]])('is not there with %j', (http) => {

@@ -102,6 +102,15 @@ describe('TLS of a MeshService', () => {
     expect(plan()).toEqual({ status: 'Ready', enforced: true });
   });
 
+  it('is not demanded while a proxy calls it in plain text whose Dataplane came after its insight', () => {
+    insight('late', { isReady: true, plaintextTo: [CART] });
+    dataplane('late', 'late');
+    for (const name of ['cart-1', 'cart-2', 'checkout']) insight(name, { isReady: true, plaintextTo: [] });
+    expect(plan()).toEqual({ status: 'Ready' });
+    view.remove({ type: 'Dataplane', mesh: 'default', name: 'late' });
+    expect(plan()).toEqual({ status: 'Ready', enforced: true });
+  });
+
   it('is not demanded while a proxy has not answered', () => {
     for (const name of ['cart-1', 'cart-2']) insight(name, { isReady: true, plaintextTo: [] });
     expect(plan()).toEqual({ status: 'Ready' });
