@@ -40,9 +40,9 @@ describe('a reference', () => {
       ...make('MeshService', name, { ports }, { ...EAST, labels: { team: 'shop' } }),
       creationTime: new Date(age),
     });
-    const { resolver } = resolverOf(aged('second', 2), aged('first', 1), aged('third', 3));
+    const { resolver } = resolverOf(aged('second', 2), aged('the-first', 1), aged('a-third', 3));
     const found = resolver.find({ kind: 'MeshService', labels: { team: 'shop' }, port: 80 }, FROM);
-    expect(found?.kri).toBe('kri_msvc_default_east__first_80');
+    expect(found?.kri).toBe('kri_msvc_default_east__the-first_80');
   });
 });
 

@@ -126,6 +126,57 @@ describe('a MeshProxyPatch on filters', () => {
   });
 });
 
+describe('a match of filters', () => {
+  it.each<[match: string, listeners: string[]]>([
+    ['{}', [IN, CART]],
+    [`{name: ${HCM}}`, [IN, CART]],
+    ['{name: none}', []],
+    [`{listenerName: ${IN}}`, [IN]],
+    ['{origin: outbound}', [CART]],
+    [`{listenerTags: {kuma.io/unified-name: ${CART}}}`, [CART]],
+    [`{listenerTags: {kuma.io/unified-name: none}}`, []],
+    [`{listenerName: ${IN}, origin: outbound}`, []],
+    [`{listenerName: ${IN}, name: none}`, []],
+    [`{listenerName: ${CART}, origin: outbound, name: ${HCM}}`, [CART]],
+  ])('%s is about network filters of the listeners %j', (match, expected) => {
+    const config = patched(
+      `[{networkFilter: {operation: Patch, match: ${match}, jsonPatches: [{op: add, path: /serverName, value: me}]}}]`,
+    );
+    const serverNames = [IN, CART].filter((name) =>
+      filters(config, name).network.some(({ typedConfig }) => objectOf(typedConfig)['serverName'] === 'me'),
+    );
+    expect([serverNames, config.problems]).toEqual([expected, []]);
+  });
+
+  it.each<[match: string, disabled: string[]]>([
+    ['{origin: inbound}', ['first', ROUTER]],
+    ['{origin: inbound, name: first}', ['first']],
+    [`{origin: inbound, name: ${ROUTER}}`, [ROUTER]],
+    ['{origin: inbound, name: none}', []],
+    ['{origin: outbound}', []],
+  ])('%s is about the HTTP filters %j of an inbound', (match, expected) => {
+    const config = patched(`
+      - httpFilter: {operation: AddFirst, match: {origin: inbound}, value: ${lua('first')}}
+      - httpFilter: {operation: Patch, match: ${match}, jsonPatches: [{op: add, path: /disabled, value: true}]}
+    `);
+    expect(names(filters(config, IN).http.filter(({ disabled }) => disabled === true))).toEqual(expected);
+    expect(names(filters(config, IN).http)).toEqual(['first', ROUTER]);
+  });
+
+  it.each<[match: string, left: string[]]>([
+    ['{name: first}', [ROUTER]],
+    [`{name: ${ROUTER}}`, ['first']],
+    ['{name: none}', ['first', ROUTER]],
+    ['{}', []],
+  ])('%s leaves the HTTP filters %j where it removes', (match, expected) => {
+    const config = patched(`
+      - httpFilter: {operation: AddFirst, match: {listenerName: ${IN}}, value: ${lua('first')}}
+      - httpFilter: {operation: Remove, match: ${match}}
+    `);
+    expect(names(filters(config, IN).http)).toEqual(expected);
+  });
+});
+
 describe('a MeshProxyPatch on listeners and virtual hosts', () => {
   it('changes, adds and removes them', () => {
     const config = patched(`

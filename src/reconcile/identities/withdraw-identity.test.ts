@@ -91,6 +91,15 @@ describe('an identity in force', () => {
 });
 
 describe('a withdrawal', () => {
+  it('names the proxies that it waits for in the order of their display names', async () => {
+    const shown = { 'kuma.io/workload': 'cart', 'kuma.io/display-name': 'dolly' };
+    await put('Dataplane', 'a-hash', { networking: { inbound: [{ port: 80 }] } }, shown);
+    await insight('a-hash', {});
+    await remove(at('MeshIdentity', 'identity'));
+    await reconcile();
+    expect(await inForce()).toMatchObject({ step: 'open', waiting: 3, waitsFor: ['cart', 'dolly', 'web'] });
+  });
+
   it('of a deleted MeshIdentity goes from servers to clients, and the trust goes after the last certificate', async () => {
     await remove(at('MeshIdentity', 'identity'));
     await store.write({
