@@ -1,0 +1,77 @@
+// What one proxy refuses, from its answers.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { RefusedResources } from './refused-resources.ts';
+import type { XdsResource, XdsResponse, XdsView } from './session-messages.ts';
+
+let refused: RefusedResources;
+
+beforeEach(() => {
+  refused = new RefusedResources();
+});
+
+const resource = (name: string, version = '1'): XdsResource => ({ name, version, bytes: new Uint8Array() });
+
+/** The names that an answer refuses; null without a refusal. */
+function answer(resources: XdsResource[], reason: string | null, removed: string[] = []): string[] | null {
+  const response: XdsResponse = { type: 'Listener', nonce: '1', resources, removed };
+  return refused.answered(response, reason)?.map(({ name }) => name) ?? null;
+}
+
+/** The names that are refused while the view has these versions. */
+function standing(versions: Record<string, string>): string[] {
+  const view: XdsView = {
+    get: (type, name) => (type === 'Listener' && name in versions ? resource(name, versions[name]) : undefined),
+    names: () => Object.keys(versions),
+  };
+  return refused.standing(view).map(({ name }) => name);
+}
+
+describe('the answer to a response', () => {
+  it.each<[reason: string, names: string[]]>([
+    ['b: bad port', ['b']],
+    ['c: bad, a: bad', ['a', 'c']],
+    ['no name', ['a', 'b', 'c']],
+    ['', ['a', 'b', 'c']],
+  ])('«%s» refuses %j', (reason, expected) => {
+    expect(
+      answer(
+        ['a', 'b', 'c'].map((name) => resource(`${name}:`)),
+        reason,
+      ),
+    ).toEqual(expected.map((name) => `${name}:`));
+  });
+
+  it('refuses no name that occurs within a longer one alone', () => {
+    const ports = ['port_80', 'port_8080', 'port_808'].map((name) => resource(name));
+    expect(answer(ports, 'error in port_8080')).toEqual(['port_8080']);
+    expect(answer(ports, 'error in port_8080 and port_80, twice in port_8080')).toEqual(['port_80', 'port_8080']);
+  });
+
+  it('that accepts says nothing, and takes back what was refused of these names alone', () => {
+    expect(answer([resource('a')], null)).toBeNull();
+    answer([resource('a'), resource('b'), resource('c')], 'no');
+    expect(refused.size).toBe(3);
+    expect(answer([resource('a', '2')], null)).toBeNull();
+    expect([refused.size, refused.has('Listener', 'a', '1')]).toEqual([2, false]);
+    expect(answer([], null, ['b'])).toBeNull();
+    expect([refused.has('Listener', 'b', '1'), refused.has('Listener', 'c', '1')]).toEqual([false, true]);
+  });
+});
+
+it('a resource is refused at one version, and of one type', () => {
+  answer([resource('a')], 'bad');
+  expect([
+    refused.has('Listener', 'a', '1'),
+    refused.has('Listener', 'a', '2'),
+    refused.has('Cluster', 'a', '1'),
+    refused.has('Listener', 'b', '1'),
+  ]).toEqual([true, false, false, false]);
+  answer([resource('a', '2')], 'bad again');
+  expect([refused.has('Listener', 'a', '1'), refused.has('Listener', 'a', '2'), refused.size]).toEqual([false, true, 1]);
+});
+
+it('a refusal stands while the view has the refused version', () => {
+  expect(standing({ a: '1' })).toEqual([]);
+  answer([resource('a'), resource('b')], 'bad');
+  expect([standing({ a: '1', b: '1' }), standing({ a: '2', b: '1' }), standing({})]).toEqual([['a', 'b'], ['b'], []]);
+});
