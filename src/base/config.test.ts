@@ -1,11 +1,11 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { envName, loadConfig, sanitizedConfig, type ConfigSources } from './config.ts';
 
 function fileWith(text: string): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'meridian-config-')), 'meridian.yaml');
+  const file = join(temporaryFolder(), 'meridian.yaml');
   writeFileSync(file, text);
   return file;
 }

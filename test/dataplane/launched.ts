@@ -9,7 +9,8 @@ import { onTestFinished } from 'vitest';
 import { endWithTest } from '../support/children.ts';
 import { freePort } from '../support/free-port.ts';
 import type { FakeControlPlane } from './fake-control-plane.ts';
-import { temporaryFolder, writeProgram } from './temporary-home.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { writeProgram } from './temporary-home.ts';
 
 const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
 const CACHE = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
@@ -59,7 +60,7 @@ export class Launched {
   /** Starts it with a Dataplane file, a token and a work folder of its own. It ends with the test. */
   static async start(planes: readonly Pick<FakeControlPlane, 'url' | 'ca'>[], options: LaunchOptions): Promise<Launched> {
     const { envoy, args = [], env = {}, token = TOKEN, document = DATAPLANE } = options;
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const readinessPort = await freePort();
     await writeFile(join(folder, 'dataplane.yaml'), document ?? '');
     await writeFile(join(folder, 'token'), `${token}\n`);
@@ -140,7 +141,7 @@ export class Launched {
 
 /** A fake Envoy that runs on this Node, and the environment with which it does what `mode` says. */
 export async function fakeEnvoy(mode = ''): Promise<{ envoy: string; env: NodeJS.ProcessEnv; log: () => Promise<string> }> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const script = join(import.meta.dirname, 'fake-envoy.ts');
   const envoy = await writeProgram(join(folder, 'envoy'), `#!/bin/sh\nexec "${process.execPath}" "${script}" "$@"\n`);
   const file = join(folder, 'log');

@@ -1,15 +1,6 @@
-// A folder with programs of a test: scripts that stand for python3 and Envoy.
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
-
-/** An empty folder that goes with the test. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'meridian-dataplane-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
+// Programs of a test: scripts that stand for python3 and Envoy.
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 /** Writes a file that can be executed, and the folders above it. Returns its path. */
 export async function writeProgram(path: string, text: string): Promise<string> {

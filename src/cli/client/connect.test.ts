@@ -1,7 +1,7 @@
-import { mkdtempSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { chooseControlPlane, DEFAULT_ADDRESS, endpointOf } from './connect.ts';
 import {
   addControlPlane,
@@ -63,7 +63,7 @@ describe('the control plane of a command', () => {
 
 describe('contexts', () => {
   it('are stored in a file that only its owner can read', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'meridian-contexts-')), 'deep', 'config');
+    const file = join(temporaryFolder(), 'deep', 'config');
     expect(await readContexts(file)).toEqual(none);
     await writeContexts(contexts, file);
     expect(await readContexts(file)).toEqual(contexts);
