@@ -81,12 +81,13 @@ export class InitialSyncLimiter {
   /** Ends when the first waiting peer has its budget again. */
   #cancelLook = (): void => undefined;
   readonly #clock: Clock;
-  readonly #fullStates: FullStateRate;
+  /** Null without limits: what it remembers of peers takes memory from the start. */
+  readonly #fullStates: FullStateRate | null;
 
   /** @param fullStates of a peer; any number if left out */
-  constructor(clock: Clock, fullStates: FullStateLimits = { atOnce: Infinity, intervalMs: 1 }) {
+  constructor(clock: Clock, fullStates?: FullStateLimits) {
     this.#clock = clock;
-    this.#fullStates = new FullStateRate(fullStates, () => clock.elapsed());
+    this.#fullStates = fullStates === undefined ? null : new FullStateRate(fullStates, () => clock.elapsed());
   }
 
   /** Bytes of resources in one message, at most. There are few sizes, so that peers that join together get the same messages. */
@@ -97,7 +98,7 @@ export class InitialSyncLimiter {
   /** Calls `go` when the stream has its permit, at once or later. */
   enter(peer: string, go: () => void, { versions, onWait }: Entering = { versions: 'unknown' }): Permit {
     const stream: Stream = { go, versions };
-    const waitMs = versions === 'none' ? this.#fullStates.waitOf(peer) : 0;
+    const waitMs = versions === 'none' ? (this.#fullStates?.waitOf(peer) ?? 0) : 0;
     if (waitMs > 0) onWait?.(waitMs);
     const queue = this.#waiting.get(peer) ?? new Set();
     this.#waiting.set(peer, queue.add(stream));
@@ -126,7 +127,7 @@ export class InitialSyncLimiter {
   /** Milliseconds until this stream of the peer may be sent its first state. */
   #waitOf(peer: string, { versions }: Stream): number {
     const forBytes = (Math.max(0, this.#usedBy(peer) - FREE_BYTES) / BYTES_A_SECOND) * 1_000;
-    return Math.max(forBytes, versions === 'none' ? this.#fullStates.waitOf(peer) : 0);
+    return Math.max(forBytes, versions === 'none' ? (this.#fullStates?.waitOf(peer) ?? 0) : 0);
   }
 
   /** @param waitMs Infinity where no peer waits for its budget */
@@ -211,7 +212,7 @@ export class InitialSyncLimiter {
 
   #admit(peer: string, stream: Stream, { isReplaceable, isRevoked }: Pick<Grant, 'isReplaceable' | 'isRevoked'>): void {
     this.#unqueue(peer, stream);
-    if (stream.versions === 'none') this.#fullStates.take(peer);
+    if (stream.versions === 'none') this.#fullStates?.take(peer);
     const onStall = (): void => {
       grant.isStalled = true;
       this.#admitNext();
