@@ -1,7 +1,7 @@
 // Connections to a port, with real sockets.
 import { once } from 'node:events';
 import { connect, createServer, Server, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
@@ -131,6 +131,82 @@ describe('connections', () => {
     await clock.advance(1);
     expect(taken).toEqual([...ports.slice(0, 3), ...ports.slice(4)]);
     for (const socket of sockets) socket.destroy();
+  });
+
+  describe('that wait to be taken', () => {
+    const clock = new ManualClock();
+    const GREETING_MS = 500;
+    let taken: Socket[];
+    let connections: Connections;
+    let dial: (said?: string) => Promise<Socket>;
+
+    /** One connection is taken and says nothing. */
+    beforeEach(async () => {
+      taken = [];
+      const take = (socket: Socket): void => void taken.push(socket);
+      connections = new Connections({
+        ...{ limits: DEFAULT_CONNECTION_LIMITS, greetings: 1 },
+        peers: 'zone',
+        section: 's',
+        take,
+        log,
+        clock,
+      });
+      const port = await connections.listen('127.0.0.1', 0);
+      dial = async (said = '') => {
+        const before = connections.size;
+        const socket = connect(port, '127.0.0.1');
+        started.defer(() => void socket.destroy());
+        await once(socket, 'connect');
+        socket.write(said);
+        await expect.poll(() => connections.size).toBe(before + 1);
+        return socket;
+      };
+      await dial();
+      expect(taken).toHaveLength(1);
+    });
+    afterEach(() => {
+      connections.close();
+      connections.endAll();
+    });
+
+    it('are gone when their peer ends them, also after it has said something', async () => {
+      const [ended, lives] = [await dial('something'), await dial()];
+      ended.end();
+      await expect.poll(() => connections.size).toBe(2);
+      await clock.advance(GREETING_MS);
+      expect(taken.map(({ remotePort }) => remotePort).slice(1)).toEqual([lives.localPort]);
+    });
+
+    it('have what their peer has said when they are taken', async () => {
+      const socket = await dial('first, ');
+      await clock.advance(GREETING_MS);
+      socket.write('second');
+      let heard = '';
+      taken[1]?.on('data', (bytes) => (heard += String(bytes)));
+      await expect.poll(() => heard).toBe('first, second');
+    });
+
+    it('are read no further than a limit', async () => {
+      const socket = await dial();
+      const said = 'x'.repeat(10_000_000);
+      socket.write(said);
+      await expect.poll(() => socket.bytesWritten > 100_000 && socket.writableLength > 1_000_000).toBe(true);
+      await clock.advance(GREETING_MS);
+      let heard = 0;
+      taken[1]?.on('data', (bytes) => (heard += bytes.length));
+      await expect.poll(() => heard).toBe(said.length);
+    });
+
+    it('are taken the newest first after the oldest has waited for five seconds', async () => {
+      const old: Socket[] = [];
+      for (let n = 0; n < 13; n += 1) old.push(await dial());
+      for (let n = 0; n < 10; n += 1) await clock.advance(GREETING_MS);
+      const newest = [await dial(), await dial()];
+      for (let n = 0; n < 4; n += 1) await clock.advance(GREETING_MS);
+      const order = [...old.slice(0, 10), newest[1], newest[0], old[12], old[11]];
+      expect(taken.slice(1).map(({ remotePort }) => remotePort)).toEqual(order.map((socket) => socket?.localPort));
+    });
   });
 
   it('that are new are refused after the close, those that are open stay', async () => {

@@ -8,6 +8,7 @@ import type { Logger } from '../base/log.ts';
 import { AddressTurns } from './address-turns.ts';
 import { callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
+import { UntakenConnections } from './untaken-connections.ts';
 
 export type ConnectionLimits = {
   readonly perAddress: number;
@@ -43,7 +44,7 @@ export type ConnectionsOptions = {
   readonly peers: string;
   /** Path of the limits in the configuration, for the log. */
   readonly section: string;
-  /** How many connections are taken at the same time until their first call; the others wait, the oldest first. All if left out. */
+  /** How many connections are taken at the same time until their first call; the others wait (UntakenConnections). All if left out. */
   readonly greetings?: number;
   /** What serves a connection. */
   readonly take: (socket: Socket) => void;
@@ -62,8 +63,7 @@ export class Connections {
   readonly #perAddress = new Map<string, Address>();
   /** Taken connections without a call, by peer, with the way to stop their time. */
   readonly #greeted = new Map<string, () => void>();
-  /** Connections that wait to be taken, by peer, in the order in which they came. */
-  readonly #untaken = new Map<string, Socket>();
+  readonly #untaken: UntakenConnections;
   readonly #remembered = new LRUCache<string, AddressTurns>({ max: MAX_ADDRESSES });
 
   constructor(options: ConnectionsOptions) {
@@ -72,6 +72,7 @@ export class Connections {
     this.#limits = { ...limits, total: Math.min(limits.total, descriptorsForPeers()) };
     this.#warnings = new RateLimitedLogger(log, () => clock.elapsed());
     this.#clock = clock;
+    this.#untaken = new UntakenConnections(() => clock.elapsed(), this.#limits.total);
   }
 
   /**
@@ -133,7 +134,7 @@ export class Connections {
     if (this.#greeted.size >= greetings) {
       // What serves it has its own listener.
       socket.on('error', () => undefined);
-      this.#untaken.set(peer, socket);
+      this.#untaken.add(peer, socket);
       return;
     }
     if (greetings !== Infinity)
@@ -150,10 +151,8 @@ export class Connections {
     if (stop === undefined) return;
     stop();
     this.#greeted.delete(peer);
-    const [next] = this.#untaken;
-    if (next === undefined) return;
-    this.#untaken.delete(next[0]);
-    this.#take(...next);
+    const next = this.#untaken.next();
+    if (next !== null) this.#take(next.peer, next.socket);
   }
 
   #admit(socket: Socket): boolean {
