@@ -197,16 +197,6 @@ describe('connections', () => {
       taken[1]?.on('data', (bytes) => (heard += bytes.length));
       await expect.poll(() => heard).toBe(said.length);
     });
-
-    it('are taken the newest first after the oldest has waited for five seconds', async () => {
-      const old: Socket[] = [];
-      for (let n = 0; n < 13; n += 1) old.push(await dial());
-      for (let n = 0; n < 10; n += 1) await clock.advance(GREETING_MS);
-      const newest = [await dial(), await dial()];
-      for (let n = 0; n < 4; n += 1) await clock.advance(GREETING_MS);
-      const order = [...old.slice(0, 10), newest[1], newest[0], old[12], old[11]];
-      expect(taken.slice(1).map(({ remotePort }) => remotePort)).toEqual(order.map((socket) => socket?.localPort));
-    });
   });
 
   it('that are new are refused after the close, those that are open stay', async () => {

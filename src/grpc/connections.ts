@@ -7,8 +7,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { AddressTurns } from './address-turns.ts';
 import { callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
+import { readAhead } from './read-ahead.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
-import { UntakenConnections } from './untaken-connections.ts';
 
 export type ConnectionLimits = {
   readonly perAddress: number;
@@ -35,6 +35,9 @@ const MAX_ADDRESSES = 10_000;
 
 type Connection = CallingConnection & { readonly socket: Socket };
 
+/** A connection that waits. @property release call it before the socket is taken */
+type Untaken = { readonly socket: Socket; readonly release: () => void };
+
 /** An address that has connections. */
 type Address = { open: number; readonly turns: AddressTurns };
 
@@ -44,7 +47,7 @@ export type ConnectionsOptions = {
   readonly peers: string;
   /** Path of the limits in the configuration, for the log. */
   readonly section: string;
-  /** How many connections are taken at the same time until their first call; the others wait (UntakenConnections). All if left out. */
+  /** How many connections are taken at the same time until their first call; the others wait, the oldest first. All if left out. */
   readonly greetings?: number;
   /** What serves a connection. */
   readonly take: (socket: Socket) => void;
@@ -63,7 +66,8 @@ export class Connections {
   readonly #perAddress = new Map<string, Address>();
   /** Taken connections without a call, by peer, with the way to stop their time. */
   readonly #greeted = new Map<string, () => void>();
-  readonly #untaken: UntakenConnections;
+  /** Connections that wait to be taken, by peer, in the order in which they came. */
+  readonly #untaken = new Map<string, Untaken>();
   readonly #remembered = new LRUCache<string, AddressTurns>({ max: MAX_ADDRESSES });
 
   constructor(options: ConnectionsOptions) {
@@ -72,7 +76,6 @@ export class Connections {
     this.#limits = { ...limits, total: Math.min(limits.total, descriptorsForPeers()) };
     this.#warnings = new RateLimitedLogger(log, () => clock.elapsed());
     this.#clock = clock;
-    this.#untaken = new UntakenConnections(() => clock.elapsed(), this.#limits.total);
   }
 
   /**
@@ -134,7 +137,7 @@ export class Connections {
     if (this.#greeted.size >= greetings) {
       // What serves it has its own listener.
       socket.on('error', () => undefined);
-      this.#untaken.add(peer, socket);
+      this.#untaken.set(peer, { socket, release: readAhead(socket) });
       return;
     }
     if (greetings !== Infinity)
@@ -151,8 +154,12 @@ export class Connections {
     if (stop === undefined) return;
     stop();
     this.#greeted.delete(peer);
-    const next = this.#untaken.next();
-    if (next !== null) this.#take(next.peer, next.socket);
+    const [next] = this.#untaken;
+    if (next === undefined) return;
+    const [nextPeer, { socket, release }] = next;
+    this.#untaken.delete(nextPeer);
+    release();
+    this.#take(nextPeer, socket);
   }
 
   #admit(socket: Socket): boolean {

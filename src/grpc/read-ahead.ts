@@ -1,0 +1,27 @@
+// Reading of a connection that nothing serves yet: its end only shows after what the peer has sent was read.
+import type { Socket } from 'node:net';
+
+/** Bytes that are read of a connection. */
+const MAX_READ = 16_384;
+
+/**
+ * Reads what the peer sends, up to a limit, so that the socket closes when the peer has ended it.
+ * @returns stops, and puts back what was read for the one that serves the connection
+ */
+export function readAhead(socket: Socket): () => void {
+  const read: Buffer[] = [];
+  let bytes = 0;
+  const take = (): void => {
+    while (bytes < MAX_READ) {
+      const chunk = socket.read() as Buffer | null;
+      if (chunk === null) return;
+      read.push(chunk);
+      bytes += chunk.length;
+    }
+  };
+  socket.on('readable', take);
+  return () => {
+    socket.off('readable', take);
+    if (bytes > 0) socket.unshift(Buffer.concat(read));
+  };
+}
