@@ -1,10 +1,12 @@
 // Connections to a port, with real sockets.
 import { once } from 'node:events';
 import { connect, createServer, Server, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
+import { createSelfSigned } from '../base/self-signed.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from './connections.ts';
 
 const started = new AsyncDisposableStack();
@@ -185,6 +187,20 @@ describe('connections', () => {
       let heard = '';
       taken[1]?.on('data', (bytes) => (heard += String(bytes)));
       await expect.poll(() => heard).toBe('first, second');
+    });
+
+    it('can be taken for TLS', async () => {
+      const { certPem: cert, keyPem: key } = await createSelfSigned('server', ['localhost'], new Date());
+      const server = createTlsServer({ cert, key }, (socket) => socket.pipe(socket));
+      const socket = connectTls({ socket: await dial(), servername: 'localhost', rejectUnauthorized: false });
+      socket.write('said in TLS');
+      // The first bytes of the handshake are here before the connection is taken.
+      await expect.poll(() => connections.size).toBe(2);
+      await clock.advance(GREETING_MS);
+      server.emit('connection', taken[1]);
+      let heard = '';
+      socket.on('data', (bytes) => (heard += String(bytes)));
+      await expect.poll(() => heard).toBe('said in TLS');
     });
 
     it('are read no further than a limit', async () => {
