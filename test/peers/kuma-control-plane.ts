@@ -7,10 +7,8 @@ import type { PostgresConfig } from '../../src/store/database.ts';
 import { ControlPlane } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
+import { KUMA_TEMPLATE, kumaStoreEnv } from './kuma-store.ts';
 import { peerProgram } from './peers-folder.ts';
-
-/** Name of the database that `kuma-cp migrate up` has prepared. */
-export const KUMA_TEMPLATE = 'kuma_template';
 
 /** The time limit for the orderly end of a process. */
 const END_MS = 15_000;
@@ -85,18 +83,4 @@ export class KumaControlPlane extends ControlPlane {
     rmSync(this.#workDir, { recursive: true, force: true });
     return code;
   }
-}
-
-/** Where a Kuma control plane, or its migration, keeps its tables. */
-export function kumaStoreEnv({ host, port, user, password, dbName }: PostgresConfig): Record<string, string> {
-  return {
-    KUMA_STORE_TYPE: 'postgres',
-    KUMA_STORE_POSTGRES_HOST: host,
-    KUMA_STORE_POSTGRES_PORT: String(port),
-    KUMA_STORE_POSTGRES_USER: user,
-    // Kuma accepts no empty password; the server of the tests may need none.
-    KUMA_STORE_POSTGRES_PASSWORD: password === '' ? 'none' : password,
-    KUMA_STORE_POSTGRES_DB_NAME: dbName,
-    KUMA_STORE_POSTGRES_MAX_OPEN_CONNECTIONS: '10',
-  };
 }

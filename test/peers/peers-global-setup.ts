@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { configOf } from '../support/postgres-database.ts';
 import setupPostgres from '../support/postgres-global-setup.ts';
-import { KUMA_TEMPLATE, kumaStoreEnv } from './kuma-control-plane.ts';
+import { KUMA_TEMPLATE, kumaStoreEnv } from './kuma-store.ts';
 import { peerProgram } from './peers-folder.ts';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

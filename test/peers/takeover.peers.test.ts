@@ -11,7 +11,7 @@ import { controlPlaneEnv } from '../support/control-plane-env.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
 import { inZone, MESH, pathOf, readCorpus, type Document } from './corpus.ts';
-import { KUMA_TEMPLATE } from './kuma-control-plane.ts';
+import { KUMA_TEMPLATE } from './kuma-store.ts';
 import { isOnline, LONG_WAIT, startGlobal, startZone, stopPlane, untilReady, type Maker } from './mixed-fleet.ts';
 import { request, write } from './rest.ts';
 import { identityOf, readTable, rowKey, type TableRow } from './table.ts';
