@@ -1,28 +1,24 @@
-// The rows of a matrix of resources and zones: those in sight are loaded, and again when something changes.
+// The rows of a matrix of resources and zones: those in sight are loaded, and again when something changes. While one scrolls there is one
+// request at a time, for rows that are not known. Invariant: a row out of sight is as an answer gave it, or it is forgotten.
 import { useRef } from 'preact/hooks';
 import type { Answer } from '../../src/api/answers.ts';
 import type { LiveEvent } from './events.ts';
 import { useLive, type Live, type Loading } from './live.ts';
 import type { Range } from './parts/matrix.tsx';
+import { rowOf, verdictFor, type ResourceRow, type Verdict } from './matrix-row.ts';
 import { get } from './session.ts';
 
 type Page = Answer<'SyncMatrix'>;
-type Item = Page['items'][number];
-export type Verdict = Item['verdicts'][number];
-export type ResourceRow = Omit<Item, 'runs'> & {
-  /** The index of a verdict for each zone. */
-  readonly of: Uint16Array;
-  /** For how many zones each verdict counts. */
-  readonly counts: readonly number[];
-};
 export type Rows = {
   readonly total: number;
   readonly zones: readonly string[];
   readonly rows: ReadonlyMap<number, ResourceRow>;
 };
 
-/** Rows are loaded from a multiple of this on. */
+/** Rows of a request at least, so that those that come in sight next are known. */
 const CHUNK = 20;
+/** Rows above and below those in sight that are kept. */
+const KEPT_ROWS = 100;
 /** With changed rows at more places than this, all rows in sight are asked for. */
 const MAX_PATCH = 8;
 
@@ -38,10 +34,12 @@ type Kept = {
   /** The rows as they came. */
   readonly texts: WeakMap<ResourceRow, string>;
   sight: Range;
-  /** Places of rows that changed out of sight: they are asked for when they come in sight. */
-  readonly dropped: Set<number>;
-  /** Grows when such rows come in sight. */
-  returns: number;
+  /** Whether one scrolls up. */
+  isUp: boolean;
+  /** Rows of one answer at most, as far as answers have told. */
+  most: number;
+  /** Whether rows that are not known are on their way. */
+  isAsking: boolean;
   /** The newest change that was heard of. Further events of a change say how many zones have it. */
   newestChange: number;
   /** Stored name of each row for which nothing is on its way → the newest change when the row was asked for. */
@@ -50,7 +48,8 @@ type Kept = {
 
 const nothing = (of: string): Kept => ({
   ...{ of, zones: [], places: new Map(), zonesVersion: '' },
-  ...{ rows: new Map(), texts: new WeakMap(), sight: { first: 0, end: 0 }, dropped: new Set<number>(), returns: 0 },
+  ...{ rows: new Map(), texts: new WeakMap(), sight: { first: 0, end: 0 } },
+  ...{ isUp: false, most: Infinity, isAsking: false },
   ...{ newestChange: -1, settled: new Map() },
 });
 
@@ -63,28 +62,43 @@ export function useMatrixRows({ path, type, mesh }: List, text: string, sight: R
   const list = `${path} ${text}`;
   if (kept.current.of !== list) kept.current = nothing(list);
   const mine = kept.current;
-  const { first, end } = (mine.sight = sight);
-  if ([...mine.dropped].some((index) => isIn(sight, index))) {
-    mine.dropped.clear();
-    mine.returns += 1;
-  }
-  const from = first - (first % CHUNK);
-  const to = Math.max(from + CHUNK, Math.ceil(end / CHUNK) * CHUNK);
+  if (sight.first !== mine.sight.first) mine.isUp = sight.first < mine.sight.first;
+  mine.sight = sight;
   const filter = text === '' ? '' : `&name=${encodeURIComponent(text)}`;
   const pageOf = async (offset: number, size: number, signal: AbortSignal): Promise<Page> => {
     const known = mine.zonesVersion === '' ? '' : `&zonesVersion=${mine.zonesVersion}`;
     return await get<Page>(`${path}/_matrix?size=${String(size)}&offset=${String(offset)}${filter}${known}`, signal);
   };
+  /** All rows in sight anew; the first time some of them, so that they show at once. */
   const load = async (signal: AbortSignal): Promise<Rows> => {
     const heard = mine.newestChange;
-    for (let offset = from; ;) {
-      const page = await pageOf(offset, to - offset, signal);
+    const isFirst = mine.rows.size === 0;
+    const { first, end } = mine.sight;
+    for (let offset = first; ;) {
+      const page = await pageOf(offset, Math.max(1, end - offset), signal);
       keep(mine, page, offset, heard);
       const { items, total } = page;
       offset += items.length;
-      if (offset < to && items.length > 0 && page.next !== null) continue;
-      for (const index of mine.rows.keys()) if (index >= total) mine.rows.delete(index);
-      return { total, zones: mine.zones, rows: new Map(mine.rows) };
+      if (!isFirst && offset < end && items.length > 0 && page.next !== null) continue;
+      for (const index of mine.rows.keys())
+        if (index >= total || !(isFirst || (first <= index && index < offset))) mine.rows.delete(index);
+      return rowsOf(mine, total);
+    }
+  };
+  const complete = async (data: Rows, signal: AbortSignal): Promise<Rows | null> => {
+    const asked = missingIn(mine, data.total);
+    if (asked === null) return null;
+    const heard = mine.newestChange;
+    mine.isAsking = true;
+    try {
+      const page = await pageOf(asked.at, asked.count, signal);
+      if (page.total !== data.total || page.zonesVersion !== mine.zonesVersion) return await load(signal);
+      if (page.items.length === 0) return null;
+      if (page.items.length < asked.count) mine.most = page.items.length;
+      keep(mine, page, asked.at, heard);
+      return rowsOf(mine, page.total);
+    } finally {
+      mine.isAsking = false;
     }
   };
   /** Also after another process answers, which numbers its changes from one again. */
@@ -105,14 +119,12 @@ export function useMatrixRows({ path, type, mesh }: List, text: string, sight: R
       return mayMove || (index !== undefined && isIn(mine.sight, index));
     };
     const asked = [...changed].filter(isAsked).map(([name]) => name);
-    const isDropped = drop(
-      mine,
-      [...changed].flatMap((one) => (isAsked(one) ? [] : (known.get(one[0]) ?? []))),
-    );
-    if (asked.length === 0) return isDropped ? { ...data, rows: new Map(mine.rows) } : data;
+    const isMoved = [...changed.values()].includes(true);
+    for (const [name, index] of known) if (!isIn(mine.sight, index) && (isMoved || changed.has(name))) mine.rows.delete(index);
+    if (asked.length === 0) return mine.rows.size < known.size ? rowsOf(mine, data.total) : data;
     const heard = mine.newestChange;
     // By its place and not by its name, which may be a part of many names.
-    const runs = runsOf(asked.map((name) => known.get(name) ?? from));
+    const runs = runsOf(asked.map((name) => known.get(name) ?? mine.sight.first));
     if (runs.length > MAX_PATCH) return await load(signal);
     for (const { at, count } of runs) {
       const page = await pageOf(at, count, signal);
@@ -122,9 +134,11 @@ export function useMatrixRows({ path, type, mesh }: List, text: string, sight: R
     }
     const isHere = (name: string): boolean => mine.rows.get(known.get(name) ?? -1)?.storedName === name;
     if (!asked.every((name) => !known.has(name) || isHere(name))) return await load(signal);
-    return { ...data, rows: new Map(mine.rows) };
+    return rowsOf(mine, data.total);
   };
-  return useLive(`matrix ${list} ${String(from)} ${String(to)} ${String(mine.returns)}`, ['changes', 'zones'], loadAll, {
+  return useLive(`matrix ${list}`, ['changes', 'zones'], loadAll, {
+    wanted: `${String(sight.first)} ${String(sight.end)}`,
+    complete,
     concerns: (event) => {
       if (event.topic === 'changes') return event.data.items.some(isOfList);
       return event.topic !== 'zones' || !event.data.items.every((zone) => isAsShown(mine, zone));
@@ -137,13 +151,23 @@ function isIn({ first, end }: Range, index: number): boolean {
   return first <= index && index < end;
 }
 
-/** Forgets rows that changed out of sight. @returns whether there are any */
-function drop({ rows, dropped }: Kept, places: readonly number[]): boolean {
-  for (const index of places) {
-    rows.delete(index);
-    dropped.add(index);
+function rowsOf({ zones, rows }: Kept, total: number): Rows {
+  return { total, zones, rows: new Map(rows) };
+}
+
+/** The rows to ask for: those in sight that are not known, and with them some that come in sight next. */
+function missingIn({ rows, sight, isUp, most }: Kept, total: number): { readonly at: number; readonly count: number } | null {
+  const step = isUp ? -1 : 1;
+  const end = Math.min(sight.end, total);
+  let at = isUp ? end - 1 : sight.first;
+  while (rows.has(at) && isIn({ first: sight.first, end }, at)) at += step;
+  if (!isIn({ first: sight.first, end }, at)) return null;
+  let count = 1;
+  for (let next = at + step; next >= 0 && next < total && !rows.has(next); next += step) {
+    if (count >= most || (count >= CHUNK && !isIn(sight, next))) break;
+    count += 1;
   }
-  return places.length > 0;
+  return { at: isUp ? at - count + 1 : at, count };
 }
 
 /** Neighbours together. */
@@ -164,13 +188,13 @@ const WELL: ReadonlySet<string | undefined> = new Set(['inSync', 'pending']);
 const AWAY: ReadonlySet<string | undefined> = new Set(['away', 'turnedAway']);
 
 /** Whether the rows show a zone as the event says. So a zone that is behind for a while costs no request. */
-function isAsShown({ places, rows }: Kept, zone: ZoneItem): boolean {
-  if ('isRemoved' in zone || !zone.enabled || zone.refused + zone.withheld > 0) return false;
+function isAsShown({ places, rows, isAsking }: Kept, zone: ZoneItem): boolean {
+  if (isAsking || 'isRemoved' in zone || !zone.enabled || zone.refused + zone.withheld > 0) return false;
   const at = places.get(zone.name);
   if (at === undefined || rows.size === 0) return false;
   const expected = zone.sync.connection === 'online' || zone.sync.connection === 'lagging' ? WELL : AWAY;
-  return [...rows.values()].every(({ verdicts, of }) => {
-    const verdict = verdicts[of[at] ?? 0];
+  return [...rows.values()].every((row) => {
+    const verdict = verdictFor(row, at);
     return verdict?.isSent !== true || expected.has(verdict.state);
   });
 }
@@ -210,33 +234,21 @@ function keep(kept: Kept, { items, zones = [], zonesVersion }: Page, offset: num
     kept.settled.clear();
   }
   for (const [index, item] of items.entries()) {
-    kept.dropped.delete(offset + index);
     if (item.verdicts.every(isSettled)) kept.settled.set(item.storedName, heard);
     else kept.settled.delete(item.storedName);
     const text = JSON.stringify(item);
     const known = kept.rows.get(offset + index);
     if (known !== undefined && kept.texts.get(known) === text) continue;
-    const row = rowOf(item, kept.zones.length);
+    const row = rowOf(item);
     kept.texts.set(row, text);
     kept.rows.set(offset + index, row);
   }
+  const { first, end } = kept.sight;
+  const near = { first: first - KEPT_ROWS, end: end + KEPT_ROWS };
+  for (const index of kept.rows.keys()) if (!isIn(near, index)) kept.rows.delete(index);
 }
 
 /** Whether no answer of a zone is awaited: further events of the same change then show nothing new. */
 function isSettled({ isSent, state }: Verdict): boolean {
   return !isSent || state === 'inSync' || AWAY.has(state);
-}
-
-function rowOf({ runs, ...item }: Item, zones: number): ResourceRow {
-  const of = new Uint16Array(zones);
-  const counts = item.verdicts.map(() => 0);
-  let at = 0;
-  for (let run = 0; run < runs.length; run += 2) {
-    const count = runs[run + 1] ?? 0;
-    const verdict = runs[run] ?? 0;
-    of.fill(verdict, at, at + count);
-    counts[verdict] = (counts[verdict] ?? 0) + count;
-    at += count;
-  }
-  return { ...item, of, counts };
 }

@@ -4,11 +4,13 @@ import { useMemo, useState } from 'preact/hooks';
 import { placeOf, typeByPath, type TypeInfo } from '../catalog.ts';
 import { deliveryMark } from '../delivery.ts';
 import { useLast, useLive } from '../live.ts';
-import { useMatrixRows, type ResourceRow, type Rows, type Verdict } from '../matrix-rows.ts';
+import { verdictFor, type ResourceRow, type Verdict } from '../matrix-row.ts';
+import { useMatrixRows, type Rows } from '../matrix-rows.ts';
 import { Failure } from '../parts/failure.tsx';
 import { FilterField } from '../parts/filter-field.tsx';
 import { Legend } from '../parts/legend.tsx';
-import { FIRST_IN_SIGHT, Matrix, type MatrixCell, type MatrixRow, type Range } from '../parts/matrix.tsx';
+import { FIRST_IN_SIGHT, Matrix, type Range } from '../parts/matrix.tsx';
+import type { MatrixCell, MatrixRow } from '../parts/matrix-line.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
 import { ColumnChooser, firstColumn, roomFor } from '../parts/zone-columns.tsx';
 import { linkTo, query } from '../router.ts';
@@ -86,7 +88,7 @@ function Cells({ type, data, onRows }: CellsProps): JSX.Element {
   };
   const verdictAt = (row: number, column: number): Verdict | undefined => {
     const resource = rows.get(row);
-    return resource?.verdicts[resource.of[columns[column] ?? 0] ?? 0];
+    return resource && verdictFor(resource, columns[column] ?? 0);
   };
   return (
     <section ref={frame} class="card" aria-label="Resources and zones">
@@ -114,14 +116,18 @@ function Cells({ type, data, onRows }: CellsProps): JSX.Element {
 type Shown = { readonly type: TypeInfo; readonly columns: readonly number[]; readonly zones: readonly string[] };
 
 function rowOf(resource: ResourceRow, { type, columns, zones }: Shown): MatrixRow {
-  const { resource: meta, storedName, verdicts, of } = resource;
-  const marks = verdicts.map(({ isSent, state }) => deliveryMark(isSent, state));
+  const { resource: meta, storedName, verdicts } = resource;
+  const marks = new Map(verdicts.map((verdict) => [verdict, deliveryMark(verdict.isSent, verdict.state)]));
+  const markOf = (zone: number): MatrixCell | undefined => {
+    const verdict = verdictFor(resource, zone);
+    return verdict && marks.get(verdict);
+  };
   return {
     key: storedName,
     name: nameOf(resource),
     href: linkTo(placeOf(type.path, meta.mesh, storedName)),
     note: <Share resource={resource} />,
-    cells: columns.map((at) => (zones[at] === homeOf(resource) ? ORIGINAL : marks[of[at] ?? 0])),
+    cells: columns.map((at) => (zones[at] === homeOf(resource) ? ORIGINAL : markOf(at))),
   };
 }
 

@@ -2,9 +2,8 @@
 // means stands in words below.
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Tone } from './state-mark.tsx';
+import { idOf, MatrixLine, placeAt, ROW_PX, SIDES, type MatrixRow, type Place } from './matrix-line.tsx';
 
-const ROW_PX = 32;
 /** The names of the zones above the columns: a few stand as usual, many stand upright. */
 const HEAD_PX = { few: 34, many: 112 };
 const FEW = 8;
@@ -12,24 +11,12 @@ const FEW = 8;
 const MARGIN = 4;
 export const CELL_PX = 30;
 const WIDE_CELL_PX = 110;
-/** The title of a row, and what stands beside it, also where there is little room. Each has one width: a line needs no look at its content. */
-const SIDES = ['max(110px, min(300px, 30vw))', 'max(110px, min(240px, 24vw))'] as const;
-/** Left and right of each line. */
+/** Of the title of a row and of what stands beside it, and left and right of each line: as in matrix.css. */
+const WIDTHS = ['var(--name)', 'var(--note)'] as const;
 const PADDING = '28px';
 /** The title of a row, and what stands beside it. */
 export const SIDE_PX = 540;
 
-/** Without a tone: nothing is expected there. */
-export type MatrixCell = { readonly tone: Tone | null; readonly word: string; readonly glyph?: string };
-export type MatrixRow = {
-  readonly key: string;
-  readonly name: string;
-  /** `''`: there is no page of it. */
-  readonly href: string;
-  readonly note: ComponentChildren;
-  readonly cells: readonly (MatrixCell | undefined)[];
-};
-type Place = { readonly row: number; readonly column: number };
 export type Range = { readonly first: number; readonly end: number };
 /** Until the height of the matrix is known. */
 export const FIRST_IN_SIGHT: Range = { first: 0, end: 20 };
@@ -74,12 +61,14 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
   };
   useLayoutEffect(look, [rowCount]);
   const isFew = columns.length <= FEW;
+  // A person can listen to each of a few cells.
+  const mostPerRun = isFew ? 1 : Infinity;
   const head = isFew ? HEAD_PX.few : HEAD_PX.many;
   const cell = isFew ? `min(${String(WIDE_CELL_PX)}px, 18vw)` : `${String(CELL_PX)}px`;
   const grid = useMemo(
     () => ({
-      gridTemplateColumns: `${SIDES.join(' ')} repeat(${String(columns.length)}, ${cell})`,
-      minWidth: `calc(${SIDES.join(' + ')} + ${String(columns.length)} * ${cell} + ${PADDING})`,
+      gridTemplateColumns: `${WIDTHS.join(' ')} repeat(${String(columns.length)}, ${cell})`,
+      minWidth: `calc(${WIDTHS.join(' + ')} + ${String(columns.length)} * ${cell} + ${PADDING})`,
     }),
     [columns.length, cell],
   );
@@ -88,16 +77,16 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
   const lineOf = (row: number): JSX.Element => {
     const content = rowAt(row);
     const column = row === at.row ? at.column : null;
-    const of = [content, columns, grid, column];
+    const of = [content, columns, column];
     const known = lines.current.get(row);
     if (known !== undefined && of.every((one, index) => one === known.of[index])) return known.line;
-    const line = <Line key={row} row={row} content={content} columns={columns} grid={grid} chosen={column} />;
+    const line = <MatrixLine key={row} row={row} content={content} columns={columns} mostPerRun={mostPerRun} chosen={column} />;
     lines.current.set(row, { of, line });
     return line;
   };
   const at = { row: Math.min(place.row, rowCount - 1), column: Math.min(place.column, columns.length - 1) };
-  const choose = ({ target }: MouseEvent): void => {
-    const chosen = target instanceof Element ? placeOf(target) : null;
+  const choose = (event: MouseEvent): void => {
+    const chosen = placeAt(event);
     if (chosen !== null) setPlace(chosen);
   };
   const move = (event: KeyboardEvent): void => {
@@ -118,12 +107,12 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
         role="grid"
         aria-label={label}
         aria-rowcount={rowCount + 1}
-        aria-colcount={columns.length + 2}
+        aria-colcount={columns.length + SIDES}
         aria-activedescendant={rowCount === 0 ? undefined : idOf(at)}
         tabIndex={0}
         onScroll={look}
         onKeyDown={move}
-        style={{ height: `min(62vh, ${String(head + Math.max(2, rowCount) * ROW_PX)}px)` }}
+        style={{ '--cell': cell, height: `min(62vh, ${String(head + Math.max(2, rowCount) * ROW_PX)}px)` }}
       >
         <div
           class={isFew ? 'titles' : 'titles upright'}
@@ -144,6 +133,7 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
           role="rowgroup"
           style={{ height: `${String(rowCount * ROW_PX)}px`, minWidth: grid.minWidth }}
           onClick={choose}
+          onMouseMove={mark}
         >
           {shown.map(lineOf)}
         </div>
@@ -155,67 +145,12 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
   );
 }
 
-const NO_CELLS: readonly string[] = [];
-
-type LineProps = {
-  readonly row: number;
-  readonly content: MatrixRow | undefined;
-  readonly columns: readonly string[];
-  readonly grid: { readonly gridTemplateColumns: string; readonly minWidth: string };
-  /** The column of the cell with the focus; null in all other lines. */
-  readonly chosen: number | null;
-};
-
-function Line({ row, content, columns, grid, chosen }: LineProps): JSX.Element {
-  // A row that is not known shows nothing in its cells. While one scrolls, most rows go before they are known.
-  const shown = content === undefined && chosen === null ? NO_CELLS : columns;
-  return (
-    <div class="line" role="row" aria-rowindex={row + 2} style={{ ...grid, top: `${String(row * ROW_PX)}px` }}>
-      <div role="rowheader" class="name">
-        {content === undefined ? (
-          <span class="soft">…</span>
-        ) : content.href === '' ? (
-          content.name
-        ) : (
-          <a href={content.href} title={content.name}>
-            {content.name}
-          </a>
-        )}
-      </div>
-      <div role="gridcell" class="note-cell">
-        {content?.note}
-      </div>
-      {shown.map((zone, column) => {
-        const cell = content?.cells[column];
-        const isAt = chosen === column;
-        return (
-          <div
-            key={zone}
-            id={isAt ? idOf({ row, column }) : undefined}
-            role="gridcell"
-            class={`cell ${isAt ? 'at ' : ''}${cell?.tone ?? 'hole'}`}
-            aria-selected={isAt ? true : undefined}
-            aria-label={`${zone}: ${cell?.word ?? 'loading'}`}
-          >
-            {cell?.tone === null ? (cell.glyph ?? '–') : ''}
-          </div>
-        );
-      })}
-    </div>
-  );
-}
-
-function idOf({ row, column }: Place): string {
-  return `cell-${String(row)}-${String(column)}`;
-}
-
-/** The place of the cell of an element; null beside the cells. */
-function placeOf(element: Element): Place | null {
-  const cell = element.closest('.cell');
-  const line = cell?.parentElement;
-  if (!cell || !line) return null;
-  const row = Number(line.getAttribute('aria-rowindex')) - 2;
-  return { row, column: [...line.children].indexOf(cell) - SIDES.length };
+/** Marks the cell under the pointer, which is a part of an element. */
+function mark(event: MouseEvent): void {
+  const line = event.target instanceof Element ? event.target.closest<HTMLElement>('.line') : null;
+  const column = placeAt(event)?.column;
+  if (column === undefined) line?.style.removeProperty('--under');
+  else line?.style.setProperty('--under', String(column));
 }
 
 function within(at: number, count: number): number {

@@ -9,7 +9,8 @@ import { useWidth } from '../use-width.ts';
 import { clockTime, counted, lasting } from '../words.ts';
 import { Failure } from './failure.tsx';
 import { Legend } from './legend.tsx';
-import { Matrix, type MatrixCell, type MatrixRow } from './matrix.tsx';
+import { Matrix } from './matrix.tsx';
+import type { MatrixCell, MatrixRow } from './matrix-line.tsx';
 import { ColumnChooser, firstColumn, roomFor } from './zone-columns.tsx';
 
 type Zone = Answer<'ZoneProgress'>;
