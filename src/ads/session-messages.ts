@@ -3,6 +3,8 @@
 /** In the order in which they are made: a resource leads to those of the types before it. */
 export const XDS_TYPES = ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const;
 export type XdsType = (typeof XDS_TYPES)[number];
+/** The place of each type among them. */
+export const XDS_ORDER = Object.fromEntries(XDS_TYPES.map((type, index) => [type, index])) as Readonly<Record<XdsType, number>>;
 
 /** A resource as it is sent, shared by all proxies that get the same. */
 export type XdsResource = {

@@ -2,10 +2,13 @@
 // proxies and accepted by all. Invariant: the state is what `foldProxy` makes of the events one by one.
 import type { XdsType } from '../ads/session-messages.ts';
 import type { ProxyEvent } from '../ads/proxy-events.ts';
-import { countResponse, foldProxy, type ProxyState } from './dataplane-insight.ts';
+import type { RunningCounts } from '../subscriptions/response-counts.ts';
+import { COUNTS, foldProxy, liveCounts, type ProxyState } from './dataplane-insight.ts';
 
 export class CountedProxy {
   state: ProxyState;
+  /** The state and the stream that were counted last, and the counts of that stream: the same event comes for each change. */
+  #counted: { readonly state: ProxyState; readonly streamId: string; readonly counts: RunningCounts | null } | null = null;
 
   constructor(state: ProxyState) {
     this.state = state;
@@ -30,7 +33,12 @@ export class CountedProxy {
    * @returns whether it says something new; null: `take` must take it, since it may say more than that
    */
   count(kind: 'sent' | 'accepted', type: XdsType, streamId: string, now: Date): boolean | null {
-    if (kind === 'accepted' && (this.state.troubles?.refused.length ?? 0) > 0) return null;
-    return countResponse(this.state, kind, type, streamId, now);
+    const { state } = this;
+    if (kind === 'accepted' && (state.troubles?.refused.length ?? 0) > 0) return null;
+    if (this.#counted?.state !== state || this.#counted.streamId !== streamId)
+      this.#counted = { state, streamId, counts: liveCounts(state, streamId) };
+    const { counts } = this.#counted;
+    counts?.add(type, COUNTS[kind], now);
+    return counts !== null;
   }
 }

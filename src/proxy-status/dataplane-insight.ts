@@ -8,6 +8,7 @@ import { isObject, textOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { mergeSubscriptions } from '../subscriptions/merge-subscriptions.ts';
+import type { RunningCounts } from '../subscriptions/response-counts.ts';
 import { foldTroubles, NO_TROUBLES, renderTroubles, type Troubles } from './proxy-troubles.ts';
 import { isLive, openSubscription, ownSubscription, type ProxySubscription } from './proxy-subscription.ts';
 
@@ -245,22 +246,22 @@ export function holdOf(status: JsonObject): Hold | null {
   return HOLDS.find((hold) => hold === textOf(status['hold'])) ?? null;
 }
 
-const COUNTS = { sent: 'sent', accepted: 'acknowledged', refused: 'rejected' } as const;
+/** What an event counts as. */
+export const COUNTS = { sent: 'sent', accepted: 'acknowledged', refused: 'rejected' } as const;
 
 /**
  * Counts a response, or the answer of the proxy, in the state itself.
  * @returns whether the stream is open
  */
-export function countResponse(
-  { subscriptions }: ProxyState,
-  kind: keyof typeof COUNTS,
-  type: XdsType,
-  streamId: string,
-  now: Date,
-): boolean {
-  const live = subscriptions.find((one) => one.id === streamId && isLive(one));
-  live?.counts.add(type, COUNTS[kind], now);
-  return live !== undefined;
+function countResponse(state: ProxyState, kind: keyof typeof COUNTS, type: XdsType, streamId: string, now: Date): boolean {
+  const counts = liveCounts(state, streamId);
+  counts?.add(type, COUNTS[kind], now);
+  return counts !== null;
+}
+
+/** The counts of an open stream; null for another one. */
+export function liveCounts({ subscriptions }: ProxyState, streamId: string): RunningCounts | null {
+  return subscriptions.find((one) => one.id === streamId && isLive(one))?.counts ?? null;
 }
 
 /** Changes live subscriptions. */

@@ -2,14 +2,16 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CountStream, ProxyEvent, ProxyObserver } from '../ads/proxy-events.ts';
 import { XDS_MESSAGES } from '../ads/encode-resources.ts';
-import type { XdsType } from '../ads/session-messages.ts';
+import { XDS_ORDER, XDS_TYPES, type XdsType } from '../ads/session-messages.ts';
 import type { Clock } from '../base/clock.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 
 const MILLISECONDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 15_000, 60_000];
 
-/** What is open of one stream. @property sentAt of the last response of a type: one of a type waits for its answer at most */
-type Open = { readonly sentAt: Map<XdsType, number>; refused: number; problems: number };
+/** Nothing was sent. A fraction: an array of those keeps its numbers in place. */
+const NEVER = -0.5;
+/** What is open of one stream. @property sentAt of the last response of each type, in their order: one of a type waits for its answer at most */
+type Open = { readonly sentAt: number[]; refused: number; problems: number };
 
 /** @property count takes what `observe` is not told of */
 export type ProxyMetrics = { readonly observe: ProxyObserver; readonly count: CountStream };
@@ -21,16 +23,16 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
   const { sent, accepted, refused, delivery } = registerCounts(registry);
   const sentOne = (stream: Open, type: XdsType): void => {
     sent.add(type);
-    stream.sentAt.set(type, clock.elapsed());
+    stream.sentAt[XDS_ORDER[type]] = clock.elapsed();
   };
   const acceptedOne = (stream: Open, type: XdsType, standing: number): void => {
     accepted.add(type);
     stream.refused = standing;
-    const since = stream.sentAt.get(type);
-    if (since !== undefined) delivery.observe(clock.elapsed() - since);
+    const since = stream.sentAt[XDS_ORDER[type]] ?? NEVER;
+    if (since !== NEVER) delivery.observe(clock.elapsed() - since);
   };
   const observe = (event: ProxyEvent): void => {
-    if (event.kind === 'opened') open.set(event.streamId, { sentAt: new Map(), refused: 0, problems: 0 });
+    if (event.kind === 'opened') open.set(event.streamId, { sentAt: XDS_TYPES.map(() => NEVER), refused: 0, problems: 0 });
     const stream = open.get(event.streamId);
     if (stream === undefined) return;
     switch (event.kind) {

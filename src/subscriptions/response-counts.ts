@@ -4,6 +4,8 @@ import type { JsonObject } from '../resource/types.ts';
 
 export type ResponseCounts = { readonly sent: number; readonly acknowledged: number; readonly rejected: number };
 
+type MutableCounts = { -readonly [key in keyof ResponseCounts]: number };
+
 const NOTHING: ResponseCounts = { sent: 0, acknowledged: 0, rejected: 0 };
 
 /** Of all types together. */
@@ -20,20 +22,27 @@ export function totalOf(counts: Readonly<Record<string, ResponseCounts>>): Respo
 
 /** The counts of a stream. They change in place: each change of a policy is sent to thousands of zones or proxies, and all answer it. */
 export class RunningCounts {
-  readonly #types = new Map<string, { -readonly [key in keyof ResponseCounts]: number }>();
-  #lastAt: Date | null = null;
+  readonly #types = new Map<string, MutableCounts>();
+  /** Type and counts that were raised last: a change mostly concerns one type. */
+  #lastType = '';
+  #last: MutableCounts | null = null;
+  /** Milliseconds since 1970. A Date for each event would live until the next event. */
+  #lastMs = NaN;
 
   /** Counts a response of `type`, or an answer to it. */
   add(type: string, what: keyof ResponseCounts, at: Date): void {
-    const known = this.#types.get(type);
-    if (known === undefined) this.#types.set(type, { ...NOTHING, [what]: 1 });
-    else known[what] += 1;
-    this.#lastAt = at;
+    if (this.#last === null || this.#lastType !== type) {
+      this.#last = this.#types.get(type) ?? { ...NOTHING };
+      this.#lastType = type;
+      this.#types.set(type, this.#last);
+    }
+    this.#last[what] += 1;
+    this.#lastMs = at.getTime();
   }
 
   /** When the last was counted; null before the first. */
   get lastAt(): Date | null {
-    return this.#lastAt;
+    return Number.isNaN(this.#lastMs) ? null : new Date(this.#lastMs);
   }
 
   /** By type. */
