@@ -5,6 +5,7 @@ import { exhausted } from '../grpc/status.ts';
 import { NameSets } from './name-sets.ts';
 import { RefusedResources } from './refused-resources.ts';
 import {
+  XDS_ORDER,
   XDS_TYPES,
   type ChangedVersions,
   type XdsAnswer,
@@ -28,9 +29,12 @@ const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
 const NO_RESPONSES: readonly XdsResponse[] = [];
 
 export class XdsSession {
-  readonly #states = new Map<XdsType, TypeState>();
-  /** The same in the order of `XDS_TYPES`. */
-  #inOrder: readonly TypeState[] = [];
+  /** In the order of `XDS_TYPES`; null for a type that was not asked for. */
+  readonly #states: (TypeState | null)[] = XDS_TYPES.map(() => null);
+  /** Bits of the types that may have something to send: a change mostly concerns one, and the states of the others are not looked at. */
+  #mayWork = 0;
+  /** Bits of the types whose response waits for its answer. */
+  #pending = 0;
   readonly #refused = new RefusedResources();
   readonly #view: XdsView;
   readonly #nameSets: NameSets;
@@ -45,14 +49,16 @@ export class XdsSession {
   /** The view has changed in these names. */
   viewChanged(names: ChangedVersions): void {
     for (const [type, changed] of names) {
-      const state = this.#states.get(type);
-      if (state !== undefined) for (const [name, before] of changed) state.change(name, before);
+      const state = this.#stateOf(type);
+      if (state === null) continue;
+      this.#mayWork |= state.bit;
+      for (const [name, before] of changed) state.change(name, before);
     }
   }
 
   /** How many names are kept. */
   get size(): number {
-    const sizes = [...this.#states.values()].map((state) => state.size);
+    const sizes = this.#states.map((state) => state?.size ?? 0);
     return this.#refused.size + sizes.reduce((sum, size) => sum + size, 0);
   }
 
@@ -63,9 +69,9 @@ export class XdsSession {
 
   /** Whether the proxy has accepted a resource at the version of the view. */
   holds(type: XdsType, name: string): boolean {
-    const state = this.#states.get(type);
+    const state = this.#stateOf(type);
     const version = this.#view.get(type, name)?.version;
-    if (state === undefined || version === undefined || !state.hasSent(name, version)) return false;
+    if (state === null || version === undefined || !state.hasSent(name, version)) return false;
     if (state.pending?.resources.some((resource) => resource.name === name) === true) return false;
     return !this.#refused.has(type, name, version);
   }
@@ -77,9 +83,10 @@ export class XdsSession {
    */
   receive(request: XdsRequest): XdsAnswer | null {
     const { type } = request;
-    const initial = this.#states.has(type) ? NO_VERSIONS : request.initialVersions;
+    const initial = this.#stateOf(type) === null ? request.initialVersions : NO_VERSIONS;
     if (initial.size > MAX_NAMES) throw exhausted(`a proxy may have ${String(MAX_NAMES)} resources of a type`);
-    const state = this.#stateOf(request);
+    const state = this.#stateOf(type) ?? this.#open(request);
+    this.#mayWork |= state.bit;
     this.#editNames(state, request);
     for (const name of request.unsubscribe) this.#unsubscribe(state, name);
     // Most requests are answers, and name nothing.
@@ -94,6 +101,7 @@ export class XdsSession {
     const { pending } = state;
     if (pending === null || request.nonce !== pending.nonce) return null;
     state.pending = null;
+    this.#pending &= ~state.bit;
     return { nonce: pending.nonce, refusals: this.#refused.answered(pending, request.error) };
   }
 
@@ -105,8 +113,9 @@ export class XdsSession {
   take(): readonly XdsResponse[] {
     if (!this.#hasWork()) return NO_RESPONSES;
     const responses: XdsResponse[] = [];
-    for (const state of this.#inOrder) {
-      if (!state.hasWork) continue;
+    for (const [index, type] of XDS_TYPES.entries()) {
+      const state = this.#mayHaveWork(index) ? this.#stateOf(type) : null;
+      if (state?.hasWork !== true) continue;
       const response = this.#additions(state, this.#areSettled(state.preconditions));
       if (response !== null) responses.push(response);
     }
@@ -120,27 +129,34 @@ export class XdsSession {
    * what each has of its own for the time of an answer grows old in memory.
    */
   share(response: XdsResponse): void {
-    const state = this.#states.get(response.type);
+    const state = this.#stateOf(response.type);
     if (state?.pending?.nonce === response.nonce) state.pending = response;
   }
 
   /** False for most requests: they accept what was sent. */
   #hasWork(): boolean {
-    for (const state of this.#inOrder) if (state.hasWork) return true;
-    return false;
+    for (let index = 0; this.#mayWork >> index !== 0; index += 1)
+      if (this.#mayHaveWork(index) && this.#states[index]?.hasWork !== true) this.#mayWork &= ~(1 << index);
+    return this.#mayWork !== 0;
+  }
+
+  #mayHaveWork(index: number): boolean {
+    return (this.#mayWork & (1 << index)) !== 0;
   }
 
   /** Whether no response of these types waits for its answer. */
   #areSettled(bits: number): boolean {
-    for (const { bit, pending } of this.#inOrder) if (pending !== null && (bits & bit) !== 0) return false;
-    return true;
+    return (this.#pending & bits) === 0;
   }
 
-  #stateOf({ type, subscribe, initialVersions }: XdsRequest): TypeState {
-    let state = this.#states.get(type);
-    if (state !== undefined) return state;
-    this.#states.set(type, (state = new TypeState(type, this.#nameSets.empty)));
-    this.#inOrder = XDS_TYPES.flatMap((each) => this.#states.get(each) ?? []);
+  #stateOf(type: XdsType): TypeState | null {
+    return this.#states[XDS_ORDER[type]] ?? null;
+  }
+
+  /** The first request of a type. */
+  #open({ type, subscribe, initialVersions }: XdsRequest): TypeState {
+    const state = new TypeState(type, this.#nameSets.empty);
+    this.#states[XDS_ORDER[type]] = state;
     for (const [name, version] of initialVersions) state.dirty.set(name, version);
     if (subscribe.length === 0) this.#wantAll(state);
     return state;
@@ -202,8 +218,8 @@ export class XdsSession {
   }
 
   #removals(type: XdsType): XdsResponse[] {
-    const state = this.#states.get(type);
-    if (state === undefined || state.pending !== null || state.gone.size === 0) return [];
+    const state = this.#stateOf(type);
+    if (state === null || state.pending !== null || state.gone.size === 0) return [];
     return [this.#send(state, [], [...state.gone.entries.keys()])];
   }
 
@@ -217,13 +233,16 @@ export class XdsSession {
     }
     state.isFirst = false;
     state.pending = response;
+    this.#pending |= state.bit;
     if (type === 'Cluster') this.#resendAssignments(resources);
     return response;
   }
 
   /** A changed cluster warms until its assignment comes behind it, whatever was sent before. */
   #resendAssignments(clusters: readonly XdsResource[]): void {
-    const assignments = this.#states.get('ClusterLoadAssignment');
-    for (const { name, assignment = name } of clusters) assignments?.dirty.set(assignment, '');
+    const assignments = this.#stateOf('ClusterLoadAssignment');
+    if (assignments === null) return;
+    this.#mayWork |= assignments.bit;
+    for (const { name, assignment = name } of clusters) assignments.dirty.set(assignment, '');
   }
 }

@@ -2,7 +2,7 @@
 // nor `gone`, it holds as it is in the view.
 import { SparseMap } from '../base/sparse-map.ts';
 import type { NameSet } from './name-sets.ts';
-import { XDS_TYPES, type XdsResponse, type XdsType } from './session-messages.ts';
+import { XDS_ORDER, XDS_TYPES, type XdsResponse, type XdsType } from './session-messages.ts';
 
 /** Types whose responses must be accepted before one of this type is sent. */
 const PRECONDITIONS: Readonly<Record<XdsType, readonly XdsType[]>> = {
@@ -19,7 +19,7 @@ const PRECONDITION_BITS = new Map(XDS_TYPES.map((type) => [type, bitsOf(PRECONDI
 export const ALL_BITS = bitsOf(XDS_TYPES);
 
 function bitsOf(types: readonly XdsType[]): number {
-  return types.reduce((bits, type) => bits | (1 << XDS_TYPES.indexOf(type)), 0);
+  return types.reduce((bits, type) => bits | (1 << XDS_ORDER[type]), 0);
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();
