@@ -8,6 +8,7 @@ import { ProxyConnection } from './proxy-connection.ts';
 import { countByEvents, type ProxyEvent } from './proxy-events.ts';
 import { ProxyView } from './proxy-view.ts';
 import { NameSets } from './name-sets.ts';
+import { RequestReader } from './request-reader.ts';
 import { ResponseEncoder } from './response-encoder.ts';
 
 const facts = { streamId: 's', mesh: 'shop', name: 'web', run: '', isZoneProxy: false, version: {}, metadata: {} };
@@ -27,7 +28,7 @@ beforeEach(() => {
   const log = createLogger('silent');
   warn = vi.spyOn(log, 'warn');
   connection = new ProxyConnection({
-    ...{ facts, view, encoder: new ResponseEncoder('cp'), nameSets: new NameSets(), log },
+    ...{ facts, view, requests: new RequestReader(), encoder: new ResponseEncoder('cp'), nameSets: new NameSets(), log },
     stream: {
       write: () => {
         stream.written += 1;

@@ -1,11 +1,8 @@
 // One stream of a proxy: it decodes requests for the session, and encodes and writes the responses of the session. The buffered bytes
 // are bounded: at most one response of a type waits for its answer, and none is made while the stream has to drain.
 import { isDeepStrictEqual } from 'node:util';
-import { status } from '@grpc/grpc-js';
 import type { Logger } from '../base/log.ts';
-import { messageOf } from '../base/errors.ts';
-import { StatusError } from '../grpc/status.ts';
-import { decodeDeltaRequest, type DeltaRequest } from '../wire/kds-messages.ts';
+import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
 import { AcceptedListeners } from './accepted-listeners.ts';
@@ -13,6 +10,7 @@ import { AcceptedTls } from './accepted-tls.ts';
 import type { ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts, StreamCounter } from './proxy-events.ts';
 import type { NameSets } from './name-sets.ts';
 import type { ProxyView } from './proxy-view.ts';
+import type { RequestReader } from './request-reader.ts';
 import type { ResponseEncoder } from './response-encoder.ts';
 import { XDS_TYPES, type XdsAnswer, type XdsType } from './session-messages.ts';
 import { XdsSession } from './session.ts';
@@ -40,6 +38,8 @@ export type ProxyConnectionOptions = {
   readonly view: ProxyView;
   readonly stream: ResponseStream;
   /** Shared by all proxies. */
+  readonly requests: RequestReader;
+  /** Shared by all proxies. */
   readonly encoder: ResponseEncoder;
   /** Shared by all proxies. */
   readonly nameSets: NameSets;
@@ -47,15 +47,6 @@ export type ProxyConnectionOptions = {
   readonly counter: StreamCounter;
   readonly log: Logger;
 };
-
-/** @throws StatusError INVALID_ARGUMENT on bytes that are no DeltaDiscoveryRequest */
-export function readRequest(bytes: Uint8Array): DeltaRequest {
-  try {
-    return decodeDeltaRequest(bytes);
-  } catch (error) {
-    throw new StatusError(status.INVALID_ARGUMENT, messageOf(error));
-  }
-}
 
 export class ProxyConnection {
   readonly #options: ProxyConnectionOptions;
@@ -84,8 +75,8 @@ export class ProxyConnection {
   }
 
   /** @throws StatusError INVALID_ARGUMENT on bytes that are no DeltaDiscoveryRequest, RESOURCE_EXHAUSTED past the names of a type */
-  take(bytes: Uint8Array): void {
-    this.handle(readRequest(bytes));
+  take(bytes: Buffer): void {
+    this.handle(this.#options.requests.read(bytes));
   }
 
   handle(request: DeltaRequest): void {

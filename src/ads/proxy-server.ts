@@ -17,13 +17,14 @@ import { SingleFlight } from '../store/single-flight.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { FollowedViews } from './followed-views.ts';
 import type { MeshViews } from './mesh-views.ts';
-import { ProxyConnection, readRequest } from './proxy-connection.ts';
+import { ProxyConnection } from './proxy-connection.ts';
 import { NameSets } from './name-sets.ts';
 import type { ProxyView } from './proxy-view.ts';
 import { countByEvents, type CountStream, type ProxyConnectionFacts, type ProxyObserver } from './proxy-events.ts';
 import { readProxyNode, type ProxyNode } from './proxy-node.ts';
 import { ProxyCertificates, type ProxyName } from './proxy-certificates.ts';
 import { ResourceEncoder } from './encode-resources.ts';
+import { RequestReader } from './request-reader.ts';
 import { ResponseEncoder } from './response-encoder.ts';
 
 /** A Dataplane in the first request of a proxy. */
@@ -61,6 +62,7 @@ type End = () => void;
 export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #encoder = new ResourceEncoder();
+  readonly #requests = new RequestReader();
   readonly #responses: ResponseEncoder;
   readonly #nameSets = new NameSets();
   /** By mesh; they are made for the first proxy of a mesh. */
@@ -115,7 +117,7 @@ export class ProxyServer {
    * @param ends gets what is to be done when the stream ends, also after an error
    */
   async #begin(stream: ProxyStream, bytes: Buffer, ends: End[]): Promise<ProxyConnection> {
-    const request = readRequest(bytes);
+    const request = this.#requests.read(bytes);
     const node = readProxyNode(request.node);
     const { mesh, features } = node;
     // What was committed before the stream opened is in them.
@@ -191,7 +193,7 @@ export class ProxyServer {
     const begin = (): ProxyConnection => {
       const view = open();
       if (view === undefined) throw notFound(mesh, name);
-      const shared = { encoder: this.#responses, nameSets: this.#nameSets };
+      const shared = { requests: this.#requests, encoder: this.#responses, nameSets: this.#nameSets };
       const connection = new ProxyConnection({ facts, view, stream: call, ...shared, observe, counter: this.#count(facts), log });
       const tellProblems = (): void => {
         const problems = view.takeProblems();

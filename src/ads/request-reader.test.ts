@@ -1,0 +1,42 @@
+import { status } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { fc } from '../../test/support/property.ts';
+import { decodeDeltaRequest, encodeDeltaRequest } from '../wire/kds-messages.ts';
+import { RequestReader } from './request-reader.ts';
+
+const requestWith = (subscribe: readonly string[], responseNonce: string): Buffer =>
+  encodeDeltaRequest({
+    ...{ node: { id: '' }, typeUrl: 'type', subscribe, unsubscribe: [], initialResourceVersions: new Map() },
+    ...{ responseNonce, errorDetail: null },
+  });
+
+describe('a reader of requests', () => {
+  it('reads each request as it is alone, whatever it has read before', () => {
+    const names = fc.array(fc.constantFrom('a', 'x'.repeat(300)), { maxLength: 2 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(names, fc.constantFrom('1', '2')), { maxLength: 10 }), (all) => {
+        const reader = new RequestReader();
+        const read = all.map(([subscribe, nonce]) => reader.read(requestWith(subscribe, nonce)));
+        expect(read).toEqual(all.map(([subscribe, nonce]) => decodeDeltaRequest(requestWith(subscribe, nonce))));
+      }),
+    );
+  });
+
+  it('gives equal acknowledgements as one object, also when the bytes of the first are gone', () => {
+    const reader = new RequestReader();
+    const bytes = requestWith([], '1');
+    const first = reader.read(bytes);
+    bytes.fill(0);
+    expect(reader.read(requestWith([], '1'))).toBe(first);
+  });
+
+  it('keeps no long request', () => {
+    const reader = new RequestReader();
+    const bytes = requestWith(['x'.repeat(300)], '1');
+    expect(reader.read(bytes)).not.toBe(reader.read(bytes));
+  });
+
+  it('refuses bytes that are no request', () => {
+    expect(() => new RequestReader().read(Buffer.from([7]))).toThrow(expect.objectContaining({ code: status.INVALID_ARGUMENT }));
+  });
+});
