@@ -5,6 +5,7 @@ import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Copy } from './copy.ts';
+import { againIfLate } from './late-runs.ts';
 import { applyMutant, blockAround, mutantsOf, type Mutant } from './mutants.ts';
 import { shuffled } from './random.ts';
 import type { Hits } from './record-hits.ts';
@@ -196,7 +197,11 @@ async function judge(copy: Copy, runner: TestRunner, { index, place, files, took
   try {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       write(`${text}\n;${hitOf(index)};`);
-      const { outcome, failed, errors } = await runner.run(files, MIN_TIMEOUT_MS + SLOWER * slowest);
+      const { outcome, failed, errors } = await againIfLate(async (isAlone) => {
+        if (!isAlone) return await runner.run(files, MIN_TIMEOUT_MS + SLOWER * slowest);
+        using alone = new TestRunner(copy.folder, join(copy.folder, HITS), { isWhole: false, isAlone });
+        return await alone.run(files, MIN_TIMEOUT_MS + SLOWER * slowest);
+      });
       const isLoaded = hitsIn(copy).some((hits) => [...hits.atImport, ...hits.inTests].includes(index));
       const isCertain = outcome === 'failed' || outcome === 'timed out' || (outcome === 'passed' && isLoaded);
       if (isCertain) return { ...place, outcome, by: failed, errors };

@@ -2,7 +2,7 @@
 // outcome. To start vitest and to transform all files again for each change would take most of the time. `TestRunner` starts it, and
 // ends it when a test is late. Argument: `bail`, to end a run at the first failure.
 import { resolve } from 'node:path';
-import { createVitest, type TestModule, type TestSequencer, type TestSpecification } from 'vitest/node';
+import { createVitest, type TestCase, type TestModule, type TestSequencer, type TestSpecification } from 'vitest/node';
 import { projectOf } from './test-files.ts';
 
 /** Test files, and the files that changed since the last run. All are relative to the working directory. */
@@ -11,6 +11,8 @@ export type Outcome = {
   /** Test file → milliseconds. */
   readonly took: readonly [file: string, ms: number][];
   readonly failed: readonly string[];
+  /** Those of `failed` in which no test failed in time. */
+  readonly late: readonly string[];
   /** The first failure of each file that failed, and errors that no test caught. */
   readonly errors: readonly string[];
 };
@@ -26,6 +28,9 @@ class AsNamed implements TestSequencer {
     return specifications;
   }
 }
+
+/** How long a test waits for a condition (test/support/wait.ts). */
+const PATIENCE_MS = Number(process.env['TEST_PATIENCE_MS']);
 
 /** Files that this run has ended, and errors that no test of it caught. */
 let modules: TestModule[] = [];
@@ -45,7 +50,7 @@ const vitest = await createVitest({
 
 process.on('message', (order: Order) => {
   // The setup of a project may fail with a change.
-  run(order).catch((error: unknown) => tell({ took: [], failed: [], errors: [firstLine({ message: String(error) })] }));
+  run(order).catch((error: unknown) => tell({ took: [], failed: [], late: [], errors: [firstLine({ message: String(error) })] }));
 });
 process.on('disconnect', () => void vitest.close().finally(() => process.exit()));
 
@@ -65,8 +70,25 @@ async function run({ files, changed }: Order): Promise<void> {
   tell({
     took,
     failed: failed.map((module) => module.relativeModuleId),
+    late: failed.filter(isLate).map((module) => module.relativeModuleId),
     errors: [...failed.map(failureOf), ...errors.map(firstLine)],
   });
+}
+
+/** Whether each failure is a time limit, or a wait for a condition that went on to its end. */
+function isLate(module: TestModule): boolean {
+  const tests = [...module.children.allTests('failed')];
+  const others = [...module.errors(), ...[...module.children.allSuites()].flatMap((suite) => suite.errors())];
+  return tests.length + others.length > 0 && tests.every(isLateTest) && others.every(isTimeLimit);
+}
+
+function isLateTest(test: TestCase): boolean {
+  return (test.diagnostic()?.duration ?? 0) >= PATIENCE_MS || (test.result().errors ?? []).every(isTimeLimit);
+}
+
+/** A hook or a test that did not end in time. */
+function isTimeLimit({ message }: { readonly message: string }): boolean {
+  return / timed out in \d+ms/.test(message);
 }
 
 function failureOf(module: TestModule): string {

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Copy } from './copy.ts';
 import { culpritsAmong, withoutOverlaps } from './culprits.ts';
+import { againIfLate } from './late-runs.ts';
 import { applyMutant, type Mutant } from './mutants.ts';
 import { projectOf } from './test-files.ts';
 import { HITS, TestRunner, type TestRun } from './test-runner.ts';
@@ -38,7 +39,9 @@ export async function noticedBySecondStage<Item extends Change>(stage: SecondSta
 
 async function noticedOfGroup<Item extends Change>(stage: SecondStage<Item>, group: readonly Item[]): Promise<Noticed<Item>[]> {
   const { files, say } = stage;
-  const first = await run(stage, group, files);
+  // A group fails for any of its changes: the repetition is for a single one.
+  const first =
+    group.length > 1 ? await run(stage, group, files) : await againIfLate((isAlone) => run(stage, group, files, isAlone));
   // A test hangs, or a database cannot be set up: then no test file has a result.
   if (first.took.length === 0) return await noticedAtStart(stage, group, first);
   if (first.failed.length === 0 && first.errors.length > 0) say(`errors of no test file: ${first.errors.join(', ')}`);
@@ -75,7 +78,7 @@ async function noticedBy<Item extends Change>(
   test: string,
 ): Promise<Noticed<Item>[]> {
   const fails = async (changes: readonly Item[]): Promise<boolean> => {
-    const { outcome } = await run(stage, changes, [test]);
+    const { outcome } = await againIfLate((isAlone) => run(stage, changes, [test], isAlone));
     return outcome !== 'passed' && outcome !== 'incomplete';
   };
   if (await fails([])) {
@@ -92,8 +95,9 @@ async function run<Item extends Change>(
   { copy, texts }: SecondStage<Item>,
   changes: readonly Item[],
   tests: readonly string[],
+  isAlone = false,
 ): Promise<TestRun> {
-  using runner = new TestRunner(copy.folder, join(copy.folder, HITS), { isWhole: true, patienceMs: PATIENCE_MS });
+  using runner = new TestRunner(copy.folder, join(copy.folder, HITS), { isWhole: true, isAlone, patienceMs: PATIENCE_MS });
   const changed = withChanges(texts, changes);
   for (const [file, text] of changed) copy.write(file, text);
   try {

@@ -29,12 +29,18 @@ export class TestRunner implements Disposable {
   /**
    * @param hits file for the changes that each test file comes to (record-hits.ts)
    * @param isWhole all test files run; otherwise a run ends when one fails
+   * @param isAlone one test file runs at a time
    * @param patienceMs how long a test waits for a condition
    */
-  constructor(folder: string, hits: string, { isWhole, patienceMs = PATIENCE_MS }: { isWhole: boolean; patienceMs?: number }) {
+  constructor(
+    folder: string,
+    hits: string,
+    { isWhole, isAlone = false, patienceMs = PATIENCE_MS }: { isWhole: boolean; isAlone?: boolean; patienceMs?: number },
+  ) {
     this.#folder = folder;
     this.#args = isWhole ? [] : ['bail'];
     this.#env = { ...process.env, TEST_PATIENCE_MS: String(patienceMs), MUTATION_HITS: hits };
+    if (isAlone) this.#env['VITEST_MAX_WORKERS'] = '1';
   }
 
   /** The next run reads the file again. */
@@ -56,7 +62,7 @@ export class TestRunner implements Disposable {
       return { ...answer, outcome: !hasPassed ? 'failed' : isWhole ? 'passed' : 'incomplete' };
     }
     this.kill();
-    return { outcome: answer === 'late' ? 'timed out' : 'ended', took: [], failed: [], errors: [] };
+    return { outcome: answer === 'late' ? 'timed out' : 'ended', took: [], failed: [], late: [], errors: [] };
   }
 
   /** Ends the process, which removes its databases and temporary folders first, and then what its tests started. */
