@@ -15,7 +15,7 @@ export function controlPlaneEnv({ host, port, user, password, dbName }: Postgres
     MERIDIAN_API_SERVER_HTTP_PORT: String(api),
     // Proxies of a test ask for the port.
     MERIDIAN_DP_SERVER_PORT: '0',
-    MERIDIAN_GENERAL_WORK_DIR: join(tmpdir(), `meridian-test-${String(userInfo().uid)}`),
+    MERIDIAN_GENERAL_WORK_DIR: process.env['TEST_WORK_FOLDER'] ?? join(tmpdir(), `meridian-bench-${String(userInfo().uid)}`),
     // Several share the machine. Tests that need HTTPS or tokens enable them.
     MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none',
   };

@@ -1,4 +1,5 @@
-// The folder of the embedded stores of a run (embedded-store.ts): empty until a test needs one.
+// The folder of a run: of its embedded stores (embedded-store.ts) and of what its control planes keep (control-plane-env.ts). It is empty
+// until a test needs it.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,5 +14,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'meridian-embedded-'));
   project.provide('embeddedFolder', folder);
+  // Workers inherit it.
+  process.env['TEST_WORK_FOLDER'] = join(folder, 'work');
   return () => rm(folder, { recursive: true });
 }
