@@ -15,7 +15,7 @@ async function openPage(path: string, cp = fleet.global): Promise<OpenPage> {
 
 async function close({ page, faults }: OpenPage): Promise<void> {
   await page.close();
-  expect(faults).toEqual([]);
+  expect(faults.join('\n')).toBe('');
 }
 
 const rowOf = (page: Page, text: string): ReturnType<Page['locator']> => page.getByRole('row').filter({ hasText: text });
@@ -63,6 +63,28 @@ describe('the history of a resource', () => {
     await opened.page.getByRole('link', { name: 'told' }).click();
     await opened.page.getByText('It was written on global').waitFor();
     await close(opened);
+  });
+});
+
+describe('a removal', () => {
+  it('is answered after its event, and the page asks for nothing that is gone', async () => {
+    expect(await fleet.global.put('/meshes/shop/meshtimeouts/gone', timeout('gone', '1s'))).toBe(201);
+    const changes = await openPage('changes');
+    const opened = await openPage('resources/meshtimeouts/shop/gone');
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('button', { name: 'Remove this resource' }).click();
+    await page.route('**/meshtimeouts/gone', async (route) => {
+      const response = await route.fetch();
+      const removed = rowOf(changes.page, 'gone').filter({ hasText: 'removed' });
+      // The event of the removal, and that of its arrival in the zones.
+      await removed.filter({ hasText: 'everywhere' }).waitFor();
+      await route.fulfill({ response });
+    });
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.waitForURL('**/gui/resources/meshtimeouts');
+    await close(opened);
+    await close(changes);
   });
 });
 

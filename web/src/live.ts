@@ -14,6 +14,9 @@ export const now = signal(Date.now());
 /** The first of the growing times between two requests for an answer that is not settled. */
 const UNSETTLED_MS = 500;
 
+/** Nothing is asked for while it is true: what the page shows is about to be removed. Afterwards everything is asked for again. */
+export const isHeld = signal(false);
+
 setInterval(() => (now.value = Date.now()), PERIOD_MS);
 
 export type Live<T> = {
@@ -52,7 +55,7 @@ export function useLive<T>(
   const [known, setKnown] = useState<Known<T>>({ key, data: undefined, failure: undefined });
   const [asked, setAsked] = useState(0);
   const user = logins.value;
-  const isWaiting = loginReason.value !== null;
+  const isWaiting = loginReason.value !== null || isHeld.value;
   const inbox = useRef<Inbox>(null);
   useEffect(() => {
     if (isWaiting) return undefined;

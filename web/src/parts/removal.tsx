@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../src/api/answers.ts';
 import { apiPath, type TypeInfo } from '../catalog.ts';
+import { isHeld } from '../live.ts';
 import { previewOf, type Preview } from '../preview.ts';
 import { go, linkTo } from '../router.ts';
 import { ask, type ApiFailure } from '../session.ts';
@@ -36,8 +37,14 @@ export function Removal({ type, mesh, name, etag }: Props): JSX.Element {
     setAsked({ plan, preview: await previewOf(NO_DOCUMENT, [deletion]).catch(() => undefined) });
   };
   const remove = async (): Promise<void> => {
-    await ask(path, { method: 'DELETE', ifMatch: etag });
-    go(linkTo(['resources', type.path]));
+    // The event of the removal may come before its answer.
+    isHeld.value = true;
+    try {
+      await ask(path, { method: 'DELETE', ifMatch: etag });
+      go(linkTo(['resources', type.path]));
+    } finally {
+      isHeld.value = false;
+    }
   };
   return (
     <>
