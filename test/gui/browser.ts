@@ -69,7 +69,7 @@ async function close(context: BrowserContext): Promise<void> {
 function watch(page: Page, origin: string): string[] {
   const faults: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error') faults.push(`console: ${message.text()}`);
+    if (message.type() === 'error') faults.push(`console: ${message.text()} (${message.location().url})`);
   });
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
   page.on('request', (request) => {
