@@ -10,6 +10,8 @@ import { cpuSecondsOfServer } from './measure.ts';
 import { MESH, policyLabels, policyName, policySpec, TYPE } from './policies.ts';
 
 const TEMPLATE = 'meridian_bench_template';
+/** As people run it. `BENCH_POSTGRES_FSYNC=off` shows what the disk costs. */
+const SETTINGS = [`fsync=${process.env['BENCH_POSTGRES_FSYNC'] ?? 'on'}`];
 
 export type Postgres = {
   /** Version, provider and whether fsync is on. */
@@ -25,12 +27,12 @@ export type Postgres = {
 };
 
 export async function startPostgres(): Promise<Postgres> {
-  return await prepare(await providePostgres());
+  return await prepare(await providePostgres(SETTINGS));
 }
 
 /** A server that the run may restart. */
 export async function startOwnPostgres(): Promise<Postgres> {
-  return await prepare(await provideOwnPostgres());
+  return await prepare(await provideOwnPostgres(SETTINGS));
 }
 
 async function prepare(server: PostgresServer): Promise<Postgres> {

@@ -78,9 +78,10 @@ function helpOf<S>({ command, sections, examples, startPostgres, failsOverBudget
   const postgres =
     startPostgres === undefined
       ? `A PostgreSQL, where a section needs one, is TEST_POSTGRES_URL, else a container, else the one that npm installed;
-TEST_POSTGRES_PROVIDER forces url, testcontainers, embedded or installed. The servers run without TLS.`
+TEST_POSTGRES_PROVIDER forces url, testcontainers, embedded or installed. It runs with fsync, unless BENCH_POSTGRES_FSYNC is off.
+The servers run without TLS.`
       : `The PostgreSQL is the one that npm installed, else one of the machine; TEST_POSTGRES_PROVIDER forces embedded or installed.
-The servers run without TLS.`;
+It runs with fsync, unless BENCH_POSTGRES_FSYNC is off. The servers run without TLS.`;
   return `
 ${postgres}
 

@@ -23,7 +23,7 @@ import { freePort } from './free-port.ts';
 export type Binaries = { readonly bin: string; readonly description: string };
 
 /** The settings of every server of the tests: parallel files have about forty connections each. */
-export const SERVER_SETTINGS: readonly string[] = [`fsync=${process.env['TEST_POSTGRES_FSYNC'] ?? 'off'}`, 'max_connections=300'];
+export const SERVER_SETTINGS: readonly string[] = ['fsync=off', 'max_connections=300'];
 
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;

@@ -26,35 +26,45 @@ export type PostgresServer = {
   readonly restart: (mode: 'fast' | 'immediate', whileStopped: () => Promise<void>) => Promise<void>;
 };
 
-const providers: Record<string, () => Promise<PostgresServer | null>> = {
+/** @param settings additional ones for `postgres -c`; a server that is not started here keeps its own */
+type Provider = (settings: readonly string[]) => Promise<PostgresServer | null>;
+
+const providers: Record<string, Provider> = {
   url: fromUrl,
   testcontainers: fromContainer,
   embedded: fromEmbedded,
   installed: fromInstalled,
 };
 
-/** Starts the first available PostgreSQL. Without one it rejects with the list of attempts. */
-export async function providePostgres(): Promise<PostgresServer> {
-  return await provide(Object.entries(providers));
+/**
+ * Starts the first available PostgreSQL. Without one it rejects with the list of attempts.
+ * @param settings additional ones for `postgres -c`; a server that is not started here keeps its own
+ */
+export async function providePostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  return await provide(Object.entries(providers), settings);
 }
 
 /** A PostgreSQL of the run's own, from binaries: it can be restarted. */
-export async function provideOwnPostgres(): Promise<PostgresServer> {
-  return await provide([
-    ['embedded', fromEmbedded],
-    ['installed', fromInstalled],
-  ]);
+export async function provideOwnPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  return await provide(
+    [
+      ['embedded', fromEmbedded],
+      ['installed', fromInstalled],
+    ],
+    settings,
+  );
 }
 
 async function provide(
-  known: readonly (readonly [name: string, () => Promise<PostgresServer | null>])[],
+  known: readonly (readonly [name: string, Provider])[],
+  settings: readonly string[],
 ): Promise<PostgresServer> {
   const forced = process.env['TEST_POSTGRES_PROVIDER'];
   const tried: string[] = [];
   for (const [name, provider] of known) {
     if (forced !== undefined && forced !== name) continue;
     try {
-      const server = await provider();
+      const server = await provider(settings);
       if (server !== null) return server;
       tried.push(`${name}: not there`);
     } catch (error) {
@@ -73,14 +83,13 @@ async function fromUrl(): Promise<PostgresServer | null> {
   return { description: 'TEST_POSTGRES_URL', url, stop: async () => undefined, restart: refuseRestart };
 }
 
-async function fromContainer(): Promise<PostgresServer | null> {
+async function fromContainer(settings: readonly string[]): Promise<PostgresServer | null> {
   if (process.env['DOCKER_HOST'] === undefined && !(await answers('/var/run/docker.sock'))) return null;
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
   const { Wait } = await import('testcontainers');
   const image = process.env['TEST_POSTGRES_IMAGE'] ?? 'postgres:17-alpine';
-  const settings = SERVER_SETTINGS.flatMap((setting) => ['-c', setting]);
   const container = await new PostgreSqlContainer(image)
-    .withCommand(settings)
+    .withCommand([...SERVER_SETTINGS, ...settings].flatMap((setting) => ['-c', setting]))
     // The server is the first process of its container. A check that ends too late on a busy machine leaves a child to it, with exit code 2,
     // and the server takes that for a crash of its own: it ends all connections and recovers.
     .withHealthCheck({ test: ['CMD', 'true'], interval: DAY_MS })
@@ -97,17 +106,17 @@ async function fromContainer(): Promise<PostgresServer | null> {
   };
 }
 
-async function fromEmbedded(): Promise<PostgresServer | null> {
-  return await fromBinaries(embeddedBinaries());
+async function fromEmbedded(settings: readonly string[]): Promise<PostgresServer | null> {
+  return await fromBinaries(embeddedBinaries(), settings);
 }
 
-async function fromInstalled(): Promise<PostgresServer | null> {
-  return await fromBinaries(installedBinaries());
+async function fromInstalled(settings: readonly string[]): Promise<PostgresServer | null> {
+  return await fromBinaries(installedBinaries(), settings);
 }
 
-async function fromBinaries(binaries: Binaries | null): Promise<PostgresServer | null> {
+async function fromBinaries(binaries: Binaries | null, settings: readonly string[]): Promise<PostgresServer | null> {
   if (binaries === null) return null;
-  const server = await PostgresBinaries.create(binaries);
+  const server = await PostgresBinaries.create(binaries, settings);
   return {
     description: binaries.description,
     url: server.url,
