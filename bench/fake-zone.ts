@@ -8,6 +8,7 @@ import { zoneConsumes } from '../src/kds/rules.ts';
 import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeHealthCheckRequest } from '../src/wire/global-service-messages.ts';
 import { encodeDeltaRequest, encodeDeltaResponse } from '../src/wire/kds-messages.ts';
+import { openBundled } from './bundled-call.ts';
 import { GrpcConnection, type GrpcCall } from './grpc-connection.ts';
 import { nowMs } from './measure.ts';
 import { TYPE } from './policies.ts';
@@ -15,7 +16,7 @@ import { scanRequest, scanResponse } from './response-scan.ts';
 
 const NODE = { version: 'bench', instanceId: 'bench', config: '{"store":{"type":"postgres"}}' };
 /** As a zone has it for its health check. */
-const ANSWER_MS = 10_000;
+const ANSWER_MS = 20_000;
 
 /**
  * What a zone does with a response: `good` acknowledges it, `silent` says nothing, `refusing` refuses it, `deaf` does not even
@@ -147,7 +148,7 @@ export class FakeZone {
   }
 
   #open(connection: GrpcConnection, path: string, take: (bytes: Buffer) => void): GrpcCall {
-    return connection.open({
+    return openBundled(connection, {
       ...{ path, metadata: this.#metadata },
       onMessage: (bytes) => {
         if (connection === this.#connection) take(bytes);

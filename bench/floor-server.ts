@@ -10,11 +10,13 @@ import {
   type ServerUnaryCall,
   type sendUnaryData,
 } from '@grpc/grpc-js';
+import { takeEach } from '../src/kds/bundles.ts';
 import { feature } from '../src/kds/features.ts';
 import { globalSendRules } from '../src/kds/rules.ts';
 import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeKumaResource, wireVersion } from '../src/resource/codec.ts';
 import { typeOf } from '../src/resource/type-registry.ts';
+import { toBuffer } from '../src/wire/fields.ts';
 import { encodeHealthCheckResponse } from '../src/wire/global-service-messages.ts';
 import { encodeDeltaResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
 import { policy, TYPE } from './policies.ts';
@@ -62,7 +64,7 @@ function serveSync(state: readonly Buffer[]): (call: Call) => void {
     greet(call);
     streams.add(call);
     call.on('close', () => streams.delete(call));
-    call.on('data', (bytes: Buffer) => {
+    const take = (bytes: Buffer): void => {
       const { type, nonce } = scanRequest(bytes);
       if (type === TYPE) {
         const next = nonce === 'change' ? undefined : state[Number(nonce)];
@@ -72,7 +74,8 @@ function serveSync(state: readonly Buffer[]): (call: Call) => void {
         empty.set(type, response);
         call.write(response);
       }
-    });
+    };
+    call.on('data', (bytes: Buffer) => void takeEach(bytes, (message) => take(toBuffer(message))));
     call.on('end', () => call.end());
   };
 }

@@ -11,6 +11,7 @@ import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeHealthCheckRequest } from '../src/wire/global-service-messages.ts';
 import type { ErrorDetail } from '../src/wire/error-detail.ts';
 import { encodeDeltaRequest, encodeDeltaResponse } from '../src/wire/kds-messages.ts';
+import { openBundled } from './bundled-call.ts';
 import { GrpcConnection, type GrpcCall } from './grpc-connection.ts';
 import { TYPE } from './policies.ts';
 import { scanRequest, scanResources } from './response-scan.ts';
@@ -19,7 +20,7 @@ import { SERVICE_TYPE, ZoneService } from './zone-service.ts';
 const NODE = { version: 'bench', instanceId: 'bench', config: '{"store":{"type":"postgres"}}' };
 const METADATA = nodeMetadata(NODE, true);
 /** As a zone has it for its health check. */
-const ANSWER_MS = 10_000;
+const ANSWER_MS = 20_000;
 const REFUSAL = { code: 3, message: 'this zone refuses everything', details: [] };
 
 /** Names and versions that all zones of the process have in common. */
@@ -208,7 +209,7 @@ export class ResumingZone {
   }
 
   #open(connection: GrpcConnection, path: string, take: (bytes: Buffer) => void): GrpcCall {
-    return connection.open({
+    return openBundled(connection, {
       ...{ path, metadata: this.#metadata },
       onMessage: (bytes) => {
         if (connection === this.#connection) take(bytes);

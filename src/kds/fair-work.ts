@@ -21,6 +21,8 @@ export class FairWork {
   /** Peers with work, the next one first. */
   readonly #tasks = new Map<string, Task[]>();
   #isWorking = false;
+  /** When work began that did not wait in this turn of the event loop; null before. */
+  #turnBegan: number | null = null;
 
   /** The pace of one stream of a peer. */
   of(peer: string): Pace {
@@ -45,8 +47,15 @@ export class FairWork {
     };
   }
 
-  /** Runs the steps to their end, a slice at a time. Rejects with the error of a step. */
+  /**
+   * Runs the steps to their end, a slice at a time. Short work does not wait while nothing else does and the turn of the event loop has
+   * less than a slice of it. Rejects with the error of a step.
+   */
   async #run<T>(peer: string, steps: Steps<T>): Promise<T> {
+    while (this.#tasks.size === 0 && this.#hasTime()) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+    }
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const step = (): boolean => {
       try {
@@ -63,6 +72,14 @@ export class FairWork {
     this.#tasks.set(peer, tasks);
     if (!this.#isWorking) void this.#work();
     return await promise;
+  }
+
+  #hasTime(): boolean {
+    if (this.#turnBegan === null) {
+      this.#turnBegan = performance.now();
+      setImmediate(() => (this.#turnBegan = null));
+    }
+    return performance.now() - this.#turnBegan < SLICE_MS;
   }
 
   async #work(): Promise<void> {

@@ -12,10 +12,20 @@ export const feature = {
   meridian: 'meridian-v1',
   /** The zone keeps a Mesh that is withdrawn from it as long as it has resources of its own there (decision 70). */
   membership: 'meridian-membership',
+  /** The peer reads several messages as one (decision 83). */
+  bundles: 'meridian-bundles',
 } as const;
 
 /** Header `features` of a zone; each value is a header line of its own (kds-wire 2.1). */
-export const zoneHeaderFeatures: readonly string[] = [feature.zonePingHealth, feature.hashSuffix, feature.meridian];
+export const zoneHeaderFeatures: readonly string[] = [
+  feature.zonePingHealth,
+  feature.hashSuffix,
+  feature.meridian,
+  feature.bundles,
+];
+
+/** Header `features` of global. */
+export const globalHeaderFeatures: readonly string[] = [feature.meridian, feature.bundles];
 
 /** Node metadata `features`, the same from both sides (kds-wire 2.2). */
 export const nodeFeatures: readonly string[] = [

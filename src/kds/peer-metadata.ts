@@ -1,7 +1,7 @@
 // The headers that identify a caller to global, and the headers with which global identifies itself (kds-wire 2.1).
 import { Metadata } from '@grpc/grpc-js';
 import { MeridianError } from '../base/errors.ts';
-import { feature } from './features.ts';
+import { globalHeaderFeatures } from './features.ts';
 
 /** The caller of an RPC. */
 export type Caller = {
@@ -44,6 +44,6 @@ export function callerOf(metadata: Metadata): Caller {
 /** Global announces itself before any message (engine 1). */
 export function ownFeatures(): Metadata {
   const metadata = new Metadata();
-  metadata.set('features', feature.meridian);
+  for (const name of globalHeaderFeatures) metadata.add('features', name);
   return metadata;
 }

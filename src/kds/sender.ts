@@ -31,6 +31,8 @@ export type SenderOptions = StreamOptions & {
   /** Null on a zone, which sends only to global. */
   readonly zones: Pick<ZoneRegistry, 'profileOf' | 'watch' | 'caughtUp'> | null;
   readonly send: (message: Buffer) => void;
+  /** The messages of this turn have been sent. */
+  readonly flush?: () => void;
   /** False while messages of this stream wait in this process. Changes then wait in the log until `drained` is called. */
   readonly hasRoom?: () => boolean;
   /** The peer has answered a response. @param isSettled it has its first state */
@@ -323,6 +325,7 @@ export class Sender {
       const types = [...this.#dirty];
       this.#dirty.clear();
       for (const type of types) this.#respond(type);
+      this.#options.flush?.();
     });
   }
 

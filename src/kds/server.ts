@@ -14,6 +14,7 @@ import { KeyedMutex } from '../base/keyed-mutex.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/global-service-messages.ts';
 import type { AdminKind, AdminStreams } from './admin-streams.ts';
+import { createOutbox, type Outbox } from './bundles.ts';
 import { ownFeatures, type Caller } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from '../grpc/connections.ts';
@@ -289,7 +290,7 @@ export class KdsServer {
     }
   }
 
-  async #send({ call, zone, streamId, log, end }: Stream): Promise<void> {
+  async #send({ call, zone, features, streamId, log, end }: Stream): Promise<void> {
     const stream = call as unknown as Duplex;
     const { changelog, zones, maxMessageBytes, observe } = this.#options;
     const sender = new Sender({
@@ -301,7 +302,7 @@ export class KdsServer {
       zones,
       maxMessageBytes,
       encode: (response) => this.#messages.encode(response),
-      send: (message) => stream.write(message),
+      ...outboxOf(call, features),
       hasRoom: () => !stream.writableNeedDrain,
       fail: end,
       delayed: (waitMs) => {
@@ -345,7 +346,7 @@ export class KdsServer {
       insights: proxyInsights,
       quotas: this.#quotas,
       validate,
-      send: (message) => call.write(message),
+      send: outboxOf(call, features).send,
       fail: end,
       observe,
       log,
@@ -355,4 +356,8 @@ export class KdsServer {
       this.#responses.run(zone, () => slowToRefuse(this.#options.clock, task)),
     );
   }
+}
+
+function outboxOf(call: Stream['call'], features: readonly string[]): Outbox {
+  return createOutbox(call, features.includes(feature.bundles));
 }

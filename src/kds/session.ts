@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
 import { eachMessage } from '../grpc/messages-of.ts';
 import { decodeDeltaRequest, decodeDeltaRequestInSteps, type DeltaRequest } from '../wire/kds-messages.ts';
+import { takeEach } from './bundles.ts';
 import { atOnce, type Pace } from './pace.ts';
 import type { Receiver } from './receiver.ts';
 import type { Sender } from './sender.ts';
@@ -20,13 +21,13 @@ export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce)
   stream.on('drain', () => sender.drained());
   try {
     await sender.ready();
-    const take = (request: DeltaRequest): void | Promise<void> => {
+    const handle = (request: DeltaRequest): void | Promise<void> => {
       const rows = sender.prepare(request);
       return rows === null ? sender.handle(request) : rows.then(() => sender.handle(request));
     };
-    await eachMessage(stream, (bytes) =>
-      bytes.length <= SMALL_BYTES ? take(decodeDeltaRequest(bytes)) : pace.run(decodeDeltaRequestInSteps(bytes)).then(take),
-    );
+    const take = (bytes: Uint8Array): void | Promise<void> =>
+      bytes.length <= SMALL_BYTES ? handle(decodeDeltaRequest(bytes)) : pace.run(decodeDeltaRequestInSteps(bytes)).then(handle);
+    await eachMessage(stream, (bytes) => takeEach(bytes, take));
   } finally {
     sender.close();
   }
@@ -40,7 +41,7 @@ export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurn
   try {
     await receiver.start();
     await eachMessage(stream, async (bytes) => {
-      await inTurn(() => receiver.take(bytes));
+      await inTurn(async () => takeEach(bytes, (message) => receiver.take(message)));
       if (stream.writableLength > MAX_UNREAD)
         throw new MeridianError('bad_request', 'the peer sends responses and does not read the answers');
     });

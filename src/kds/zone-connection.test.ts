@@ -92,14 +92,18 @@ beforeEach(() => {
 });
 
 describe('a health check', () => {
-  it('names the zone, its store, its version, its features and its token, and has ten seconds', async () => {
+  it('names the zone, its store, its version, its features and its token, and has twenty seconds', async () => {
     await connection.healthCheck();
     const [{ metadata, deadline } = { metadata: new Metadata(), deadline: 0 }] = asked;
-    expect(deadline).toBe(clock.now().getTime() + 10_000);
+    expect(deadline).toBe(clock.now().getTime() + 20_000);
     const headers = Object.fromEntries(Object.keys(metadata.getMap()).map((name) => [name, metadata.get(name)]));
     expect(headers).toEqual({
       ...{ 'client-id': ['east'], 'store-id': ['store-1'], authorization: ['Bearer x'], version: ['1.2'] },
-      ...{ 'kds-version': ['v3'], 'zone-version': ['v3'], features: ['zone-ping-health', 'hash-suffix', 'meridian-v1'] },
+      ...{
+        'kds-version': ['v3'],
+        'zone-version': ['v3'],
+        features: ['zone-ping-health', 'hash-suffix', 'meridian-v1', 'meridian-bundles'],
+      },
     });
   });
 

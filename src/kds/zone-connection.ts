@@ -8,6 +8,7 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { decodeHealthCheckResponse, encodeHealthCheckRequest } from '../wire/global-service-messages.ts';
 import { answerAdminRequests, type AdminKind, type AnswerAdmin } from './admin-streams.ts';
+import { createOutbox } from './bundles.ts';
 import type { Changelog } from './changelog.ts';
 import { feature, zoneHeaderFeatures } from './features.ts';
 import type { GlobalLink } from './global-link.ts';
@@ -28,7 +29,7 @@ const HEALTH_CHECK_MS = 300_000;
 /** A day; a timer of 25 days would end at once. */
 const MAX_CHECK_MS = 86_400_000;
 /** A call with a short deadline: without an answer the connection is unusable. */
-const ANSWER_MS = 10_000;
+const ANSWER_MS = 20_000;
 /** The status codes of an unreachable global, or of one that refuses the caller. Any other code is an answer of a global. */
 const NO_ANSWER: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
@@ -79,6 +80,8 @@ export class Connection {
   readonly #authorization: string | null;
   /** Resolves when the zone may send its resources to global (engine 14). */
   readonly #admitted = Promise.withResolvers<void>();
+  /** Global said so with its answer to the health check. */
+  #readsBundles = false;
 
   constructor(options: ConnectionOptions, client: Client, signal: AbortSignal, authorization: string | null) {
     this.#options = options;
@@ -118,7 +121,8 @@ export class Connection {
         },
       );
       call.on('metadata', (metadata) => {
-        isMeridian = saysMeridian(metadata);
+        isMeridian = names(metadata, feature.meridian);
+        this.#readsBundles = names(metadata, feature.bundles);
       });
     });
   }
@@ -172,13 +176,12 @@ export class Connection {
     await this.#open('globalToZone', syncService.globalToZoneSync.path, async (call, streamId, log) => {
       if (learned !== undefined)
         call.once('metadata', (metadata: Metadata) => {
-          const isMeridian = saysMeridian(metadata);
+          const isMeridian = names(metadata, feature.meridian);
           learned(isMeridian);
           if (isMeridian !== resume) call.destroy(new Error(`global is ${isMeridian ? '' : 'not '}Meridian; reconnecting`));
         });
       const rules = zoneReceiveRules();
       const admission = this.#admit(await this.#options.admission());
-      const send = (message: Buffer): void => void call.write(message);
       await consume(
         call,
         new Receiver({
@@ -193,7 +196,7 @@ export class Connection {
           admission,
           maxMessageBytes,
           validate,
-          send,
+          send: createOutbox(call, this.#readsBundles).send,
           fail: (error) => call.destroy(error),
           observe,
           log,
@@ -230,7 +233,7 @@ export class Connection {
         initialSyncLimiter: new InitialSyncLimiter(clock),
         zones: null,
         maxMessageBytes,
-        send: (message) => call.write(message),
+        ...createOutbox(call, this.#readsBundles),
         hasRoom: () => !call.writableNeedDrain,
         fail: (error) => call.destroy(error),
         observe,
@@ -296,8 +299,8 @@ export class Connection {
 }
 
 /** @param metadata the header of an answer or a stream of global */
-function saysMeridian(metadata: Metadata): boolean {
-  return metadata.get('features').some((value) => value.toString().split(/, ?/).includes(feature.meridian));
+function names(metadata: Metadata, feature: string): boolean {
+  return metadata.get('features').some((value) => value.toString().split(/, ?/).includes(feature));
 }
 
 function noAnswer({ code, details }: ServiceError, limitMs: number): MeridianError {

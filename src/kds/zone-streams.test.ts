@@ -39,6 +39,9 @@ class Call extends EventEmitter {
   }
 }
 
+/** What a stream says of this side when it opens. */
+const OPENED = 'features meridian-v1 meridian-bundles';
+
 let clock: ManualClock;
 let steps: string[];
 let events: SyncEvent[];
@@ -127,7 +130,7 @@ describe('a stream', () => {
     ]);
     works[0]?.resolve();
     await settled();
-    expect(call.said).toEqual(['features meridian-v1', 'end']);
+    expect(call.said).toEqual([OPENED, 'end']);
     expect(events[1]).toMatchObject({ kind: 'closed', peer: 'east', stream: 'stats', error: null });
     expect(steps.slice(-2)).toEqual(['unwatched', 'given back']);
   });
@@ -142,7 +145,7 @@ describe('a stream', () => {
     works[0]?.reject(new MeridianError('bad_request', 'no such type'));
     await settled();
     revoke('too late');
-    expect(call.said).toEqual(['features meridian-v1', 'INVALID_ARGUMENT: no such type']);
+    expect(call.said).toEqual([OPENED, 'INVALID_ARGUMENT: no such type']);
     expect(events[1]).toMatchObject({ kind: 'closed', error: 'no such type' });
   });
 
@@ -168,7 +171,7 @@ describe('a stream', () => {
     const call = await open();
     call.cancelled = true;
     revoke('the token was revoked');
-    expect(call.said).toEqual(['features meridian-v1']);
+    expect(call.said).toEqual([OPENED]);
   });
 
   it.each<[string, () => void, Readonly<Record<string, string>>, string]>([
@@ -219,7 +222,7 @@ describe('a stream', () => {
     works[0]?.resolve();
     await settled();
     expect(first.said.at(-1)).toBe('end');
-    expect((await open()).said).toEqual(['features meridian-v1']);
+    expect((await open()).said).toEqual([OPENED]);
   });
 
   it('over the quota is reported only for a caller whose token is good', async () => {
@@ -239,7 +242,7 @@ describe('a stream', () => {
     await clock.advance(1_000);
     await settled();
     expect(calls.map(({ said }) => said[0]?.split(':')[0])).toEqual([
-      ...['features meridian-v1', 'features meridian-v1', 'RESOURCE_EXHAUSTED', 'RESOURCE_EXHAUSTED'],
+      ...[OPENED, OPENED, 'RESOURCE_EXHAUSTED', 'RESOURCE_EXHAUSTED'],
     ]);
   });
 
@@ -253,7 +256,7 @@ describe('a stream', () => {
     expect(late.said).toEqual([]);
     await clock.advance(500);
     await settled();
-    expect(late.said).toEqual(['features meridian-v1']);
+    expect(late.said).toEqual([OPENED]);
     const impatient = await open();
     impatient.cancelled = true;
     await clock.advance(1_000);
@@ -292,7 +295,7 @@ describe('the streams of a zone', () => {
     ];
     accepted('east', 'new', 'another store was accepted');
     expect(calls.map(({ said }) => said.at(-1))).toEqual([
-      ...['FAILED_PRECONDITION: another store was accepted', 'features meridian-v1', 'features meridian-v1'],
+      ...['FAILED_PRECONDITION: another store was accepted', OPENED, OPENED],
     ]);
   });
 

@@ -1,7 +1,7 @@
 // A simulated zone without a database. It joins like a Meridian zone and follows the protocol, or never answers, or refuses
 // everything. It counts the resources that it receives.
 import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
-import { zoneHeaderFeatures } from '../../src/kds/features.ts';
+import { feature, zoneHeaderFeatures } from '../../src/kds/features.ts';
 import { nodeMetadata } from '../../src/kds/node.ts';
 import { zoneConsumes } from '../../src/kds/rules.ts';
 import { syncService } from '../../src/kds/services.ts';
@@ -78,7 +78,7 @@ export class GuestZone {
   #open(path: string): ClientDuplexStream<Buffer, Buffer> {
     const metadata = new Metadata();
     metadata.set('client-id', this.name);
-    for (const feature of zoneHeaderFeatures) metadata.add('features', feature);
+    for (const name of zoneHeaderFeatures) if (name !== feature.bundles) metadata.add('features', name);
     const same = (bytes: Buffer): Buffer => bytes;
     const stream = this.#client.makeBidiStreamRequest(path, same, same, metadata);
     stream.on('error', () => undefined);

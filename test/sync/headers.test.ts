@@ -56,7 +56,7 @@ describe('a zone', () => {
     expect(lines.size).toBe(6);
     for (const [path, pairs] of lines) {
       const valuesOf = (name: string): string[] => pairs.filter(([line]) => line === name).map(([, value]) => value);
-      expect(valuesOf('features'), path).toEqual([feature.zonePingHealth, feature.hashSuffix, feature.meridian]);
+      expect(valuesOf('features'), path).toEqual(['zone-ping-health', 'hash-suffix', 'meridian-v1', 'meridian-bundles']);
       expect(valuesOf('client-id'), path).toEqual(['east']);
     }
   });
