@@ -340,4 +340,31 @@ describe('the insights of many zones', () => {
     const row = await store.get({ type: 'ZoneInsight', mesh: '', name: 'z1' });
     expect(isOnline(row?.spec ?? {})).toBe(false);
   });
+
+  it('that open at once share statements after the first, without a flush', async () => {
+    const { store, tell, statements } = fleetOf(1_200);
+    tell(opened);
+    await vi.waitFor(async () => {
+      const rows = [...store.rows.values()].filter(({ type }) => type === 'ZoneInsight');
+      expect(rows.map(({ spec }) => isOnline(spec))).toEqual(many(1_200).map(() => true));
+    });
+    expect(statements).toEqual([500, 500, 199]);
+  });
+
+  it('do not wait for a zone whose write is retried', async () => {
+    const { writer, clock, store } = fleetOf(3);
+    const isOpen = async (zone: string): Promise<boolean> => {
+      const row = await store.get({ type: 'ZoneInsight', mesh: '', name: zone });
+      return isOnline(row?.spec ?? {});
+    };
+    store.beforeWrite = ({ key }) => (key.name === 'z0' ? { result: 'conflict' } : undefined);
+    writer.observe({ ...opened, peer: 'z0' });
+    writer.observe({ ...opened, peer: 'z1' });
+    writer.observe({ ...opened, peer: 'z2' });
+    await clock.advance(50);
+    expect(await Promise.all(['z0', 'z1', 'z2'].map(isOpen))).toEqual([false, true, true]);
+    store.beforeWrite = () => undefined;
+    await clock.advance(3_300);
+    expect(await isOpen('z0')).toBe(true);
+  });
 });

@@ -49,6 +49,8 @@ export const ZONES_A_FLUSH = 500;
 const MAX_GENERATIONS = 1.5;
 /** Rows of one statement. */
 const BATCH = 500;
+/** Milliseconds for which urgent states wait while that of a single zone is stored. */
+const MAX_URGENT_MS = 50;
 
 /** The waits before each attempt, in milliseconds. A conflict is retried at once; a Zone row may not exist yet. */
 const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
@@ -79,6 +81,9 @@ export class ZoneInsightWriter {
   readonly #options: ZoneInsightWriterOptions;
   /** Those that were stored with others last are at the end. */
   readonly #entries = new Map<string, Entry>();
+  /** Zones whose states do not wait for a flush, in the order of their events. */
+  readonly #urgent = new Set<string>();
+  #isFlushingUrgent = false;
   /** Ends retries when the process stops. */
   readonly #stop = new AbortController();
 
@@ -100,7 +105,8 @@ export class ZoneInsightWriter {
     entry.dirty = true;
     if (!isUrgent) return;
     entry.isUrgent = true;
-    void this.#flushZone(zone, entry);
+    this.#urgent.add(zone);
+    void this.#flushUrgent();
   }
 
   /** Flushes on the interval and raises generations until the signal aborts; then closes and stores the open subscriptions. */
@@ -138,15 +144,39 @@ export class ZoneInsightWriter {
       this.#entries.delete(one[0]);
       this.#entries.set(...one);
     }
-    const batches: Promise<void>[] = [];
-    // A single zone has its retries.
-    if (due.length === 1) for (const [zone, entry] of due) batches.push(this.#flushZone(zone, entry));
-    else for (let from = 0; from < due.length; from += BATCH) batches.push(this.#flushBatch(due.slice(from, from + BATCH)));
-    await Promise.all([...flying, ...batches]);
+    const batches: Promise<Promise<void>[]>[] = [];
+    for (let from = 0; from < due.length; from += BATCH) batches.push(this.#flushBatch(due.slice(from, from + BATCH)));
+    const retries = await Promise.all(batches);
+    await Promise.all([...flying, ...retries.flat()]);
   }
 
-  /** Stores states in one statement. What another writer changed meanwhile, and what the store refuses, is then stored alone. */
-  async #flushBatch(zones: readonly (readonly [zone: string, entry: Entry])[]): Promise<void> {
+  /** Stores what is urgent: a batch at a time, so that the states of many zones that come together share statements. */
+  async #flushUrgent(): Promise<void> {
+    if (this.#isFlushingUrgent) return;
+    this.#isFlushingUrgent = true;
+    while (this.#urgent.size > 0) {
+      const due: [string, Entry][] = [];
+      for (const zone of this.#urgent) {
+        const entry = this.#entries.get(zone);
+        // A flush that is under way stores it next.
+        if (entry?.dirty === true && entry.flushing === null) due.push([zone, entry]);
+        this.#urgent.delete(zone);
+        if (due.length === BATCH) break;
+      }
+      const flushes = await this.#flushBatch(due);
+      // Those that come meanwhile are the next batch. A single zone may need its retries.
+      if (due.length === 1) await Promise.race([...flushes, this.#options.clock.sleep(MAX_URGENT_MS, undefined, { ref: false })]);
+    }
+    this.#isFlushingUrgent = false;
+  }
+
+  /**
+   * Stores states in one statement, or a single one alone.
+   * @returns those that are stored alone: what another writer changed meanwhile, and what the store refuses, is tried again
+   */
+  async #flushBatch(zones: readonly (readonly [zone: string, entry: Entry])[]): Promise<Promise<void>[]> {
+    const [first] = zones;
+    if (first !== undefined && zones.length === 1) return [this.#flushZone(...first)];
     const batch = this.#storeBatch(zones);
     for (const [, entry] of zones) {
       entry.dirty = false;
@@ -162,7 +192,7 @@ export class ZoneInsightWriter {
       // Without the store every zone waits for the next flush.
       if ((stored !== null && !isStored) || entry.isUrgent) again.push(this.#flushZone(zone, entry));
     }
-    await Promise.all(again);
+    return again;
   }
 
   /** @returns the zones that are stored; null without the store */
