@@ -4,7 +4,9 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from '../base/log.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isStorable } from '../resource/storable-text.ts';
+import { CallBatcher } from './call-batcher.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
+import { raiseEpochs } from './raise-epochs.ts';
 import { ReadBatcher } from './read-batcher.ts';
 import { ANSWER_LIMIT_MS } from './answer-in-time.ts';
 import { GroupCommitWriter } from './group-commit-writer.ts';
@@ -55,6 +57,7 @@ export class SqlStore implements ResourceStore {
   readonly #feed: ChangeFeed;
   readonly #reader: ReadBatcher<Resource>;
   readonly #metas: ReadBatcher<ResourceMeta>;
+  readonly #fences: CallBatcher<string, number>;
   readonly #writer: GroupCommitWriter;
   readonly #shared = new SingleFlight();
   readonly #health: StoreHealth;
@@ -67,6 +70,7 @@ export class SqlStore implements ResourceStore {
     this.#growth = new GrowthAnalyzer(database, log);
     this.#reader = new ReadBatcher((keys) => this.getMany(keys));
     this.#metas = new ReadBatcher(async (keys) => (await this.#find(metaColumns, keys)).map(metaOf));
+    this.#fences = new CallBatcher((peers) => this.#health.watch('write', () => raiseEpochs(database.db, peers)));
     this.#writer = new GroupCommitWriter({
       run: (writes) => this.writeBatch(writes),
       heldAmong: (writes) => this.#heldAmong(writes),
@@ -214,14 +218,7 @@ export class SqlStore implements ResourceStore {
   }
 
   async acquireFencingToken(peer: string): Promise<number> {
-    const { rows } = await this.#health.watch('write', () =>
-      sql<{ epoch: string }>`with raised as (
-          insert into kds_sessions (peer, epoch) values (${peer}, 1)
-          on conflict (peer) do update set epoch = kds_sessions.epoch + 1 returning epoch::text as epoch)
-        select epoch, pg_notify(${CHANNEL}, json_build_object('mark', 'epoch ' || epoch || ' ' || ${peer}::text)::text)
-        from raised`.execute(this.#database.db),
-    );
-    return Number(rows[0]?.epoch);
+    return await this.#fences.call(peer);
   }
 
   async epochs(peers: readonly string[]): Promise<Fence[]> {

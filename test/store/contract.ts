@@ -325,6 +325,16 @@ export function storeContract(empty: () => ResourceStore): void {
       expect(await store.epochs(['east', 'west'])).toEqual([{ peer: 'east', epoch: newer }]);
     });
 
+    it('of peers that ask together have an epoch each, and a peer that asks twice has two', async () => {
+      const before = await store.acquireFencingToken('east');
+      const epochs = await Promise.all(['west', 'east', 'north', 'east'].map((peer) => store.acquireFencingToken(peer)));
+      expect(epochs).toEqual([1, before + 1, 1, before + 2]);
+      const newest = [['east', before + 2] as const, ['north', 1] as const, ['west', 1] as const];
+      expect((await store.epochs(['east', 'north', 'west'])).toSorted((a, b) => (a.peer < b.peer ? -1 : 1))).toEqual(
+        newest.map(([peer, epoch]) => ({ peer, epoch })),
+      );
+    });
+
     it('record a deleted Mesh, but not one that never existed', async () => {
       await store.writeBatch([create({ ...mesh, name: 'kept' }), create({ ...mesh, name: 'pay' })]);
       expect(await store.deletedMeshes(['never', 'a\0b', 'pay'])).toEqual([]);
