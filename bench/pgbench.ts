@@ -21,7 +21,7 @@ export const UPSERT = `insert into bench_resources as r (type, mesh, name, versi
   values ($1::text, $2::text, $3::text, 0, $4::text, $5::jsonb) ${REPLACE}`;
 
 /** @throws Error where there is no pgbench: the npm package of PostgreSQL has none */
-export async function findPgbench(): Promise<string> {
+async function findPgbench(): Promise<string> {
   const versions = existsSync(DEBIAN) ? (await readdir(DEBIAN)).sort((one, other) => Number(other) - Number(one)) : [];
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...versions.map((version) => join(DEBIAN, version, 'bin'))];
   const found = folders.map((folder) => join(folder, 'pgbench')).find((path) => existsSync(path));

@@ -45,7 +45,7 @@ export class ApiError extends MeridianError {
 }
 
 /** 401: the credentials of the caller are not valid (rest-api 2.6). */
-export function unauthenticated(detail = 'Unauthenticated'): ApiError {
+export function unauthenticated(detail: string): ApiError {
   return new ApiError('forbidden', 'Invalid authentication data', detail, [], { status: 401 });
 }
 

@@ -98,6 +98,6 @@ export function eventText(event: string, data: unknown, id?: string): string {
 }
 
 /** @param json compact JSON */
-export function jsonEventText(event: string, json: string, id?: string): string {
+export function jsonEventText(event: string, json: string, id: string | undefined): string {
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${json}\n\n`;
 }

@@ -49,8 +49,8 @@ type GuiFile = {
   readonly coded: Map<Coding, Promise<Buffer>>;
 };
 
-export function addGuiRoutes(app: FastifyInstance, folder: string = BUILT): void {
-  const files = readGuiFiles(folder);
+export function addGuiRoutes(app: FastifyInstance): void {
+  const files = readGuiFiles(BUILT);
   const page = about('Control plane', 'The page for people, and its files', {
     answer: { type: 'string' },
     produces: ['text/html', 'text/javascript', 'text/css', 'image/svg+xml'],

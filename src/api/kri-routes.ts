@@ -51,7 +51,7 @@ export function parseKri(text: string): ParsedKri {
 }
 
 /** Finds the row by its possible names: the original name on its own control plane, the hashed name elsewhere, else by its labels. */
-export async function findByKri(store: ResourceStore, kri: ParsedKri): Promise<Resource | undefined> {
+async function findByKri(store: ResourceStore, kri: ParsedKri): Promise<Resource | undefined> {
   const { info, mesh, zone, namespace, name } = kri;
   const wanted = ['kri', info.shortName, mesh, zone, namespace, name, ''].join('_');
   const hasKri = (row: Resource): boolean => kriOf(row) === wanted;

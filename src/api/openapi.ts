@@ -59,14 +59,14 @@ function pathsOf(routes: readonly DeclaredRoute[]): JsonObject {
 }
 
 function operation(method: string, path: string, config: RouteConfig): JsonObject {
-  const { summary, tag, query = [], body, answer = object, created, produces = [], errors = [], takesYaml = false } = config;
+  const { summary, tag, query = [], body, answer = object, created, produces = [], takesYaml = false } = config;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ name, in: 'path', required: true, schema: text }));
   const all = [...inPath, ...query.map((name) => parameters[name])];
   const content = (schema: JsonObject): JsonObject => ({
     'application/json': { schema },
     ...Object.fromEntries(produces.map((type) => [type, { schema: text }])),
   });
-  const failures = [...ALWAYS, ...(method === 'GET' ? READ_ERRORS : WRITE_ERRORS), ...errors];
+  const failures = [...ALWAYS, ...(method === 'GET' ? READ_ERRORS : WRITE_ERRORS)];
   return {
     operationId: `${method.toLowerCase()} ${path}`.replaceAll(/[^A-Za-z0-9_]+/g, '_').replace(/_$/, ''),
     summary,

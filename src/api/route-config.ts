@@ -15,8 +15,6 @@ export type RouteConfig = {
   readonly created?: JsonObject;
   /** Media types of its answers besides JSON. */
   readonly produces?: readonly string[];
-  /** Status codes of its errors besides those of its method. */
-  readonly errors?: readonly number[];
   /** The body may be YAML: a document where the handler gets the body as text, else a list of documents. */
   readonly takesYaml?: boolean;
   /** The handler gets the body as text. */

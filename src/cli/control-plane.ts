@@ -60,7 +60,7 @@ export async function configOf(mode: Mode, options: ConfigOptions): Promise<{ co
  */
 export const MAX_STOP_MS = 25_000;
 /** The same from the moment when everything has ended and is stored. */
-export const MAX_EXIT_MS = 2_000;
+const MAX_EXIT_MS = 2_000;
 
 /** Runs a control plane until SIGINT or SIGTERM; a second signal ends the process at once. */
 export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promise<void> {

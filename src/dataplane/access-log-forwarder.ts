@@ -19,7 +19,7 @@ const MAX_RECEIVERS = 100;
 const MAX_WAITING = 1024 * 1024;
 const RETRY_MS = 1_000;
 
-export class AccessLogForwarder {
+class AccessLogForwarder {
   readonly #context: Context;
   readonly #receivers = new Map<string, Receiver>();
 

@@ -26,7 +26,7 @@ export type EnvoyOptions = {
 export type EnvoyEnd = { readonly how: string; readonly code: number | null };
 
 /** Hot restart would need a segment of shared memory for each proxy of a machine. */
-export function envoyArguments({ config, logLevel, componentLogLevel, concurrency, drainMs }: EnvoyOptions): string[] {
+function envoyArguments({ config, logLevel, componentLogLevel, concurrency, drainMs }: EnvoyOptions): string[] {
   return [
     ...['--config-path', config, '--disable-hot-restart'],
     ...['--drain-time-s', String(Math.ceil(drainMs / 1_000)), '--drain-strategy', 'immediate'],

@@ -26,8 +26,8 @@ export type EnvoySearch = {
 export const NO_ENVOY = 'there is no Envoy on this machine; `meridian dataplane install-envoy` gets one';
 
 /** The file of the installed Envoy, whether it exists or not. */
-export function installedEnvoy(home: string = homedir(), version: string = ENVOY_VERSION): string {
-  return join(home, '.meridian', 'envoy', version, 'envoy');
+export function installedEnvoy(home: string = homedir()): string {
+  return join(home, '.meridian', 'envoy', ENVOY_VERSION, 'envoy');
 }
 
 /**

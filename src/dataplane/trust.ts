@@ -48,8 +48,8 @@ export async function systemCaFile(): Promise<string> {
 }
 
 /** Whether a network interface other than the loopback has an IPv6 address that leads out of its link. */
-export function hasIpv6(interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces()): boolean {
-  return Object.values(interfaces).some((addresses = []) =>
+export function hasIpv6(): boolean {
+  return Object.values(networkInterfaces()).some((addresses = []) =>
     addresses.some(
       ({ family, internal, address }) => family === 'IPv6' && !internal && !address.toLowerCase().startsWith('fe80:'),
     ),

@@ -111,7 +111,7 @@ export class ChangeEvents implements EventSource {
 }
 
 /** `applied` of `targets` peers have acknowledged the change. */
-export function changeProgress(
+function changeProgress(
   { id, type, mesh, name, version, isRemoval, isNew, at }: Change,
   { sent, acknowledged, refused, slowestMs }: Tally,
   targets: number,

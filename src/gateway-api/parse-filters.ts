@@ -143,7 +143,7 @@ function otherConfs(type: FilterType): Record<string, string> {
 const MAX_HEADERS = 16;
 
 /** The modifier with lower-case header names: MeshHTTPRoute takes no others. */
-export function parseHeaderModifier(conf: Field): JsonObject {
+function parseHeaderModifier(conf: Field): JsonObject {
   conf.allowKeys(['set', 'add', 'remove']);
   const seen = new Map<string, string>();
   const note = (name: Field, text: string | undefined): string | undefined => {

@@ -14,9 +14,9 @@ export const REF_KEYS = ['group', 'kind', 'name', 'namespace'] as const;
  * `kind` is Service where it is left out (GEP-718 «Proposal»), `service` means the same, and group `core` is `''` (D25).
  * @returns undefined when name, kind, group or namespace were refused
  */
-export function parseObjectRef(field: Field, routeNamespace: string | undefined, defaultKind = 'Service'): ObjectRef | undefined {
+export function parseObjectRef(field: Field, routeNamespace: string | undefined): ObjectRef | undefined {
   const name = field.at('name').requiredText(textForms.name);
-  const kind = field.at('kind').isGiven ? field.at('kind').requiredText(textForms.kind) : defaultKind;
+  const kind = field.at('kind').isGiven ? field.at('kind').requiredText(textForms.kind) : 'Service';
   const group = field.at('group').isGiven ? field.at('group').text(textForms.group) : '';
   const namespace = field.at('namespace').isGiven
     ? field.at('namespace').requiredText(textForms.namespace)

@@ -4,7 +4,7 @@
 import type { Clock } from '../base/clock.ts';
 
 /** Refused calls that an address may make at once. After that the limit is a rate per second. */
-export const REFUSALS_AT_ONCE = 100;
+const REFUSALS_AT_ONCE = 100;
 const REFUSALS_A_SECOND = 20;
 /** Calls that may wait for the rate, and as many for each call that may give its turn back. */
 const MAX_WAITING = 100;

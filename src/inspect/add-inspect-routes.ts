@@ -26,9 +26,9 @@ export function addPolicyInspect(
   rules: SendRules,
   shared: MeshIndexes | null = null,
   syncs: SyncStates = noSyncStates,
-  confirmedOf?: ConfirmedOf,
-  elsewhere?: DeliveriesElsewhere,
-  followed?: FollowedZones,
+  confirmedOf: ConfirmedOf = () => () => undefined,
+  elsewhere: DeliveriesElsewhere = async () => [],
+  followed: FollowedZones = () => null,
 ): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
     const { store, insights, clock, closing, options, service, callers } = context;

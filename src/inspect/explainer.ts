@@ -47,8 +47,8 @@ export function explainer(
   { options, store, clock }: Pick<ApiContext, 'options' | 'store' | 'clock'>,
   rules: SendRules,
   syncs: SyncStates,
-  confirmedOf: ConfirmedOf = () => () => undefined,
-  askOthers: DeliveriesElsewhere = async () => [],
+  confirmedOf: ConfirmedOf,
+  askOthers: DeliveriesElsewhere,
 ): Explainer {
   /** Connected zones whose stream is not in this process. */
   const strangers = (row: Resource, zones: readonly ZoneNow[]): Set<string> => {

@@ -36,7 +36,7 @@ export function addMatrixRoutes(
   app: FastifyInstance,
   context: ApiContext,
   { caughtUp, zonesCaughtUp, elsewhere, explain }: Explainer,
-  followed: FollowedZones = () => null,
+  followed: FollowedZones,
 ): void {
   const { store, service, callers, clock, closing, options } = context;
   // All matrices of this process together: many callers delay each other, and not the sync.

@@ -5,7 +5,7 @@ import { runSteps } from '../base/steps.ts';
 import { ANY_ZONE, type ZoneProfile } from '../resource/zone-profile.ts';
 import { start } from './changelog.fixture.ts';
 import type { Changelog } from './changelog.ts';
-import { MAX_ROW_GROUPS, MAX_ROW_NAMES, membershipChange, movesResources, type MembershipChange } from './membership-change.ts';
+import { MAX_ROW_GROUPS, MAX_ROW_NAMES, membershipChange, type MembershipChange } from './membership-change.ts';
 import type { Steps } from '../base/steps.ts';
 
 const EAST = { type: 'Zone', mesh: '', name: 'east' };
@@ -64,9 +64,4 @@ it('is made in a step for each thousand rows that are looked at', async () => {
   const ofEast = rows.slice(0, 500).map(([, mesh, name]) => ['MeshService', mesh, name] as const);
   expect(stepsOf(await changelogWith(ofEast))).toBe(1);
   expect(stepsOf(await changelogWith(ofEast.slice(1)))).toBe(0);
-});
-
-it('a change of labels moves resources, and no change moves none', () => {
-  expect(movesResources({ before: ANY_ZONE, after: { ...ANY_ZONE, labels: {} } })).toBe(false);
-  expect(movesResources({ before: ANY_ZONE, after: { ...ANY_ZONE, labels: { region: 'eu' } } })).toBe(true);
 });

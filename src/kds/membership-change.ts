@@ -41,11 +41,6 @@ export type MembershipChange = {
 /** @property features of the zone; null while they are unknown: it then counts as one that has all */
 export type MembershipView = { readonly features: ReadonlySet<string> | null; readonly profileOf: ProfileOf };
 
-/** Whether a change of a Zone changes who gets what. */
-export function movesResources({ before, after }: Pick<ZoneChange, 'before' | 'after'>): boolean {
-  return !isDeepStrictEqual(before, after);
-}
-
 /** The slots of a log that a zone may lose or get by a change of its Zone. */
 export function slotsToReview(log: TypeLog, { before, after }: Pick<ZoneChange, 'before' | 'after'>): Slot[] {
   const isAffected = (mesh: string): boolean => isMember(before, mesh) !== isMember(after, mesh);

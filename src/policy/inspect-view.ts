@@ -153,6 +153,6 @@ export function originsOf(contributions: readonly Contribution[]): JsonObject[] 
 }
 
 /** Contributors in merge order, as `{kri}`, each policy once. */
-export function originKris(contributions: readonly Pick<Contribution, 'policy'>[]): JsonObject[] {
+function originKris(contributions: readonly Pick<Contribution, 'policy'>[]): JsonObject[] {
   return [...new Set(contributions.map(({ policy }) => policy.kri))].map((kri) => ({ kri }));
 }

@@ -36,7 +36,7 @@ export function outboundRoutes(rules: ProxyRules, destination: Destination): Rou
 }
 
 /** The origin of each rule, by the hash of its matches: the last route with these matches (policies 3.4). */
-export function originByMatches(contributions: ConfInForce['contributions']): Map<string, ConfInForce['contributions'][number]> {
+function originByMatches(contributions: ConfInForce['contributions']): Map<string, ConfInForce['contributions'][number]> {
   const origins = new Map<string, ConfInForce['contributions'][number]>();
   for (const contribution of contributions)
     for (const { matches } of objectsOf(contribution.conf['rules'])) origins.set(matchesHash(matches), contribution);

@@ -129,7 +129,7 @@ function reachableBy(index: MeshIndex, { policy, targetRef }: ToItem, zone: stri
 }
 
 /** A sentence for each, with its field: `spec.to[0].rules[0].default.backendRefs[0]: MeshService cart does not exist`. */
-export function backendWarnings(index: MeshIndex, policy: Policy): string[] {
+function backendWarnings(index: MeshIndex, policy: Policy): string[] {
   if (!isRouteKind(policy.type)) return [];
   return policy.to.flatMap(({ index: place, conf }) =>
     objectsOf(conf['rules']).flatMap((rule, at) =>

@@ -16,7 +16,7 @@ import { isLive, openSubscription, ownSubscription, type ProxySubscription } fro
  * How the Dataplane that a proxy brought is held: `held` by a stream or by a control plane that stopped, `released` by a stream that
  * ended, `leaving` by a proxy that drains. The status names the bootstrap of that proxy as its run.
  */
-export const HOLDS = ['held', 'released', 'leaving'] as const;
+const HOLDS = ['held', 'released', 'leaving'] as const;
 export type Hold = (typeof HOLDS)[number];
 
 /** Characters of a text of the metadata, and how many features are kept. */

@@ -37,7 +37,7 @@ export async function leaveDataplane(store: Pick<ResourceStore, 'getMany' | 'wri
 }
 
 /** The inbounds as others are not to use them. One that is ignored has no endpoint already. */
-export function withoutReadyInbounds(spec: JsonObject): JsonObject {
+function withoutReadyInbounds(spec: JsonObject): JsonObject {
   const networking = objectOf(spec['networking']);
   if (networking['inbound'] === undefined) return spec;
   const inbound = objectsOf(networking['inbound']).map((one) =>

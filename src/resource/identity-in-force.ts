@@ -88,7 +88,7 @@ export function givesCertificates({ step }: IdentityInForce): boolean {
   return step !== 'trust';
 }
 
-export function isWithdrawn({ step }: IdentityInForce): boolean {
+function isWithdrawn({ step }: IdentityInForce): boolean {
   return step === 'open' || step === 'clients';
 }
 

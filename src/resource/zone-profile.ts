@@ -60,7 +60,7 @@ function checkNames(meshes: readonly unknown[], refuse: Refuse): void {
  * A service with labels of this prefix is for zones with these labels alone: `exported-to.meridian.io/region: eu` is for zones with
  * the label `region: eu`. All such labels of a service must fit.
  */
-export const EXPORTED_TO = 'exported-to.meridian.io/';
+const EXPORTED_TO = 'exported-to.meridian.io/';
 
 const EXPORTED_TYPES: ReadonlySet<string> = new Set(['MeshService', 'MeshMultiZoneService', 'MeshExternalService']);
 

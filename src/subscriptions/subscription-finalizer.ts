@@ -58,7 +58,7 @@ export async function runSubscriptionFinalizer(options: FinalizerOptions, signal
  * One pass over an insight: closes the subscriptions that have kept their generation for the idle timeout.
  * @returns the new spec, the closed ids, and the state to pass to the next call
  */
-export function finalizeInsight(
+function finalizeInsight(
   insight: JsonObject,
   before: ReadonlyMap<string, Sighting>,
   idleTimeoutMs: number,

@@ -24,7 +24,7 @@ export function howToLetIn(zone: string): string {
 const DAY_MS = 24 * 3_600_000;
 
 /** The time before its expiry at which a token gets a warning, in milliseconds. */
-export const WARN_BEFORE_MS = 30 * DAY_MS;
+const WARN_BEFORE_MS = 30 * DAY_MS;
 
 /** A sentence for people if the token expires within `withinMs`, else null. */
 export function expiryWarning(zone: string, expiresAt: Date, now: Date, withinMs = WARN_BEFORE_MS): string | null {

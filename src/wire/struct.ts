@@ -7,7 +7,7 @@ export type StructValue = string | number | boolean | null | StructValue[] | { [
 export type StructObject = { [key: string]: StructValue };
 
 /** Objects and lists within each other; more is refused in both directions, so that no input can exhaust the stack. */
-export const MAX_STRUCT_DEPTH = 100;
+const MAX_STRUCT_DEPTH = 100;
 
 /** Field 1 of Struct and ListValue, and of the entries of a map. */
 const FIRST = lengthTag(1);

@@ -36,7 +36,7 @@ export type Modification = {
 };
 
 /** The modifications in force, in the order in which they are applied. */
-export function modificationsOf({ types }: ProxyRules): Modification[] {
+function modificationsOf({ types }: ProxyRules): Modification[] {
   const contributions = types.find(({ type }) => type === 'MeshProxyPatch')?.proxyRule?.contributions ?? [];
   return contributions.flatMap(({ policy, index, conf }) => {
     const items = Array.isArray(conf['appendModifications']) ? conf['appendModifications'] : [];
@@ -76,7 +76,7 @@ export function addPatched<T>(config: ProxyConfig, rules: ProxyRules, takesNew: 
  * Changes the resources of a configuration, or of a part of one.
  * @param takesNew whether added clusters and listeners become part of it
  */
-export function applyModifications(
+function applyModifications(
   config: ProxyConfig,
   modifications: readonly Modification[],
   { takesNew }: { readonly takesNew: boolean },

@@ -77,7 +77,7 @@ export function describeProblem(
 }
 
 /** The list with this problem in place of the previous one; null removes that. Returns the same list without a change. */
-export function setProblem(
+function setProblem(
   problems: SyncProblems,
   { stream, type, kind }: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
   problem: SyncProblem | null,
@@ -88,7 +88,7 @@ export function setProblem(
 }
 
 /** The same for resources by wire name with their reasons. The first reason is shown. */
-export function setNamed(
+function setNamed(
   problems: SyncProblems,
   at: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
   reasons: ReadonlyMap<string, string>,
@@ -100,7 +100,7 @@ export function setNamed(
 }
 
 /** Removes the problems of a stream: a new stream tries everything again. */
-export function dropStream(problems: SyncProblems, stream: string): SyncProblems {
+function dropStream(problems: SyncProblems, stream: string): SyncProblems {
   return problems.some((one) => one.stream === stream) ? problems.filter((one) => one.stream !== stream) : problems;
 }
 

@@ -44,7 +44,7 @@ export type ZoneInsightWriterOptions = {
 };
 
 /** Zones of the fleet whose counts are stored in one interval, by all replicas together: 50 rows a second by default. */
-export const ZONES_A_FLUSH = 500;
+const ZONES_A_FLUSH = 500;
 /** A zone is stored before its generation would be raised twice more: an unchanged one counts as that of a dead replica. */
 const MAX_GENERATIONS = 1.5;
 /** Rows of one statement. */

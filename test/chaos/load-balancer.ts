@@ -19,7 +19,7 @@ export type ReplicaPorts = { readonly kds: number; readonly diagnostics: number 
 export type LoadBalancer = { readonly address: string; readonly stop: () => Promise<void> };
 
 /** The example with these replicas and this port. */
-export async function balancerConfig(replicas: readonly ReplicaPorts[], port: number): Promise<object> {
+async function balancerConfig(replicas: readonly ReplicaPorts[], port: number): Promise<object> {
   const config = parse(await readFile(EXAMPLE, 'utf8')) as {
     static_resources: { listeners: { address: object }[]; clusters: { load_assignment: object }[] };
   };

@@ -1,7 +1,7 @@
 // The form of a citation of docs/reference, and the headings that it can name. docs/reference/README.md explains it.
 
 /** Pages whose headings begin with a number. Rulings and design documents are cited without the name of their page. */
-export const NUMBERED_PAGES = ['kds-wire', 'policies', 'rest-api', 'engine', 'xds'] as const;
+const NUMBERED_PAGES = ['kds-wire', 'policies', 'rest-api', 'engine', 'xds'] as const;
 
 const PAGE = NUMBERED_PAGES.join('|');
 const SECTION = String.raw`\d+(?:\.\d+)*[a-z]?(?![\w%])`;

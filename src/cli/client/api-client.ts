@@ -87,7 +87,7 @@ export class ApiClient {
   async *listPages(
     info: TypeInfo,
     mesh: string | undefined,
-    filter: Record<string, string> = {},
+    filter: Record<string, string>,
   ): AsyncGenerator<readonly Item[]> {
     try {
       yield* this.eachPage(listPath(info, mesh), filter);

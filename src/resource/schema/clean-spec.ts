@@ -4,7 +4,7 @@ import type { Findings } from './findings.ts';
 import { child } from './spec-path.ts';
 
 /** Levels of objects and lists, the spec itself included (D32). */
-export const MAX_SPEC_DEPTH = 64;
+const MAX_SPEC_DEPTH = 64;
 
 /**
  * The spec itself where there is nothing to leave out, else a copy without prototypes, null members (absent to every reader,

@@ -80,7 +80,7 @@ const CUT: ReadonlySet<string> = new Set(['REQ', 'RESP', 'TRAILER', 'QUERY_PARAM
 const WITHOUT_ARGUMENT: ReadonlySet<string> = new Set(PLAIN);
 
 /** What the control plane fills in, in access logs alone. */
-export const KUMA_PLACEHOLDERS = [
+const KUMA_PLACEHOLDERS = [
   ...[
     'MESH',
     'ZONE',

@@ -3,7 +3,7 @@
 import type { Refuse } from '../../base/violations.ts';
 
 /** Warnings of one document that are listed; the rest is counted. */
-export const MAX_WARNINGS = 100;
+const MAX_WARNINGS = 100;
 
 export class Findings {
   readonly #refuse: Refuse;

@@ -45,7 +45,7 @@ export function refusedWithSpiffe(paths: readonly string[]): Rule {
  * Whether a text is a SPIFFE ID: `spiffe://<trust domain>` with an optional path.
  * @param options `isPrefix` lets it end with a slash (D23)
  */
-export function isSpiffeId(value: string, options: { readonly isPrefix: boolean }): boolean {
+function isSpiffeId(value: string, options: { readonly isPrefix: boolean }): boolean {
   if (!value.startsWith('spiffe://') || value.length > MAX_SPIFFE_ID) return false;
   const rest = value.slice('spiffe://'.length);
   const [domain = '', ...segments] = (options.isPrefix && rest.endsWith('/') ? rest.slice(0, -1) : rest).split('/');

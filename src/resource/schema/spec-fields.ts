@@ -100,8 +100,9 @@ export function isDnsName(value: string): boolean {
   return value.length <= 253 && DNS_LABELS.test(value);
 }
 
-export function dnsName(what = 'a DNS name: lower-case letters, digits, hyphens and dots, at most 253 characters') {
-  return z.string(must(what)).refine(isDnsName, must(what));
+export function dnsName() {
+  const what = must('a DNS name: lower-case letters, digits, hyphens and dots, at most 253 characters');
+  return z.string(what).refine(isDnsName, what);
 }
 
 /** An IP address or a DNS name. */
