@@ -11,6 +11,7 @@ import { aborted, supervise } from '../base/supervise.ts';
 import { productName, productVersion } from '../base/version.ts';
 import { clusterIdOf } from '../defaults/create-defaults.ts';
 import { defaultsComplete } from '../defaults/defaults-complete.ts';
+import type { SyncEvent } from '../kds/sync-events.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { openStore } from '../store/open-store.ts';
@@ -52,6 +53,8 @@ export type Host = Life &
   Omit<Parts, 'side' | 'identity' | 'answering' | 'problems' | 'progress' | 'deliveries' | 'onward'> & {
     readonly metrics: SyncMetrics;
     readonly insights: ZoneInsightWriter;
+    /** Records an event of a stream everywhere; never throws, never waits. */
+    readonly observe: (event: SyncEvent) => void;
   };
 
 export type HostOptions = {
@@ -138,7 +141,7 @@ async function startHost(options: Start): Promise<Record<string, number | null>>
   const { clock, log, signal } = context;
   const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);
   const parts = await createParts({ side, config, clock, log, registry, store, indexes, component: life.component });
-  const { identity, answering, expiries, instanceId, roster, senders } = parts;
+  const { identity, answering, expiries, instanceId, roster, senders, receipts, events } = parts;
   const insights = new ZoneInsightWriter({
     store,
     keeper: { mode: side.mode, instanceId },
@@ -166,7 +169,13 @@ async function startHost(options: Start): Promise<Record<string, number | null>>
 
   const tasks: LeaderTask[] = [];
   const metrics = createSyncMetrics({ registry, side, now: () => clock.now() });
-  await options.start({ ...parts, ...life, onLeader: (task) => void tasks.push(task), metrics, insights });
+  const observe = (event: SyncEvent): void => {
+    metrics.observe(event);
+    insights.observe(event);
+    receipts.observe(event);
+    events.observe(event);
+  };
+  await options.start({ ...parts, ...life, onLeader: (task) => void tasks.push(task), metrics, insights, observe });
   const { bootstrapAdminToken } = config.apiServer.authn.tokens;
   tasks.push(
     ...commonTasks({ store, writer: identity, registry, clock, log, bootstrapAdminToken, history: config.store.history }),

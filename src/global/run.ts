@@ -74,7 +74,7 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
 }
 
 async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, admin: AdminStreams): Promise<void> {
-  const { config, store, clock, log, metrics, insights, receipts, events, instanceId } = host;
+  const { config, store, clock, log, insights, receipts, instanceId } = host;
   const stores = new StoreAdmission({ store, instanceId, clock, log });
   const fences = new FenceWatch(store, { clock, log });
   host.component('fences', (fencesSignal) => fences.run(fencesSignal));
@@ -104,12 +104,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     proxyInsights: config.multizone.global.insights,
     insightTurns,
     validate: validateResource,
-    observe: (event) => {
-      metrics.observe(event);
-      insights.observe(event);
-      receipts.observe(event);
-      events.observe(event);
-    },
+    observe: host.observe,
     senders: host.senders,
     clock,
     log: log.child({ component: 'kds' }),

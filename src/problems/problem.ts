@@ -3,7 +3,8 @@ import type { Answer } from '../api/answers.ts';
 
 export type Problem = Answer<'Problem'>;
 
-type Kind = { readonly remedy: string; readonly section: string };
+/** Without a section: the table of alerts. */
+type Kind = { readonly remedy: string; readonly section?: string };
 
 const ZONES = 'meridian inspect zones';
 
@@ -16,17 +17,15 @@ const KINDS = {
   zoneRefused: { remedy: 'do what the reason says, then the zone connects by itself', section: 'a-zone-is-not-connected' },
   zoneLagging: {
     remedy: 'look at the load of the zone and of its database; the zone is disconnected after five minutes without an answer',
-    section: 'what-to-do-when-an-alert-fires',
   },
   zoneContended: { remedy: 'stop all control planes of the zone but one', section: 'two-stores-for-one-zone' },
   peerRefused: {
     remedy: 'stop the second control plane, or accept it by the command that the message names',
     section: 'two-stores-for-one-zone',
   },
-  streamsRefused: { remedy: `find out why the zone opens so many streams: ${ZONES}`, section: 'what-to-do-when-an-alert-fires' },
+  streamsRefused: { remedy: `find out why the zone opens so many streams: ${ZONES}` },
   fullStatesDelayed: {
     remedy: `find out why the connection of the zone does not last, or why it does not say which versions it has: ${ZONES}`,
-    section: 'what-to-do-when-an-alert-fires',
   },
   resourcesRefused: { remedy: 'correct the resource where it was written', section: 'a-resource-is-refused-or-withheld' },
   resourcesSuspected: {
@@ -45,15 +44,14 @@ const KINDS = {
   },
   meshPlaintext: {
     remedy: 'meridian inspect meshes names the services and the reasons',
-    section: 'what-to-do-when-an-alert-fires',
   },
-  versionSkew: { remedy: 'continue the upgrade', section: 'what-to-do-when-an-alert-fires' },
+  versionSkew: { remedy: 'continue the upgrade' },
   noLeader: {
     remedy: 'look whether the replicas reach the primary of their database, without a pooler between',
     section: 'the-database-does-not-answer',
   },
-  twoLeaders: { remedy: 'connect all replicas to the primary of one database', section: 'what-to-do-when-an-alert-fires' },
-  replicaAway: { remedy: 'start it again, or ignore it if it was removed on purpose', section: 'what-to-do-when-an-alert-fires' },
+  twoLeaders: { remedy: 'connect all replicas to the primary of one database' },
+  replicaAway: { remedy: 'start it again, or ignore it if it was removed on purpose' },
 } satisfies Record<string, Kind>;
 
 export type ProblemCode = keyof typeof KINDS;
@@ -63,6 +61,6 @@ type About = Omit<Problem, 'id' | 'code' | 'remedy' | 'runbook'>;
 
 /** @param subject what tells it from others of its code */
 export function problemOf(code: ProblemCode, subject: readonly string[], about: About): Problem {
-  const { remedy, section } = KINDS[code];
+  const { remedy, section = 'what-to-do-when-an-alert-fires' }: Kind = KINDS[code];
   return { id: [code, ...subject].join('/'), code, ...about, remedy, runbook: `docs/runbook.md#${section}` };
 }

@@ -82,7 +82,7 @@ function servicesOptions({ meshService, ipam, multizone, xdsServer }: Config): O
 
 /** Only the leader connects to global (kds-wire 2.1). */
 async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
-  const { config, store, clock, log, metrics, insights, receipts, events } = host;
+  const { config, store, clock, log, receipts } = host;
   const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
   const changelog = new Changelog(store, host.rules, log, clock);
   const fences = new FenceWatch(store, { clock, log });
@@ -107,12 +107,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     fences,
     admission: async () => (acceptNewCluster ? null : await clusterAdmission(store, globalAddress, clock)),
     validate: validateResource,
-    observe: (event) => {
-      metrics.observe(event);
-      insights.observe(event);
-      receipts.observe(event);
-      events.observe(event);
-    },
+    observe: host.observe,
     answerAdmin: async (kind, { resourceMesh, resourceName, option, usedOnly }) => {
       const options = {
         json: kind === 'configDump' || option === 1,

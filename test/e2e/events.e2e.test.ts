@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Answer } from '../../src/api/answers.ts';
 import { hasMesh } from '../chaos/steady-writes.ts';
 import { endWithTest } from '../support/children.ts';
-import { ControlPlane, MERIDIAN, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
-import { freePort } from '../support/free-port.ts';
+import { MERIDIAN, startFleet, startSecondGlobal, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 
 type Item = Record<string, unknown>;
 
@@ -46,15 +45,8 @@ describe('the events of a fleet', () => {
     started.defer(fleet.stop);
     global = fleet.global;
     west = fleet.zones[1] as ControlPlane;
-    second = new ControlPlane('global', global.database, await freePort(), {
-      MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(await freePort()),
-      MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_ENABLED: 'false',
-      MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
-    });
-    second.isQuiet = true;
+    second = await startSecondGlobal(global);
     started.defer(async () => void (await second.end('SIGTERM')));
-    second.start();
-    await vi.waitFor(async () => expect(await second.answers()).toBe(true), WAIT);
     for (const zone of fleet.zones) await vi.waitFor(async () => expect(await hasMesh(zone)).toBe(true), WAIT);
   });
   afterAll(() => started.disposeAsync());

@@ -3,8 +3,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Answer } from '../../src/api/answers.ts';
 import { hasMesh } from '../chaos/steady-writes.ts';
-import { ControlPlane, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
-import { freePort } from '../support/free-port.ts';
+import { startFleet, startSecondGlobal, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { runMeridian } from '../support/run-meridian.ts';
 
 type Rollout = Answer<'Rollout'>;
@@ -53,15 +52,8 @@ describe('the rollout of a change', () => {
     started.defer(fleet.stop);
     global = fleet.global;
     [east, west] = fleet.zones as [ControlPlane, ControlPlane];
-    second = new ControlPlane('global', global.database, await freePort(), {
-      MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(await freePort()),
-      MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_ENABLED: 'false',
-      MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
-    });
-    second.isQuiet = true;
+    second = await startSecondGlobal(global);
     started.defer(async () => void (await second.end('SIGTERM')));
-    second.start();
-    await vi.waitFor(async () => expect(await second.answers()).toBe(true), WAIT);
     for (const zone of [east, west]) await vi.waitFor(async () => expect(await hasMesh(zone)).toBe(true), WAIT);
   });
   afterAll(() => started.disposeAsync());

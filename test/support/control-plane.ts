@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { inject, vi } from 'vitest';
+import { expect, inject, vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { endWithTest } from './children.ts';
 import { controlPlaneEnv, globalEnv, zoneEnv } from './control-plane-env.ts';
@@ -127,6 +127,18 @@ export class ControlPlane {
       rows.map(({ name, mesh, labels, spec, status }) => [name, { mesh, labels, spec: JSON.parse(spec) as unknown, status }]),
     );
   }
+}
+
+/** Starts a second replica of a global, without zones of its own, and waits until it answers. Its caller ends it. */
+export async function startSecondGlobal(first: ControlPlane): Promise<ControlPlane> {
+  const second = new ControlPlane('global', first.database, await freePort(), {
+    ...globalEnv(await freePort()),
+    MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
+  });
+  second.isQuiet = true;
+  second.start();
+  await vi.waitFor(async () => expect(await second.answers()).toBe(true), WAIT);
+  return second;
 }
 
 export type Fleet = {
