@@ -1,6 +1,6 @@
-// Where a zone proxy listens, by the listeners that it has accepted: clients are sent there by that. A listener that was accepted counts
-// while a later version of it is on its way. Nothing proves what a proxy says, and an acceptance proves no more than a version that it
-// names. Invariant: whatever it says, its places are those of its own Dataplane (`zonePlaces`), which its token allows it to serve.
+// The places where a zone proxy listens, from the listeners that it has accepted: clients get these addresses. An accepted listener counts
+// also while a later version is in flight. An acceptance is a claim of the proxy and proves nothing. Invariant: the places are always
+// places of its own Dataplane (`zonePlaces`), which its token allows it to serve.
 import type { ProxyView } from './proxy-view.ts';
 import type { XdsSession } from './session.ts';
 
@@ -19,7 +19,7 @@ export class AcceptedListeners {
   /**
    * The proxy has asked for listeners. Versions are not compared: after an upgrade of the control plane each listener has another one, and a
    * place that is not published until its next acceptance would close the way of all clients meanwhile.
-   * @param held names of the listeners that it has from before its stream, in any version
+   * @param held names of the listeners that it already has, in any version
    */
   begin(held: Iterable<string>): void {
     if (this.#isKnown) return;

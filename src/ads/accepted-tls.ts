@@ -1,5 +1,5 @@
-// What a proxy has accepted of TLS: others switch it on by that, not by time (xds 6). What it has accepted counts until it is taken
-// back: a later version that is still on its way changes nothing for others.
+// The parts of TLS that a proxy has accepted. Other proxies switch TLS on by these acceptances, not by time (xds 6). An acceptance counts
+// until it is taken back; a later version in flight changes nothing for others.
 import { TRUST_BUNDLE } from '../xds/proxy-tls.ts';
 import type { ProxyTlsFacts } from './proxy-events.ts';
 import type { ProxyView } from './proxy-view.ts';

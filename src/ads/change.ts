@@ -1,9 +1,9 @@
-// A change as the connected proxies see it: what it touches on all of them, and what on those that have a certain policy.
+// The parts of connected proxies that a change touches: on all proxies, and on the proxies with a certain policy.
 import type { Policy } from '../policy/parse-policy.ts';
 import { ServiceSet, type ChangeScope } from '../xds/change-scope.ts';
 import type { ConnectedProxy } from './connected-proxy.ts';
 
-/** The parts of a proxy that a change makes again. */
+/** The parts of a proxy that must be built again. */
 export type Touching = { readonly services: ServiceSet; readonly isInbound: boolean; readonly isProxyWide: boolean };
 
 /** Names of listeners, which routes share, and of clusters. */

@@ -1,4 +1,4 @@
-// A connected proxy, and what its view was made from.
+// A connected proxy, and the input from which its view was built.
 import { hash } from 'node:crypto';
 import { canBeMatched } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';

@@ -1,4 +1,4 @@
-// From resources as JSON to what is sent: each is encoded once for all proxies that get the same.
+// Encodes resources from JSON to bytes, once for all proxies that get the same resource.
 import { hash } from 'node:crypto';
 import { WeakCache } from '../base/weak-cache.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
@@ -33,7 +33,7 @@ export class ResourceEncoder {
   /** By a digest of type and JSON. */
   readonly #known = new WeakCache<XdsResource>();
 
-  /** The resources of a configuration. What is no message of Envoy's API is left out and is a problem. */
+  /** The resources of a configuration. A resource that is no valid message of Envoy's API is left out and reported as a problem. */
   part({ problems, ...config }: ProxyConfig): EncodedPart {
     const found = [...problems];
     const resources: TypedResource[] = [];
@@ -57,7 +57,7 @@ export class ResourceEncoder {
     const message = envoyJsonToBinary(XDS_MESSAGES[type], resource);
     const version = hash('sha256', message, 'base64url').slice(0, 22);
     const entry = encodeResourceEntry({ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], kumaResource: message });
-    // Small buffers are cut from one of 64 kB, which lives as long as one of them: what a proxy has for itself would keep it.
+    // Node cuts small buffers from one of 64 kB, which lives as long as any of them. A resource of one proxy would keep it alive.
     const bytes = Buffer.allocUnsafeSlow(entry.length);
     entry.copy(bytes);
     const assignment = textOf(objectOf(resource['edsClusterConfig'])['serviceName']);

@@ -1,4 +1,4 @@
-// One change, as views that were equal before it take it: what the first of them gets by it, the others get too.
+// Shares the result of one change among views that were equal before it: the first view computes the step, the others take it.
 import type { ProxyView, ViewState, ViewStep } from './proxy-view.ts';
 
 export class EqualSteps {

@@ -1,5 +1,5 @@
-// The views of a mesh as an observer of its index: they follow each change in slices, so that one change of a large mesh holds up
-// nothing else of the process for long.
+// Applies the changes of a mesh index to the views of the mesh, in slices, so that a change of a large mesh delays other work of the
+// process only briefly.
 import type { Clock } from '../base/clock.ts';
 import { runInSlices } from '../base/steps.ts';
 import type { MeshObserver } from '../mesh-index/mesh-indexes.ts';

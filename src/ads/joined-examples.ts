@@ -1,5 +1,5 @@
-// Connected proxies from which those that join take their outbounds: one for each list of declared outbounds and each key. Invariant:
-// an example is connected, and its view is current, as all views are between two changes.
+// Examples for joining proxies: for each list of declared outbounds and each key one connected proxy, whose outbounds the others take.
+// Invariant: an example is connected, and its view is current, as every view is between two changes.
 import { declarationList } from '../xds/outbounds.ts';
 import type { ConnectedProxy } from './connected-proxy.ts';
 import type { CalledParts } from './proxy-view.ts';

@@ -1,5 +1,5 @@
-// The views of the connected proxies of one mesh, kept current change by change: what a change cannot touch is not made again, and
-// what several proxies have is made and encoded once. Invariant: a view equals that of a proxy that connects now.
+// The views of the connected proxies of one mesh, kept current change by change. A change rebuilds only the parts that it may touch, and a
+// part of several proxies is built and encoded once. Invariant: a view equals the view of a proxy that connects now.
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import { textOf } from '../resource/read-json.ts';
@@ -71,7 +71,7 @@ export class MeshViews {
     if (before !== undefined) this.#examples.remove(before);
     this.#build(connected);
     this.#ask(connected, askedOfProxies(this.#index));
-    // Nobody listens yet: what it has now is no change.
+    // It has no listener yet: its first content is no change.
     connected.view.publish();
     this.#proxies.set(name, connected);
     return connected.view;

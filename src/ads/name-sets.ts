@@ -1,9 +1,9 @@
-// Sets of names that many proxies subscribe to. Invariants: sets that are equal are one object, as long as something holds it; a shared set
-// never changes. A large set is the own one of its proxy: to copy it for each name would be dear.
+// Sets of names that many proxies subscribe to. Invariants: equal sets are one object while anything holds it; a shared set never changes.
+// A large set is not shared: a copy for each new name would cost too much.
 import { hash } from 'node:crypto';
 import { WeakCache } from '../base/weak-cache.ts';
 
-/** What a request asks for; a name in both is added. */
+/** The names of a request; a name in both lists is added. */
 export type NameEdit = { readonly add: readonly string[]; readonly remove: readonly string[] };
 
 /** Names of the largest set that is shared. */

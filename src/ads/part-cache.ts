@@ -1,5 +1,5 @@
-// Parts of configurations that several proxies share: made once for all proxies with the same policies, or once a proxy where the
-// part looks at the proxy itself. Invariants: a part is of the last change of its service, and is kept only while a view has it.
+// A cache of configuration parts. Proxies with the same policies share a part; a part that depends on the proxy itself is built for each.
+// Invariants: a part reflects the last change of its service, and is kept only while a view has it.
 import { WeakCache } from '../base/weak-cache.ts';
 
 /** A part, and whether it looks at the proxy itself. */

@@ -1,5 +1,5 @@
-// Makes and encodes the parts of views. Invariant: a part for which nothing of the client was read is the same for every client with
-// the same key.
+// Builds and encodes the parts of views. Invariant: a part that was built without reading its client is the same for every client with the
+// same key.
 import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { BackendResolver } from '../xds/backends.ts';
@@ -45,7 +45,7 @@ export class PartMaker {
   }
 }
 
-/** What takes work is made when the first part needs it: most parts are shared, and a change asks for a context of every proxy. */
+/** Expensive fields are computed when a part first needs them: a change makes a context for every proxy, and most parts are shared. */
 class ProxyContext implements OutboundContext {
   readonly index: MeshIndex;
   readonly resolver: BackendResolver;

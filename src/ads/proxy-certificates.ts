@@ -1,5 +1,5 @@
-// The certificates of the connected proxies: issued one after another, kept in memory alone, renewed before they end. Invariants: of
-// a proxy at most one order waits; an old certificate stays until the new one is there.
+// Issues the certificates of connected proxies, one after the other, and renews them before they expire. They are only in memory.
+// Invariants: a proxy has at most one waiting order; the old certificate stays until the new one is issued.
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
@@ -26,7 +26,7 @@ export type ProxyName = { readonly mesh: string; readonly name: string };
 
 /** Where the views of proxies get certificates. */
 export type CertificateSource = {
-  /** The certificate of a proxy; null while it is being issued. Then `issued` tells. */
+  /** The certificate of a proxy; null while it is being issued. `issued` reports it. */
   readonly get: (proxy: ProxyName, order: CertificateOrder) => Leaf | null;
   /** The proxy needs no more certificates. */
   readonly release: (proxy: ProxyName) => void;
@@ -44,7 +44,7 @@ export type ProxyCertificatesOptions = {
 
 /** Proxies whose certificates are kept, connected or not. */
 const MAX_PROXIES = 20_000;
-/** Milliseconds until an order is tried again that failed. */
+/** Milliseconds until a failed order is tried again. */
 const RETRY_MS = 5_000;
 /** A timer of Node holds no more milliseconds. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -216,7 +216,7 @@ export class ProxyCertificates implements CertificateSource {
     if (held.isWanted) this.#order(held);
   }
 
-  /** Lets go of those who wait. */
+  /** Releases the waiting callers. */
   #settle(held: Held): void {
     const listeners = this.#listeners.get(held) ?? [];
     this.#listeners.delete(held);

@@ -21,10 +21,10 @@ const MAX_REASON = 4_000;
 /** Unknown types that a stream may ask for; each is logged once. */
 const MAX_UNKNOWN_TYPES = 20;
 
-/** Types on whose acceptance it depends whether a proxy has TLS. */
+/** The TLS of a proxy depends on its acceptance of these types. */
 const SHOWS_TLS: ReadonlySet<XdsType> = new Set(['Secret', 'Cluster', 'Listener']);
 
-/** Types on whose acceptance it depends where a zone proxy listens. */
+/** The places of a zone proxy depend on its acceptance of these types. */
 const OPENS_LISTENERS: ReadonlySet<XdsType> = new Set(['Listener', 'RouteConfiguration']);
 
 /** The writing half of a stream. */

@@ -29,7 +29,7 @@ export type ProxyTlsFacts = {
   readonly bundle: string;
   /** KRIs of MeshServices that it calls in plain text, sorted. */
   readonly plaintextTo: readonly string[];
-  /** The withdrawal of an identity for which it has done what it was asked; `''` for none. */
+  /** The withdrawal of an identity whose request it has fulfilled; `''` for none. */
   readonly withdrawal: string;
 };
 
@@ -57,7 +57,7 @@ export type ProxyEvent = ProxyConnectionFacts &
 
 export type ProxyObserver = (event: ProxyEvent) => void;
 
-/** Counts the events of one stream that every change brings, without an object for each: thousands of proxies answer at once. */
+/** Counts the frequent events of one stream without an object for each: thousands of proxies answer at once. */
 export type StreamCounter = {
   /** As the event `sent`. */
   readonly sent: (type: XdsType) => void;
@@ -65,7 +65,7 @@ export type StreamCounter = {
   readonly accepted: (type: XdsType) => void;
 };
 
-/** What counts the events of a stream. Called once for each. */
+/** Makes the counter of a stream, once for each stream. */
 export type CountStream = (facts: ProxyConnectionFacts) => StreamCounter;
 
 /** Tells an observer of each event. */

@@ -56,7 +56,7 @@ export type ProxyServerOptions = {
   readonly log: Logger;
 };
 
-/** What is to be done when a stream ends. */
+/** The tasks at the end of a stream. */
 type End = () => void;
 
 export class ProxyServer {
@@ -113,14 +113,14 @@ export class ProxyServer {
   }
 
   /**
-   * Lets the proxy in that opens a stream, and answers its first request.
-   * @param ends gets what is to be done when the stream ends, also after an error
+   * Admits the proxy that opens a stream, and answers its first request.
+   * @param ends gets the tasks at the end of the stream, also after an error
    */
   async #begin(stream: ProxyStream, bytes: Buffer, ends: End[]): Promise<ProxyConnection> {
     const request = this.#requests.read(bytes);
     const node = readProxyNode(request.node);
     const { mesh, features } = node;
-    // What was committed before the stream opened is in them.
+    // They have everything that was committed before the stream opened.
     const known = node.dataplane === '' ? await this.#knownViews(mesh) : null;
     const { facts, isBrought } = await this.#letIn(stream, node, known);
     ends.push(this.#replace(stream, facts, isBrought));

@@ -67,9 +67,9 @@ export type CalledParts = ViewState & {
 const NOTHING: EncodedPart = { resources: [], problems: [] };
 
 export class ProxyView implements XdsView {
-  /** What the proxy has beside its outbounds. */
+  /** The resources of the proxy that belong to no outbound. */
   #own: EncodedPart = NOTHING;
-  /** What is wrong with the declared outbounds themselves. */
+  /** The problems of the declared outbounds themselves. */
   #problems: readonly ConfigProblem[] = [];
   /** By the name of the listener and of the routes. */
   readonly #outbounds: ViewParts<EncodedOutbound>;
@@ -77,7 +77,7 @@ export class ProxyView implements XdsView {
   readonly #destinations: ViewParts<EncodedDestination>;
   readonly #zonePorts = new ZoneParts();
   #changed = new Map<XdsType, Map<string, string>>();
-  /** What changed by a step that others take too, until it is published. */
+  /** The unpublished changes of a step that other views take too. */
   #taken: ChangedVersions | null = null;
   /** Some part has a problem or had one, since they were asked for. */
   #hasNewProblems = false;
@@ -100,7 +100,7 @@ export class ProxyView implements XdsView {
     this.#destinations = new ViewParts(shared.destinations);
   }
 
-  /** What the proxy is asked to accept of a withdrawal; `''`: nothing. Its configuration says it. */
+  /** The step of a withdrawal that the proxy must accept; `''` for none. Its configuration names it. */
   get asked(): string {
     return this.#asked;
   }
@@ -122,7 +122,7 @@ export class ProxyView implements XdsView {
     return names;
   }
 
-  /** What could not be made, where that may have changed since the last call; else null. */
+  /** The parts that could not be built; null if they cannot have changed since the last call. */
   takeProblems(): ConfigProblem[] | null {
     if (!this.#hasNewProblems) return null;
     this.#hasNewProblems = false;
@@ -145,7 +145,7 @@ export class ProxyView implements XdsView {
     this.#problems = problems;
   }
 
-  /** Its outbounds, for views with the same; null where some of them look at the proxy itself. */
+  /** Its outbounds, for views with equal ones; null if some of them depend on the proxy itself. */
   get whatItCalls(): CalledParts | null {
     const [outbounds, destinations] = [this.#outbounds.shared, this.#destinations.shared];
     if (outbounds === null || destinations === null) return null;
@@ -160,7 +160,7 @@ export class ProxyView implements XdsView {
     if (hasProblems) this.#hasNewProblems = true;
   }
 
-  /** Its outbounds, where everything of it is published; null also where some of them look at the proxy itself. */
+  /** Its outbounds if all of them are published; null also if some of them depend on the proxy itself. */
   get state(): ViewState | null {
     if (this.#changed.size > 0 || this.#taken !== null || this.#hasNewProblems) return null;
     const [outbounds, destinations] = [this.#outbounds.shared, this.#destinations.shared];
@@ -173,7 +173,7 @@ export class ProxyView implements XdsView {
     return this.#outbounds.shared === outbounds && this.#destinations.shared === destinations;
   }
 
-  /** What is not published yet; null where views that were equal may differ now. */
+  /** The unpublished changes; null if views that were equal may differ now. */
   get step(): ViewStep | null {
     const [outbounds, destinations] = [this.#outbounds.shared, this.#destinations.shared];
     if (outbounds === null || destinations === null) return null;
@@ -202,12 +202,12 @@ export class ProxyView implements XdsView {
     return this.#destinations.get(name);
   }
 
-  /** Names of the listeners that look at the proxy itself. */
+  /** Names of the listeners that depend on the proxy itself. */
   ownOutbounds(): string[] {
     return this.#outbounds.ownNames();
   }
 
-  /** Names of the clusters that look at the proxy itself. */
+  /** Names of the clusters that depend on the proxy itself. */
   ownDestinations(): string[] {
     return this.#destinations.ownNames();
   }
@@ -238,7 +238,7 @@ export class ProxyView implements XdsView {
     return this.#zonePorts.services();
   }
 
-  /** Replaces what a zone proxy has for the ports of a service. @param ports by a name of each; none: it opens none */
+  /** Replaces the parts of a zone proxy for the ports of a service. @param ports by a name of each; empty if it opens none */
   setZonePorts(service: string, ports: ReadonlyMap<string, EncodedPart>): void {
     this.#zonePorts.set(service, ports, (before, after) => this.#note(before, after));
   }

@@ -20,7 +20,7 @@ export class RefusedResources {
     return this.#refusals.get(keyOf(type, name))?.version === version;
   }
 
-  /** Takes the answer to a response in the place of what the proxy said of earlier versions. @returns what it refuses now; null: nothing */
+  /** Replaces the answers about earlier versions by this one. @returns the resources that it refuses now; null if none */
   answered({ type, resources, removed }: XdsResponse, reason: string | null): readonly XdsRefusal[] | null {
     if (this.#refusals.size > 0) {
       for (const { name } of resources) this.#refusals.delete(keyOf(type, name));

@@ -1,5 +1,5 @@
-// Responses as they are sent. Proxies mostly get the same at the same time: the last response of each type is kept, and a proxy that
-// gets the same with the same nonce gets the same bytes. Each stream counts its own nonces: for another one the bytes are copied.
+// Encodes responses. Proxies mostly get equal responses at the same time, so the last response of each type is kept: an equal one with
+// the same nonce is the same bytes, and one with another nonce is a copy, because each stream counts its own nonces.
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { encodeDeltaResponse, encodeNonce } from '../wire/kds-messages.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';

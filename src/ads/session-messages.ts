@@ -1,4 +1,4 @@
-// What a session takes and gives: the resources of a view, and the requests and the responses of a proxy (xds 4).
+// The input and output of a session: the resources of a view, and the requests and responses of a proxy (xds 4).
 
 /** In the order in which they are made: a resource leads to those of the types before it. */
 export const XDS_TYPES = ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const;
@@ -48,7 +48,7 @@ export type XdsResponse = {
 /** A resource that the proxy refused, at the version that it refused. */
 export type XdsRefusal = { readonly type: XdsType; readonly name: string; readonly version: string; readonly reason: string };
 
-/** What a proxy says of a response. */
+/** The answer of a proxy to a response. */
 export type XdsAnswer = {
   readonly nonce: string;
   /** Null: it accepts all of it. */

@@ -1,6 +1,6 @@
-// What one proxy has been sent, and what it is sent next: incremental xDS over one aggregated stream (xds 4). Pure: requests and
-// views go in, responses come out. Invariants: a proxy whose requests are all answered holds its view; at most one response of a
-// type waits for its answer; nothing is removed before everything that replaces it was accepted.
+// The xDS state of one proxy, and the order of its responses: incremental xDS over one aggregated stream (xds 4). Pure: requests and views
+// go in, responses come out. Invariants: a proxy that has answered every response holds its view; at most one response of a type waits for
+// its answer; a resource is removed only after the proxy has accepted everything that replaces it.
 import { exhausted } from '../grpc/status.ts';
 import { NameSets } from './name-sets.ts';
 import { RefusedResources } from './refused-resources.ts';
@@ -78,7 +78,7 @@ export class XdsSession {
 
   /**
    * Takes a request. An answer to any response but the last of its type is out of date: its subscriptions count, the rest does not.
-   * @returns what it says of the last response; null where it says nothing
+   * @returns the answer to the last response; null if the request is none
    * @throws StatusError RESOURCE_EXHAUSTED past `MAX_NAMES` names of a type, asked for or held from before
    */
   receive(request: XdsRequest): XdsAnswer | null {

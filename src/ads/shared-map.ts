@@ -1,5 +1,5 @@
 // Immutable maps that many proxies have. Invariants: maps of one room with equal contents are one object; a map lives only as long as
-// something holds it. Those who change alike find the changed map without a copy.
+// something holds it. Owners that make equal changes find the changed map without a copy.
 import { WeakCache } from '../base/weak-cache.ts';
 
 /** A value with a number of its own, which stands under one name alone. */

@@ -1,5 +1,5 @@
-// What one proxy has of one type of resources, and what it still has to be sent. Invariant: what the proxy wants and is neither `dirty`
-// nor `gone`, it holds as it is in the view.
+// The state of one proxy for one type: the resources that it holds and those that must still be sent. Invariant: the proxy holds the
+// current version of every wanted resource that is neither `dirty` nor `gone`.
 import { SparseMap } from '../base/sparse-map.ts';
 import type { NameSet } from './name-sets.ts';
 import { XDS_ORDER, XDS_TYPES, type XdsResponse, type XdsType } from './session-messages.ts';
@@ -79,7 +79,7 @@ export class TypeState {
     return this.wants(name) && (this.dirty.get(name) ?? version) === version;
   }
 
-  /** The proxy forgets what it does not want. */
+  /** The proxy forgets resources that it no longer wants. */
   forget(name: string): void {
     if (this.wants(name)) return;
     this.dirty.delete(name);

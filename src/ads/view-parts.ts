@@ -1,13 +1,13 @@
-// The parts of one kind that a view has: those of its own, and a map of the others that it shares with proxies that have the same.
+// The parts of one kind in a view: its own parts, and a map of parts that it shares with equal proxies.
 import type { SharedMap, SharedMaps } from './shared-map.ts';
 
-/** A part that proxies share, unless it looks at the proxy itself. */
+/** A part that proxies share, unless it depends on the proxy itself. */
 export type KeptPart = { readonly isOwn: boolean; readonly serial: number };
 
 export class ViewParts<T extends KeptPart> {
   readonly #maps: SharedMaps<T>;
   #shared: SharedMap<T>;
-  /** What differs from the shared map since the last `settle`. */
+  /** The changes to the shared map since the last `settle`. */
   #edits: Map<string, T | null> | null = null;
   #own: Map<string, T> | null = null;
 

@@ -1,4 +1,4 @@
-// What the view of a zone proxy has for each port that it opens. Invariant: no other part of the view has a resource of such a name.
+// The parts of a zone proxy for each port that it opens. Invariant: no other part of the view has a resource of such a name.
 import type { EncodedPart } from './proxy-view.ts';
 
 const NOTHING: EncodedPart = { resources: [], problems: [] };

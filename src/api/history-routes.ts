@@ -21,9 +21,9 @@ import { about, component } from './route-config.ts';
 import { homeOf } from './write-plan.ts';
 
 const JSON_LINES = 'application/x-ndjson';
-const MOST_LISTED = 100;
+const MAX_LISTED = 100;
 /** Versions that are read at a time: each may be as large as a resource. */
-const AT_ONCE = 20;
+const READ_SIZE = 20;
 
 const list = about('History', 'Versions of a resource, the newest first: who wrote what, and when', {
   query: ['size', 'before'],
@@ -64,7 +64,7 @@ function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context:
     const key = keyOf(info, request.params);
     const query = queryOf(request);
     const { size } = parsePage(query);
-    return await historyOf(info, key, { size: Math.min(size, MOST_LISTED), before: wholeNumber(query, 'before') }, context);
+    return await historyOf(info, key, { size: Math.min(size, MAX_LISTED), before: wholeNumber(query, 'before') }, context);
   });
   app.get<VersionRoute>(`${url}/_history/:version`, { preHandler, ...one }, async (request): Promise<Answer<'Version'>> => {
     const key = keyOf(info, request.params);
@@ -102,8 +102,8 @@ async function historyOf(
   const items: Answer<'VersionSummary'>[] = [];
   let next: ResourceVersion | undefined;
   for (let below = before ?? undefined; ; below = next?.version) {
-    const read = await store.versions({ key, before: below, limit: Math.min(AT_ONCE, size - items.length) + 1 });
-    const isLast = read.length <= Math.min(AT_ONCE, size - items.length);
+    const read = await store.versions({ key, before: below, limit: Math.min(READ_SIZE, size - items.length) + 1 });
+    const isLast = read.length <= Math.min(READ_SIZE, size - items.length);
     const shown = isLast ? read : read.slice(0, -1);
     items.push(...shown.map((version, index) => versionSummary(info, version, read[index + 1])));
     next = shown.at(-1);
@@ -161,7 +161,7 @@ function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
     const lines = async function* (): AsyncGenerator<string> {
       for (let id = after; ;) {
         // The next page is read when the caller has taken this one.
-        const page = await store.versionsAfter({ after: id, upTo, limit: AT_ONCE, withoutTypes: hidden });
+        const page = await store.versionsAfter({ after: id, upTo, limit: READ_SIZE, withoutTypes: hidden });
         if (page.length === 0) return;
         yield page.map((version) => `${JSON.stringify(exportedVersion(typeOf(version.type), version))}\n`).join('');
         id = page.at(-1)?.id ?? id;

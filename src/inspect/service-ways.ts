@@ -33,7 +33,7 @@ export type WayFacts = {
 };
 
 /** Of callers, zone proxies and servers at most so many are shown each; those with a problem come first. */
-const SHOWN = 5;
+const MAX_SHOWN = 5;
 
 /** One way for each port, zone of callers and zone of servers, in this order. */
 export function waysTo(index: MeshIndex, service: Resource, facts: WayFacts): Way[] {
@@ -276,7 +276,7 @@ function connected(place: Omit<Part, 'state' | 'why'>, { resource }: DataplanePr
 /** Those with a problem first. */
 function shown(parts: readonly Part[]): Part[] {
   const order = { broken: 0, unknown: 1, ok: 2 };
-  return parts.toSorted((a, b) => order[a.state] - order[b.state] || compareText(a.name, b.name)).slice(0, SHOWN);
+  return parts.toSorted((a, b) => order[a.state] - order[b.state] || compareText(a.name, b.name)).slice(0, MAX_SHOWN);
 }
 
 function placeText(address: string, port: number): string {

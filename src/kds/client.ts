@@ -11,7 +11,7 @@ import { Connection, type ConnectionOptions } from './zone-connection.ts';
  */
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 800;
-/** The pause doubles so many times while global does not answer in time: each attempt costs it a handshake. */
+/** While global does not answer in time, the pause doubles this many times: each attempt costs global a handshake. */
 export const MAX_LATE = 3;
 /** A failure that only an operator can fix is retried less often. */
 const FORBIDDEN_MS = 15_000;
@@ -113,7 +113,7 @@ export function channelOptions({ maxMessageBytes }: Pick<KdsClientOptions, 'maxM
   };
 }
 
-/** What the last stream said of global. A proxy before a Meridian global may fail a health check, and does not say what global is. */
+/** Whether global was Meridian on the last stream. A failed health check may come from a proxy before global and does not tell. */
 type LastStream = { isMeridian: boolean };
 
 /** One connection from dialling to its end; resolves to why it ended. */

@@ -1,5 +1,5 @@
 // How a receiver of global counts the proxies of a zone instead of storing their insights (decision 84). Insights are in memory alone, and
-// Dataplanes are counted as they are stored. Invariant: nothing is counted that is refused.
+// Dataplanes are counted as they are stored. Invariant: a refused resource is not counted.
 import type { Steps } from '../base/steps.ts';
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
@@ -14,7 +14,7 @@ import type { ReceiveRules } from './rules.ts';
 
 /** Proxies between two steps. */
 const PROXIES_A_STEP = 64;
-/** Proxies that are counted for the price of a stored row. */
+/** Counting this many proxies costs as much as storing a row. */
 const COUNTED_A_ROW = 20;
 
 export type CountedProxiesOptions = {
@@ -23,7 +23,7 @@ export type CountedProxiesOptions = {
   /** Names that are remembered. */
   readonly most: number;
   readonly rows: Pick<PeerRows, 'keep' | 'inScope' | 'named'>;
-  /** The peer sends only Dataplanes that have changed: those that are stored are counted before. */
+  /** The peer sends only changed Dataplanes, so the stored ones are counted first. */
   readonly resumes: boolean;
 };
 

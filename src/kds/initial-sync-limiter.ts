@@ -2,7 +2,7 @@
 // permit at most, for the newest of its streams: a zone that reconnects within seconds does not wait for its dead stream, and a zone
 // with thousands of streams delays only itself. A stalled peer loses its permit to a waiting one. A peer that requests its full
 // state again and again waits until its byte budget and the rate of full states allow it. A peer that names its versions takes a part of a
-// permit, until it is sent much. Why a semaphore is not enough: decision 39.
+// permit, until it is sent much. Decision 39 says why a semaphore is not enough.
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { FullStateRate, type FullStateLimits } from './full-state-rate.ts';
@@ -10,10 +10,10 @@ import { FullStateRate, type FullStateLimits } from './full-state-rate.ts';
 const MAX_PERMITS = 8;
 /** Bytes of the messages of all first states at a time. A peer that joins alone gets large messages and needs few round trips. */
 const IN_FLIGHT_BYTES = MAX_PERMITS * 1024 * 1024;
-/** Parts of a permit, and those of a peer that is probably sent little: its answers take time, and 64 of them at once little memory. */
+/** Parts of a permit, and the parts that a peer with a probably small first state takes: 64 such peers at once need little memory. */
 const PARTS = 8;
 const PARTS_OF_SMALL = 1;
-/** Bytes after which a peer is not sent little. */
+/** A first state with more bytes is not small. */
 const SMALL_BYTES = IN_FLIGHT_BYTES / MAX_PERMITS / PARTS;
 /** A peer that has not answered for this long is stalled. */
 const STALL_MS = 250;

@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 export const FREE_ZONES = 500;
 /** Rows a second times zones: 3,000 a second with 500 zones, 150 with 10,000. */
 const ROW_ZONES = 1_500_000;
-/** Rows of so many milliseconds may be stored ahead of the rate while no stream waits. */
+/** While no stream waits, rows may be stored ahead of the rate by this many milliseconds. */
 const AHEAD_MS = 1_000;
 /** Milliseconds after which the size of the fleet is looked at again. */
 const LOOK_MS = 10_000;
@@ -24,7 +24,7 @@ type Turn = { readonly rows: number; readonly go: () => void };
 
 export class InsightTurns {
   readonly #options: InsightTurnsOptions;
-  /** Until when the rows that were counted so far last at the rate, in milliseconds of the clock. */
+  /** The time at which the rate has caught up with the counted rows, in milliseconds of the clock. */
   #paidAt = 0;
   /** In the order of their turns. */
   readonly #waiting = new Set<Turn>();

@@ -1,7 +1,7 @@
-// The insights of proxies of one stream, which global stores in turns. A Meridian zone is asked again when its turn comes, and sends the
-// newest ones. Invariants: a response that has to wait is neither stored nor answered, so nothing waits in memory but the place in the
-// queue; no zone waits for an answer until its sender ends the stream; global asks again only while the zone waits for an answer, because it
-// sends no other response of the type meanwhile.
+// The insights of proxies on one stream. Global stores them in turns. When the turn of a Meridian zone comes, global subscribes again, and
+// the zone sends its newest insights. Invariants: global neither stores nor answers a response that must wait, so only the place in the
+// queue takes memory; each response is answered before the sender of the zone ends the stream; global subscribes again only while the zone
+// waits for an answer, because the zone then sends no other response of the type.
 import type { Clock } from '../base/clock.ts';
 import { STUCK_MS } from './answer-watch.ts';
 import type { InsightTurns } from './insight-turns.ts';
@@ -14,9 +14,9 @@ const ASK_AGAIN_MS = STUCK_MS / 2;
 
 export type InsightsOfStreamOptions = {
   readonly turns: Pick<InsightTurns, 'admits' | 'count' | 'wait'>;
-  /** The zone sends the difference to a new subscription, and global has the rows to compare. A Kuma zone does not; it waits for an answer without a limit (kds-wire 2.3). */
+  /** The zone answers a new subscription with the difference. A Kuma zone does not; it waits for an answer without a limit (kds-wire 2.3). */
   readonly canAskAgain: boolean;
-  /** The zone ends a stream that leaves a response without an answer for long: one that waits for a turn comes before. */
+  /** The zone ends a stream that leaves a response unanswered for too long. The answer comes before that, also without a turn. */
   readonly isImpatient?: boolean;
   readonly askAgain: () => void;
   readonly clock: Pick<Clock, 'after'>;

@@ -1,7 +1,6 @@
-// Meshes that a zone keeps when its membership ends. The table deletes with a Mesh every row that the Mesh owns: the Dataplanes, policies
-// and secrets that this zone made. Membership can come back and those rows could not, so the zone refuses such a removal until they are
-// gone (decision 70). What a control plane computes from other rows does not keep a Mesh. Its label names a known manager: tools and people
-// may set the label to another value.
+// Meshes that a zone keeps when its membership ends. Deleting a Mesh deletes every row that it owns: the Dataplanes, policies and secrets
+// of this zone, which a later membership would not bring back. So the zone refuses the removal while such rows exist (decision 70). Rows
+// that a control plane computes from others do not count. They have the label of a known manager; people and tools may set other values.
 import { label, manager } from '../resource/labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -11,7 +10,7 @@ import { nackedResource, type NackedResource } from './nack.ts';
 const COMPUTED: ReadonlySet<string> = new Set(['DataplaneInsight', 'Workload']);
 const MANAGERS: ReadonlySet<string | undefined> = new Set(Object.values(manager));
 const TYPES = resourceTypes.filter(({ name, scope }) => scope === 'Mesh' && !COMPUTED.has(name)).map(({ name }) => name);
-/** Rows that a reason names. */
+/** The largest number of rows in a reason. */
 const MAX_NAMED = 3;
 
 /** The Meshes among these that own rows of this zone, each with a reason that names some of the rows. */

@@ -1,6 +1,6 @@
-// What a change of a Zone makes its zone lose and get, and what the other zones lose and get of it, from the logs of this process.
-// Invariants: the slots that are looked at are those that the stream of the zone compares after the change; names are bounded; the cost
-// is the number of rows of the meshes that the change concerns.
+// The effect of a change of a Zone, from the logs of this process: the resources that the zone loses and gets, and those of the zone that
+// the other zones lose and get. Invariants: it compares the same slots as the stream of the zone does after the change; the number of
+// names is bounded; the cost grows with the rows of the affected meshes alone.
 import { isDeepStrictEqual } from 'node:util';
 import { compareText } from '../base/compare-text.ts';
 import type { Steps } from '../base/steps.ts';
@@ -12,9 +12,9 @@ import { isVisibleTo, type ProfileOf } from './rules.ts';
 import type { Slot, TypeLog } from './type-log.ts';
 import type { ZoneChange } from './zone-access.ts';
 
-/** Names of a type and mesh that are listed. */
+/** The largest number of listed names of a type and mesh. */
 export const MAX_ROW_NAMES = 5;
-/** Types and meshes that are listed of one list, the largest first. */
+/** The largest number of groups in one list, the largest groups first. */
 export const MAX_ROW_GROUPS = 200;
 /** Slots between two interruptions. */
 const STEP = 1_000;

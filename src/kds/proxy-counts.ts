@@ -1,5 +1,5 @@
-// What global remembers of the proxies of one stream if it keeps counts alone: for each a name and the group to which it belongs. Proxies of which
-// the summaries say the same share a group. Invariants: a change costs the proxies that it names; a group without proxies takes no memory.
+// The memory of a global that keeps only counts of proxies, for one stream: the name of each proxy and its group. Proxies that summaries
+// cannot tell apart share a group. Invariants: a change costs as much as the proxies that it names; an empty group takes no memory.
 import { compareText } from '../base/compare-text.ts';
 import {
   dataplaneFacts,
@@ -14,14 +14,14 @@ import {
 import { storablePart } from '../resource/storable-text.ts';
 import { nameText, type Resource } from '../resource/types.ts';
 
-/** The types of which a proxy consists. */
+/** The types that describe a proxy. */
 export type CountedType = 'Dataplane' | 'DataplaneInsight';
 
 export function isCountedType(name: string): name is CountedType {
   return name === 'Dataplane' || name === 'DataplaneInsight';
 }
 
-/** Groups of a zone with versions and certificates. Of the proxies beyond, a group holds the mesh and the status alone. */
+/** The largest number of groups with versions and certificates. Further groups have only mesh and status. */
 const MAX_GROUPS = 200;
 /** Characters of a version or of the name of a backend, which a proxy may choose, and the number of backends. */
 const MAX_TEXT = 100;

@@ -1,5 +1,5 @@
-// What a receiver reports of the proxies of a zone: how many of each kind there are, where they are counted (decision 84). Where their
-// insights are stored it reports once that nothing is counted. Invariant: rows of insights go after the report that replaces them.
+// The reports of a receiver about the proxies of a zone. With counts it reports how many proxies of each kind exist (decision 84). With
+// stored insights it reports once that it counts nothing. Invariant: rows of insights are deleted only after the report that replaces them.
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { CountedProxies } from './counted-proxies.ts';

@@ -1,4 +1,5 @@
-// Limits what one zone may use of a global. Defaults are far above real use. SPEC.md says what ends a stream. The error names the exceeded quota and its setting.
+// Limits the resources of global that one zone may use. Defaults are far above real use. SPEC.md says what ends a stream. The error names
+// the exceeded quota and its setting.
 import type { Write, WriteOutcome } from '../store/resource-store.ts';
 import { nackedResource, type NackedResource } from './nack.ts';
 

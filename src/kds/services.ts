@@ -1,5 +1,5 @@
-// The two gRPC services of kds-wire 1 for grpc-js, and the one of Meridian. Messages stay bytes here: responses are concatenations of shared buffers, and each
-// end decodes its messages.
+// The two gRPC services of kds-wire 1 for grpc-js, and the service of Meridian. Messages stay bytes here: responses are concatenations of
+// shared buffers, and each end decodes its messages.
 import type { MethodDefinition } from '@grpc/grpc-js';
 
 const PACKAGE = '/kuma.mesh.v1alpha1.';

@@ -1,4 +1,4 @@
-// What of a spec or a status a peer gets in another form than the store has it, by type (kds-wire 5.3, 5.4). Pure.
+// The parts of specs and statuses that change on their way to a peer, by type (kds-wire 5.3, 5.4). Pure.
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';

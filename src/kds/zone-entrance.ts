@@ -1,29 +1,29 @@
-// Which zones may connect now, when many come at once: as many at a time as the event loop and the heap allow, the one that has waited
-// longest first. A zone that must wait keeps its open streams and is sent nothing, which costs neither side anything. Invariants: some
-// zones are always let in; a zone that leaves while it waits keeps its place for a minute; a zone that says nothing frees its place.
+// Limits how many zones connect at the same time: as many as the event loop and the heap allow, the zone that waits longest first. A
+// waiting zone keeps its streams open and gets no message, so the wait is free for both sides. Invariants: at least one zone may always
+// enter; a zone that leaves while it waits keeps its place for a minute; a silent zone frees its place.
 import { getHeapStatistics } from 'node:v8';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 
-/** The zones that enter at the same time: at first, and the bounds. */
-const FIRST = 32;
-const LEAST = 16;
-const MOST = 256;
-const MORE = 16;
-/** The same while the heap is nearly full. */
-const LEAST_OF_LITTLE_HEAP = 1;
-/** Milliseconds between two looks at the load, while zones wait. */
-const LOOK_MS = 50;
-/** A look that comes later than this by fewer milliseconds allows more zones, by more than the other fewer. */
+/** Zones that enter at the same time: at the start, the bounds, and how many more each check may add. */
+const START_ZONES = 32;
+const MIN_ZONES = 16;
+const MAX_ZONES = 256;
+const ZONES_A_CHECK = 16;
+/** The limit while the heap is nearly full. */
+const MIN_ZONES_FULL_HEAP = 1;
+/** Milliseconds between two checks of the load while zones wait. */
+const CHECK_MS = 50;
+/** A check with a shorter delay than the first raises the limit. A check with a longer delay than the second halves it. */
 const SHORT_DELAY_MS = 50;
 const LONG_DELAY_MS = 250;
-/** Used parts of the heap: from the first on there are fewer zones, from the second on one at a time. */
-const MUCH_HEAP = 0.7;
+/** Parts of the heap in use. Above the first the limit is halved; above the second zones enter one at a time. */
+const HIGH_HEAP = 0.7;
 const FULL_HEAP = 0.85;
-/** A zone that enters and does nothing for this long frees its place, and one that is not done after the other time. */
-const SILENT_MS = 1_000;
-const ENTER_MS = 10_000;
-/** How long a zone that left keeps its place among those that wait, and how many zones do. */
+/** A zone frees its place after this time without an answer, and after the longer time in any case. */
+const MAX_SILENCE_MS = 1_000;
+const MAX_ENTRY_MS = 10_000;
+/** How long the place of a zone that left is kept, and for how many zones. */
 const KEEP_MS = 60_000;
 const MAX_KEPT = 50_000;
 
@@ -51,12 +51,12 @@ export class ZoneEntrance {
   readonly #clock: Clock;
   readonly #usedHeap: UsedHeap;
   readonly #zones = new Map<string, Entry>();
-  /** Those that wait, the first to enter first. */
+  /** The waiting zones, in the order in which they enter. */
   readonly #queue: Entry[] = [];
-  /** Zones that left while they waited, in milliseconds: since when they had waited, and when they left. */
+  /** Zones that left while they waited: the start of the wait and the end, in milliseconds. */
   readonly #left = new LRUCache<string, { readonly since: number; readonly at: number }>({ max: MAX_KEPT });
   #entering = 0;
-  #limit = FIRST;
+  #limit = START_ZONES;
   #cancelLook: (() => void) | null = null;
 
   constructor(clock: Clock, heap: UsedHeap = usedHeap) {
@@ -107,7 +107,7 @@ export class ZoneEntrance {
     const none = (): void => undefined;
     const entry: Entry = { zone, since, streams: 0, state: 'waits', waiting: new Set(), stop: none, watch: none };
     this.#zones.set(zone, entry);
-    // Nearly all come at the end.
+    // Nearly every zone belongs at the end, so search from there.
     let at = this.#queue.length;
     while (at > 0 && (this.#queue[at - 1]?.since ?? 0) > since) at -= 1;
     this.#queue.splice(at, 0, entry);
@@ -131,7 +131,7 @@ export class ZoneEntrance {
   }
 
   #admit(): void {
-    while (this.#queue.length > 0 && this.#entering < (this.#usedHeap() > FULL_HEAP ? LEAST_OF_LITTLE_HEAP : this.#limit)) {
+    while (this.#queue.length > 0 && this.#entering < (this.#usedHeap() > FULL_HEAP ? MIN_ZONES_FULL_HEAP : this.#limit)) {
       const next = this.#queue.shift();
       if (next === undefined) break;
       this.#letIn(next);
@@ -145,11 +145,11 @@ export class ZoneEntrance {
     this.#entering += 1;
     this.#left.delete(entry.zone);
     const giveUp = (): void => this.settled(entry.zone);
-    let cancelSilent = clock.after(SILENT_MS, giveUp);
-    const cancelEnd = clock.after(ENTER_MS, giveUp);
+    let cancelSilent = clock.after(MAX_SILENCE_MS, giveUp);
+    const cancelEnd = clock.after(MAX_ENTRY_MS, giveUp);
     entry.watch = () => {
       cancelSilent();
-      cancelSilent = clock.after(SILENT_MS, giveUp);
+      cancelSilent = clock.after(MAX_SILENCE_MS, giveUp);
     };
     entry.stop = () => {
       cancelSilent();
@@ -161,8 +161,8 @@ export class ZoneEntrance {
 
   #lookLater(): void {
     if (this.#cancelLook !== null) return;
-    const due = this.#clock.elapsed() + LOOK_MS;
-    this.#cancelLook = this.#clock.after(LOOK_MS, () => {
+    const due = this.#clock.elapsed() + CHECK_MS;
+    this.#cancelLook = this.#clock.after(CHECK_MS, () => {
       this.#cancelLook = null;
       this.#adapt(this.#clock.elapsed() - due);
       this.#admit();
@@ -172,7 +172,7 @@ export class ZoneEntrance {
   /** @param delayMs of the event loop */
   #adapt(delayMs: number): void {
     const heap = this.#usedHeap();
-    if (delayMs > LONG_DELAY_MS || heap > MUCH_HEAP) this.#limit = Math.max(LEAST, Math.floor(this.#limit / 2));
-    else if (delayMs < SHORT_DELAY_MS) this.#limit = Math.min(MOST, Math.max(LEAST, this.#limit + MORE));
+    if (delayMs > LONG_DELAY_MS || heap > HIGH_HEAP) this.#limit = Math.max(MIN_ZONES, Math.floor(this.#limit / 2));
+    else if (delayMs < SHORT_DELAY_MS) this.#limit = Math.min(MAX_ZONES, Math.max(MIN_ZONES, this.#limit + ZONES_A_CHECK));
   }
 }

@@ -1,15 +1,15 @@
-// The statuses with which global refuses a caller that is no zone, or not the zone that it says.
+// The gRPC statuses of refused callers: a caller without a valid zone name, or without the right to speak for the zone.
 import { status as code } from '@grpc/grpc-js';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { StatusError, statusOf } from '../grpc/status.ts';
 import type { StreamKind } from './sync-events.ts';
 
-/** Of a call from a store that does not speak for the zone. A person must decide: trying again changes nothing. */
+/** The store of the caller does not speak for the zone. A person must decide; a retry changes nothing. */
 export function foreignStore(details: string): StatusError {
   return new StatusError(code.FAILED_PRECONDITION, details);
 }
 
-/** Of a stream without `client-id` (kds-wire 2.1). */
+/** The stream has no `client-id` (kds-wire 2.1). */
 export function missingName(kind: StreamKind, error: unknown): StatusError {
   const { code: usual, details } = statusOf(error);
   return new StatusError(kind === 'globalToZone' || kind === 'zoneToGlobal' ? code.UNKNOWN : usual, details);

@@ -2,7 +2,7 @@
 // proxies of a zone come at once.
 
 /** Registrations of one transaction: a Dataplane has a few kilobytes. */
-const MOST = 100;
+const MAX_BATCH = 100;
 
 type Waiting<T> = { readonly item: T; readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
@@ -41,7 +41,7 @@ export class HoldQueue<T extends { readonly id: string }> {
     const taken = new Map<string, Waiting<T>>();
     const others: Waiting<T>[] = [];
     for (const one of this.#waiting) {
-      if (taken.size < MOST && !taken.has(one.item.id)) taken.set(one.item.id, one);
+      if (taken.size < MAX_BATCH && !taken.has(one.item.id)) taken.set(one.item.id, one);
       else others.push(one);
     }
     this.#waiting = others;

@@ -2,18 +2,18 @@
 
 /** No time. */
 export const NONE = 0;
-const LARGEST = 250;
+const MAX_BYTE = 250;
 /** The largest time: 10 minutes. */
 const MAX_MS = 600_000;
-const STEP = Math.log(MAX_MS) / (LARGEST - 1);
+const STEP = Math.log(MAX_MS) / (MAX_BYTE - 1);
 
 /** @returns 1 to 250, also for a negative time and for one over the largest */
 export function byteOf(ms: number): number {
-  return Math.min(LARGEST, 1 + Math.round(Math.log(Math.max(1, ms)) / STEP));
+  return Math.min(MAX_BYTE, 1 + Math.round(Math.log(Math.max(1, ms)) / STEP));
 }
 
 /** Null for a byte without a time. */
 export function millisecondsOf(byte: number): number | null {
-  if (byte < 1 || byte > LARGEST) return null;
+  if (byte < 1 || byte > MAX_BYTE) return null;
   return Math.round(Math.exp((byte - 1) * STEP));
 }

@@ -7,15 +7,15 @@ import { messageOf } from '../base/errors.ts';
 import type { ReplicaRoster } from './replica-roster.ts';
 
 /** A replica begins to move zones above this part of its share, and ends below the other. */
-const BEGIN = 1.2;
-const END = 1.05;
+const BEGIN_SHARE = 1.2;
+const END_SHARE = 1.05;
 /** Milliseconds between two looks at the numbers, and between two marks that tell others of a changed number. */
 const LOOK_MS = 1_000;
 const SAY_MS = 2_000;
 /** A moved zone that comes back to this replica within this time counts as returned. Kuma zones wait up to 10 s. */
 const RETURN_MS = 15_000;
 /** Moved zones that are looked at together, and how many of them return where the load balancer knows no choice: not so many by chance. */
-const LOOKED_AT = 8;
+const SAMPLE_ZONES = 8;
 const MAX_RETURNED = 7;
 /** The pause after that. It doubles each time, and ends when zones stay away again. */
 const FIRST_PAUSE_MS = 60_000;
@@ -58,7 +58,7 @@ export function boundsOf(counts: readonly number[]): Bounds | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (counts.length < 2 || total === 0) return null;
   const share = total / counts.length;
-  return { lower: Math.max(Math.ceil(share), share * END), upper: Math.max(Math.ceil(share), share * BEGIN) };
+  return { lower: Math.max(Math.ceil(share), share * END_SHARE), upper: Math.max(Math.ceil(share), share * BEGIN_SHARE) };
 }
 
 export class ZoneSharing {
@@ -140,8 +140,8 @@ export class ZoneSharing {
       if (this.#options.zones.has(zone)) this.#returned += 1;
       else this.#stayed += 1;
     }
-    if (this.#stayed + this.#returned < LOOKED_AT) return;
-    if (this.#returned / (this.#stayed + this.#returned) < MAX_RETURNED / LOOKED_AT) this.#pauseMs = FIRST_PAUSE_MS;
+    if (this.#stayed + this.#returned < SAMPLE_ZONES) return;
+    if (this.#returned / (this.#stayed + this.#returned) < MAX_RETURNED / SAMPLE_ZONES) this.#pauseMs = FIRST_PAUSE_MS;
     else {
       this.#pausedUntil = now + this.#pauseMs;
       this.#options.log.warn(

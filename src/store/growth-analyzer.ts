@@ -7,14 +7,14 @@ import type { Logger } from '../base/log.ts';
 import type { Database } from './database.ts';
 
 /** New rows after which a table is analyzed: the least number, and the part of the rows before. */
-const LEAST_ROWS = 500;
-const PART_OF_ROWS = 0.5;
+const MIN_ROWS = 500;
+const MIN_GROWTH = 0.5;
 
 export class GrowthAnalyzer {
   readonly #database: Pick<Database, 'kind' | 'bulk'>;
   readonly #log: Pick<Logger, 'debug'>;
   #created = 0;
-  #due = LEAST_ROWS;
+  #due = MIN_ROWS;
   #isRunning = false;
 
   constructor(database: Pick<Database, 'kind' | 'bulk'>, log: Pick<Logger, 'debug'>) {
@@ -41,7 +41,7 @@ export class GrowthAnalyzer {
       const { rows } = await sql<{
         rows: number;
       }>`select reltuples as rows from pg_class where oid = 'resources'::regclass`.execute(bulk);
-      this.#due = Math.max(LEAST_ROWS, (rows[0]?.rows ?? 0) * PART_OF_ROWS);
+      this.#due = Math.max(MIN_ROWS, (rows[0]?.rows ?? 0) * MIN_GROWTH);
     } catch (error) {
       this.#log.debug({ reason: messageOf(error) }, 'the grown table could not be analyzed');
     }

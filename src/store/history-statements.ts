@@ -13,7 +13,7 @@ const CONSIDERED = 500;
  * database runs in this process, which waits for each statement.
  */
 const COUNTED: Readonly<Record<Database['kind'], number>> = { postgres: 20_000, embedded: CONSIDERED };
-const MOST_NUMBERS = 1_000;
+const MAX_NUMBERS = 1_000;
 
 type VersionRow = {
   readonly id: string;
@@ -47,7 +47,7 @@ export async function readVersions(db: Kysely<Tables>, { key, before, limit }: V
 export async function readVersionNumbers(db: Kysely<Tables>, key: ResourceKey): Promise<number[]> {
   if (!canExist(key)) return [];
   const { rows } = await sql<{ version: number }>`select h.version from meridian_history h where ${isOf(key)}
-    order by h.version desc limit ${MOST_NUMBERS}`.execute(db);
+    order by h.version desc limit ${MAX_NUMBERS}`.execute(db);
   return rows.map(({ version }) => version);
 }
 

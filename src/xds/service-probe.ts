@@ -14,8 +14,8 @@ export type ProxyHealth = ReadonlyMap<string, boolean>;
 const ADMIN = 'system_envoy_admin';
 const DEFAULTS = { interval: '1s', timeout: '2s', unhealthyThreshold: 1, healthyThreshold: 1 } as const;
 /** Milliseconds: a probe must not keep its Envoy busy, nor its reports the control plane. */
-const LEAST_PROBE_MS = 100;
-const LEAST_REPORT_MS = 1_000;
+const MIN_PROBE_MS = 100;
+const MIN_REPORT_MS = 1_000;
 
 /**
  * An envoy.service.health.v3.HealthCheckSpecifier as proto3 JSON. Envoy reports as often as its most frequent probe runs.
@@ -35,7 +35,7 @@ export function healthCheckSpecifier(spec: JsonObject, adminSocket: string | nul
     const probe = objectOf(inbound['serviceProbe']);
     const { address, port } = applicationAddress(networking, inbound);
     checks.set(name, clusterCheck(name, probe, { tcpHealthCheck: {} }, socketAddress(address, port)));
-    interval = Math.min(interval, Math.max(LEAST_REPORT_MS, parseGoDuration(intervalOf(probe)) ?? reportMs));
+    interval = Math.min(interval, Math.max(MIN_REPORT_MS, parseGoDuration(intervalOf(probe)) ?? reportMs));
   }
   return { clusterHealthChecks: [...checks.values()], interval: duration(`${String(interval)}ms`, '5s') };
 }
@@ -114,7 +114,7 @@ function textOr(given: Json | undefined, fallback: string): string {
 }
 
 function atLeast(text: string): string {
-  return duration(`${String(Math.max(LEAST_PROBE_MS, parseGoDuration(text) ?? 0))}ms`, '1s');
+  return duration(`${String(Math.max(MIN_PROBE_MS, parseGoDuration(text) ?? 0))}ms`, '1s');
 }
 
 function withInbounds(spec: JsonObject, edit: (inbound: JsonObject) => JsonObject): JsonObject {

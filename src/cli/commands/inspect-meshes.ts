@@ -19,7 +19,7 @@ Examples:
   meridian inspect meshes -o json`;
 
 /** Services that are named. */
-const NAMED = 5;
+const MAX_NAMED = 5;
 
 export function addInspectMeshes(inspect: Command): void {
   const command = inspect.command('meshes').description('online proxies of each mesh, and the services that take plain text');
@@ -39,7 +39,7 @@ async function inspectMeshes({ output, ...connection }: ConnectOptions & OutputO
 async function withTls(client: ApiClient, meshes: readonly Item[]): Promise<Item[]> {
   const all: Item[] = [];
   for (const mesh of meshes) {
-    const tls = (await client.read(`/meshes/${encodeURIComponent(mesh.name)}/_tls?size=${String(NAMED)}`)) as Answer<'MeshTls'>;
+    const tls = (await client.read(`/meshes/${encodeURIComponent(mesh.name)}/_tls?size=${String(MAX_NAMED)}`)) as Answer<'MeshTls'>;
     all.push({ ...mesh, tls: tls as unknown as Item['tls'] });
   }
   return all;

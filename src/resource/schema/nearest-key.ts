@@ -1,13 +1,13 @@
 // The known key that a person most likely meant by an unknown one.
 
-const FARTHEST = 3;
+const MAX_DISTANCE = 3;
 
 /** The key with the fewest edits between them, letter case aside; null when none is near. */
 export function nearestKey(key: string, known: readonly string[]): string | null {
   let nearest: string | null = null;
-  let fewest = FARTHEST + 1;
+  let fewest = MAX_DISTANCE + 1;
   for (const candidate of known) {
-    if (Math.abs(candidate.length - key.length) > FARTHEST) continue;
+    if (Math.abs(candidate.length - key.length) > MAX_DISTANCE) continue;
     const edits = editDistance(key.toLowerCase(), candidate.toLowerCase());
     // An edit for every second letter makes any short word like any other.
     if (edits < fewest && edits * 2 <= candidate.length) [nearest, fewest] = [candidate, edits];

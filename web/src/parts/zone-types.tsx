@@ -12,7 +12,7 @@ type Progress = Answer<'ZoneProgress'>;
 type Row = NonNullable<Progress['types']>[number];
 
 /** The control plane counts no further. */
-const MOST_BEHIND = 1_000;
+const MAX_BEHIND = 1_000;
 
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'Type', width: 'minmax(190px, 2fr)', cell: ({ type }) => type },
@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<Row>[] = [
     title: 'Behind',
     width: '56px',
     isNumber: true,
-    cell: ({ behind }) => (behind === 0 ? '' : behind >= MOST_BEHIND ? `${MOST_BEHIND.toLocaleString('en')}+` : String(behind)),
+    cell: ({ behind }) => (behind === 0 ? '' : behind >= MAX_BEHIND ? `${MAX_BEHIND.toLocaleString('en')}+` : String(behind)),
   },
   { title: 'For', width: '48px', isNumber: true, cell: ({ oldestMs }) => (oldestMs === 0 ? '' : lasting(oldestMs)) },
   {
