@@ -80,7 +80,7 @@ export const syncProblem = z.object({
   message: text,
 });
 
-/** The state of a zone that is so now. */
+/** The present state of a zone. */
 export const zoneSync = z.object({
   state: z.enum(['online', 'lagging', 'refused', 'offline', 'disabled']).meta({
     description:
@@ -94,7 +94,7 @@ export const zoneSync = z.object({
   reason: text,
 });
 
-/** What is so with a zone beside its sync. */
+/** The state of a zone besides its sync. */
 export const zoneCondition = {
   enabled: flag,
   refused: count.meta({ description: 'resources that the zone or its peer refuses, or may refuse' }),
@@ -138,7 +138,7 @@ export const effectiveRoute = z.object({
   note: text.exactOptional(),
   policies: list(effectivePolicy),
 });
-/** A part of its configuration that a proxy does not have: it refuses it, or it could not be made. */
+/** A part of the configuration that a proxy lacks: the proxy refuses it, or it could not be built. */
 export const proxyProblem = z.object({
   kind: z.enum(['refused', 'leftOut']),
   at: text.meta({ description: 'type and name of the refused resource, or the field at fault' }),
@@ -274,7 +274,7 @@ export const events = z.object({
 });
 export const inboundRule = z.object({ match: object.exactOptional(), conf: object, origin });
 const SYNC_STATES = ['inSync', 'pending', 'refused', 'withheld', 'away', 'turnedAway', 'unknown'] as const;
-/** What is so of a resource with some zones. */
+/** The state of a resource in some zones. */
 export const syncVerdict = z.object({
   isSent: flag.meta({ description: 'whether the rules send it' }),
   name: text.nullable().meta({ description: 'there' }),

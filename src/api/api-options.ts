@@ -48,15 +48,15 @@ export type ApiOptions = {
   readonly corsAllowedDomains?: readonly string[] | undefined;
   /** `apiServer.allowedHosts`. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** What zones with a stream to this process have not confirmed. */
+  /** The changes that zones with a stream to this process have not confirmed. */
   readonly lagOf?: LagOf | undefined;
   /** `multizone.global.insights` on global; `all` if left out. */
   readonly insights?: InsightsKept | undefined;
   /** Identification and rights of callers. By default local callers are admin. */
   readonly access?: Access | undefined;
-  /** What became of a change at the zones; left out where nothing is sent to others. */
+  /** The rollout of a change; left out if this control plane sends nothing to others. */
   readonly followRollout?: FollowRollout | undefined;
-  /** What a change of a Zone moves between zones; left out in a zone. */
+  /** The effect of a change of a Zone; left out in a zone. */
   readonly membershipChange?: MembershipChangeOf | undefined;
   /** Registers routes of other folders: inspect endpoints, tokens. */
   readonly addRoutes?: ((app: FastifyInstance, context: ApiContext) => void) | undefined;

@@ -1,5 +1,5 @@
-// `?wait=zones`: an answer that comes when the zones have acknowledged a change. A write is stored before the wait, so a failure of the wait
-// is a warning.
+// `?wait=zones`: the answer waits until the zones have acknowledged the change. The write is stored before the wait, so a failed wait is
+// only a warning.
 import type { FastifyReply } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
 import { parseGoDuration } from '../base/duration.ts';
@@ -13,7 +13,7 @@ const MAX_WAIT_MS = 300_000;
 /** @property version the change with at least this version of the row; null for the newest, which may be its removal */
 export type RolloutQuestion = { readonly version: number | null; readonly waitMs: number };
 
-/** What became of a change of a row at each peer. */
+/** The state of a change of a row at each peer. */
 export type FollowRollout = (key: ResourceKey, question: RolloutQuestion, signal: AbortSignal) => Promise<Answer<'Rollout'>>;
 
 /** Milliseconds to wait for the zones; 0 without `wait`. @throws ApiError 400 */
@@ -34,7 +34,7 @@ export function whileConnected({ raw }: FastifyReply, closing: AbortSignal): Abo
   return AbortSignal.any([gone.signal, closing]);
 }
 
-/** What a stored write answers: the rollout, or a warning that says why there is none. */
+/** The rollout of a stored write, or a warning that gives the reason why there is none. */
 export async function awaitZones(
   follow: () => Promise<Answer<'Rollout'>>,
 ): Promise<Pick<Answer<'Written'>, 'rollout' | 'warnings'>> {

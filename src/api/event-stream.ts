@@ -1,6 +1,5 @@
-// An answer of server-sent events that lasts. Invariants: it ends with its client, the server or the token of its request. Every event is
-// checked against that token. An unread event ends the answer after `unreadMs`, if the
-// route gives it.
+// A long-lived answer of server-sent events. Invariants: it ends with its client, the server or the token of its request. Every event is
+// checked against that token. An event that stays unread for `unreadMs` ends the answer, if the route sets that limit.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
@@ -19,7 +18,7 @@ export const HEARTBEAT = ': alive\n\n';
 type Context = Pick<ApiContext, 'clock' | 'closing' | 'options' | 'callers'>;
 
 export type EventStreamOptions = {
-  /** What callers open, in the plural, for the refusal of one too many. */
+  /** The noun for open streams, in the plural, for the refusal at the limit. */
   readonly noun: string;
   /** Milliseconds after which an event that the caller does not take ends the stream; no limit if left out. */
   readonly unreadMs?: number;

@@ -1,4 +1,4 @@
-// `POST /_format`: a document in the other notation, YAML or JSON, as `Accept` says. Nothing is checked or stored: it is for editors.
+// `POST /_format`: a document in the other notation, YAML or JSON, as `Accept` says. It checks and stores nothing: editors use it.
 import type { FastifyInstance } from 'fastify';
 import { parseJsonBody } from './json-body.ts';
 import { about } from './route-config.ts';

@@ -1,4 +1,4 @@
-// What a write of a Zone makes its zone lose and get, for the answer of the write and of its preview.
+// The resources that a zone loses and gets by a write of its Zone, for the answer of the write and of its preview.
 import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 import { profileOf, type ZoneProfile } from '../resource/zone-profile.ts';
@@ -10,7 +10,7 @@ import type { FastifyRequest } from 'fastify';
 type Membership = NonNullable<Answer<'Written'>['membership']>;
 type RowGroups = Membership['loses'];
 
-/** What a change of a Zone moves; null where this control plane sends nothing to zones. */
+/** The effect of a change of a Zone; null if this control plane sends nothing to zones. */
 export type MembershipChangeOf = (change: {
   readonly zone: string;
   readonly before: ZoneProfile;

@@ -1,4 +1,4 @@
-// A change of the certificate authority of a MeshIdentity: one route asks for it, the other tells how far it is. The leader of the zone
+// The rotation of the certificate authority of a MeshIdentity: one route starts it, the other reports its step. The leader of the zone
 // does the work. Invariant: no answer contains a key.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { displayNameOf } from '../resource/labels.ts';

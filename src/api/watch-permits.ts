@@ -17,7 +17,7 @@ export class WatchPermits {
   #open = 0;
   #anonymous = 0;
 
-  /** @param noun what the permits are for, in the plural */
+  /** @param noun names the permitted things, in the plural */
   constructor(noun = 'watches') {
     this.#noun = noun;
   }

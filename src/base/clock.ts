@@ -40,8 +40,8 @@ export async function within<T>(clock: Clock, ms: number, promise: Promise<T>, l
 const MAX_REST_MS = 40;
 
 /**
- * Waits after a piece of work, in proportion to its duration: what comes meanwhile is one piece, so that many proxies or rows that come
- * one after the other take few statements.
+ * Waits after a piece of work, in proportion to its duration. Arrivals during the wait become one piece, so that many proxies or rows in a
+ * row need few statements.
  * @param began when the work began, in milliseconds of `elapsed`
  * @param times how many times as long as the work
  */

@@ -201,7 +201,7 @@ export const configSchema = z.strictObject({
     dataplane: section({ subscriptionLimit: count(2), idleTimeout: duration('5m') }),
   }),
   xdsServer: section({
-    /** The most that counts in a DataplaneInsight are late. */
+    /** The maximum delay of counts in a DataplaneInsight. */
     dataplaneStatusFlushInterval: duration('10s'),
     /** How long a Dataplane that a proxy brought outlasts the stream of the proxy. */
     dataplaneDeregistrationDelay: duration('10s'),
@@ -269,7 +269,7 @@ export const configSchema = z.strictObject({
       globalAddress,
       acceptNewCluster: flag(false),
       disableOriginLabelValidation: flag(false),
-      /** How long the proxies of other zones have to accept that an identity changes, where nothing says that they have. */
+      /** The time for proxies of other zones to accept a change of an identity, if their zones do not report it. */
       identityChangeDelay: duration('10m'),
       kds: section({
         rootCaFile: text(''),

@@ -13,7 +13,7 @@ export type HttpAnswer = {
  * @param content of the request
  */
 export async function httpAnswer(request: ClientRequest, maxBytes: number, content = ''): Promise<HttpAnswer> {
-  // The reader of the answer hears of an error that comes after its head.
+  // An error after the head of the answer goes to the reader of its body.
   request.on('error', () => undefined);
   request.end(content);
   const [response] = (await once(request, 'response')) as [IncomingMessage];

@@ -59,7 +59,7 @@ export function createLeaderMetric(registry: Registry): (isLeader: boolean) => v
 }
 
 /**
- * `nodejs_active_resources` and `nodejs_heap_size_used_bytes`, under the names of prom-client: what a leak makes grow.
+ * `nodejs_active_resources` and `nodejs_heap_size_used_bytes`, under the names of prom-client: they show leaks.
  * @param read the kind of each open resource of the process, such as `Timeout` or `TCPSocketWrap`, and the used heap in bytes
  */
 export function createActivityMetrics(

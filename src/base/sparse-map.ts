@@ -1,4 +1,4 @@
-// A map for what is usually empty, and else mostly has one entry: it has a Map from the second entry on. An empty Map has 180 bytes, and a
+// A map that is usually empty or has one entry: it allocates a Map only for the second entry. An empty Map has 180 bytes, and a
 // process with 10,000 zones has hundreds of thousands of them.
 
 type Entry<K, V> = readonly [K, V];

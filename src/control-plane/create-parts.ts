@@ -1,4 +1,5 @@
-// What every control plane has, on both sides: who it is, what it sends, what it knows of the other replicas, and what it tells people.
+// The parts of every control plane, on both sides: its identity, the rules and streams of the sync, the other replicas, and the answers for
+// people.
 import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
@@ -28,7 +29,7 @@ import { createTokens, type Tokens } from './tokens.ts';
 /** The parts of a control plane that both sides have. Their components run from the start. */
 export type Parts = {
   readonly side: Side;
-  /** As whom this control plane writes. */
+  /** The writer of this control plane's rows. */
   readonly identity: ControlPlaneIdentity;
   readonly config: Config;
   readonly clock: Clock;
@@ -43,26 +44,26 @@ export type Parts = {
   readonly rules: SendRules;
   /** The streams of this process that send resources. */
   readonly senders: OpenSenders;
-  /** What became of the changes that this process sends. */
+  /** The receipts of the changes that this process sends. */
   readonly receipts: Receipts;
   /** The other replicas of this control plane. */
   readonly roster: ReplicaRoster;
-  /** Of global: what it does not forward, by zone and mesh, and what a change of a Zone moves. The part for global sets both. */
+  /** On global: the resources that it does not forward, by zone and mesh, and the effect of a change of a Zone. src/global sets both. */
   readonly membership: { notForwarded: ProblemSources['notForwarded']; changeOf: MembershipChangeOf };
-  /** What people should look at. */
+  /** The problems that people should look at. */
   readonly problems: CurrentProblems;
   /** How far the zones of all replicas are. */
   readonly progress: ZoneProgress;
-  /** Questions to the other replicas: what their zones have. */
+  /** Questions to the other replicas: the state of resources in their zones. */
   readonly deliveries: DeliveryQuestions;
   /** The connection of this process to global; without a connection on global. */
   readonly link: GlobalLink;
-  /** Questions to global: what became of a change in the other zones. */
+  /** Questions to global: the state of a change in the other zones. */
   readonly onward: OnwardQuestions;
-  /** What changes, for callers who follow it. */
+  /** The events for callers who follow them. */
   readonly events: Events;
   readonly tokens: Tokens;
-  /** What policies are computed from, one for each mesh that is asked for. */
+  /** The indexes for policies, one for each requested mesh. */
   readonly indexes: MeshIndexes;
 };
 

@@ -35,7 +35,7 @@ const MAX_CLOSE_MS = 5_000;
 
 export type Context = { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal };
 
-/** What a process runs, and what it does when it stops. */
+/** The components of a process, and its tasks at the stop. */
 type Life = {
   readonly signal: AbortSignal;
   /** Runs with the process, and is restarted after a failure. */
@@ -129,7 +129,7 @@ type Start = HostOptions & {
   readonly store: ResourceStore;
   readonly indexes: MeshIndexes;
   readonly life: Omit<Life, 'onLeader'>;
-  /** Runs until it ends by itself, after the signal: it stores what is left. */
+  /** Runs until it ends by itself after the signal: it still stores the rest. */
   readonly endsItself: (name: string, task: Promise<void>) => void;
   /** True between the end of the start and the request to stop. */
   readonly isUp: () => boolean;

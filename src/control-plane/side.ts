@@ -1,11 +1,11 @@
-// Which side of the sync a control plane is on, and what follows from that alone.
+// The side of the sync of a control plane, and the values that follow from it alone.
 import type { Config } from '../base/config.ts';
 import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 
 export type Side = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string; readonly hasGlobal: boolean };
 
-/** As whom the control plane writes. */
+/** The writer of the control plane's rows. */
 export function identityOf(side: Side): ControlPlaneIdentity {
   const zone = side.mode === 'zone' ? side.zone : null;
   return { mode: side.mode, zone, federated: side.mode === 'zone' && side.hasGlobal };

@@ -1,4 +1,4 @@
-// The end of a control plane: what it waits for, by name. The log names what holds up a stop.
+// The stop of a control plane. The log names the tasks that delay it.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 

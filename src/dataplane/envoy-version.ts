@@ -1,4 +1,4 @@
-// What an Envoy says about itself. The question also shows that the program runs on this machine.
+// The version of an Envoy. Asking for it also shows that the program runs on this machine.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { MeridianError, messageOf } from '../base/errors.ts';

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { MeridianError } from '../base/errors.ts';
 
 export type RunOptions = {
-  /** What did not work, for the error. */
+  /** The failed step, for the error. */
   readonly failure: string;
   readonly signal: AbortSignal | undefined;
   /** Each line of standard output. */

@@ -249,7 +249,7 @@ class Proxy {
     }
   }
 
-  /** Others stop sending requests, and connections are asked to close for the drain time; then Envoy ends. */
+  /** Clients stop sending requests, and connections are asked to close for the drain time; then Envoy ends. */
   async #drain(envoy: EnvoyProcess, admin: EnvoyAdmin, run: string): Promise<void> {
     const { clock, log } = this.#context;
     const { drainMs } = this.#options;

@@ -1,6 +1,5 @@
-// The topic `changes`: each change of the log, and how many peers have it. A count is kept with the answers of peers, so an event costs
-// nothing for each zone. Zones that are connected to other replicas are counted there: while a change is on its way, one question a second asks
-// for all changes.
+// The topic `changes`: each change of the log, and how many peers have it. The count is kept as peers answer, so an event has no cost for
+// each zone. Other replicas count the zones that are connected there: one question a second asks about all changes in flight.
 import { every } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Change, Tally } from '../receipts/recent-changes.ts';

@@ -67,7 +67,7 @@ export class EventHub {
     return this.#session === null ? null : idOf(this.#session, this.#session.ring.newest);
   }
 
-  /** Ends at once what is followed. Its readers must have ended. */
+  /** Stops following at once. All readers must have ended. */
   stop(): void {
     this.#cancelEnd();
     this.#session?.stop();
@@ -164,7 +164,7 @@ export class EventHub {
       let isLoaded = false;
       const sourceLoaded = (): void => {
         resolve();
-        // It failed and started again: it did not report what changed meanwhile.
+        // The source failed and started again, so it missed changes in between.
         if (isLoaded) this.#wake(() => ring.leaveGap());
         isLoaded = true;
       };

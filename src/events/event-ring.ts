@@ -11,7 +11,7 @@ export type Topic = (typeof TOPICS)[number];
 export type EventItem = {
   /** Compact JSON. */
   readonly json: string;
-  /** The type of resource that the item is about: who may not read the type does not get the item. Null: everybody may. */
+  /** The item goes only to callers who may read this type of resource. Null: to all. */
   readonly type: string | null;
 };
 

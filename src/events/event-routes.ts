@@ -1,6 +1,6 @@
-// `GET /_events`: what changes at this control plane, as server-sent events for a page or a command that stays open. `resync` says that the
-// lists must be read again; each other event has the newest state of what changed, so an event may come twice. Invariant: an item of a type
-// that the caller may not read is not in the stream.
+// `GET /_events`: the changes at this control plane, as server-sent events for pages and commands that stay open. `resync` asks the client
+// to read the lists again. Every other event has the newest state of the changed items, so an event may come twice. Invariant: the stream
+// has no item of a type that the caller may not read.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { permitted } from '../api/access.ts';
 import type { ApiContext } from '../api/api-options.ts';

@@ -12,7 +12,7 @@ import type { EventItem } from './event-ring.ts';
 import type { ZoneEvents } from './zone-events.ts';
 
 const LOOK_MS = 60_000;
-/** What is not of one zone. */
+/** The key of the problems that belong to no single zone. */
 const BESIDES = '';
 
 type Options = Following & {
@@ -27,7 +27,7 @@ export class ProblemEvents implements EventSource {
   readonly #options: Options;
   /** Zone, or `BESIDES` → its problems by id. */
   readonly #scopes = new Map<string, ReadonlyMap<string, EventItem>>();
-  /** What streams know, by id. */
+  /** The last published problems, by id. */
   readonly #last = new Map<string, EventItem>();
 
   constructor(options: Options) {

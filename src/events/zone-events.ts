@@ -16,7 +16,7 @@ import { zoneCondition, zoneSummary, type ZoneSummary } from './zone-summary.ts'
 const LOOK_MS = 1_000;
 /** Milliseconds between two looks at all zones. */
 const LOOK_ALL_MS = 60_000;
-/** A lag below this is that of a moment. */
+/** A shorter lag is not reported. */
 const LAGGING_MS = 1_000;
 
 type ZoneNow = ZoneFacts & { readonly sync: ZoneSync };

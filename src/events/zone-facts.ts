@@ -1,4 +1,4 @@
-// What is known of a zone, without two parts of its insight that no reader needs: the configuration of the zone, and old counts. Pure.
+// The facts about a zone, without two parts of its insight that no reader needs: its configuration, and old counts. Pure.
 import { subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';

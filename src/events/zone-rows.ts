@@ -1,5 +1,5 @@
-// The zones of the store in memory while somebody asks for events: one follower for all streams. Invariant: the
-// event of a changed Zone or ZoneInsight comes after its row is here.
+// The rows of all zones in memory while a stream of events is open: one follower for all streams. Invariant: the event of a changed Zone
+// or ZoneInsight comes after its row is here.
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Following, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';

@@ -1,4 +1,4 @@
-// A zone in a line: what a list of all zones shows. Pure.
+// The summary of a zone for a list of all zones: one line. Pure.
 import type { Answer } from '../api/answers.ts';
 import type { Problem } from '../problems/problem.ts';
 import { zoneProblems } from '../problems/zone-problems.ts';
@@ -12,7 +12,7 @@ import type { ZoneFacts } from './zone-facts.ts';
 
 export type ZoneSummary = Answer<'ZoneSummary'>;
 
-/** What a summary adds to the state of the sync. */
+/** The fields of a summary besides the state of the sync. */
 export type ZoneCondition = Pick<ZoneSummary, 'enabled' | 'refused' | 'withheld' | 'replica' | 'reason'>;
 
 export function zoneSummary(zone: ZoneFacts & { readonly sync: ZoneSync }, now: Date): ZoneSummary {

@@ -1,5 +1,5 @@
-// The configuration of a proxy as its zone gives it, and as it would be with the policies that are shadows (rest-api 4). Global and the
-// zone answer the same: what the proxy can do is in its insight.
+// The configuration of a proxy as its zone sends it, and as it would be with shadow policies in force (rest-api 4). Global and the zone
+// give the same answer, because the features of the proxy are in its insight.
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
 import type { Answer } from '../api/answers.ts';
@@ -45,7 +45,7 @@ export function addConfigRoute(app: FastifyInstance, context: InspectContext & P
   });
 }
 
-/** @throws ApiError 409 where nothing is known of the proxy: its configuration would be that of another */
+/** @throws ApiError 409 for a proxy of unknown features: the configuration would be that of another proxy */
 async function featuresOf({ insights }: Pick<InspectContext, 'insights'>, dataplane: Resource): Promise<ProxyFeatures> {
   const { rowOf, whyUnknown } = await insights.of([dataplane]);
   const why = whyUnknown(dataplane);

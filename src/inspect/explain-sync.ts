@@ -19,7 +19,7 @@ import type { ZoneSync } from '../zone-status/zone-sync.ts';
 type Explanation = Answer<'SyncExplanation'>;
 
 /**
- * What is so now with a peer.
+ * The present state of a peer.
  * @property delivery what it has of the resource; undefined if its stream is not in this process, and no other one answers
  * @property at the replica with its stream, as far as known; `''` otherwise
  */
@@ -83,7 +83,7 @@ export function explainInZone(rules: SendRules, resource: Resource, { name, hasG
 /** A decision of the sender, with the wire name; null for a resource that it never sends. */
 type Named = Decision & { readonly name: string | null };
 
-/** Nobody knows the capabilities of a zone here. One that has a Mesh without being a member lacks the one that membership needs. */
+/** A zone's capabilities are unknown here. A zone that has a Mesh without being a member lacks the capability that membership needs. */
 function featuresOf({ live }: KnownZone): Viewer['features'] {
   return live?.delivery?.kind === 'confirmed' ? new Set() : null;
 }
@@ -119,7 +119,7 @@ function targetOf(to: string, { isSent, reason }: Verdict, { visibility, name }:
 
 type State = NonNullable<Explanation['targets'][number]['state']>;
 
-/** What is so now with a resource that the rules send. @param problem of the insight, which counts where no stream answers */
+/** The present state of a resource that the rules send. @param problem of the insight; it counts if no stream answers */
 function stateOf(
   resource: Resource,
   { sync, delivery, at }: LivePeer,

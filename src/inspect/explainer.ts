@@ -1,4 +1,4 @@
-// What the rules say of a resource, with what peers of this process have confirmed: for one resource, for a page, and for a matrix.
+// Explains the sync of resources by the rules and by the confirmations of peers: for one resource, a page, or a matrix.
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import type { Delivery, SyncStates } from '../kds/open-senders.ts';

@@ -1,4 +1,4 @@
-// `GET …/_matrix`: a page of the resources of a type, and for each of them what is so with every zone.
+// `GET …/_matrix`: a page of the resources of a type, and the state of each of them in every zone.
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
@@ -31,7 +31,7 @@ const route = about('Inspect', 'Resources × zones: names there, rules and state
 /** All zones by name as far as they are in memory; null while nothing follows them. */
 export type FollowedZones = () => readonly ZoneNow[] | null;
 
-/** @param followed zones in memory: of ten thousand zones, the store would be read for a second */
+/** @param followed zones in memory: reading ten thousand zones from the store would take a second */
 export function addMatrixRoutes(
   app: FastifyInstance,
   context: ApiContext,

@@ -1,5 +1,5 @@
-// What the servers of a mesh take from their clients: certificates of the mesh alone, plain text too, or plain text alone (xds 6). Pure.
-// What proxies have accepted decides, not what was written for them. Invariant: a service is strict only if all its proxies are.
+// The TLS mode of each service of a mesh: only certificates of the mesh, also plain text, or only plain text (xds 6). Pure. The
+// acceptances of proxies decide, not the written policies. Invariant: a service is strict only if all its proxies are.
 import { compareText } from '../base/compare-text.ts';
 import type { Answer } from '../api/answers.ts';
 import { catchAllConf } from '../policy/inbound-rules.ts';
@@ -16,7 +16,7 @@ export type MeshTls = Omit<Answer<'MeshTls'>, 'withdrawals' | 'total' | 'next'>;
 type PlaintextService = MeshTls['items'][number];
 type TlsState = { readonly tls: 'strict' } | Pick<PlaintextService, 'tls' | 'reason'>;
 
-/** Who writes one of these expects more than plain text. */
+/** The author of such a resource expects more than plain text. */
 const EXPECTING = ['MeshIdentity', 'MeshTLS', 'MeshTrafficPermission'];
 /** Names in a reason. */
 const MAX_NAMES = 3;
@@ -60,7 +60,7 @@ function headOf(index: MeshIndex, service: Resource): Omit<PlaintextService, 'tl
   return { service: meta, storedName: name, kri: index.kriOf(service), zone: zoneNamed(labels) ?? '' };
 }
 
-/** What proxies have said. */
+/** The facts that proxies have reported. */
 class TlsFacts {
   /** Stored names of proxies whose inbounds take certificates of the mesh. */
   readonly certified: ReadonlySet<string>;

@@ -1,5 +1,5 @@
-// `POST /_preview`: what documents would do that are not written, and what deletions would do. Each check of a PUT and a DELETE is made, as
-// with a dry run; beside the differences it answers which zones get or lose each resource and which proxies change.
+// `POST /_preview`: the effect of documents and deletions that are not written. It makes every check of a PUT and a DELETE, as a dry run
+// does. The answer has the differences, the zones that get or lose each resource, and the proxies that change.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
@@ -102,7 +102,7 @@ async function planEdits(
   return { results, deleted };
 }
 
-/** Who would get a row, with what is so with each zone now. */
+/** The zones that would get a row, each with its present state. */
 function explainedNow(
   { zone, federated }: ApiContext['options'],
   rules: SendRules,

@@ -1,4 +1,4 @@
-// What documents would change that are not written: for which proxies, and which values. It works in turns, because a mesh may be large.
+// The proxies and values that unwritten documents would change. It works in turns, because a mesh may be large.
 // Invariant: both states are copies, so writes of others meanwhile are no part of the difference.
 import type { Answer } from '../api/answers.ts';
 import { compareText } from '../base/compare-text.ts';

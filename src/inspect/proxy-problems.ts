@@ -1,4 +1,4 @@
-// What proxies do not have of their configuration: their zone keeps it in the status of the insight, which KDS does not carry.
+// The problems of proxies with their configuration. Their zone keeps them in the status of the insight, which KDS does not carry.
 import type { Answer } from '../api/answers.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { nameText, type JsonObject, type ResourceKey } from '../resource/types.ts';

@@ -103,7 +103,7 @@ function addService(app: FastifyInstance, context: ReachContext, type: string, i
   });
 }
 
-/** Why what is known of a zone may be old; `''` if it is current. */
+/** Why the known state of a zone may be old; `''` if it is current. */
 function unheard({ sync }: ZoneNow): string {
   return sync.connection === 'online' ? '' : sync.reason;
 }

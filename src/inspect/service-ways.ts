@@ -28,11 +28,11 @@ export type WayFacts = {
   readonly isOnline: (name: string) => boolean | undefined;
   /** Why the state of proxies of a zone that have no insight is not known here; `''` if they have never connected. */
   readonly unknown: (zone: string) => string;
-  /** Why what is known of a zone may be old, because it is not connected or behind; `''` if it is current. */
+  /** Why the known state of a zone may be old: it is not connected, or behind; `''` if it is current. */
   readonly unheard: (zone: string) => string;
 };
 
-/** Of callers, zone proxies and servers at most so many are shown each; those with a problem come first. */
+/** The largest number of shown callers, zone proxies and servers each; those with a problem come first. */
 const MAX_SHOWN = 5;
 
 /** One way for each port, zone of callers and zone of servers, in this order. */
@@ -136,7 +136,7 @@ function callersOf(index: MeshIndex, outbound: Outbound, zone: string): Caller[]
     if (proxy.zone !== zone) return [];
     const declared = objectsOf(objectOf(proxy.resource.spec['networking'])['outbound']).find(({ backendRef }) => {
       const ref = targetRefOf(backendRef);
-      // Most references name another service: looking them up costs more.
+      // Most references name another service, and a lookup costs more than this check.
       if (ref.kind !== outbound.resource.type || (ref.labels === null && ref.name !== name)) return false;
       return resolver.find(objectOf(backendRef), proxy)?.kri === outbound.kri;
     });

@@ -1,4 +1,4 @@
-// Resources × zones in few bytes: zones for which the same is so share a verdict. Pure.
+// Resources × zones in few bytes: zones with the same state share a verdict. Pure.
 import type { Answer } from '../api/answers.ts';
 
 type Explanation = Answer<'SyncExplanation'>;
@@ -8,7 +8,7 @@ type Verdict = Row['verdicts'][number];
 /** States whose reason is not that of the zone itself. */
 const OWN_REASON = new Set(['pending', 'refused', 'withheld', 'unknown']);
 
-/** @returns `runs`: the index of a verdict and the number of zones for which it counts, again and again, in the order of the targets */
+/** @returns `runs`: pairs of the index of a verdict and the number of zones that share it, in the order of the targets */
 export function matrixRow({ resource, storedName, kri, targets }: Explanation): Row {
   const known = new Map<string, number>();
   const verdicts: Verdict[] = [];

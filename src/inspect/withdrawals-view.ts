@@ -1,4 +1,4 @@
-// The MeshIdentities that proxies of a zone are losing: how far that is, and for whom it waits. Pure. The leader has written it.
+// The withdrawals of MeshIdentities in a zone: the step of each, and the proxies that it waits for, as the leader stored them. Pure.
 import { compareText } from '../base/compare-text.ts';
 import type { Answer } from '../api/answers.ts';
 import { heldRow, identityNameOf, progressOf, readInForce } from '../resource/identity-in-force.ts';

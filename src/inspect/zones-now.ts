@@ -1,4 +1,4 @@
-// The zones with the state that is so now, for answers about sync and about ways to a service.
+// The zones with their present state, for answers about sync and about ways to a service.
 import type { Clock } from '../base/clock.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { JsonObject } from '../resource/types.ts';

@@ -36,7 +36,7 @@ const TYPES: ReadonlySet<string> = new Set([
 /** The time limit of a request's wait for the feed, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
-/** What keeps itself in step with the index of one mesh. */
+/** An observer of the index of one mesh. */
 export type MeshObserver = {
   /**
    * The index is about to change.

@@ -54,8 +54,8 @@ export function hasIdentities(index: MeshIndex): boolean {
 }
 
 /**
- * What a proxy with an identity is asked to accept, because an identity is being withdrawn; `''`: nothing, or the services that it is
- * about do not say so yet.
+ * The step that a proxy with an identity must accept, because an identity is being withdrawn; `''` for none, or while the affected services
+ * do not say so yet.
  */
 export function askedOfProxies(index: MeshIndex): string {
   const { inForce } = identitiesOf(index);

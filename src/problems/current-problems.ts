@@ -1,5 +1,4 @@
-// All problems of a control plane that are so now: those of each zone from its rows, those of processes, certificates and meshes from what
-// else knows them. For `/_problems` and for the topic of events. Invariant: each kind is computed in one place.
+// The present problems of a control plane: those of zones from their rows, those of processes, certificates and meshes from other sources. For `/_problems` and for the topic of events. Invariant: each kind is computed in one place.
 import { peerConflicts } from '../api/peer-conflicts.ts';
 import type { ApiOptions } from '../api/api-options.ts';
 import type { Clock } from '../base/clock.ts';

@@ -1,4 +1,4 @@
-// A problem for people: what is wrong, since when, and what to do. The kinds of problems, with what they have in common.
+// A problem for people: what is wrong, since when, and what to do. This file has the kinds of problems, with their remedies.
 import type { Answer } from '../api/answers.ts';
 
 export type Problem = Answer<'Problem'>;
@@ -59,7 +59,7 @@ export const problemCodes = Object.keys(KINDS) as readonly ProblemCode[];
 
 type About = Omit<Problem, 'id' | 'code' | 'remedy' | 'runbook'>;
 
-/** @param subject what tells it from others of its code */
+/** @param subject distinguishes it from other problems of its code */
 export function problemOf(code: ProblemCode, subject: readonly string[], about: About): Problem {
   const { remedy, section = 'what-to-do-when-an-alert-fires' }: Kind = KINDS[code];
   return { id: [code, ...subject].join('/'), code, ...about, remedy, runbook: `docs/runbook.md#${section}` };

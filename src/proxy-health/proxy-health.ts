@@ -28,7 +28,7 @@ export type ProxyHealthOptions = {
 type ProxyName = Pick<ResourceKey, 'mesh' | 'name'>;
 
 /**
- * @property knownFrom when each probe has answered, in milliseconds of the clock: what is unhealthy before was not probed yet
+ * @property knownFrom the time at which each probe has answered, in milliseconds of the clock: until then unhealthy means not yet probed
  * @property tries attempts at the row since something changed
  */
 type Reporting = {
@@ -59,7 +59,7 @@ export class ProxyHealth {
   readonly #streams = new Map<string, Reporting>();
   /** Streams whose Dataplane does not exist yet: the configuration stream of the same Envoy brings it. */
   readonly #waiting = new Map<string, Set<() => void>>();
-  /** What is to be compared with its row. */
+  /** Dataplanes to compare with their rows. */
   readonly #due = new Set<Reporting>();
   #isWorking = false;
 
@@ -73,7 +73,7 @@ export class ProxyHealth {
     if (first.done === true) return;
     const { mesh, name, features } = readProxyNode(read(first.value).node ?? { id: '' });
     await stream.identify({ mesh, name });
-    // Envoy reports after it was asked alone: what comes before is the end of the stream.
+    // Envoy reports only after it was asked. Before that only the end of the stream can come.
     const second = messages.next();
     const over = new AbortController();
     const stored = await Promise.race([this.#whenStored({ mesh, name }, over.signal), second]).finally(() => over.abort());
@@ -95,7 +95,7 @@ export class ProxyHealth {
     }
   };
 
-  /** Looks at the Dataplanes that others write, until the signal aborts. */
+  /** Reads the Dataplanes that others write, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { store, log, clock } = this.#options;
     const follower = new FeedFollower({ store, log, clock, types: ['Dataplane'] });
@@ -164,7 +164,7 @@ export class ProxyHealth {
   async #work(): Promise<void> {
     if (this.#isWorking) return;
     this.#isWorking = true;
-    // What is reported in the same turn goes together.
+    // Reports of the same turn share a batch.
     await Promise.resolve();
     while (this.#due.size > 0) {
       const batch = [...this.#due].slice(0, BATCH);
@@ -210,7 +210,7 @@ export class ProxyHealth {
     return this.#streams.get(nameText(reporting.at)) === reporting;
   }
 
-  /** Sends what to probe, where that differs from what was sent. */
+  /** Sends the probes if they differ from the last ones sent. */
   #ask(reporting: Reporting, { spec }: Resource): void {
     const { stream, adminSocket, asked } = reporting;
     const next = healthCheckSpecifier(spec, adminSocket, this.#options.reportMs);

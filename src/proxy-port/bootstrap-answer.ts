@@ -57,7 +57,7 @@ export async function answerBootstrap(request: BootstrapRequest, sources: Bootst
   });
 }
 
-/** What Kuma's program does not send: Envoy repeats it on its stream. */
+/** Metadata that Kuma's program does not send. Envoy repeats it on its stream. */
 function ownMetadata({ mesh }: Asked): JsonObject {
   return { [RUN]: randomUUID(), ...(mesh.includes('.') && { [MESH]: mesh }) };
 }

@@ -1,4 +1,4 @@
-// The HTTP side of the port: what a launcher asks and says, in plain text where it is refused, because the launcher prints the text.
+// The HTTP routes of the port, for launchers. A refusal is plain text, because the launcher prints it.
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Yaml } from '../api/yaml.ts';

@@ -1,4 +1,4 @@
-// What the requests over HTTP have in common: a JSON object that names a proxy and brings its token. A refusal has the status that
+// The common part of the HTTP requests: a JSON object that names a proxy and has its token. A refusal has the status that
 // Kuma's program expects, and a sentence that it prints.
 import { MeridianError } from '../base/errors.ts';
 import { parseJsonBody } from '../api/json-body.ts';
@@ -20,7 +20,7 @@ export class Unusable extends Error {
 }
 
 const MAX_NAME = 253;
-/** What a header may hold. */
+/** The characters of a header value. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 
 /** The answer of `make`, or the refusal that it throws. */

@@ -1,5 +1,5 @@
-// The state of a proxy, and what an event adds to it. The most frequent events make no object: each change of a policy is sent to all
-// proxies and accepted by all. Invariant: the state is what `foldProxy` makes of the events one by one.
+// The state of a proxy, updated by events. The most frequent events make no object: each change of a policy is sent to all proxies and
+// accepted by all. Invariant: the state equals the result of `foldProxy` on the single events.
 import type { XdsType } from '../ads/session-messages.ts';
 import type { ProxyEvent } from '../ads/proxy-events.ts';
 import type { RunningCounts } from '../subscriptions/response-counts.ts';

@@ -1,5 +1,5 @@
-// Keeps DataplaneInsight rows in step with the streams of this process. `observe` only folds in memory, so no stream ever waits for
-// the store; what changed goes in few statements. Openings, ends and refusals go at once, and counts with the next flush.
+// Keeps DataplaneInsight rows in step with the streams of this process. `observe` only updates memory, so no stream waits for the
+// store. Changes are written in few statements: openings, ends and refusals at once, counts with the next flush.
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyConnectionFacts, ProxyEvent, StreamCounter } from '../ads/proxy-events.ts';
 import type { XdsType } from '../ads/session-messages.ts';
@@ -46,7 +46,7 @@ type DataplaneName = { readonly mesh: string; readonly name: string };
 
 /** Rows of one statement. */
 const BATCH = 500;
-/** After a batch the next one is gathered for so many times as long: in a join of a thousand proxies each would else have statements of its own. */
+/** The pause after a batch, as a multiple of its duration. Without it each of a thousand joining proxies would have its own statements. */
 const REST_TIMES = 4;
 /** Attempts at one row while others write it; the next flush tries again. */
 const ATTEMPTS = 5;
@@ -71,10 +71,10 @@ type PlannedHold = {
 export class DataplaneInsightWriter {
   readonly #options: DataplaneInsightWriterOptions;
   readonly #entries = new Map<string, Entry>();
-  /** What is written without delay. */
+  /** Proxies that are written without delay. */
   readonly #urgent = new Set<Entry>();
   #flushing: Promise<void> | null = null;
-  /** Proxies whose rows were written here: the next hint says no more than that. */
+  /** Proxies whose rows were written here: the next hint reports this write. */
   readonly #echoes = new Set<string>();
   /** Calls of `hold` that are under way. */
   readonly #holding = new Set<Promise<void>>();
@@ -94,7 +94,7 @@ export class DataplaneInsightWriter {
     if (this.#isStopped) return;
     const { instanceId, clock } = this.#options;
     const entry = this.#entry(event);
-    // What ends the stream is the end of this control plane.
+    // The stream ends because this control plane stops.
     if (event.kind === 'closed' && this.#isStopping()) this.change(event, (state) => closeProxy(state, clock.now()));
     const said = entry.proxy.take(event, instanceId, clock.now());
     if (said !== 'nothing') this.#touch(entry, said === 'news');
@@ -224,13 +224,13 @@ export class DataplaneInsightWriter {
     ]);
     this.#changeAll((state) => closeProxy(state, clock.now()));
     this.#isStopped = true;
-    // What they store would stay open.
+    // A later write would leave subscriptions open.
     await Promise.allSettled(this.#holding);
     await this.flush();
   }
 
   /**
-   * Looks at the rows that others write, until the signal aborts. A proxy that was closed there and is connected here is open again.
+   * Reads the rows that others write, until the signal aborts. If a row closes a proxy that is connected here, it is opened again.
    * @param superseded takes a stream of a proxy that has a newer one at another replica
    */
   async follow(superseded: (at: DataplaneName, streamId: string) => void, signal: AbortSignal): Promise<void> {
@@ -311,14 +311,14 @@ export class DataplaneInsightWriter {
 
   async #storeAll(): Promise<void> {
     const { clock } = this.#options;
-    // What happens in the same turn goes together.
+    // Events of the same turn share a batch.
     await Promise.resolve();
     while (this.#urgent.size > 0) {
       const batch = [...this.#urgent].slice(0, BATCH);
       for (const entry of batch) this.#urgent.delete(entry);
       const began = clock.elapsed();
       await this.#storeBatch(batch);
-      // What ends is stored at once.
+      // The end of a stream is stored at once.
       if (!this.#isStopped) await rest(clock, began, REST_TIMES);
     }
     // In the same step as the last look at what is urgent: an event that comes now starts the next.

@@ -1,4 +1,4 @@
-// What is known of a proxy's streams, as a DataplaneInsight (xds 1, kds-wire 4). Events are folded into the state of this process, and
+// The streams of a proxy as a DataplaneInsight (xds 1, kds-wire 4). Events are folded into the state of this process, and
 // that state is merged into the current row, which another replica may have written. Pure but for the counts of responses, which change
 // in place.
 import type { ProxyEvent, ProxyTlsFacts } from '../ads/proxy-events.ts';
@@ -35,9 +35,9 @@ export type ProxyState = {
   readonly isLost: boolean;
   /** Null until a stream was opened in this process: the row's are another's. */
   readonly troubles: Troubles | null;
-  /** What the proxy of the newest stream can do, from its node. */
+  /** The features of the proxy of the newest stream, from its node. */
   readonly metadata: JsonObject;
-  /** What the proxy of the newest stream has accepted of TLS. */
+  /** The parts of TLS that the proxy of the newest stream has accepted. */
   readonly tls: ProxyTlsFacts | null;
   readonly isZoneProxy: boolean;
   /** Where the zone proxy of the newest stream listens; null until it has said so. */
@@ -56,7 +56,7 @@ const nothing = {
 };
 export const unknownProxy: ProxyState = { subscriptions: [], ...nothing };
 
-/** Takes one event into the state; the same object comes back when the event says nothing new. */
+/** Applies one event. Returns the same object if the event changes nothing. */
 export function foldProxy(state: ProxyState, event: ProxyEvent, instanceId: string, now: Date): ProxyState {
   const folded = foldStream(state, event, instanceId, now);
   if (event.kind === 'closed') return forgetTroubles(folded);
@@ -98,7 +98,7 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
   }
 }
 
-/** Raises the generation of open subscriptions: one that stands still belongs to a control plane that is dead (rest-api 7.2). */
+/** Raises the generation of open subscriptions: a constant generation means a dead control plane (rest-api 7.2). */
 export function raiseGeneration(state: ProxyState): ProxyState {
   return change(
     state,
@@ -118,7 +118,7 @@ export function closeProxy(state: ProxyState, now: Date): ProxyState {
   return forgetTroubles({ ...closed, isLost: true });
 }
 
-/** Forgets the subscriptions that were closed in `stored`, a state that has reached the row: nothing more happens to them. */
+/** Drops the subscriptions that are closed in `stored`, a state that is in the row: they do not change any more. */
 export function dropStored(state: ProxyState, stored: ProxyState): ProxyState {
   const done = new Set(stored.subscriptions.filter((one) => !isLive(one)).map((one) => one.id));
   if (done.size === 0) return state;
@@ -152,7 +152,7 @@ export function mergeProxy(
   const isOurs = state.subscriptions.some(({ id }) => id === newest);
   if (!isOurs) return { spec, status: stored.status };
   const before = holdOf(stored.status);
-  // Another replica may have been told. Only another run takes it back.
+  // The launcher may have reported it to another replica. Only another run takes it back.
   const hold = before === 'leaving' && state.hold !== null ? before : (state.hold ?? before);
   const run = textOf(stored.status['run']);
   const { metadata, tls } = state;
@@ -190,7 +190,7 @@ function listensFirst(
   return isZoneProxy ? [] : undefined;
 }
 
-/** The proxy of a Dataplane that stays. What another run said of itself does not count. */
+/** The proxy of a Dataplane that stays. The state of another run does not count. */
 function renderStay({ isLeaving, run: before }: JsonObject, { run, isLost }: ProxyState): JsonObject {
   return {
     ...(run !== '' && { run }),
@@ -229,7 +229,7 @@ export function isLeavingRun(status: JsonObject, run: string): boolean {
   return run !== '' && holdOf(status) === 'leaving' && textOf(status['run']) === run;
 }
 
-/** The status before a proxy of this run is merged into it: what another run said of itself does not count any more. */
+/** The status without the state of another run, before a proxy of this run is merged into it. */
 export function beginRun(
   { run: last, hold, isLeaving, listens, ...others }: JsonObject,
   { run, isZoneProxy }: Pick<ProxyState, 'run' | 'isZoneProxy'>,

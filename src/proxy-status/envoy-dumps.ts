@@ -1,4 +1,4 @@
-// What an Envoy says of itself: its configuration, statistics and clusters, from its admin interface (rest-api 4). That is a socket
+// The configuration, statistics and clusters of an Envoy, from its admin interface (rest-api 4). That is a socket
 // in the folder of the proxy, so it is reached where the proxy and this control plane share a machine.
 import { stat } from 'node:fs/promises';
 import { within, type Clock } from '../base/clock.ts';

@@ -1,5 +1,5 @@
-// Registrations of proxies, a few transactions for many: those that come while one runs go together in the next. After a restart all
-// proxies of a zone come at once.
+// Combines registrations of proxies: those that arrive during a transaction share the next one. After a restart all proxies of a zone come
+// at once.
 
 /** Registrations of one transaction: a Dataplane has a few kilobytes. */
 const MAX_BATCH = 100;
@@ -30,7 +30,7 @@ export class HoldQueue<T extends { readonly id: string }> {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    // What happens in the same turn goes together.
+    // Registrations of the same turn share a transaction.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#store(this.#take());
     this.#isRunning = false;

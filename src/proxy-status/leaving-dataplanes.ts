@@ -1,5 +1,5 @@
-// A proxy that is stopped says so: other proxies send nothing more to the Dataplane that it brought, and it is removed when the proxy has
-// ended, without the grace of a proxy that may come back.
+// Handles a proxy that stops: its Dataplane gets no new requests while the proxy drains, and is removed when the proxy has ended, without
+// the grace time of a lost stream.
 import { MeridianError } from '../base/errors.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import { describeKey, type JsonObject, type Resource } from '../resource/types.ts';
@@ -36,7 +36,7 @@ export async function leaveDataplane(store: Pick<ResourceStore, 'getMany' | 'wri
   throw new MeridianError('unavailable', `${describeKey(dataplaneKey(proxy))} is being written by others; try again`);
 }
 
-/** The inbounds as others are not to use them. One that is ignored has no endpoint already. */
+/** The inbounds, so that clients no longer use them. An ignored inbound has no endpoint already. */
 function withoutReadyInbounds(spec: JsonObject): JsonObject {
   const networking = objectOf(spec['networking']);
   if (networking['inbound'] === undefined) return spec;

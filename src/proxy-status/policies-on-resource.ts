@@ -1,4 +1,4 @@
-// Which policies made a resource of a proxy's configuration, by the name of the resource. Pure.
+// The policies behind a resource of a proxy's configuration, by the name of the resource. Pure.
 import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { effectiveOutbound } from '../policy/effective-conf.ts';

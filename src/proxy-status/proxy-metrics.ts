@@ -10,13 +10,13 @@ const MILLISECONDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 15
 
 /** Nothing was sent. A fraction: an array of those keeps its numbers in place. */
 const NEVER = -0.5;
-/** What is open of one stream. @property sentAt of the last response of each type, in their order: one of a type waits for its answer at most */
+/** The state of one open stream. @property sentAt when the last response of each type was sent: at most one of a type waits for its answer */
 type Open = { readonly sentAt: number[]; refused: number; problems: number };
 
-/** @property count takes what `observe` is not told of */
+/** @property count for the events that `observe` does not get */
 export type ProxyMetrics = { readonly observe: ProxyObserver; readonly count: CountStream };
 
-/** Registers the metrics and returns what feeds them. Once per registry. */
+/** Registers the metrics and returns their observer. Call it once per registry. */
 export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elapsed'>): ProxyMetrics {
   const open = new Map<string, Open>();
   registerGauges(registry, open);
@@ -72,7 +72,7 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
   return { observe, count };
 }
 
-/** What is so now, read from the open streams. */
+/** The present values, read from the open streams. */
 function registerGauges(registry: Registry, open: ReadonlyMap<string, Open>): void {
   const sum = (of: (one: Open) => number): number => [...open.values()].reduce((total, one) => total + of(one), 0);
   const gauge = (name: string, help: string, value: () => number): void => {
@@ -118,7 +118,7 @@ function registerCounts(registry: Registry) {
   return { sent, accepted, refused, delivery };
 }
 
-/** What was counted since the metric was last read: a changed policy counts two for each proxy, and a label costs a hash. */
+/** Counts since the last scrape: a changed policy counts two for each proxy, and each label costs a hash. */
 class TypeCounts {
   readonly #counts = new Map<XdsType, number>();
 

@@ -1,4 +1,4 @@
-// What proxies refuse, for those who operate them: a line in the log, and the policies that it comes from.
+// Refusals of proxies, for operators: a line in the log, with the policies that caused them.
 import type { ProxyEvent, ProxyObserver } from '../ads/proxy-events.ts';
 import type { XdsRefusal } from '../ads/session-messages.ts';
 import { messageOf } from '../base/errors.ts';

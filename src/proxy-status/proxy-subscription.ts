@@ -13,7 +13,7 @@ export type ProxySubscription = {
   readonly instanceId: string;
   readonly connectTime: Date;
   readonly disconnectTime: Date | null;
-  /** What the proxy says of its programs: any JSON. */
+  /** The versions of its programs, as the proxy reports them: any JSON. */
   readonly version: JsonObject;
   /** Changes in place. */
   readonly counts: RunningCounts;

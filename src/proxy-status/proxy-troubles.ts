@@ -1,5 +1,5 @@
-// What of a proxy's configuration is not in force, for people: resources that it refuses, and parts that could not be made.
-// DataplaneInsight has no field for it, so it is kept in the status of the row. Pure.
+// The problems of a proxy's configuration, for people: refused resources, and parts that could not be built. DataplaneInsight has no field
+// for them, so they are in the status of the row. Pure.
 import type { ProxyEvent } from '../ads/proxy-events.ts';
 import type { XdsRefusal } from '../ads/session-messages.ts';
 import { storablePart } from '../resource/storable-text.ts';
@@ -26,7 +26,7 @@ const MAX_POLICIES = 10;
 
 export const NO_TROUBLES: Troubles = { refused: [], problems: [] };
 
-/** Takes an event in. @param known null before the first stream */
+/** Applies an event. @param known null before the first stream */
 export function foldTroubles(known: Troubles | null, event: ProxyEvent, now: Date): Troubles | null {
   if (event.kind === 'opened') return known !== null && isNone(known) ? known : NO_TROUBLES;
   if (known === null) return null;

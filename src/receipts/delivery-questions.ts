@@ -1,5 +1,5 @@
-// What zones have of the resources of a page, from the replicas with their streams. This replica asks the others about the zones that it
-// has no stream of. Invariant: an answer includes every change that was committed before its question.
+// The state of a page of resources in zones that are connected to other replicas: this replica asks the others about them. Invariant: an
+// answer includes every change that was committed before its question.
 import type { Delivery, OpenSenders } from '../kds/open-senders.ts';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import type { Following } from '../store/follow-feed.ts';
@@ -22,7 +22,7 @@ export type DeliveryQuestion = {
   readonly isBrief?: boolean;
 };
 
-/** Zone → what it has of one resource. */
+/** Zone → the state of one resource there. */
 export type Deliveries = ReadonlyMap<string, Delivery>;
 
 /** Resources that are alike, as indexes into the names of the question. `since` is in milliseconds since 1970. */

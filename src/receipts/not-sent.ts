@@ -1,4 +1,4 @@
-// Why nothing of a stored resource is in the log of this control plane. Pure.
+// The reason why a stored resource is not in the log of this control plane. Pure.
 import { visibilityOf, type SendRules } from '../kds/rules.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';

@@ -1,4 +1,4 @@
-// Global answers a zone where a resource of that zone is in the other zones.
+// The answers of global to a zone: which other zones have a resource of that zone.
 // Invariant: a zone learns nothing of the resources of others.
 import { MeridianError } from '../base/errors.ts';
 import type { FollowRollout } from '../api/await-zones.ts';

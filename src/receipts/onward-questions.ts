@@ -1,6 +1,6 @@
-// Where a resource of this zone is in the other zones. The zone asks global, which has the receipts of that hop; nothing is asked before a
-// person asks. Only the leader is connected to global, so the other replicas ask the leader.
-// Invariant: an answer says what is known, or why it is not; it never fails the receipt of the first hop.
+// The second hop: which other zones have a resource of this zone. Global has the receipts of that hop, and the zone asks it only for the
+// request of a person. Only the leader is connected to global, so the other replicas ask the leader.
+// Invariant: an answer has the state, or the reason why it is unknown; it never fails the receipt of the first hop.
 import { z } from 'zod';
 import { MeridianError } from '../base/errors.ts';
 import { onwardRollout, onwardSummary } from '../api/answer-parts.ts';

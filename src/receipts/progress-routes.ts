@@ -1,4 +1,4 @@
-// `GET /zones/_progress`: how far each zone is with each type: what it has not confirmed, since when, and its last confirmation.
+// `GET /zones/_progress`: the progress of each zone with each type: unconfirmed resources, since when, and the last confirmation.
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';

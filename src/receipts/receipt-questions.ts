@@ -1,4 +1,4 @@
-// Questions about receipts to the other replicas: what became of a change at the zones that are connected there.
+// Questions to the other replicas about receipts: the state of a change in the zones that are connected there.
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { Following } from '../store/follow-feed.ts';

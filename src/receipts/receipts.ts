@@ -1,6 +1,6 @@
-// What became of the changes that this control plane sends: at which zone each is, since when, and why not at the others. On global the
-// peers are its zones; in a zone the only peer is global. Each replica knows its own streams, and asks the others for theirs.
-// Invariants: nothing is computed for an acknowledgement but its time; a wait has a limit; a zone without any known state is named.
+// The receipts of the changes that this control plane sends: which zones have a change, since when, and why the others lack it. On global
+// the peers are its zones; in a zone the only peer is global. Each replica knows its own streams, and asks the others about theirs.
+// Invariants: an acknowledgement costs one stored time; a wait has a limit; a zone of unknown state is named.
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -124,7 +124,7 @@ export class Receipts {
     );
   }
 
-  /** What the zones that are connected here have of changes; zeros for a change that is not kept. */
+  /** The tallies of changes over the zones that are connected here; zeros for a change that is not kept. */
   #talliesHere({ changes }: TallyQuestion): TallyCounts[] {
     return changes.slice(0, MAX_TALLIES).map(([type, mesh, name, version]) => {
       const change = this.changes.ofRow({ type, mesh, name }, version);

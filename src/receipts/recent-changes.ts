@@ -16,7 +16,7 @@ const MAX_BYTES = 4_000_000;
 const MAX_SHARED = 64;
 /** Peers for which each change has room at first. */
 const FEW_PEERS = 16;
-/** In the place of a time of acknowledgement. */
+/** This byte stands for a refusal, in place of a time. */
 const REFUSED = 255;
 
 const FIELDS = ['sent', 'acknowledged'] as const;
@@ -48,7 +48,7 @@ export type Change = LoggedChange & {
   readonly history: History;
   /** By index of the peer: time in a byte. Null for an old change in a large fleet. */
   times: { readonly sent: Uint8Array; readonly acknowledged: Uint8Array } | null;
-  /** How many peers of this process have it, as their answers come. It stands still when the times are dropped. */
+  /** How many peers of this process have acknowledged it. No longer counted when the times are dropped. */
   readonly tally: Tally;
 };
 
@@ -92,9 +92,9 @@ export class RecentChanges {
   #room = FEW_PEERS;
   /** How many of the oldest changes have no times. */
   #withoutTimes = 0;
-  /** Hears of each new change, and of each that a peer was sent or has answered. */
+  /** Called with each new change, and with each change that a peer was sent or has answered. */
   onProgress: ((change: Change) => void) | null = null;
-  /** What the Zones of the peers say. */
+  /** The profiles of the peers, from their Zones. */
   profileOf: ProfileOf = () => ANY_ZONE;
 
   constructor(stream: StreamKind) {
@@ -181,11 +181,11 @@ export class RecentChanges {
     for (const change of this.#changes) for (const field of FIELDS) this.#mark(change, field, name, peer, NONE);
   }
 
-  /** What became of a change at a peer; of a resource of the log without a kept change, what is so now. */
+  /** The state of a change at a peer; without a kept change, the present state of the resource. */
   delivery(change: Change | Logged, name: string): Delivery {
     const peer = this.#peers.get(name);
     const { type, wireName, visibility } = change;
-    // Nobody knows the capabilities of a peer that was never seen.
+    // The capabilities of a peer that has never connected are unknown.
     const viewer = { zone: name, features: peer?.features ?? null, profileOf: this.profileOf };
     if (!isVisibleTo(visibility, viewer))
       return delivery('hidden', visibility.to === 'none' ? null : reasonHidden(visibility, viewer));

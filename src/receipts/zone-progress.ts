@@ -1,4 +1,4 @@
-// How far each zone is with each type, from the memory of its stream. For zones that are connected to another replica this one asks it.
+// The progress of each zone with each type, from its stream in this process. Other replicas are asked about the zones that are connected there.
 import { textOf } from '../resource/read-json.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import type { JsonObject } from '../resource/types.ts';

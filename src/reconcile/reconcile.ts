@@ -85,7 +85,7 @@ class Loop {
   readonly #states = new Map<string, string>();
   /** The view, with a note of the states of its rows. */
   readonly #noted: RowsOfView;
-  /** What the store said of the rows before they were last compared; null: they are compared in any case. */
+  /** The state of the store before the last comparison of all rows; null: they are compared in any case. */
   #compared: string | null = null;
 
   constructor(reconciler: Reconciler, options: ReconcileOptions) {

@@ -1,6 +1,6 @@
-// The replicas of this control plane that live, which of them leads, and how many zones each serves. Each says so by a mark of the change
-// feed: at its start, when it begins or ceases to lead, in a fixed interval, and at its end. Invariants: nothing is stored; a replica that
-// was killed stays for an hour as one that is silent; the number of known replicas is bounded.
+// The live replicas of this control plane, their leader, and how many zones each serves. Each replica sends a mark through the change feed:
+// at its start, when it begins or ceases to lead, at a fixed interval, and at its end. Invariants: nothing is stored; a killed replica
+// stays listed as silent for an hour; the number of known replicas is bounded.
 import { every, type Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { together } from '../base/supervise.ts';
@@ -33,7 +33,7 @@ export type Replica = {
   readonly zones: number | null;
   /** It stops, and takes no more zones. */
   readonly isDraining: boolean;
-  /** When this process heard of it last. */
+  /** When its last mark arrived here. */
   readonly lastSeen: Date;
 };
 
@@ -57,7 +57,7 @@ export class ReplicaRoster {
   #since: Date;
   #zones: number | null = null;
   #isDraining = false;
-  /** Its last mark is due: it says nothing after that, also if it ceases to lead later. */
+  /** Its last mark is due: no mark follows, also if it ceases to lead later. */
   #hasEnded = false;
   /** Marks on their way to the database. */
   readonly #sending = new Set<Promise<void>>();
@@ -119,7 +119,7 @@ export class ReplicaRoster {
     await this.#inTime(this.#send('here'));
   }
 
-  /** Speaks and listens until the signal aborts. */
+  /** Sends and receives marks until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#options;
     const follower = new FeedFollower({ store, clock, log, types: [], isMark: (id) => MARK.test(id) });

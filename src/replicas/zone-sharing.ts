@@ -6,15 +6,15 @@ import type { Logger } from '../base/log.ts';
 import { messageOf } from '../base/errors.ts';
 import type { ReplicaRoster } from './replica-roster.ts';
 
-/** A replica begins to move zones above this part of its share, and ends below the other. */
+/** A replica starts to move zones above the first part of its share, and stops below the second. */
 const BEGIN_SHARE = 1.2;
 const END_SHARE = 1.05;
-/** Milliseconds between two looks at the numbers, and between two marks that tell others of a changed number. */
+/** Milliseconds between two checks of the numbers, and between two marks that report a changed number. */
 const LOOK_MS = 1_000;
 const SAY_MS = 2_000;
 /** A moved zone that comes back to this replica within this time counts as returned. Kuma zones wait up to 10 s. */
 const RETURN_MS = 15_000;
-/** Moved zones that are looked at together, and how many of them return where the load balancer knows no choice: not so many by chance. */
+/** Of this many moved zones, more than this many return only if the load balancer always chooses this replica, not by chance. */
 const SAMPLE_ZONES = 8;
 const MAX_RETURNED = 7;
 /** The pause after that. It doubles each time, and ends when zones stay away again. */
@@ -63,7 +63,7 @@ export function boundsOf(counts: readonly number[]): Bounds | null {
 
 export class ZoneSharing {
   readonly #options: ZoneSharingOptions;
-  /** Since when this replica has too many zones; null if it has not. */
+  /** When this replica began to have too many zones; null if it has not. */
   #tooManySince: number | null = null;
   #isMoving = false;
   /** Parts of a zone that may be moved. */
@@ -120,7 +120,7 @@ export class ZoneSharing {
     if (count < 1 || this.#allowance < 1) return;
     const { zones, settings, log } = this.#options;
     const chosen = zones.movable(settings.settleTime).slice(0, count);
-    // An allowance that no zone could use is not saved up.
+    // An unused allowance expires.
     this.#allowance -= Math.floor(this.#allowance);
     if (chosen.length === 0) return;
     for (const zone of chosen) {

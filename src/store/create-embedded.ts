@@ -1,4 +1,4 @@
-// A worker: makes a new PostgreSQL in the folder of its data. That takes seconds, and can be ended in between as a thread alone.
+// A worker thread that creates a new PostgreSQL in its data folder. It takes seconds, and only a thread can be stopped in between.
 import { workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 

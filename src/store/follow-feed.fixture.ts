@@ -127,7 +127,7 @@ export class FeedBench {
 
 type Step = ({ readonly kind: 'change' } & Change) | { readonly kind: 'break' | 'fail' | 'lose' | 'reconnect' | 'turn' | 'wait' };
 
-/** Changes of the table, and what happens to its feed. */
+/** Random changes of the table and events of its feed. */
 export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     kind: fc.constant('change' as const),

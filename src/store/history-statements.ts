@@ -1,5 +1,5 @@
-// The statements on the table of the history. Triggers write it (migrations/0007_history.sql); a control plane reads it and removes what
-// is beyond the bounds.
+// The statements on the history table. Triggers write the history (migrations/0007_history.sql); a control plane reads it and removes
+// versions beyond the limits.
 import { sql, type Kysely } from 'kysely';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 import type { Database, Tables } from './database.ts';

@@ -1,5 +1,5 @@
-// What a store keeps of earlier versions of resources: each write by a person that changed the spec or the labels of a row that belongs
-// to this control plane. Triggers keep it, in the transaction of the write (migrations/0007_history.sql).
+// The history of resources: every write by a person that changed the spec or the labels of an own row. Triggers keep it in the transaction
+// of the write (migrations/0007_history.sql).
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 
 /** One version of a resource. */

@@ -30,7 +30,7 @@ export function mergeSubscriptions(
   });
   const added = ours.filter(({ id }) => !known.has(id)).map(({ row }) => row);
   const rows = [...updated, ...added].sort(byAge);
-  // A new one closes those before it; one that comes later than a newer one is closed by that.
+  // A new subscription closes the older ones. One that arrives after a newer one is closed by it.
   const isNew = (row: JsonObject): boolean => !known.has(row['id']);
   const newestNew = rows.findLastIndex(isNew);
   const newestOpen = rows.findLastIndex(isOpen);

@@ -76,8 +76,8 @@ export class ProxyAuthenticator {
 }
 
 /**
- * What of a Dataplane a good token does not allow, as a predicate after «the token …»; null where it allows all. A Dataplane with a
- * workload needs a token that names it. Pure.
+ * The reason why a good token does not allow a Dataplane, as a predicate after «the token …»; null if it does. A Dataplane with a workload
+ * needs a token that names it. Pure.
  */
 export function misfitOf(claims: DataplaneClaims, { mesh, name, labels, spec }: ProxyDataplane): string | null {
   const other = otherNameIn(claims, { mesh, name });

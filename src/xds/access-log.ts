@@ -14,7 +14,7 @@ const TCP_FORMAT =
   '[%START_TIME%] %RESPONSE_FLAGS% %KUMA_MESH% %KUMA_SOURCE_ADDRESS_WITHOUT_PORT%(%KUMA_SOURCE_SERVICE%)->%UPSTREAM_HOST%' +
   '(%KUMA_DESTINATION_SERVICE%) took %DURATION%ms, sent %BYTES_SENT% bytes, received: %BYTES_RECEIVED% bytes';
 
-/** What the control plane fills in: it knows both ends of a connection before the connection exists. */
+/** The values that the control plane fills in: it knows both ends of a connection before the connection exists. */
 export type LogContext = {
   readonly mesh: string;
   readonly zone: string;

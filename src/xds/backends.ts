@@ -1,4 +1,4 @@
-// The backends of a route rule: what its references mean, and which share of the requests means nothing (xds 3.2).
+// The backends of a route rule: the ports of its references, and the share of requests whose reference does not resolve (xds 3.2).
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -9,9 +9,9 @@ import { targetRefOf } from '../policy/target-ref.ts';
 export type Backend = { readonly outbound: Outbound; readonly weight: number };
 
 export type Backends = {
-  /** Those with a weight, in the order of the rule. */
+  /** The backends with a weight, in the order of the rule. */
   readonly backends: readonly Backend[];
-  /** Percent of the weight whose reference means no port of any service: 100 where no backend has a weight. */
+  /** Percent of the weight with a reference to no port of any service; 100 if no backend has a weight. */
   readonly missingPercent: number;
 };
 

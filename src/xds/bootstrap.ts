@@ -14,7 +14,7 @@ export type BootstrapOptions = {
   readonly token: string;
   /** Folder of the proxy for sockets; both sides write absolute paths into it. */
   readonly workdir: string;
-  /** Facts about the proxy: what the control plane reads of the first request of a stream. */
+  /** Facts about the proxy, which the control plane reads from the first request of a stream. */
   readonly metadata: JsonObject;
   /** Whether Envoy reports its health and that of its applications on a stream of its own. */
   readonly reportsHealth: boolean;
@@ -31,7 +31,7 @@ const ADS_CLUSTER = 'system_ads';
 const VALIDATION_SECRET = 'cp_validation_ctx';
 const FROM_ADS = { ads: {}, resourceApiVersion: 'V3', initialFetchTimeout: '0s' };
 
-/** Socket of Envoy's admin interface. A longer path than 104 characters is none that a socket can have. */
+/** Socket of Envoy's admin interface. A socket path has at most 104 characters. */
 export function adminSocket(workdir: string): string {
   return `${workdir}/kuma-envoy-admin.sock`;
 }
@@ -105,7 +105,7 @@ function adsCluster({ host, port }: BootstrapOptions['controlPlane']): JsonObjec
   };
 }
 
-/** What the certificate of the control plane must be. */
+/** The conditions on the certificate of the control plane. */
 function validationSecret(host: string, caCert: string): JsonObject {
   return {
     name: VALIDATION_SECRET,

@@ -1,5 +1,5 @@
-// What a change of the rows of a mesh can change in the configuration of its proxies. Pure. Invariant: it may name too much, never too
-// little; a property test compares with whole configurations (xds 9).
+// The parts of proxy configurations that a change of rows of a mesh may affect. Pure. Invariant: it may name too much, never too little; a
+// property test compares with whole configurations (xds 9).
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { isRouteKind, type Policy } from '../policy/parse-policy.ts';
 import { isMemberOf, proxySelector } from '../policy/services.ts';
@@ -34,20 +34,20 @@ export class ServiceSet {
   }
 }
 
-/** What one policy, in one of its versions, can change on the proxies that it matches. */
+/** The parts that one version of a policy can change on the proxies that it matches. */
 export type PolicyScope = {
   readonly policy: Policy;
   /** Every proxy has it, or those whose own policies it is among. */
   readonly isShared: boolean;
   /** Listeners, routes and clusters of these services. */
   readonly services: ServiceSet;
-  /** It is about inbounds, or about what a proxy has for itself. */
+  /** It is about inbounds, or about the proxy's own resources. */
   readonly isInbound: boolean;
   /** It is about the whole proxy. */
   readonly isProxyWide: boolean;
 };
 
-/** Access logs for all destinations are those of a listener, too, that is of none. */
+/** Access logs for all destinations also apply to the listener of redirected connections, which belongs to no destination. */
 function isOfPassthrough({ type, to }: Policy): boolean {
   return type === 'MeshAccessLog' && to.some(({ targetRef }) => targetRef.kind === 'Mesh');
 }
@@ -66,7 +66,7 @@ export class ChangeScope {
   readonly dataplanes = new Set<string>();
   /** Display names of these Dataplanes: a reference by name may now mean another one. */
   readonly dataplaneNames = new Set<string>();
-  /** Services that changed, for whatever reason but a policy. */
+  /** Services that changed for another reason than a policy. */
   readonly services = new ServiceSet();
   /** Services whose endpoints changed. */
   readonly endpoints = new ServiceSet();
@@ -260,7 +260,7 @@ function refsOf(policy: Policy): readonly TargetRef[] {
   return refs;
 }
 
-/** What stands under the keys `backendRef` and `backendRefs`, at any depth. */
+/** The values of the keys `backendRef` and `backendRefs`, at any depth. */
 function backendRefsIn(value: Json): TargetRef[] {
   if (Array.isArray(value)) return value.flatMap(backendRefsIn);
   if (!isObject(value)) return [];

@@ -1,5 +1,5 @@
-// The proxy that calls a service, as the configuration of its outbounds may know it. Invariant: configuration that was made without
-// a look at the client is the same for every proxy of the zone with the same policies.
+// The calling proxy as the configuration of outbounds sees it; it records reads. Invariant: configuration that was built without reading the
+// client is the same for every proxy of the zone with the same policies.
 import { isDeepStrictEqual } from 'node:util';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { label } from '../resource/labels.ts';

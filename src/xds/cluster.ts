@@ -94,7 +94,7 @@ export function emptyCluster(name: string): JsonObject {
   return { name, type: 'STATIC', ...outsideCluster('tcp') };
 }
 
-/** What a cluster of a service outside of the mesh has of its protocol. */
+/** The protocol options of the cluster of an external service. */
 export function outsideCluster(protocol: Protocol): JsonObject {
   const options = protocol === 'tcp' ? null : protocol === 'http' ? { httpProtocolOptions: {} } : { http2ProtocolOptions: {} };
   return common(protocol, { timeout: {}, circuitBreaker: {} }, options);

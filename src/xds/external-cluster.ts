@@ -1,5 +1,5 @@
 // The cluster of a service outside of the mesh: its endpoints by address or by DNS, and the TLS that an egress speaks to it
-// (policies 2.8, xds 5). Where TLS is wanted and cannot be had as written, nothing is sent: plain text would be a surprise.
+// (policies 2.8, xds 5). If the wanted TLS cannot be built, nothing is sent, because plain text would be a surprise.
 import { isIP } from 'node:net';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { displayNameOf } from '../resource/labels.ts';
@@ -122,7 +122,7 @@ function tlsOf({ spec }: Resource, endpoints: readonly JsonObject[], context: Ex
   return { sockets, isByAddress };
 }
 
-/** What the certificate of the server must be; undefined where nothing is checked. */
+/** The conditions on the certificate of the server; undefined if it is not checked. */
 function validationOf(
   verification: JsonObject,
   serverName: string,

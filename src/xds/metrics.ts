@@ -1,5 +1,5 @@
-// MeshMetric: the port on which a proxy offers its metrics (xds 3.3). Beside kuma-dp the port leads to its socket, and kuma-dp reads
-// what it offers from a document. Without it the port leads to Envoy's own metrics.
+// MeshMetric: the port on which a proxy offers its metrics (xds 3.3). With kuma-dp the port leads to the socket of kuma-dp, which reads its
+// metrics from a document. Without it the port leads to Envoy's own metrics.
 import { objectOf, objectsOf, numberOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { backendCluster } from './open-telemetry.ts';

@@ -17,8 +17,8 @@ export function zoneListenerName({ kind, section }: Pick<Section, 'kind' | 'sect
 }
 
 /**
- * A resource that a zone proxy has for others. The prefix keeps it apart from what the proxy has for itself: connections to an ingress
- * choose a cluster by their server name, and they must reach no other cluster.
+ * A resource that a zone proxy has for others. The prefix separates it from the proxy's own resources: connections to an ingress choose a
+ * cluster by their server name, and must reach no other cluster.
  * @param name KRI or server name
  */
 export function zoneResourceName(kind: ZoneListenerKind, name: string): string {

@@ -1,4 +1,4 @@
-// OpenTelemetry collectors: what MeshAccessLog and MeshTrace name as their backend, and the clusters that lead there (xds 3.3).
+// OpenTelemetry collectors: the backends of MeshAccessLog and MeshTrace, and the clusters that lead there (xds 3.3).
 import { isIP } from 'node:net';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Place } from '../policy/parse-policy.ts';

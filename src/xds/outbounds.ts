@@ -1,4 +1,4 @@
-// Listener, routes, clusters and load assignments of what a proxy calls (xds 3.2).
+// Listener, routes, clusters and load assignments of the outbounds of a proxy (xds 3.2).
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { destinationOf, effectiveOutbound, policiesInForce, type EffectiveOutbound } from '../policy/effective-conf.ts';
@@ -36,8 +36,8 @@ import { confOf, destinationsOf, outboundRoutes, routeConfiguration } from './ro
 export type DeclaredOutbound = { readonly outbound: Outbound; readonly address: string; readonly port: number };
 
 /**
- * What the outbounds of a proxy are made from. Proxies of one zone with the same policies share all but the client. Do not copy it
- * with a spread: getters may make what takes work.
+ * The input of the outbounds of a proxy. Proxies of one zone with the same policies share all but the client. Do not copy it with a
+ * spread: that would run expensive getters.
  */
 export type OutboundContext = {
   readonly index: MeshIndex;

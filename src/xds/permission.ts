@@ -1,5 +1,5 @@
-// MeshTrafficPermission as RBAC of an inbound: who may come in, by the SPIFFE ID of the client's certificate (policies 6, xds 6).
-// Invariant: a denial wins over every permission, and who is not permitted is denied. The rules of an HTTP inbound are in its routes: a
+// MeshTrafficPermission as RBAC of an inbound: the permitted clients, by the SPIFFE ID of their certificate (policies 6, xds 6).
+// Invariant: a denial wins over every permission, and a client without a permission is denied. The rules of an HTTP inbound are in its routes: a
 // permission that changes then replaces no listener, closes no connection, and holds for the next request.
 import type { InboundRule } from '../policy/inbound-rules.ts';
 import { objectsOf } from '../resource/read-json.ts';

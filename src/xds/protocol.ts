@@ -1,4 +1,4 @@
-// What travels on a port.
+// The protocol of a port.
 
 export type Protocol = 'tcp' | 'http' | 'http2' | 'grpc';
 

@@ -1,4 +1,4 @@
-// The address of a proxy, for what it says of itself and for listeners that are about the whole proxy.
+// The address of a proxy, for its own telemetry and for listeners of the whole proxy.
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
 

@@ -1,5 +1,5 @@
-// Everything that one proxy is configured with, as proto3 JSON of Envoy's API. Pure: the index of the mesh and one Dataplane give
-// it. What is in force is what `inspect dataplane` shows: both read `src/policy`.
+// The whole configuration of one proxy, as proto3 JSON of Envoy's API. Pure: it is computed from the index of the mesh and one Dataplane. It
+// has the conf in force that `inspect dataplane` shows: both read `src/policy`.
 import { buildRules } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -57,7 +57,7 @@ export function proxyConfig(index: MeshIndex, proxy: DataplaneProxy, features: P
   return config;
 }
 
-/** What a proxy has beside its outbounds and the ports that it opens to others. */
+/** The resources of a proxy besides its outbounds and the ports that it opens to others. */
 export function ownConfig(context: OutboundContext, problems: readonly ConfigProblem[] = []): ProxyConfig {
   const config = emptyConfig([...problems]);
   reportWithoutEffect(context, reportTo(config.problems));
@@ -72,7 +72,7 @@ export function ownConfig(context: OutboundContext, problems: readonly ConfigPro
   return config;
 }
 
-/** Adds what a zone proxy has for one port that it opens. */
+/** Adds the resources of a zone proxy for one port that it opens. */
 export function addZonePort(config: ProxyConfig, context: OutboundContext, port: ZonePort): void {
   reportTaken(context, port, reportTo(config.problems));
   if (port.snis.length === 0) return;

@@ -30,14 +30,14 @@ export function isPath(feature: ProxyFeatures[keyof ProxyFeatures]): boolean {
   return feature !== null && typeof feature !== 'boolean';
 }
 
-/** What proxies that differ in their paths alone have in common. */
+/** The common features of proxies that differ only in their paths. */
 export function sharedFeatures(features: ProxyFeatures): Record<string, boolean> {
   return Object.fromEntries(
     Object.entries(features).map(([key, feature]) => [key, typeof feature === 'boolean' ? feature : feature !== null]),
   );
 }
 
-/** An Envoy of which nothing is known. */
+/** The features of an unknown Envoy: none. */
 export const WITHOUT_FEATURES: ProxyFeatures = {
   reusePort: false,
   tcpLogPipe: null,

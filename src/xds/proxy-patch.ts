@@ -308,7 +308,7 @@ function isMatched(wanted: Json | undefined, actual: string): boolean {
   return wanted === undefined || wanted === '' || wanted === actual;
 }
 
-/** What made a resource, by its name. */
+/** The origin of a resource, by its name. */
 function originOf(name: string): string {
   if (name.startsWith('self_inbound_dp_')) return 'inbound';
   if (name.startsWith('system_meshtrace_')) return 'mesh-trace';

@@ -1,4 +1,4 @@
-// How a proxy proves its identity and whom it trusts (xds 6). Pure. A proxy has TLS when it has a MeshIdentity whose trust domain is
+// The certificates that a proxy shows and the authorities that it trusts (xds 6). Pure. A proxy has TLS when it has a MeshIdentity whose trust domain is
 // trusted; without one its configuration is in plain text.
 import { bundleId } from '../identity/authority-id.ts';
 import { trustBundles, type TrustBundle } from '../identity/trust-bundles.ts';
@@ -12,7 +12,7 @@ import { FROM_ADS, typed } from './proto-json.ts';
 
 /** The secret that holds the trusted authorities of the mesh. */
 export const TRUST_BUNDLE = 'system_trust_bundle';
-/** The protocol that a proxy offers to another: a permissive listener tells by it who has an identity (xds 6). */
+/** The ALPN protocol between proxies: by it a permissive listener recognises clients with an identity (xds 6). */
 export const MESH_ALPN = 'kuma';
 
 export type ProxyTls = {
@@ -91,7 +91,7 @@ export function tlsParams({ tlsVersion, tlsCiphers }: JsonObject): JsonObject | 
   return Object.keys(params).length === 0 ? null : params;
 }
 
-/** Id of what `trustBundleSecret` holds. */
+/** Id of the content of `trustBundleSecret`. */
 export function trustedBundle(index: MeshIndex): string {
   return trustedIn(index).id;
 }

@@ -1,5 +1,4 @@
-// What happens to the requests of one route: filters, backends, and a direct answer where there is no backend (policies 2.5,
-// xds 3.2).
+// The action of one route: filters, backends, and a direct answer if there is no backend (policies 2.5, xds 3.2).
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { Backends } from './backends.ts';

@@ -83,7 +83,7 @@ function leadsOutside({ backends }: Backends): boolean {
   return backends.some(({ outbound }) => outbound.resource.type === 'MeshExternalService');
 }
 
-/** What policies say about a route: how long, how often again, by which hash. */
+/** The policies of a route: timeouts, retries, hash policies. */
 function settings(policies: readonly EffectivePolicy[], protocol: Protocol): JsonObject {
   const timeouts = objectOf(confOf(policies, 'MeshTimeout')['http']);
   const retry = retryPolicy(confOf(policies, 'MeshRetry'), protocol);

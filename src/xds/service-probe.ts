@@ -1,5 +1,5 @@
-// The health of a proxy and of the applications behind it: what its Envoy is asked to probe, and the inbounds of its Dataplane after the
-// answer (xds 1, HDS). Pure.
+// The health of a proxy and of the applications behind it: the probes for its Envoy, and the states of its inbounds after a report
+// (xds 1, HDS). Pure.
 import { parseGoDuration } from '../base/duration.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
@@ -7,7 +7,7 @@ import { applicationAddress } from './application-address.ts';
 import { duration, socketAddress } from './proto-json.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 
-/** Whether the endpoints of a probed cluster are healthy, by its name. What no answer has named yet is in neither state. */
+/** Whether the endpoints of a probed cluster are healthy, by its name. A cluster that no report has named yet has no state. */
 export type ProxyHealth = ReadonlyMap<string, boolean>;
 
 /** The cluster of Envoy itself. */
@@ -137,7 +137,7 @@ function madeReady({ state: _state, health: _health, ...inbound }: JsonObject): 
   return inbound;
 }
 
-/** Names an inbound, whatever its health. */
+/** Names an inbound independently of its health. */
 function textOfInbound(inbound: JsonObject): string {
   const { address, port, name } = inbound;
   return JSON.stringify([address, port, name]);

@@ -1,4 +1,4 @@
-// What Envoy takes as the address of an inbound. One that is no such address spoils a whole load assignment.
+// The addresses that Envoy accepts for an inbound. One invalid address invalidates a whole load assignment.
 import { isIP } from 'node:net';
 import type { ConfigProblem } from './config-problem.ts';
 

@@ -1,5 +1,5 @@
-// Traces, metrics and collectors of a proxy: the clusters and listeners that it has for itself (MeshTrace, MeshMetric and the
-// OpenTelemetry backends of MeshAccessLog; xds 3.3, 3.4).
+// Traces, metrics and collectors of a proxy: the clusters and listeners of its own telemetry (MeshTrace, MeshMetric and the OpenTelemetry
+// backends of MeshAccessLog; xds 3.3, 3.4).
 import type { ProxyRules } from '../policy/build-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
@@ -67,7 +67,7 @@ function takesLogs({ pipe, protocol }: Collector): boolean {
   return pipe !== null || protocol === 'grpc';
 }
 
-/** Adds what a proxy has for itself. */
+/** Adds the clusters and listeners of the proxy's own telemetry. */
 export function addTelemetry(config: ProxyConfig, context: TelemetryContext): void {
   const documents: CompanionDocument[] = [];
   const collectors = new Map<string, JsonObject>();
@@ -223,7 +223,7 @@ function addMetrics(
     if (value !== undefined) refuse(path, 'has no effect: it needs kuma-dp beside the proxy');
 }
 
-/** What Envoy cannot do by itself. */
+/** Reports the parts that Envoy cannot do by itself. */
 function needsCompanion(conf: JsonObject): [string, Json | undefined][] {
   const isSent = objectsOf(conf['backends']).some(({ type }) => type === 'OpenTelemetry');
   return [

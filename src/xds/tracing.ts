@@ -23,7 +23,7 @@ const SYSTEM = 'system_meshtrace';
 const TIMEOUT = '10s';
 const CONFIG = 'config.trace.v3';
 
-/** What a URL of a conf says; null where it cannot be read. */
+/** The parts of a URL of a conf; null for an invalid URL. */
 export function collectorUrl(given: Json | undefined): URL | null {
   const text = textOf(given);
   if (!URL.canParse(text)) return null;

@@ -24,7 +24,7 @@ export function transparentProxying({ spec }: Pick<Resource, 'spec'>): Transpare
 }
 
 /**
- * What a cluster of an own application has: connections from there are not redirected again.
+ * The source address of a cluster of an own application: connections from there are not redirected again.
  * @param address of the application
  */
 export function fromOwnSource(address: string): JsonObject {

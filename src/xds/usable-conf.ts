@@ -1,5 +1,5 @@
-// Conf in force without what cannot become configuration. A policy that came from a peer was never checked, and confs that are good
-// each can merge into a bad one. What the checks of a PUT refuse is left out here and named; the rest of the conf holds.
+// The usable part of the conf in force. A policy from a peer may be unchecked, and valid confs can merge into an invalid one. This leaves
+// out and reports everything that the checks of a PUT refuse, and keeps the rest.
 import type { Violation } from '../base/errors.ts';
 import type { Contribution } from '../policy/resource-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
@@ -8,7 +8,7 @@ import { typeOf } from '../resource/type-registry.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { problemIn, type ConfigProblem, type ConfSection } from './config-problem.ts';
 
-/** What is left of a conf, and what was left out: paths in the conf with reasons. */
+/** The usable conf, and the paths that were left out, with reasons. */
 export type UsableConf = {
   /** Null: the match of the rule cannot be read. */
   readonly conf: JsonObject | null;
@@ -78,7 +78,7 @@ function cleaned(type: string, section: ConfSection, given: JsonObject, match: J
     conf = structuredClone(conf);
     // From behind, so that places in lists stay.
     for (const { path, reason } of inConf.toReversed()) {
-      // What is refused later is a consequence: an object that lost its only field.
+      // Later refusals are consequences, such as an object that lost its only field.
       if (round === 0) refused.unshift({ path, reason });
       const keys = unitOf(conf, path);
       if (!taken.has(keys.join('.'))) takeOut(conf, keys);

@@ -1,4 +1,4 @@
-// What is in force on an outbound or an inbound, without what cannot become configuration; and the problems of what is left out.
+// The usable policies of an outbound or an inbound, and the problems of the parts that are left out.
 import type { EffectiveOutbound, EffectivePolicy, EffectiveRoute } from '../policy/effective-conf.ts';
 import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import { matchesHash } from '../policy/route-rules.ts';
@@ -31,7 +31,7 @@ export function usableOutbound(outbound: EffectiveOutbound, resolver: BackendRes
   return { ...outbound, policies: usablePolicies(outbound.policies, report), routes };
 }
 
-/** The policies in force with what is usable of their confs. */
+/** The policies in force with the usable parts of their confs. */
 export function usablePolicies(policies: readonly EffectivePolicy[], report: Report): EffectivePolicy[] {
   return policies.map((policy) => {
     const [given = {}] = policy.conf;
@@ -41,7 +41,7 @@ export function usablePolicies(policies: readonly EffectivePolicy[], report: Rep
   });
 }
 
-/** The rules of an inbound with what is usable of their confs. A rule whose match cannot be read is left out. */
+/** The rules of an inbound with the usable parts of their confs. A rule with an unreadable match is left out. */
 export function usableRules(type: string, rules: readonly InboundRule[], report: Report): InboundRule[] {
   const usable = rules.flatMap((rule) => {
     const { conf, refused } = usableConf(type, 'rules', rule.conf, rule.match);

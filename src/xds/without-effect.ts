@@ -1,4 +1,5 @@
-// Policies that a proxy has and that change nothing on it: they need an identity, or transparent proxying (xds 3.3, 3.5, 6). They are reported, because a permission that is not enforced looks like one that is.
+// Policies without an effect on a proxy that they match: they need an identity, or transparent proxying (xds 3.3, 3.5, 6). They are
+// reported, because a permission that is not enforced looks like an enforced one.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
 import type { ProxyTls } from './proxy-tls.ts';

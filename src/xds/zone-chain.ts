@@ -1,4 +1,4 @@
-// What the filter chains of zone listeners have in common (xds 5).
+// The common parts of the filter chains of zone listeners (xds 5).
 import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
 import { catchAllConf } from '../policy/inbound-rules.ts';
 import { label } from '../resource/labels.ts';
@@ -12,10 +12,10 @@ import { logCollector, type TelemetryContext } from './telemetry.ts';
 import type { Report } from './usable-policies.ts';
 import { chainConf, type ListenerRules } from './zone-rules.ts';
 
-/** What a zone proxy is made from. */
+/** The input of the configuration of a zone proxy. */
 export type ZoneContext = TelemetryContext & { readonly tls: ProxyTls | null };
 
-/** A listener of a zone proxy, and what is in force on it. */
+/** A listener of a zone proxy, and the policies in force on it. */
 export type ZoneListener = {
   readonly section: Section;
   /** Its name, and its prefix in statistics. */
@@ -29,7 +29,7 @@ export type ZoneListener = {
 /** Where a zone listener listens. */
 type ZonePlace = { readonly section: Section; readonly field: string; readonly address: string };
 
-/** What one chain is about. */
+/** The subject of one chain. */
 export type Chain = {
   /** Its server names; empty: those of ports without rules of their own. */
   readonly snis: readonly string[];

@@ -1,4 +1,4 @@
-// A zone egress: it ends the TLS of its clients, asks whether they are permitted, and connects to services outside of the mesh (xds 5).
+// A zone egress: it terminates the TLS of its clients, checks their permissions, and connects to services outside of the mesh (xds 5).
 import type { JsonObject } from '../resource/types.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { externalCluster } from './external-cluster.ts';
@@ -22,7 +22,7 @@ const KIND = 'ZoneEgress';
 
 /**
  * The filter chains of the listener, one for each external service. Their routes are added.
- * @returns none without an identity: nothing would say who a client is
+ * @returns none without an identity, because clients could not be identified
  */
 export function egressChains(config: ProxyConfig, context: ZoneContext, listener: ZoneListener): JsonObject[] {
   const { tls } = context;

@@ -55,7 +55,7 @@ export function chainConf({ named, common }: ChainRules): JsonObject {
   return mergeConfs([catchAllConf(common), ...named.map(({ conf }) => conf)]);
 }
 
-/** Everything that is asked of a client, the most specific first. */
+/** The rules for clients, the most specific first. */
 export function chainFilters({ byClient, named, common }: ChainRules): InboundRule[] {
   return [...byClient, ...named, ...common];
 }

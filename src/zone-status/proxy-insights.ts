@@ -1,6 +1,6 @@
-// What this control plane has of the state of proxies: the one place that reads DataplaneInsights for people. It has three answers: the row, no
-// row because the proxy has never connected, and no row because global keeps only counts of the zone (decision 84).
-// Invariant: a proxy of which nothing is kept is never offline.
+// The state of proxies as this control plane knows it: the only reader of DataplaneInsights for people. There are three answers: the row,
+// no row because the proxy has never connected, and no row because global keeps only counts of the zone (decision 84).
+// Invariant: a proxy without a kept state is never shown as offline.
 import { isOfZone, zoneOf } from '../resource/ownership.ts';
 import { dataplaneFacts, insightFacts, NEVER_CONNECTED, proxyFacts, type ProxyGroup } from '../resource/proxy-facts.ts';
 import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';

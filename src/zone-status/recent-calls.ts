@@ -1,4 +1,4 @@
-// Calls of a zone that global answered otherwise than the zone wanted, counted for ten minutes. They are stored in the status of the
+// Refused and delayed calls of a zone, counted for ten minutes. They are stored in the status of the
 // ZoneInsight row, as sync problems are: `refusedStreams`, and `delayedFullStates`. Pure.
 import { objectOf, textOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';

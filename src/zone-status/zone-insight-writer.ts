@@ -1,6 +1,6 @@
 // Writes the state of this process's streams to ZoneInsight rows (kds-wire 2.6). `observe` only updates memory, so no stream waits
-// for the store. One write per zone is in flight, and later events share the next. Counts go together, in few statements and for a share of
-// the zones at a time, so that the rows a second do not grow with the fleet. A deleted zone leaves nothing in memory.
+// for the store. One write per zone is in flight, and later events share the next. Counts are written
+// in few statements, for a part of the zones at a time, so that the rows a second do not grow with the fleet. A deleted zone leaves nothing in memory.
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
@@ -64,7 +64,7 @@ type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
 /**
  * @property stored the spec as it was last read or written, with the state of other processes
  * @property isLagging whether the row says that changes wait for the zone
- * @property isUrgent what came during a flush does not wait for the next
+ * @property isUrgent an event during a flush does not wait for the next flush
  */
 type Entry = {
   state: InsightState;
@@ -98,7 +98,7 @@ export class ZoneInsightWriter {
     const entry = this.#entry(zone);
     const state = foldInsight(entry.state, event, keeper, clock.now());
     if (state === entry.state) return;
-    // Rows that go leave nothing else to read.
+    // After these rows are deleted nothing else tells the counts.
     const replacesRows = event.kind === 'counted' && event.replacesRows;
     const isUrgent = AT_ONCE.has(event.kind) || replacesRows || state.problems !== entry.state.problems;
     entry.state = state;

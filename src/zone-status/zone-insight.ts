@@ -30,7 +30,7 @@ export type InsightState = {
   readonly refusedStreams: RecentCalls | null;
   /** The full states of the zone that this process delayed; null without any. */
   readonly delayedFullStates: RecentCalls | null;
-  /** What a receiver of this process said last of the proxies of the zone; null without one. */
+  /** The last report of a receiver of this process about the proxies of the zone; null without one. */
   readonly proxies: ZoneProxies | null;
 };
 

@@ -1,16 +1,16 @@
-// The proxies of a zone of which global keeps counts alone, in the status of its ZoneInsight (decision 84). Pure.
+// The counts of the proxies of a zone, in the status of its ZoneInsight (decision 84). Pure.
 // Invariant: of two receivers the one with the newer epoch counts, in whatever order they are stored.
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 
-/** What a receiver said last. @property groups null: it stores the insights of the zone */
+/** The last report of a receiver. @property groups null: it stores the insights of the zone */
 export type ZoneProxies = { readonly epoch: number; readonly groups: readonly ProxyGroup[] | null };
 
 const STATUSES = ['online', 'offline', 'partiallyDegraded'] as const;
 
-/** Takes an event in. */
+/** Applies an event. */
 export function foldProxies(known: ZoneProxies | null, event: SyncEvent): ZoneProxies | null {
   if (event.kind !== 'counted' || (known !== null && known.epoch > event.epoch)) return known;
   return { epoch: event.epoch, groups: event.groups };

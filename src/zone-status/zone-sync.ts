@@ -1,11 +1,11 @@
-// The state of a zone that is so now, for people: connected and current, behind, refused, away or disabled. Pure.
+// The present state of the sync of a zone, for people: online, lagging, refused, offline or disabled. Pure.
 import type { Lag } from '../kds/open-senders.ts';
 import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { calledLately } from './recent-calls.ts';
 
-/** An answer to a change takes milliseconds; a zone that has not answered for so many is behind. */
+/** A zone without an answer to a change for this many milliseconds is behind. An answer usually takes a few. */
 const LAGGING_MS = 1_000;
 
 /**
@@ -32,7 +32,7 @@ export type ZoneSync = {
 /** The lag of a zone with a stream to this process: null if it has confirmed everything; undefined without a stream. */
 export type LagOf = (zone: string) => Lag | null | undefined;
 
-/** The lag to show to other replicas: null while it is that of a moment. */
+/** The lag to show to other replicas: null while it is short. */
 export function lagToStore(lag: Lag | null | undefined, now: Date): Lag | null {
   return lag !== null && lag !== undefined && now.getTime() - lag.since.getTime() >= LAGGING_MS ? lag : null;
 }

@@ -84,11 +84,7 @@ export class ApiClient {
   }
 
   /** The pages of a list as they arrive. @throws MeridianError as `list` */
-  async *listPages(
-    info: TypeInfo,
-    mesh: string | undefined,
-    filter: Record<string, string>,
-  ): AsyncGenerator<readonly Item[]> {
+  async *listPages(info: TypeInfo, mesh: string | undefined, filter: Record<string, string>): AsyncGenerator<readonly Item[]> {
     try {
       yield* this.eachPage(listPath(info, mesh), filter);
     } catch (error) {
@@ -142,7 +138,7 @@ export class ApiClient {
     }
   }
 
-  /** What changes at the control plane, until the signal aborts or the server ends the stream. @param lastId the stream goes on after it */
+  /** The events of the control plane, until the signal aborts or the server ends the stream. @param lastId the stream continues after it */
   async *events(topics: readonly string[], lastId: string, signal: AbortSignal): AsyncGenerator<ServerEvent> {
     const query = new URLSearchParams({
       ...(topics.length > 0 && { topics: topics.join(',') }),
@@ -229,7 +225,7 @@ export class ApiClient {
     throw failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
   }
 
-  /** What a deletion takes along, by type; nothing is deleted. Empty for a control plane that has no dry run. */
+  /** The resources that a deletion would delete too, by type; nothing is deleted. Empty for a control plane without a dry run. */
   async planDelete(info: TypeInfo, mesh: string, name: string): Promise<Answer<'DeleteDryRun'>['takes']> {
     // Another control plane would ignore the query and delete.
     if ((await this.index()).product !== 'Meridian') return [];
@@ -244,7 +240,7 @@ export class ApiClient {
     return (body as Answer<'Applied'>).items;
   }
 
-  /** What documents would change that are not written. @param body JSON: a list of resources, or what to delete */
+  /** The changes that documents would make; nothing is written. @param body JSON: a list of resources, or the deletions */
   async preview(body: string): Promise<Answer<'Preview'>> {
     return (await this.#call('POST', '/_preview', { text: body, limitMs: APPLY_MS })).body as Answer<'Preview'>;
   }

@@ -39,7 +39,9 @@ async function inspectMeshes({ output, ...connection }: ConnectOptions & OutputO
 async function withTls(client: ApiClient, meshes: readonly Item[]): Promise<Item[]> {
   const all: Item[] = [];
   for (const mesh of meshes) {
-    const tls = (await client.read(`/meshes/${encodeURIComponent(mesh.name)}/_tls?size=${String(MAX_NAMED)}`)) as Answer<'MeshTls'>;
+    const tls = (await client.read(
+      `/meshes/${encodeURIComponent(mesh.name)}/_tls?size=${String(MAX_NAMED)}`,
+    )) as Answer<'MeshTls'>;
     all.push({ ...mesh, tls: tls as unknown as Item['tls'] });
   }
   return all;

@@ -1,4 +1,4 @@
-// A client of the demo: it sends requests through an Envoy of this machine, and counts what goes wrong.
+// A client of the demo: it sends requests through an Envoy of this machine, and counts failures.
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';

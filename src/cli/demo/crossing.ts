@@ -1,4 +1,4 @@
-// Requests from zone to zone through the Envoys of the shop: who answers, who called, what the way costs, and who takes over.
+// Requests from zone to zone through the Envoys of the shop: the answering zone, the identity of the caller, the latency, and the failover.
 import { MeridianError } from '../../base/errors.ts';
 import { objectOf, objectsOf } from '../../resource/read-json.ts';
 import type { JsonObject } from '../../resource/types.ts';
@@ -99,7 +99,7 @@ async function who(caller: Caller): Promise<WhoAnswer | null> {
   return status === 200 ? (JSON.parse(body) as WhoAnswer) : null;
 }
 
-/** In turns, so that what else the machine does is the same for all. */
+/** In turns, so that other load of the machine affects all of them alike. */
 async function mediansMs(callers: readonly Caller[]): Promise<number[]> {
   const times = callers.map((): number[] => []);
   for (let round = 0; round < REQUESTS; round += 1)

@@ -1,4 +1,4 @@
-// Requests through the Envoys of the shop, and what they show of the policies in force.
+// Requests through the Envoys of the shop, which show the policies in force.
 import { MeridianError } from '../../base/errors.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import { ApiClient } from '../client/api-client.ts';

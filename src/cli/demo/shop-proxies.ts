@@ -14,7 +14,7 @@ import { findFreePorts } from './free-ports.ts';
 
 const MESH = 'shop';
 const CATALOG = 'catalog-1';
-/** Dataplane → what the application behind it says. */
+/** Dataplane → the answer of the application behind it. */
 const CARTS: ReadonlyMap<string, string> = new Map([
   ['cart-1', 'v1'],
   ['cart-2', 'v2'],

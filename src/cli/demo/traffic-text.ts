@@ -32,7 +32,7 @@ export function trafficText(envoy: DemoEnvoy, traffic: readonly ZoneTraffic[]): 
   return `\nRequests of the catalog to the carts of its zone, through two Envoys:\n${rows}`;
 }
 
-/** What crossed between the zones; `''` where nothing was sent. */
+/** The traffic between the zones; `''` if none was sent. */
 export function crossingText(crossings: readonly Crossing[], failover: Failover | null): string {
   if (crossings.length === 0) return '';
   const ms = (time: number): string => `${time.toFixed(1)} ms`;

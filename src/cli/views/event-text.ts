@@ -25,7 +25,7 @@ const TEXTS: Record<string, ((item: never) => string) | undefined> = {
     `${leader ?? 'none'} leads; replicas: ${replicas.map(({ instanceId }) => instanceId).join(', ')}`,
 };
 
-/** The time, the topic and what is so now. */
+/** The time, the topic and the new state. */
 export function eventLines(event: string, item: object, now: Date): string {
   const text = TEXTS[event]?.(item as never) ?? JSON.stringify(item);
   return `${now.toISOString().slice(11, 23)}   ${event.padEnd(8)}   ${visibleLine(text)}`;

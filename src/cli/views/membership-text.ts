@@ -1,4 +1,4 @@
-// What a change of a Zone makes zones lose and get, as lines. Pure.
+// The resources that zones lose and get by a change of a Zone, as lines. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Answer } from '../../api/answers.ts';
 

@@ -1,4 +1,4 @@
-// The answer of `POST /_preview` as text: what becomes of each document, and what changes for proxies. Pure.
+// The answer of `POST /_preview` as text: the effect of each document, and the changes for proxies. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import type { Answer } from '../../api/answers.ts';

@@ -1,4 +1,4 @@
-// What a proxy does not have of its configuration, as text within 80 columns where names allow. Pure.
+// The problems of a proxy with its configuration, as text within 80 columns where names allow. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Answer } from '../../api/answers.ts';
 import { shortName } from './kri-text.ts';

@@ -1,4 +1,4 @@
-// Where changes are, as text: a line for each resource, and a table of the zones that need a look. Pure.
+// The rollouts of changes as text: a line for each resource, and a table of the zones that need attention. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Answer } from '../../api/answers.ts';
 import { table } from './table.ts';

@@ -1,4 +1,4 @@
-// How far the change of a certificate authority is, in words. Pure.
+// The step of the rotation of a certificate authority, in words. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Answer } from '../../api/answers.ts';
 

@@ -1,4 +1,4 @@
-// How far proxies have lost a MeshIdentity, in words. Pure.
+// The step of the withdrawal of a MeshIdentity, in words. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Answer } from '../../api/answers.ts';
 

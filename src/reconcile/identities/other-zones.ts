@@ -1,5 +1,5 @@
-// What zones tell each other while one of them changes an authority (decision 54): its MeshTrust asks, and the MeshTrusts of other zones
-// say which bundle the proxies there have accepted. Labels say it, because no status of a MeshTrust goes from global to zones.
+// The messages between zones while one of them changes an authority (decision 54). The MeshTrust of that zone asks, and the MeshTrusts of
+// the other zones name the bundle that their proxies have accepted. Both use labels, because global sends no status of a MeshTrust to zones.
 import type { Clock } from '../../base/clock.ts';
 import { bundleId } from '../../identity/authority-id.ts';
 import { trustBundles } from '../../identity/trust-bundles.ts';
@@ -31,7 +31,7 @@ export function haveOthersAccepted(trusts: readonly Resource[], zone: string): b
   );
 }
 
-/** Meshes that are asked and have not answered, and when the first needs another look, in milliseconds since 1970. */
+/** Meshes without an answer, and the time of the next check, in milliseconds since 1970. */
 export type Answers = { readonly count: number; readonly wakeAts: readonly number[] };
 
 /**
@@ -59,7 +59,7 @@ export async function answerOtherZones(
   return { count, wakeAts };
 }
 
-/** The MeshTrusts of this zone that do not say yet what another zone asks. */
+/** The MeshTrusts of this zone that have not answered another zone yet. */
 function behind(trusts: readonly Resource[], zone: string): Resource[] {
   const isAsked = trusts.some((trust) => homeZoneOf(trust, zone) !== zone && trust.labels[label.authorityChanges] === YES);
   if (!isAsked) return [];

@@ -24,7 +24,7 @@ export type IdentityRows = {
   readonly rotation: Resource | undefined;
 };
 
-/** What is missing for the certificates of a MeshIdentity. */
+/** The missing parts for the certificates of a MeshIdentity. */
 export type IdentityPlan =
   /** An authority has to be made first, for this trust domain. */
   | { readonly needs: 'authority'; readonly trustDomain: string }
@@ -168,7 +168,7 @@ function withStatus(identity: Resource, conditions: readonly Condition[], author
 }
 
 /**
- * Null if type, status and reason are what they were: other writers word their messages otherwise.
+ * Null if type, status and reason are unchanged. Messages do not count: other writers word them differently.
  * @param authority id of the one that signs; its proxies get certificates of it
  */
 function changedStatus({ status }: Resource, conditions: readonly Condition[], authority?: string): JsonObject | null {

@@ -1,5 +1,5 @@
-// The steps of a rotation of a certificate authority: who has to do its part, and when a step may end (decision 54). Pure. Invariants:
-// nothing is signed by an authority that a connected proxy does not trust, and none is dropped while a certificate of it is valid.
+// The steps of a rotation of a certificate authority: the proxies and zones that a step waits for, and its end (decision 54). Pure.
+// Invariants: an authority signs only when every connected proxy trusts it, and stays trusted while a certificate of it is valid.
 import { compareText } from '../../base/compare-text.ts';
 import { bundleId } from '../../identity/authority-id.ts';
 import { providerOf } from '../../identity/identity-spec.ts';
@@ -80,12 +80,12 @@ export function lastEnd(identity: Resource, insights: readonly Resource[], now: 
   return new Date(last + Math.min((last - now.getTime()) * SKEW_SHARE, MAX_SKEW_MS));
 }
 
-/** Whether a step says something new about its progress. */
+/** Whether the progress of a step has changed. */
 export function isNews(before: RotationProgress, after: RotationProgress): boolean {
   return before.waiting !== after.waiting || before.until !== after.until || before.waitsFor.join() !== after.waitsFor.join();
 }
 
-/** The earlier of the moments at which a rotation needs another look; null: a change of a row will tell. */
+/** The time of the next check of a rotation, the earlier of both; null if a change of a row triggers it. */
 export function wakeOf(rotation: Rotation): number | null {
   return rotation.step === 'requested' || rotation.until === '' ? null : Date.parse(rotation.until);
 }

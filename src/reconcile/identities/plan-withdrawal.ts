@@ -1,6 +1,6 @@
-// The steps in which proxies lose an identity: who has to do its part, and when a step may end (decision 59). Pure. Invariants: a proxy
-// keeps its certificate until its clients have accepted plain text, or the time of that step has ended; an authority stays trusted until
-// the last certificate of it has ended.
+// The steps in which proxies lose an identity: the proxies and zones that a step waits for, and its end (decision 59). Pure. Invariants: a
+// proxy keeps its certificate until its clients have accepted plain text, or the time of that step is over; an authority stays trusted
+// until its last certificate has expired.
 import { isDeepStrictEqual } from 'node:util';
 import { compareText } from '../../base/compare-text.ts';
 import {
@@ -35,7 +35,7 @@ export type WithdrawalPlan =
   /** `trust`: what its authority signed has ended. */
   | { readonly over: 'alone' | 'trust' };
 
-/** Milliseconds that connected proxies have for a step. One that refuses its configuration does not stop the others for ever. */
+/** Milliseconds that connected proxies have for a step. A proxy that refuses its configuration must not stop the others for ever. */
 export const STEP_LIMIT_MS = 600_000;
 
 const NOBODY: WithdrawalProgress = { waiting: 0, waitsFor: [] };
@@ -90,7 +90,7 @@ export function planWithdrawal(facts: WithdrawalFacts, name: string, options: Wi
   return to({ step: 'clients', services: all, until: new Date(now.getTime() + otherZonesMs).toISOString() });
 }
 
-/** What is in force of a MeshIdentity that is ready, and was not in force before; null for another. */
+/** The state in force of a MeshIdentity that is ready and was not in force before; null for others. */
 export function beginInForce(identity: Resource, now: Date): IdentityInForce | null {
   const held = heldOf(identity);
   return held === null ? null : { identity: held, step: 'held', services: [], since: now.toISOString(), until: '' };
@@ -130,7 +130,7 @@ function servicesOf(services: readonly Resource[], dataplanes: readonly Resource
     .sort(compareText);
 }
 
-/** How far connected proxies with an identity have done what they are asked. */
+/** How many connected proxies with an identity have done their step. */
 function progressOf({ identities, inForce, dataplanes, insights }: WithdrawalFacts, zone: string): WithdrawalProgress {
   const asked = withdrawalId(new Map([...inForce].map(([name, { is }]) => [name, is])));
   const held = [...inForce.values()].flatMap(({ row, is }) => (is.step === 'trust' ? [] : [heldRow(row, is)]));

@@ -16,7 +16,7 @@ export type RotationOptions = {
   readonly zone: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Milliseconds that the proxies of other zones have, where these do not say what they have accepted; 0 in a zone without others. */
+  /** Milliseconds for the proxies of other zones that do not report their acceptance; 0 in a zone without others. */
   readonly otherZonesMs: number;
 };
 

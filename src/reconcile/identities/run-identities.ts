@@ -1,6 +1,6 @@
-// Makes the certificate authorities of a zone, one for each MeshIdentity, and a MeshTrust of each, changes them on request, and withdraws
-// them in steps. Only the leader runs it. The rows are few and change rarely, so each change reads all of them. Those of proxies change
-// often: they count while something waits for proxies.
+// Creates a certificate authority and a MeshTrust for each MeshIdentity of a zone, rotates authorities on request, and withdraws
+// identities in steps. Only the leader runs it. The rows are few and change rarely, so each change reads all of them. Rows of proxies
+// change often, and are read only while a step waits for proxies.
 import { messageOf } from '../../base/errors.ts';
 import { isMeshIdentityReady } from '../../resource/mesh-identity.ts';
 import { homeZoneOf } from '../../resource/ownership.ts';
@@ -22,7 +22,7 @@ export type IdentitiesOptions = Following & {
 
 /** Passes over one MeshIdentity: authority, trust, conditions, and some for other writers. */
 const MAX_PASSES = 12;
-/** Types that change often. They count while something waits for proxies. */
+/** Types that change often. They are followed only while a step waits for proxies. */
 const PROXY_TYPES = ['Dataplane', 'DataplaneInsight', 'MeshService'];
 /** Milliseconds until a failed look at a rotation is repeated. */
 const RETRY_MS = 5_000;
@@ -61,7 +61,7 @@ export async function runIdentities(options: IdentitiesOptions, signal: AbortSig
     .finally(() => cancel());
 }
 
-/** Rotations, withdrawals and answers to other zones that are not over, and when the first needs another look, in milliseconds since 1970. */
+/** Open rotations, withdrawals and answers to other zones, and the time of the next check, in milliseconds since 1970. */
 type Changes = { readonly count: number; readonly wakeAt: number | null };
 
 /** Brings the rows of all MeshIdentities of the zone up to date. */

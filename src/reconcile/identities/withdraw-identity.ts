@@ -1,4 +1,4 @@
-// Keeps what is in force of each MeshIdentity, and moves its withdrawal by one step at a time (decision 59). Each step is one
+// Stores the state in force of each MeshIdentity, and moves its withdrawal by one step at a time (decision 59). Each step is one
 // transaction, which fails if the row has changed since it was read.
 import { certificatesIn } from '../../identity/trust-bundles.ts';
 import {
@@ -23,13 +23,13 @@ import { lastEnd } from './plan-rotation.ts';
 import { beginInForce, dependsOnProxies, planWithdrawal, type WithdrawalFacts } from './plan-withdrawal.ts';
 import type { RotationOptions } from './rotate-authority.ts';
 
-/** Withdrawals that are not over, and when the first needs another look, in milliseconds since 1970. */
+/** Open withdrawals, and the time of the next check, in milliseconds since 1970. */
 export type Withdrawals = { readonly count: number; readonly wakeAts: readonly number[] };
 
 /** Steps of all MeshIdentities of a mesh in one pass, and some for other writers. */
 const MAX_PASSES = 12;
 
-/** Brings what is in force up to date in all meshes. */
+/** Updates the states in force of all meshes. */
 export async function withdrawIdentities(options: RotationOptions): Promise<Withdrawals> {
   const { store, zone } = options;
   const stored = await store.list({ type: 'MeshIdentity' });

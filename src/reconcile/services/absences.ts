@@ -16,7 +16,7 @@ export type Absence = {
 
 type Seen = Absence & { until: number | null };
 
-/** Null for a proxy that is connected. */
+/** Null for a connected proxy. */
 export function absenceIn({ spec, status }: Pick<Resource, 'spec' | 'status'>): Absence | null {
   if (isOnline(spec)) return null;
   const endedAt = textOf(objectOf(subscriptionsOf(spec).at(-1))['disconnectTime']);
@@ -69,7 +69,7 @@ export class Absences {
   /**
    * Ends the absences whose time is over.
    * @param now milliseconds since 1970
-   * @returns who is gone now, and when to look again: null if not needed
+   * @returns the names that are gone now, and when to check again: null if not needed
    */
   look(now: number): { readonly gone: readonly string[]; readonly wakeAt: number | null } {
     const gone: string[] = [];

@@ -1,9 +1,9 @@
-// What the proxies of a mesh have accepted of TLS, from their insights: which servers accept it, and which services are still called
-// in plain text. Invariant: the result depends only on the last facts of each proxy.
+// The acceptances of TLS in a mesh, from the insights of proxies: the servers that accept TLS, and the services that are still called in
+// plain text. Invariant: the result depends only on the last facts of each proxy.
 import { isObject, objectOf, textOf } from '../../resource/read-json.ts';
 import type { JsonObject } from '../../resource/types.ts';
 
-/** What one proxy has accepted. */
+/** The acceptances of one proxy. */
 export type TlsFacts = {
   /** Its inbounds accept TLS. */
   readonly isReady: boolean;

@@ -1,4 +1,4 @@
-// Services of a zone with all that they depend on, and what a plan writes for them: for the tests of the view.
+// Services of a zone with their inputs, and the writes of a plan: for the tests of the view.
 import { makeRow } from '../../../test/support/make-row.ts';
 import { inForceSpec } from '../../resource/identity-in-force.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
