@@ -206,7 +206,7 @@ export class ProxyServer {
         },
         ended: () => stream.end(notFound(mesh, name)),
         failed: (error) => {
-          log.error({ err: error }, 'the configuration of the proxy cannot be made; it keeps what it has');
+          log.error({ err: error }, 'the configuration of the proxy cannot be built; the proxy keeps the last one');
           stream.end(error);
         },
       });

@@ -88,7 +88,7 @@ export const zoneSync = z.object({
       'connected, because its calls are refused. offline: not connected. disabled: a person has disabled it',
   }),
   connection: z.enum(['online', 'lagging', 'refused', 'offline']).meta({ description: 'the state, were the zone not disabled' }),
-  since: text.nullable().meta({ description: 'since when the connection is so' }),
+  since: text.nullable().meta({ description: 'since when the connection has this state' }),
   pending: list(text).meta({ description: 'types with changes that the zone has not confirmed' }),
   lagMs: count.meta({ description: 'milliseconds since the oldest of these changes' }),
   reason: text,
@@ -104,7 +104,7 @@ export const zoneCondition = {
 };
 
 export const versionFacts = {
-  version: count.meta({ description: 'that of the row; it goes on counting when a deleted resource is created again' }),
+  version: count.meta({ description: 'the version of the row; it continues when a deleted resource is created again' }),
   etag: text.meta({ description: 'the ETag of that version' }),
   action: z.enum(['created', 'updated', 'deleted']),
   by: text.exactOptional().meta({ description: 'the user, or the role of the database' }),
@@ -144,7 +144,7 @@ export const proxyProblem = z.object({
   at: text.meta({ description: 'type and name of the refused resource, or the field at fault' }),
   reason: text,
   policies: list(text).meta({
-    description: 'KRIs: the cause, or those in force on the resource, the one that changed last first',
+    description: 'KRIs of the cause, or of the policies in force on the resource, the last changed first',
   }),
   time: text.exactOptional(),
 });
@@ -187,7 +187,7 @@ export const onwardSummary = z.object({
 export const onwardRollout = z.object({
   ...onwardSummary.shape,
   targets: rolloutTargets.meta({
-    description: 'the zones that should have it; of many first those that lack it, then the slowest',
+    description: 'the zones that should have it; if they are many, first those that lack it, then the slowest',
   }),
   omitted: count.exactOptional().meta({ description: 'zones that are not listed' }),
 });
@@ -242,7 +242,7 @@ const batch = <T>(item: z.ZodType<T>): z.ZodType<{ readonly items: readonly T[] 
 export const events = z.object({
   resync: z
     .object({ reason: z.enum(['started', 'expired', 'unknown']), instanceId: text })
-    .meta({ description: 'read the lists now: what changes after this follows. It begins each stream that cannot resume' }),
+    .meta({ description: 'read the lists now: all later changes follow. The first event of a stream that cannot resume' }),
   zones: batch(
     z.union([
       z.object({ name: text, sync: zoneSync, version: text.exactOptional(), syncProblems: count, ...zoneCondition }),
@@ -294,7 +294,7 @@ export const syncExplanation = z.object({
   targets: list(
     z.object({
       to: text,
-      isSent: flag.meta({ description: 'whether the rules send it; `state` says what is so now' }),
+      isSent: flag.meta({ description: 'whether the rules send it; `state` is the present state' }),
       name: text.nullable(),
       reason: text,
       needs: text.exactOptional(),

@@ -78,7 +78,9 @@ export const answerSchemas = {
   Written: z.object({
     warnings: outcome.warnings,
     rollout: rolloutAnswer.exactOptional(),
-    membership: membership.exactOptional().meta({ description: 'of a Zone: what its change moves' }),
+    membership: membership
+      .exactOptional()
+      .meta({ description: 'of a Zone: the resources that zones lose and get by the change' }),
   }),
   DryRun: z.object({ dryRun: z.literal(true), resource: object, ...outcome }),
   VersionSummary: z.object({
@@ -101,7 +103,9 @@ export const answerSchemas = {
   RolledBack: z.object({ dryRun: flag, restored: count, ...outcome, resource: object.exactOptional() }),
   DeleteDryRun: z.object({
     dryRun: z.literal(true),
-    takes: list(z.object({ type: text, total: count })).meta({ description: 'what a deleted Mesh takes along, by type' }),
+    takes: list(z.object({ type: text, total: count })).meta({
+      description: 'the resources that are deleted with a Mesh, by type',
+    }),
   }),
   Applied: z.object({
     dryRun: flag,
@@ -311,15 +315,15 @@ export const answerSchemas = {
         result: z.enum(['created', 'updated', 'unchanged', 'deleted']),
         takes: list(z.object({ type: text, total: count }))
           .exactOptional()
-          .meta({ description: 'what a deleted Mesh takes along, by type' }),
+          .meta({ description: 'the resources that are deleted with a Mesh, by type' }),
         sentTo: count.meta({ description: 'zones that would get it by the rules, or lose it; `sync` may list fewer' }),
         sync: syncExplanation,
-        membership: membership.exactOptional().meta({ description: 'of a Zone: what its change would move' }),
+        membership: membership.exactOptional().meta({ description: 'of a Zone: the resources that zones would lose and get' }),
       }),
     ),
     proxies: z.object({
       candidates: count.meta({ description: 'proxies that the documents may touch' }),
-      compared: count.meta({ description: 'those whose values were compared, the first by name' }),
+      compared: count.meta({ description: 'the proxies whose values were compared, the first by name' }),
       changed: count,
       items: list(
         z.object({

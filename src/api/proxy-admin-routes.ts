@@ -30,7 +30,7 @@ export function addProxyAdminRoutes(
   requireMay: (action: Action, request: FastifyRequest) => void,
 ): void {
   for (const [path, [kind, action]] of Object.entries(KINDS)) {
-    const said = about('Inspect', `What the proxy says: ${path}`, { produces: ['text/plain'] });
+    const said = about('Inspect', `The admin data of the proxy: ${path}`, { produces: ['text/plain'] });
     app.get<{ Params: { mesh: string; name: string }; Querystring: Record<string, string> }>(
       `/meshes/:mesh/dataplanes/:name/${path}`,
       said,

@@ -51,7 +51,11 @@ export const parameters = {
   before: inQuery('before', { type: 'integer', minimum: 1 }, 'only changes with a smaller number'),
   ids: inQuery('ids', text, 'numbers of changes, with a comma between them: at most 50'),
   topics: inQuery('topics', text, 'only these, with a comma between them: zones, lag, changes, problems, leader'),
-  lastEventId: inQuery('lastEventId', text, 'the id of the last event, as the header Last-Event-ID: the stream goes on after it'),
+  lastEventId: inQuery(
+    'lastEventId',
+    text,
+    'the id of the last event, as the header Last-Event-ID: the stream continues after it',
+  ),
   from: inQuery('from', { type: 'integer', minimum: 0 }, 'the number of the version to compare with'),
   zonesVersion: inQuery('zonesVersion', text, 'that of an earlier answer: `zones` is left out if the zones are the same'),
   after: inQuery('after', { type: 'integer', minimum: 0 }, 'only versions with a larger id'),

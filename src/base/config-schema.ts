@@ -180,7 +180,7 @@ export const configSchema = z.strictObject({
       zoneProxy: section({ zoneToken: issuer }),
       dpProxy: section({
         type: z
-          .enum(['', 'dpToken', 'none'], 'must be dpToken, or none to let in every proxy without a token')
+          .enum(['', 'dpToken', 'none'], 'must be dpToken, or none to admit every proxy without a token')
           .transform((type) => type || ('dpToken' as const))
           .prefault('dpToken'),
         dpToken: issuer,

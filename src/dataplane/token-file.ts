@@ -91,7 +91,7 @@ export async function followTokenFile({ file, read, changed, log }: TokenFollowi
       said = '';
     } catch (error) {
       const reason = messageOf(error);
-      if (reason !== said) log.warn(`${reason}; Envoy goes on with the token that it has`);
+      if (reason !== said) log.warn(`${reason}; Envoy keeps its present token`);
       said = reason;
     }
   };

@@ -13,8 +13,7 @@ const NO_FILTERS =
 export function parseBackends(rule: Field, namespace: string | undefined): Backend[] {
   const forwardTo = rule.at('forwardTo');
   const backendRefs = rule.at('backendRefs');
-  if (forwardTo.isGiven && backendRefs.isGiven)
-    forwardTo.refuse('stands beside backendRefs, which says the same thing today: keep backendRefs alone');
+  if (forwardTo.isGiven && backendRefs.isGiven) forwardTo.refuse('must not be given with backendRefs: keep only backendRefs');
   return [
     ...forwardTo.items().map((entry) => forwardToEntry(entry, namespace)),
     ...backendRefs.items().map((entry) => backendRefsEntry(entry, namespace)),

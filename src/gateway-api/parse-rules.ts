@@ -70,7 +70,7 @@ function checkBackends(rule: Field): void {
     .find((filter) => filter.at('type').shown === '"RequestRedirect"');
   if (redirect === undefined && isEmpty)
     list.refuse(
-      'must be given unless a RequestRedirect answers: name the service that gets the requests, also where it is the parent',
+      'must be given unless a RequestRedirect answers: name the service that gets the requests, even if it is the parent',
     );
   if (redirect !== undefined && !isEmpty)
     list.refuse(`stands beside the redirect ${redirect.path}, which forwards nothing: keep one of them`);

@@ -131,7 +131,7 @@ class OpenStream implements ProxyStream {
     try {
       await this.#turn.take();
       this.#stopWaiting = clock.after(admissionTimeout, () =>
-        this.end(new StatusError(status.DEADLINE_EXCEEDED, 'the proxy did not say in time who it is')),
+        this.end(new StatusError(status.DEADLINE_EXCEEDED, 'the proxy did not identify itself in time')),
       );
       if (this.#ended === null && !this.call.cancelled) await serve(this);
       this.call.end();
@@ -190,7 +190,7 @@ class OpenStream implements ProxyStream {
     const wait = this.#openings.take(proxy);
     if (wait === null)
       throw exhausted(
-        `the proxy opens streams too often: ${String(OPENINGS_A_SECOND)} a second are let in; look why they do not last`,
+        `the proxy opens streams too often: ${String(OPENINGS_A_SECOND)} a second are admitted; find out why they end`,
       );
     if (wait > 0) await this.#options.clock.sleep(wait, undefined, { ref: false });
   }

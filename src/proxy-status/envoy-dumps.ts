@@ -36,7 +36,7 @@ export async function askEnvoy(
     throw new MeridianError('unavailable', `no proxy of ${whose} is connected to this zone`);
   const metadata = objectOf(insight.spec['metadata']);
   const socket = proxyFeatures(metadata, at).adminSocket;
-  if (socket === null) throw new MeridianError('unavailable', `the proxy of ${whose} did not say where its admin interface is`);
+  if (socket === null) throw new MeridianError('unavailable', `the proxy of ${whose} has not reported its admin interface`);
   if (socket !== adminSocket(textOf(metadata['workdir'])) || !(await isSocket(socket)))
     throw new MeridianError(
       'unavailable',

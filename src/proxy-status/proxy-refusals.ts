@@ -42,6 +42,6 @@ async function attribute(
       state.troubles === null ? state : { ...state, troubles: withPolicies(state.troubles, type, resource, policies) },
     );
     const facts = { mesh, dataplane: name, type, resource, reason, policies: policies.slice(0, MAX_LOGGED) };
-    log.warn(facts, 'a proxy refuses a part of its configuration; what it had before stays in force');
+    log.warn(facts, 'a proxy refuses a part of its configuration; the version before stays in force');
   }
 }

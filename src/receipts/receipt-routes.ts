@@ -34,18 +34,14 @@ const list = about('Inspect', 'The last changes that were sent to zones, the new
     },
   },
 });
-const many = about(
-  'Inspect',
-  'In a zone: which other zones have several of the last changes, once global has them; global is asked once',
-  {
-    query: ['ids'],
-    answer: {
-      type: 'object',
-      required: ['items'],
-      properties: { items: { type: 'array', items: component('OnwardSummary') } },
-    },
+const many = about('Inspect', 'In a zone: how many other zones have each of several changes, in one question to global', {
+  query: ['ids'],
+  answer: {
+    type: 'object',
+    required: ['items'],
+    properties: { items: { type: 'array', items: component('OnwardSummary') } },
   },
-);
+});
 const one = about('Inspect', 'One of the last changes, with each zone', { answer: component('Rollout') });
 
 /** Of a zone: asks global about the other zones. */

@@ -9,7 +9,7 @@ export type ResourceVersion = ResourceKey & {
    * later: see `settledVersion`.
    */
   readonly id: number;
-  /** That of the row. It goes on counting when a deleted resource is created again, while the row starts at 0. */
+  /** The version of the row. It continues when a deleted resource is created again, while the row starts at 0. */
   readonly version: number;
   readonly rowVersion: number;
   readonly action: 'created' | 'updated' | 'deleted';

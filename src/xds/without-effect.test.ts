@@ -24,7 +24,7 @@ const rules = (...confs: JsonObject[]): JsonObject => ({
 const ALLOW = { allow: [CLIENT] };
 const PASSTHROUGH = { targetRef: { kind: 'Mesh' }, default: { passthroughMode: 'None' } };
 
-const WITHOUT_IDENTITY = 'is not enforced: the proxy has no identity, and without TLS nothing says who a client is';
+const WITHOUT_IDENTITY = 'is not enforced: the proxy has no identity, and without TLS clients cannot be identified';
 const BY_SPIFFE_ID = 'is not enforced: name clients by SPIFFE ID in spec.rules';
 const PLAIN_TEXT = 'is not enforced: the proxy has no identity, and takes plain text';
 const NO_PORT = 'has no effect: networking.transparentProxying has no redirectPortOutbound';

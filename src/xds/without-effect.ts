@@ -34,7 +34,7 @@ export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: Pr
         report({
           policy: policy.kri,
           field: policy.rules.length > 0 ? 'spec.rules' : 'spec.from',
-          reason: 'is not enforced: the proxy has no identity, and without TLS nothing says who a client is',
+          reason: 'is not enforced: the proxy has no identity, and without TLS clients cannot be identified',
         });
     if (type === 'MeshTLS' && tls === null)
       for (const { policy, index, conf } of written)

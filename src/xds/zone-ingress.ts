@@ -25,7 +25,7 @@ export function ingressChains(context: ZoneContext, listener: ZoneListener): Jso
       listener.report({
         policy: policy.kri,
         field: `spec.rules[${String(index)}].matches`,
-        reason: 'has no effect on a zone ingress: it does not see who a client is',
+        reason: 'has no effect on a zone ingress: it cannot identify clients',
       });
   // A limit counts the connections of one chain: each port has its own.
   const isLimited = connectionLimit(chainConf(rules.chain('MeshRateLimit', []))) !== null;

@@ -53,7 +53,7 @@ describe('dataplane run with a real Envoy', () => {
     expect(await run.file('work/bootstrap.json')).not.toContain(TOKEN);
     const file = join(run.folder, 'token');
     await writeFile(file, 'no token');
-    await expect.poll(() => run.log).toContain('Envoy goes on with the token that it has');
+    await expect.poll(() => run.log).toContain('Envoy keeps its present token');
     await writeFile(`${file}.new`, 'dddd.eeee.ffff');
     await rename(`${file}.new`, file);
     await expect.poll(() => run.log).toContain('there is a new token');

@@ -66,7 +66,7 @@ describe('a bad backend', () => {
     [
       'both lists',
       httpRoute('[{forwardTo: [{backendRef: {name: a}, port: 80}], backendRefs: [{name: a, port: 80}]}]'),
-      `${R}.forwardTo: stands beside backendRefs`,
+      `${R}.forwardTo: must not be given with backendRefs`,
     ],
     [
       'filters of a backend',

@@ -50,7 +50,7 @@ describe('a stranger', () => {
 
   it('is sent away when it opens a stream and does not say who it is', async () => {
     const { code, details } = await ending(server.stream(await server.token()));
-    expect([code, details]).toEqual([status.DEADLINE_EXCEEDED, 'the proxy did not say in time who it is']);
+    expect([code, details]).toEqual([status.DEADLINE_EXCEEDED, 'the proxy did not identify itself in time']);
   });
 
   it('cannot have more connections than an address may', async () => {

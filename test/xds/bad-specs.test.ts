@@ -176,7 +176,7 @@ describe('a part of a policy that cannot become configuration', () => {
       {
         policy: 'kri_mtp_default___bad-0_',
         field: 'spec.rules',
-        reason: 'is not enforced: the proxy has no identity, and without TLS nothing says who a client is',
+        reason: 'is not enforced: the proxy has no identity, and without TLS clients cannot be identified',
       },
     ]);
     expect(JSON.stringify([...config.listeners.values()])).not.toContain('rbac');

@@ -20,9 +20,10 @@ const PARALLEL = 8;
 const MAX_TIMEOUT_MS = 300_000;
 
 export const WAIT_HELP = `
---wait prints how long the zones took, and who refused or is away. Exit codes:
-0 every zone has it, 6 a zone refused it or cannot read it, 7 a connected zone
-has not answered in time, 8 all connected zones have it and others are away.`;
+--wait prints the times of the zones, and the zones that refused it or are away.
+Exit codes: 0 every zone has it, 6 a zone refused it or cannot read it, 7 a
+connected zone has not answered in time, 8 all connected zones have it and
+others are away.`;
 
 export function addWaitOptions(command: Command): Command {
   return command

@@ -18,7 +18,7 @@ export function addDataplaneInstallEnvoy(dataplane: Command): void {
   dataplane
     .command('install-envoy')
     .description('install the Envoy that `meridian dataplane run` starts')
-    .option('--force', 'install again where it is installed')
+    .option('--force', 'install also if it is installed already')
     .addHelpText('after', HELP)
     .action(installEnvoyHere);
 }

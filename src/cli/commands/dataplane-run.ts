@@ -63,7 +63,7 @@ export function addDataplaneRun(dataplane: Command): void {
   };
   command.optionsGroup('Dataplane:');
   add('-d, --dataplane-file <file>', 'its document; - is standard input');
-  command.option('-v, --dataplane-var <name=value>', 'what {{ name }} in the file becomes; may be given again', collect);
+  command.option('-v, --dataplane-var <name=value>', 'the value of {{ name }} in the file; may be repeated', collect);
   add('--name <name>', 'name of one that exists');
   add('--mesh <mesh>', 'its mesh (default)');
   command.optionsGroup('Control plane:');

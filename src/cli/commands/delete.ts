@@ -26,7 +26,7 @@ type Options = ConnectOptions &
   };
 
 const HELP = `
-A deleted Mesh takes its resources along: the command counts them, and asks for
+Deleting a Mesh deletes its resources too: the command counts them, and asks for
 the name of the mesh at a terminal. A script gives --yes. A Mesh with Dataplanes
 is refused.
 With -f the documents are deleted in reverse order, Meshes last.

@@ -5,8 +5,8 @@ import { addSecretOptions, secretOutput, type SecretOptions } from '../secrets/s
 import { readSigningKey } from '../secrets/signing-key.ts';
 
 const SIGNING_HELP = `
-pem-base64 is what the field data of a secret holds. Who has the key can sign
-tokens: keep it as one.
+pem-base64 is the form of the field data of a secret. The holder of the key can
+sign tokens: keep it secret.
 
 Examples:
   meridian generate signing-key --format pem --out key.pem

@@ -12,12 +12,12 @@ import { historyText } from '../views/history-text.ts';
 
 const HELP = `
 A version is a write by a person that changed the spec or the labels. Its number
-is that of the row, and goes on counting when a deleted resource is created
-again. store.history.versions and store.history.age say how long it is kept. The
-data of secrets is never kept. A copy has its history where it was written.
+is the version of the row, and continues when a deleted resource is created
+again. store.history.versions and store.history.age limit what is kept. The data
+of secrets is never kept. A copy has its history where it was written.
 
---export prints one JSON object in each line, the oldest first: who wrote what,
-when, and what the resource was then. --after continues after an id.
+--export prints one JSON object in each line, the oldest first: the author, the
+time and the content of each version. --after continues after an id.
 
 Examples:
   meridian history meshtimeout slow --mesh shop

@@ -31,7 +31,7 @@ export function addInspectDataplane(inspect: Command): void {
     .option('--outbound <text>', 'only outbounds whose KRI contains this')
     .option('--config', 'the Envoy configuration instead')
     .option('--shadow', 'of --config: with the policies that have the label kuma.io/effect: shadow')
-    .option('--diff', 'of --config: only what shadow policies change');
+    .option('--diff', 'with --config: only the changes by shadow policies');
   addConnectOptions(addLookupOptions(command)).addHelpText('after', HELP).action(inspectDataplane);
 }
 

@@ -27,7 +27,7 @@ export function addPreviewCommand(program: Command): void {
   const command = program.command('preview').description('show what files would change: zones, proxies and values');
   const withFiles = addFileOption(command, { required: true }).option(
     '--delete',
-    'what a deletion of the documents would change',
+    'the changes that deleting the documents would make',
   );
   addConnectOptions(addOutputOption(addMeshOption(withFiles), ['table', 'json', 'yaml']))
     .addHelpText('after', HELP)

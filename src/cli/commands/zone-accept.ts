@@ -11,7 +11,7 @@ type AcceptOptions = ConnectOptions & { readonly clusterId?: string };
 
 const ADOPT_HELP = `
 Global remembers which database speaks for a zone and refuses another one.
-Stop the old control plane first: what the new one does not have is removed
+Stop the old control plane first: resources that the new one lacks are removed
 from global. The command needs an admin of global.
 
 Examples:

@@ -53,10 +53,10 @@ async function withdrawIn(options: RotationOptions, mesh: string): Promise<Withd
     const outcomes = await options.store.writeBatch(writes);
     const refused = outcomes.find((outcome) => outcome.result === 'rejected');
     if (refused?.result !== 'rejected') continue;
-    log.warn({ mesh, reason: refused.message }, 'what is in force of a MeshIdentity was not stored');
+    log.warn({ mesh, reason: refused.message }, 'the state in force of a MeshIdentity was not stored');
     return waiting;
   }
-  log.warn({ mesh, passes: MAX_PASSES }, 'the withdrawal of an identity changes too often; it goes on with the next change');
+  log.warn({ mesh, passes: MAX_PASSES }, 'the withdrawal of an identity changes too often; it continues with the next change');
   return { count: 1, wakeAts: [] };
 }
 

@@ -44,7 +44,7 @@ const application = z.object({
 });
 
 const prometheus = z.object({
-  clientId: anyText().describe('Which Prometheus may ask. Without it any may.').optional(),
+  clientId: anyText().describe('The Prometheus server that may scrape. Any if not set.').optional(),
   path: anyText().describe('Path of the metrics.').default('/metrics'),
   port: port('uint32').describe('Port of the metrics.').default(5670),
   tls: z

@@ -11,7 +11,7 @@ export const meshOpenTelemetryBackendSpec = withRules(
       .object({
         address: address().describe('IP address or DNS name.').optional(),
         port: port().describe('Port.').optional(),
-        path: pattern(/^\//, 'an absolute path').describe('Path in front of those of the signals. For protocol http.').optional(),
+        path: pattern(/^\//, 'an absolute path').describe('Prefix of the paths of the signals. For protocol http.').optional(),
       })
       .describe('Where the collector answers. Without an address it is the node of the proxy.')
       .optional(),
@@ -20,7 +20,7 @@ export const meshOpenTelemetryBackendSpec = withRules(
       .object({
         mode: choice('Disabled', 'Optional', 'Required').describe('Whether the variables are read.').default('Optional'),
         precedence: choice('ExplicitFirst', 'EnvFirst').describe('What wins where both say something.').default('EnvFirst'),
-        allowSignalOverrides: flag().describe('Whether variables of one signal win over those of all.').optional(),
+        allowSignalOverrides: flag().describe('Whether the variables of one signal override the common ones.').optional(),
       })
       .describe('The OTEL_EXPORTER_OTLP_ variables of the proxy.')
       .optional(),

@@ -66,7 +66,7 @@ export function toItems<const K extends Kinds, C extends z.ZodType>(kinds: K, co
         ...rules,
       ),
     )
-    .describe('Conf of outbounds, by what they lead to.')
+    .describe('Conf of outbounds, by destination.')
     .optional();
 }
 
