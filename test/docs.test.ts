@@ -1,6 +1,5 @@
-// Holds the pages for people to the code: every key of the configuration, metric and command line that README.md and docs/*.md
-// mention exists.
-import { readFileSync, readdirSync } from 'node:fs';
+// Compares the pages for people with the code: every file, configuration key, metric and command line that they name exists.
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import fastify from 'fastify';
@@ -49,6 +48,20 @@ describe('the pages for people', () => {
     const key = new RegExp(`(?<![\\w.$/~-])(?:${roots.join('|')})(?:\\.[a-zA-Z]+)+(?![\\w.*]|-\\w)`, 'g');
     const wrong = code.flatMap(({ page, text }) =>
       [...text.matchAll(key)].flatMap(([path]) => (leaves.has(path) || sections.has(path) ? [] : [`${page}: ${path}`])),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('name only existing files', () => {
+    const documents = [
+      ...pages,
+      'test/README.md',
+      'src/kds/SPEC.md',
+      ...namesIn('docs/decisions', '.md').map((name) => `docs/decisions/${name}`),
+    ];
+    const path = /`((?:src|web|test|bench|docs|migrations|proto|scripts|examples|bin)\/[\w./-]+)`/g;
+    const wrong = documents.flatMap((page) =>
+      [...read(page).matchAll(path)].flatMap(([, file = '']) => (existsSync(join(ROOT, file)) ? [] : [`${page}: ${file}`])),
     );
     expect(wrong).toEqual([]);
   });

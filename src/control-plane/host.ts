@@ -22,7 +22,7 @@ import { createParts, type Parts } from './create-parts.ts';
 import { commonTasks, lead, type LeaderTask } from './lead.ts';
 import { serveApi, serveDiagnostics } from './serve-http.ts';
 import type { Side } from './side.ts';
-import { endTasks, OpenTasks } from './stop.ts';
+import { endTasks, OpenTasks } from './end-tasks.ts';
 
 /** The time limit of a readiness check for the database. */
 const ANSWER_MS = 5_000;

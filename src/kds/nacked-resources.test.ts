@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { Item } from './draft.ts';
+import type { Item } from './response-draft.ts';
 import { MAX_PROBES, NackedResources } from './nacked-resources.ts';
 
 const itemOf = (name: string): Item => ({ wireName: name, plainName: name, isStray: true });

@@ -2,7 +2,7 @@
 // are sent again until each culprit is found. Pure: no clock; the caller calls `retry`.
 // Invariant: `refused` has only resources that the peer named, or that it refused alone in a response.
 import { SparseMap } from '../base/sparse-map.ts';
-import type { Item } from './draft.ts';
+import type { Item } from './response-draft.ts';
 
 /**
  * The largest number of responses that search for culprits between two retries. 64 halves find four culprits among 50,000 resources,

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../base/log.ts';
-import type { Item } from './draft.ts';
+import type { Item } from './response-draft.ts';
 import { NackedResources } from './nacked-resources.ts';
 import { ProblemReports } from './problem-reports.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';

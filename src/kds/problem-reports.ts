@@ -1,7 +1,7 @@
 // Reports the sync problems of one type on one stream: refused resources, resources that the peer cannot read, and withheld
 // resources. Each is reported once, when it changes.
 import type { Logger } from '../base/log.ts';
-import type { Item } from './draft.ts';
+import type { Item } from './response-draft.ts';
 import type { SyncObserver } from './sync-events.ts';
 import type { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';

@@ -2,7 +2,7 @@
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { namesOf, put, read, remove, subscribe } from '../../test/support/fake-entries.ts';
-import type { Draft, Item } from './draft.ts';
+import type { Draft, Item } from './response-draft.ts';
 import { MAX_PROBES } from './nacked-resources.ts';
 import type { Subscription } from './subscription.ts';
 import { TypeLog } from './type-log.ts';

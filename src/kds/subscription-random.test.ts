@@ -3,7 +3,7 @@ import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { nameOf, put, read, remove, subscribe } from '../../test/support/fake-entries.ts';
 import type { Entry } from './entry.ts';
-import type { Draft } from './draft.ts';
+import type { Draft } from './response-draft.ts';
 import { TypeLog } from './type-log.ts';
 
 /** Names of few resources, so that commands meet. */

@@ -1,7 +1,7 @@
 // Refused resources are retried. They delay no other resource, and remove no stored one.
 import { describe, expect, it } from 'vitest';
 import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
-import type { Item } from './draft.ts';
+import type { Item } from './response-draft.ts';
 import { TypeLog } from './type-log.ts';
 
 const UNNAMED = new Map<string, string>();

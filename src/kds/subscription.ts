@@ -2,7 +2,7 @@
 // Invariants: at most one response is pending; a slot's held bit is set from the moment its name is sent until the peer
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
 import { SparseMap } from '../base/sparse-map.ts';
-import { DraftBuilder, type Draft, type Item, type Stray } from './draft.ts';
+import { DraftBuilder, type Draft, type Item, type Stray } from './response-draft.ts';
 import type { Encoding, Entry, Form, Withheld } from './entry.ts';
 import { Bitset } from './bitset.ts';
 import { NackedResources } from './nacked-resources.ts';

@@ -4,7 +4,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
-import type { Draft } from './draft.ts';
+import type { Draft } from './response-draft.ts';
 import { nackFaultOf, readNackDetails } from './nack.ts';
 import { ProblemReports } from './problem-reports.ts';
 import type { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';

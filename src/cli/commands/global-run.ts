@@ -1,6 +1,6 @@
 // `meridian global run`: a global control plane.
 import type { Command } from 'commander';
-import { addConfigOptions, runUntilStopped, type ConfigOptions } from '../control-plane.ts';
+import { addConfigOptions, runUntilStopped, type ConfigOptions } from '../run-control-plane.ts';
 
 export function addGlobalRun(global: Command): void {
   addConfigOptions(global.command('run').description('run a global control plane until it is stopped'), 'global')

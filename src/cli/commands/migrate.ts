@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Database } from '../../store/database.ts';
-import { addConfigOptions, configOf, explainDatabase, writeForOwnerAlone, type ConfigOptions } from '../control-plane.ts';
+import { addConfigOptions, configOf, explainDatabase, writeForOwnerAlone, type ConfigOptions } from '../run-control-plane.ts';
 import { print } from '../output.ts';
 import { table } from '../views/table.ts';
 

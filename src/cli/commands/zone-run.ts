@@ -1,6 +1,6 @@
 // `meridian zone run`: a zone control plane, with a global or on its own.
 import type { Command } from 'commander';
-import { addConfigOptions, runUntilStopped, type ConfigOptions } from '../control-plane.ts';
+import { addConfigOptions, runUntilStopped, type ConfigOptions } from '../run-control-plane.ts';
 
 export function addZoneRun(zone: Command): void {
   addConfigOptions(zone.command('run').description('run a zone control plane until it is stopped'), 'zone')

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
-import { endTasks, OpenTasks } from './stop.ts';
+import { endTasks, OpenTasks } from './end-tasks.ts';
 
 type Line = { readonly level: number; readonly waitingFor: string[]; readonly seconds: number };
 

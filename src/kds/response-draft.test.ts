@@ -1,6 +1,6 @@
 // The limits of one response.
 import { describe, expect, it } from 'vitest';
-import { DraftBuilder } from './draft.ts';
+import { DraftBuilder } from './response-draft.ts';
 import type { Slot } from './type-log.ts';
 
 const slot = (wireName: string): Slot => ({ wireName }) as Slot;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MeridianError } from '../base/errors.ts';
 import { exitCodeOf } from './exit-codes.ts';
-import { exitAfter, explainDatabase, MAX_STOP_MS } from './control-plane.ts';
+import { exitAfter, explainDatabase, MAX_STOP_MS } from './run-control-plane.ts';
 import { createLogger } from '../base/log.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 
