@@ -205,22 +205,22 @@ function addMetrics(
     config.listeners.set(name, metricsListener(name, { prometheus, sidecar }, source, address, features, tls));
     config.clusters.set(name, metricsCluster(name, source));
   }
-  if (source.isCompanion) {
-    const workload = proxy.labels[label.workload] ?? displayNameOf(proxy.resource);
-    documents.push({ kind: 'meshmetric', content: metricsDocument(conf, { mesh, zone: proxy.zone, workload }) });
-    for (const [at, { type, openTelemetry }] of objectsOf(conf['backends']).entries()) {
-      if (type !== 'OpenTelemetry') continue;
-      const sent = objectOf(openTelemetry);
-      const collector = collectorOf(index, sent, proxy, proxy.zone, features);
-      const { refreshInterval } = sent;
-      if (collector === null) refuse(`backends[${String(at)}].openTelemetry`, NO_COLLECTOR);
-      else if (collector.pipe === null) refuse(`backends[${String(at)}].openTelemetry`, OLD_ADDRESS);
-      else noteForCompanion(collectors, collector, 'metrics', refreshInterval === undefined ? {} : { refreshInterval });
-    }
+  if (!source.isCompanion) {
+    for (const [path, value] of needsCompanion(conf))
+      if (value !== undefined) refuse(path, 'has no effect: it needs kuma-dp beside the proxy');
     return;
   }
-  for (const [path, value] of needsCompanion(conf))
-    if (value !== undefined) refuse(path, 'has no effect: it needs kuma-dp beside the proxy');
+  const workload = proxy.labels[label.workload] ?? displayNameOf(proxy.resource);
+  documents.push({ kind: 'meshmetric', content: metricsDocument(conf, { mesh, zone: proxy.zone, workload }) });
+  for (const [at, { type, openTelemetry }] of objectsOf(conf['backends']).entries()) {
+    if (type !== 'OpenTelemetry') continue;
+    const sent = objectOf(openTelemetry);
+    const collector = collectorOf(index, sent, proxy, proxy.zone, features);
+    const { refreshInterval } = sent;
+    if (collector === null) refuse(`backends[${String(at)}].openTelemetry`, NO_COLLECTOR);
+    else if (collector.pipe === null) refuse(`backends[${String(at)}].openTelemetry`, OLD_ADDRESS);
+    else noteForCompanion(collectors, collector, 'metrics', refreshInterval === undefined ? {} : { refreshInterval });
+  }
 }
 
 /** Reports the parts that Envoy cannot do by itself. */

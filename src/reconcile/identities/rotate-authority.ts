@@ -2,7 +2,7 @@
 // fails if the rows have changed since they were read.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { readRotation, rotationSpec, type Rotation } from '../../resource/identity-rotation.ts';
+import { readRotation, rotationSpec, type Rotation, type RotationProgress } from '../../resource/identity-rotation.ts';
 import { parseMeshIdentity, trustDomainOf } from '../../resource/mesh-identity.ts';
 import { secretSpec, secretText } from '../../resource/secret-data.ts';
 import type { Resource } from '../../resource/types.ts';
@@ -25,60 +25,94 @@ export type RotationStep = { readonly then: 'again' } | { readonly then: 'wait';
 
 const WAIT: RotationStep = { then: 'wait', wakeAt: null };
 
+type Step<T extends Rotation['step']> = Extract<Rotation, { readonly step: T }>;
+
+/** A requested rotation, with the rows of its MeshIdentity. */
+type Turn = {
+  readonly options: RotationOptions;
+  readonly identity: Resource;
+  readonly trust: Resource | undefined;
+  /** Secrets: the certificate of the authority, its key, and the rotation. */
+  readonly certificate: Resource;
+  readonly key: Resource;
+  readonly row: Resource;
+  readonly now: Date;
+};
+
 /** @param rows of a MeshIdentity whose authority and MeshTrust are complete */
 export async function stepRotation(options: RotationOptions, rows: IdentityRows): Promise<RotationStep> {
-  const { store, zone, clock, log } = options;
   const { identity, certificate, key, trust, rotation: row } = rows;
   const rotation = row === undefined ? null : readRotation(row);
   if (row === undefined || rotation === null || certificate === undefined || key === undefined) return WAIT;
-  const { mesh, name } = identity;
-  const now = clock.now();
-  const commit = async (writes: readonly Write[], done: string): Promise<RotationStep> => {
-    const outcomes = await store.writeAll(writes);
-    const refused = outcomes.find((outcome) => outcome.result === 'rejected');
-    if (refused?.result === 'rejected') {
-      log.warn({ mesh, name, reason: refused.message }, 'a rotation was not stored');
-      return WAIT;
-    }
-    if (done !== '' && outcomes.every((outcome) => 'version' in outcome)) log.info({ mesh, name }, done);
-    return { then: 'again' };
+  const turn: Turn = { options, identity, trust, certificate, key, row, now: options.clock.now() };
+  if (rotation.step === 'requested') return await begin(turn);
+  const facts = await meshFactsOf(options.store, identity.mesh);
+  if (rotation.step === 'distribute') return await distribute(turn, rotation, facts);
+  return await renew(turn, rotation, facts);
+}
+
+async function begin(turn: Turn): Promise<RotationStep> {
+  const { options, identity, row, now } = turn;
+  const trustDomain = trustDomainOf(parseMeshIdentity(identity), identity.mesh, options.zone);
+  if (trustDomain === null) return WAIT;
+  const { createAuthority } = await import('../../identity/authority.ts');
+  const made = await createAuthority(trustDomain, now);
+  const begun: Rotation = { step: 'distribute', ...made, waiting: 0, waitsFor: [], until: '' };
+  return await commit(turn, [rotationWrite(row, begun)], 'made the next authority of a MeshIdentity; its proxies get it');
+}
+
+/** Until every proxy trusts the next authority, which then signs. */
+async function distribute(turn: Turn, rotation: Step<'distribute'>, facts: MeshFacts): Promise<RotationStep> {
+  const { options, identity, trust, certificate, key, row, now } = turn;
+  if (trust === undefined) return WAIT;
+  const otherZonesMs = haveOthersAccepted(facts.trusts, options.zone) ? 0 : options.otherZonesMs;
+  const state = distribution(facts, options.zone, trust.modificationTime, otherZonesMs);
+  if (!isOver(state, now)) return await waitWith(turn, rotation, state);
+  const until = lastEnd(identity, facts.insights, now).toISOString();
+  const signing: Rotation = {
+    ...{ step: 'renew', previousPem: secretText(certificate), signedAt: now.toISOString() },
+    ...{ waiting: 0, waitsFor: [], until },
   };
-  const to = (next: Rotation): Write => replaced(row, rotationSpec(next));
-  if (rotation.step === 'requested') {
-    const trustDomain = trustDomainOf(parseMeshIdentity(identity), mesh, zone);
-    if (trustDomain === null) return WAIT;
-    const { createAuthority } = await import('../../identity/authority.ts');
-    const made = await createAuthority(trustDomain, now);
-    const begun: Rotation = { step: 'distribute', ...made, waiting: 0, waitsFor: [], until: '' };
-    return await commit([to(begun)], 'made the next authority of a MeshIdentity; its proxies get it');
-  }
-  const facts = await meshFactsOf(store, mesh);
-  if (rotation.step === 'distribute') {
-    if (trust === undefined) return WAIT;
-    const otherZonesMs = haveOthersAccepted(facts.trusts, zone) ? 0 : options.otherZonesMs;
-    const state = distribution(facts, zone, trust.modificationTime, otherZonesMs);
-    const next: Rotation = { ...rotation, ...state };
-    if (!isOver(state, now))
-      return isNews(rotation, state) ? await commit([to(next)], '') : { then: 'wait', wakeAt: wakeOf(next) };
-    const until = lastEnd(identity, facts.insights, now).toISOString();
-    const signing: Rotation = {
-      ...{ step: 'renew', previousPem: secretText(certificate), signedAt: now.toISOString() },
-      ...{ waiting: 0, waitsFor: [], until },
-    };
-    const secret = (of: Resource, pem: string): Write => replaced(of, secretSpec(pem));
-    return await commit(
-      [secret(certificate, rotation.certPem), secret(key, rotation.keyPem), to(signing)],
-      'the next authority of a MeshIdentity signs',
-    );
-  }
-  if (Date.parse(rotation.until) <= now.getTime()) {
-    const { type, version } = row;
-    const over: Write = { op: 'delete', key: { type, mesh, name: row.name }, expectVersion: version };
-    return await commit([over], 'the rotation of an authority is over: the last one is not trusted any more');
-  }
-  const state = renewal(facts, identity, rotation.signedAt, rotation.until);
+  const secret = (of: Resource, pem: string): Write => replaced(of, secretSpec(pem));
+  return await commit(
+    turn,
+    [secret(certificate, rotation.certPem), secret(key, rotation.keyPem), rotationWrite(row, signing)],
+    'the next authority of a MeshIdentity signs',
+  );
+}
+
+/** Until the last certificate of the earlier authority has ended. */
+async function renew(turn: Turn, rotation: Step<'renew'>, facts: MeshFacts): Promise<RotationStep> {
+  const { identity, row, now } = turn;
+  if (Date.parse(rotation.until) > now.getTime())
+    return await waitWith(turn, rotation, renewal(facts, identity, rotation.signedAt, rotation.until));
+  const { type, mesh, name, version } = row;
+  const over: Write = { op: 'delete', key: { type, mesh, name }, expectVersion: version };
+  return await commit(turn, [over], 'the rotation of an authority is over: the last one is not trusted any more');
+}
+
+/** Stores the progress of a step if it has changed. */
+async function waitWith(turn: Turn, rotation: Step<'distribute' | 'renew'>, state: RotationProgress): Promise<RotationStep> {
   const next: Rotation = { ...rotation, ...state };
-  return isNews(rotation, state) ? await commit([to(next)], '') : { then: 'wait', wakeAt: wakeOf(next) };
+  if (isNews(rotation, state)) return await commit(turn, [rotationWrite(turn.row, next)], '');
+  return { then: 'wait', wakeAt: wakeOf(next) };
+}
+
+/** @param done the line of the log; `''` for none */
+async function commit({ options, identity }: Turn, writes: readonly Write[], done: string): Promise<RotationStep> {
+  const { mesh, name } = identity;
+  const outcomes = await options.store.writeAll(writes);
+  const refused = outcomes.find((outcome) => outcome.result === 'rejected');
+  if (refused?.result === 'rejected') {
+    options.log.warn({ mesh, name, reason: refused.message }, 'a rotation was not stored');
+    return WAIT;
+  }
+  if (done !== '' && outcomes.every((outcome) => 'version' in outcome)) options.log.info({ mesh, name }, done);
+  return { then: 'again' };
+}
+
+function rotationWrite(row: Resource, next: Rotation): Write {
+  return replaced(row, rotationSpec(next));
 }
 
 /** The rows of a mesh on which the steps depend. */
