@@ -213,7 +213,8 @@ export function permitted(requireMay: (type: string) => void): (type: string) =>
   };
 }
 
-function isAllowed(check: () => void): boolean {
+/** Whether a check passes. @param check throws if it does not */
+export function isAllowed(check: () => void): boolean {
   try {
     check();
     return true;

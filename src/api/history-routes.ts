@@ -8,6 +8,7 @@ import { objectOf } from '../resource/read-json.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { ResourceVersion } from '../store/history-store.ts';
+import { isAllowed } from './access.ts';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError, badQuery } from './error-body.ts';
@@ -157,7 +158,7 @@ function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
     const after = wholeNumber(queryOf(request), 'after') ?? 0;
     // What is committed later with an id of a running transaction is left to the next export.
     const upTo = await store.settledVersion().catch(waitedInVain);
-    const hidden = resourceTypes.filter((info) => !mayRead(() => callers.requireMay(info, request))).map(({ name }) => name);
+    const hidden = resourceTypes.filter((info) => !isAllowed(() => callers.requireMay(info, request))).map(({ name }) => name);
     const lines = async function* (): AsyncGenerator<string> {
       for (let id = after; ;) {
         // The next page is read when the caller has taken this one.
@@ -175,15 +176,6 @@ function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
 function waitedInVain(error: unknown): never {
   if (!(error instanceof MeridianError) || error.code !== 'conflict') throw error;
   throw new ApiError('unavailable', 'Service unavailable', error.message);
-}
-
-function mayRead(check: () => void): boolean {
-  try {
-    check();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function keyOf(info: TypeInfo, { mesh = '', name }: ItemRoute['Params']): ResourceKey {

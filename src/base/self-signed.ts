@@ -19,7 +19,7 @@ import {
 export type Certificate = { readonly certPem: string; readonly keyPem: string };
 export type Authority = Certificate & { readonly issue: (subject: { hosts: readonly string[] }) => Promise<Certificate> };
 
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+export const P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 86_400_000;
 
 /** A certificate authority. Its certificates expire with it, and are valid for servers and clients. */
@@ -30,7 +30,7 @@ export async function createAuthority(name: string, now: Date): Promise<Authorit
     name: `CN=${name} CA`,
     ...validity,
     keys,
-    signingAlgorithm: ALGORITHM,
+    signingAlgorithm: P256,
     extensions: [
       new BasicConstraintsExtension(true, 0, true),
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
@@ -46,7 +46,7 @@ export async function createAuthority(name: string, now: Date): Promise<Authorit
         ...validity,
         publicKey: own.publicKey,
         signingKey: keys.privateKey,
-        signingAlgorithm: ALGORITHM,
+        signingAlgorithm: P256,
         extensions: [
           new BasicConstraintsExtension(false, undefined, true),
           new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
@@ -65,7 +65,7 @@ export async function createSelfSigned(type: 'server' | 'client', hosts: readonl
     name: `CN=${hosts[0] ?? type}`,
     ...validityFrom(now),
     keys,
-    signingAlgorithm: ALGORITHM,
+    signingAlgorithm: P256,
     extensions: [
       new BasicConstraintsExtension(true, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyCertSign, true),
@@ -76,8 +76,9 @@ export async function createSelfSigned(type: 'server' | 'client', hosts: readonl
   return await inPem(certificate, keys);
 }
 
-async function makeKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+/** A key pair for P-256. */
+export async function makeKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify']);
 }
 
 /** From a day ago, for clocks that run behind. */
@@ -89,7 +90,7 @@ function alternativeNames(hosts: readonly string[]): SubjectAlternativeNameExten
   return new SubjectAlternativeNameExtension(hosts.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })));
 }
 
-async function inPem(certificate: X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<Certificate> {
+export async function inPem(certificate: X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<Certificate> {
   const key = await webcrypto.subtle.exportKey('pkcs8', privateKey);
   return { certPem: `${certificate.toString('pem')}\n`, keyPem: `${PemConverter.encode(key, 'PRIVATE KEY')}\n` };
 }

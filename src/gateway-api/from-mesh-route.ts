@@ -3,7 +3,7 @@
 // reported, never dropped.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
-import type { Json, JsonObject, Labels } from '../resource/types.ts';
+import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { formatGatewayDuration, parseGoDuration } from './durations.ts';
 import { Field } from './field.ts';
 import { type InverseContext, toBackendRef, toParentRef } from './from-target-ref.ts';
@@ -12,13 +12,7 @@ import type { Resolver } from './service-resolver.ts';
 import { documentOf } from './stored-document.ts';
 
 /** The part of a stored resource that the conversion reads. */
-export type MeshResource = {
-  readonly type: string;
-  readonly mesh: string;
-  readonly name: string;
-  readonly labels: Labels;
-  readonly spec: JsonObject;
-};
+export type MeshResource = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'spec'>;
 
 export type GatewayDocument = { readonly document: JsonObject } | { readonly violations: readonly Violation[] };
 

@@ -1,6 +1,6 @@
 // Resolves a reference of a route to a service of the mesh, from stored resources: Service means MeshService, and group `kuma.io` the
 // mesh kind of that name (D8, D24).
-import type { Json, JsonObject, Labels } from '../resource/types.ts';
+import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
 import { compareText } from '../base/compare-text.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
@@ -45,14 +45,8 @@ export function describePorts(referent: Referent): string {
 }
 
 /** The part of a stored resource that the resolver reads. */
-export type StoredService = {
-  readonly type: string;
-  readonly mesh: string;
-  readonly name: string;
-  readonly labels: Labels;
-  readonly spec: JsonObject;
-  readonly creationTime?: Date;
-};
+export type StoredService = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'spec'> &
+  Partial<Pick<Resource, 'creationTime'>>;
 
 /**
  * Resolves within one mesh: first among the services of the route's zone, then among all; the oldest wins, then the smallest name.

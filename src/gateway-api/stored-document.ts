@@ -2,7 +2,7 @@
 // Invariant: the reconciler can convert every row that passes the check, whatever its references resolve to.
 import type { Violation } from '../base/violations.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
-import type { JsonObject, Labels } from '../resource/types.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
 import { GATEWAY_GROUP } from './gateway-route.ts';
 import { parseRoute } from './parse-route.ts';
 import { COMPUTED_LABELS } from './to-mesh-routes.ts';
@@ -11,15 +11,10 @@ import { objectOf } from '../resource/read-json.ts';
 /** Types of the rows that hold Gateway API documents. They are never synced. */
 export const GATEWAY_TYPES: ReadonlySet<string> = new Set(['HTTPRoute', 'TCPRoute']);
 
+type RouteRow = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'spec'>;
+
 /** The document of a row, as `parseRoute` reads it. */
-export function documentOf(row: {
-  readonly type: string;
-  readonly mesh: string;
-  readonly name: string;
-  readonly labels: Labels;
-  readonly spec: JsonObject;
-  readonly status?: JsonObject;
-}): JsonObject {
+export function documentOf(row: RouteRow & Partial<Pick<Resource, 'status'>>): JsonObject {
   const namespace = row.labels[label.namespace] || undefined;
   const own = Object.entries(row.labels).filter(([key]) => !COMPUTED_LABELS.has(key));
   return {
@@ -69,13 +64,7 @@ export function universalOf(document: JsonObject): { readonly body: JsonObject }
  * @param row.type HTTPRoute or TCPRoute
  * @param row.name the display name
  */
-export function checkRoute(row: {
-  readonly type: string;
-  readonly mesh: string;
-  readonly name: string;
-  readonly labels: Labels;
-  readonly spec: JsonObject;
-}): readonly Violation[] {
+export function checkRoute(row: RouteRow): readonly Violation[] {
   // The write computes the display name: ignore the one of the caller.
   const { [label.displayName]: _given, ...labels } = row.labels;
   const parsed = parseRoute(documentOf({ ...row, labels }));

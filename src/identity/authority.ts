@@ -9,20 +9,19 @@ import {
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
-  PemConverter,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import { MeridianError, messageOf } from '../base/errors.ts';
+import { inPem, makeKeys, P256 } from '../base/self-signed.ts';
 import { authorityId } from './authority-id.ts';
 import type { AuthorityPem, Leaf } from './leaf.ts';
 
 /** An authority that can sign. */
 export type Authority = { readonly id: string; readonly certificate: X509Certificate; readonly key: webcrypto.CryptoKey };
 
-const P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const RSA = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } as const;
 const DAY_MS = 86_400_000;
 const AUTHORITY_DAYS = 3_650;
@@ -31,7 +30,7 @@ const CLOCK_SKEW_MS = 60_000;
 
 /** Makes a self-signed authority with a P-256 key. Its certificate ends in ten years. */
 export async function createAuthority(trustDomain: string, now: Date): Promise<AuthorityPem> {
-  const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify']);
+  const keys = await makeKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name: [{ O: ['Meridian'] }, { OU: ['Mesh'] }, { CN: [trustDomain] }],
     notBefore: new Date(now.getTime() - CLOCK_SKEW_MS),
@@ -45,7 +44,7 @@ export async function createAuthority(trustDomain: string, now: Date): Promise<A
       uriName(`spiffe://${trustDomain}`, false),
     ],
   });
-  return { certPem: pemOf(certificate), keyPem: await keyPemOf(keys.privateKey) };
+  return await inPem(certificate, keys);
 }
 
 /**
@@ -71,7 +70,7 @@ export async function issueLeaf(
   spiffeId: string,
   { now, lifetimeMs }: { readonly now: Date; readonly lifetimeMs: number },
 ): Promise<Leaf> {
-  const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify']);
+  const keys = await makeKeys();
   const notAfter = new Date(Math.min(now.getTime() + lifetimeMs, issuer.notAfter.getTime()));
   // Two authorities of one trust domain have the same name: the key identifier tells them apart.
   const issuerKey = issuer.getExtension(SubjectKeyIdentifierExtension)?.keyId;
@@ -90,7 +89,7 @@ export async function issueLeaf(
       uriName(spiffeId, true),
     ],
   });
-  return { certPem: pemOf(certificate), keyPem: await keyPemOf(keys.privateKey), spiffeId, authority, issuedAt: now, notAfter };
+  return { ...(await inPem(certificate, keys)), spiffeId, authority, issuedAt: now, notAfter };
 }
 
 function uriName(value: string, isCritical: boolean): SubjectAlternativeNameExtension {
@@ -101,12 +100,4 @@ async function signingKey(key: KeyObject): Promise<webcrypto.CryptoKey> {
   const algorithm = key.asymmetricKeyType === 'rsa' ? RSA : P256;
   const der = key.export({ format: 'der', type: 'pkcs8' });
   return await webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);
-}
-
-function pemOf(certificate: X509Certificate): string {
-  return `${certificate.toString('pem')}\n`;
-}
-
-async function keyPemOf(key: webcrypto.CryptoKey): Promise<string> {
-  return `${PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`;
 }

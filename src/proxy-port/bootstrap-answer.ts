@@ -11,7 +11,7 @@ import { objectOf, textOf } from '../resource/read-json.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ProxyAuthenticator } from '../token/proxy-authenticator.ts';
-import { bootstrapConfig, MESH, nodeMetadata, RUN } from '../xds/bootstrap.ts';
+import { bootstrapConfig, MESH, nodeMetadata, RUN, type BootstrapOptions } from '../xds/bootstrap.ts';
 import { nameIn, proxyIn, refusing, requestIn, requireAllowed, tokenIn, Unusable, type PortAnswer } from './proxy-request.ts';
 
 export type BootstrapRequest = {
@@ -62,15 +62,7 @@ function ownMetadata({ mesh }: Asked): JsonObject {
   return { [RUN]: randomUUID(), ...(mesh.includes('.') && { [MESH]: mesh }) };
 }
 
-type Asked = {
-  readonly request: JsonObject;
-  readonly mesh: string;
-  readonly name: string;
-  readonly controlPlane: { readonly host: string; readonly port: number };
-  readonly caCert: string;
-  readonly token: string;
-  readonly workdir: string;
-};
+type Asked = Omit<BootstrapOptions, 'metadata' | 'reportsHealth'> & { readonly request: JsonObject };
 
 function readRequest({ body, host }: BootstrapRequest, { certificate, needsToken }: BootstrapSources): Asked {
   const request = requestIn(body);
