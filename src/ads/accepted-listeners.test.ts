@@ -64,7 +64,7 @@ describe('a zone proxy listens', () => {
   });
 });
 
-it('nothing is said of a proxy without zone listeners', () => {
+it('a proxy without zone listeners has no places', () => {
   view.zonePlaces = new Map();
   accepted.begin(['outbound']);
   expect(accepted.places()).toBeNull();

@@ -45,7 +45,7 @@ beforeEach(() => {
   accepted = new AcceptedTls(view, { holds: (type, name) => held.has(`${type} ${name}`) });
 });
 
-describe('what a proxy has accepted of TLS', () => {
+describe('the TLS that a proxy has accepted', () => {
   it('is nothing without a certificate, and begins again with the next one', () => {
     held = new Set(ALL);
     expect(accepted.facts()).toMatchObject({ isReady: true, bundle: 'bundle-1' });
@@ -78,7 +78,7 @@ describe('what a proxy has accepted of TLS', () => {
     expect(accepted.facts()).toMatchObject({ isReady: true, bundle: 'bundle-2' });
   });
 
-  it('says whom the proxy calls in plain text, until it has their cluster with TLS', () => {
+  it('names the services that the proxy calls in plain text, until it has their clusters with TLS', () => {
     calls('b', true, 'z', 'y');
     calls('a', false, 'x', 'y');
     expect(accepted.facts()?.plaintextTo).toEqual(['x', 'y', 'z']);

@@ -9,7 +9,7 @@ it('a resource keeps its own bytes in memory, and nothing beside them', () => {
   expect(resources.map(({ resource: { bytes } }) => bytes.buffer.byteLength - bytes.length)).toEqual([0]);
 });
 
-it('a part has the problems of its configuration, then what is no message of Envoy', () => {
+it('a part lists the problems of its configuration, then the invalid messages', () => {
   const known = { policy: null, field: 'networking.outbound', reason: 'means no service' };
   const config = emptyConfig();
   config.clusters.set('good', { name: 'good' });

@@ -18,7 +18,7 @@ beforeEach(() => {
   examples = new JoinedExamples();
 });
 
-it('a proxy takes what one with its list, its key and its namespace calls', () => {
+it('a proxy takes the outbounds of one with equal list, key and namespace', () => {
   const first = proxyOf();
   examples.add(first);
   expect(examples.of(proxyOf())).toBe(first.view.whatItCalls);
@@ -46,7 +46,7 @@ it('each place has one example: the proxy that joined last', () => {
   expect([examples.of(proxyOf()), examples.size]).toEqual([second.view.whatItCalls, 1]);
 });
 
-it('a proxy that is gone is no example, wherever it stands now', () => {
+it('a proxy that is gone is no example at any place', () => {
   const [one, other] = [proxyOf(), proxyOf({ key: 'other' })];
   examples.add(one);
   examples.add(other);

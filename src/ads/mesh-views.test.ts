@@ -118,7 +118,7 @@ describe('the certificate of a proxy', () => {
     expect(encoder.made).toBe(2);
   });
 
-  it('makes the view again when it is the first: what was in plain text has TLS', () => {
+  it('rebuilds the view for its first certificate: plain text becomes TLS', () => {
     leaf = null;
     const { view, heard } = open(CALLER);
     expect([view.certified, names(view, 'Secret')]).toEqual([null, []]);

@@ -7,7 +7,7 @@ const same = (name: string): string => name;
 const names = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, index) => `name-${String(from + index)}`);
 
-it('sets of names are what their edits say', () => {
+it('sets of names follow their edits', () => {
   const name = fc.integer({ min: 0, max: 12 }).map(String);
   const edit = fc.record({ add: fc.array(name, { maxLength: 6 }), remove: fc.array(name, { maxLength: 6 }) });
   fc.assert(

@@ -68,7 +68,7 @@ describe('the node of a proxy', () => {
     );
   });
 
-  it('keeps the metadata that says what the proxy can do, and 100 characters of the name of its bootstrap', () => {
+  it('keeps the metadata of the features, and 100 characters of the name of the bootstrap', () => {
     const kept = {
       ...{ features: ['a'], workdir: '/w', metricsCertPath: 'c', metricsKeyPath: 'k', systemCaPath: 's' },
       ...{ 'dataplane.admin': {}, 'dataplane.admin.socketPath': 'p', 'dataplane.dns.port': '1' },

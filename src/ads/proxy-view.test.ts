@@ -54,7 +54,7 @@ describe('the view of a proxy', () => {
     fc.record({ set: fc.constant('publish' as const) }),
   );
 
-  it('has the parts that were set last, and tells what it had of each name that differs', () => {
+  it('has the last parts, and reports the earlier version of each changed name', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         const view = new ProxyView();
@@ -166,7 +166,7 @@ describe('the view of a proxy', () => {
   });
 });
 
-describe('what a proxy has accepted of TLS', () => {
+describe('the TLS that a proxy has accepted', () => {
   const leaf = { certPem: '', keyPem: '', spiffeId: '', authority: '', issuedAt: new Date(1), notAfter: new Date(2) };
   const view = (): ProxyView => {
     const made = new ProxyView();
@@ -225,7 +225,7 @@ describe('what a proxy has accepted of TLS', () => {
     expect(done()).toBe('');
   });
 
-  it('tells its listener what is asked, also if nothing else changes', () => {
+  it('tells its listener the step that the proxy must accept, also without another change', () => {
     const of = view();
     of.publish();
     let told = 0;

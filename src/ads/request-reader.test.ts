@@ -11,7 +11,7 @@ const requestWith = (subscribe: readonly string[], responseNonce: string): Buffe
   });
 
 describe('a reader of requests', () => {
-  it('reads each request as it is alone, whatever it has read before', () => {
+  it('reads each request independently of earlier ones', () => {
     const names = fc.array(fc.constantFrom('a', 'x'.repeat(300)), { maxLength: 2 });
     fc.assert(
       fc.property(fc.array(fc.tuple(names, fc.constantFrom('1', '2')), { maxLength: 10 }), (all) => {

@@ -18,7 +18,7 @@ const response: fc.Arbitrary<XdsResponse> = fc.record({
 });
 
 describe('ResponseEncoder', () => {
-  it('encodes what each response says, whatever it encoded before', () => {
+  it('encodes each response independently of earlier ones', () => {
     fc.assert(
       fc.property(fc.array(response, { maxLength: 30 }), (responses) => {
         const encoder = new ResponseEncoder('one');

@@ -116,7 +116,7 @@ describe('an xDS session', () => {
     ]);
   });
 
-  it('sends nothing again to a proxy that comes back with what it has', () => {
+  it('resends nothing to a proxy that reconnects with its resources', () => {
     const { session } = sessionOf(FULL);
     for (const type of XDS_TYPES) {
       const initialVersions = new Map(Object.entries(FULL[type] ?? {}));
@@ -203,7 +203,7 @@ describe('an xDS session', () => {
     expect(session.take()).toEqual([]);
   });
 
-  it('holds what was accepted at the version of the view, and nothing else', () => {
+  it('holds the resources that it accepted in the version of the view, and no others', () => {
     const { session, replace } = sessionOf({ Listener: { l: '1' } });
     expect(session.holds('Listener', 'l')).toBe(false);
     session.receive(request('Listener', { subscribe: ['l', 'none'] }));
@@ -265,7 +265,7 @@ describe('an xDS session', () => {
     expect(session.take()).toEqual([]);
   });
 
-  it('sends what is asked for by name again, but not what is asked for with all others', () => {
+  it('resends a resource that is requested by name, but none of a wildcard', () => {
     const { session } = settled({ Listener: { l: '1' } }, ['Listener']);
     session.receive(request('Listener', { subscribe: ['*'] }));
     expect(session.take()).toEqual([]);
@@ -273,7 +273,7 @@ describe('an xDS session', () => {
     expect(session.take()).toMatchObject([{ resources: [{ name: 'l' }], removed: [] }]);
   });
 
-  it('sends no changes of what is not asked for any more; a name that was asked for beside all stays', () => {
+  it('sends no changes of unsubscribed names; a name beside the wildcard stays', () => {
     const { session, replace } = settled({ Listener: { l: '1', m: '1' } }, ['Listener']);
     session.receive(request('Listener', { subscribe: ['l'] }));
     const [again] = session.take();

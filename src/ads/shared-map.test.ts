@@ -26,7 +26,7 @@ function sorted(entries: Iterable<[string, unknown]>): [string, unknown][] {
 }
 
 describe('shared maps', () => {
-  it('hold what the edits put there, and are one object when they hold the same', () => {
+  it('follow their edits, and are one object if they are equal', () => {
     fc.assert(
       fc.property(fc.array(fc.array(edits, { maxLength: 8 }), { maxLength: 6 }), (proxies) => {
         const maps = new SharedMaps<Part>();

@@ -32,7 +32,7 @@ it('tasks that come together run in slices of 10 ms, with a turn of the event lo
   expect(Math.max(...counts)).toBe(3);
 });
 
-it('tasks of which each comes after the last has ended share a slice', async () => {
+it('consecutive tasks share a slice', async () => {
   const turns = new Turns(clock);
   const counts = await tasksOfTurns(10, async (task) => {
     for (let index = 0; index < 10; index += 1) await turns.run(task);

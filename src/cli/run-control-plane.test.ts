@@ -41,7 +41,7 @@ it('other errors of a start stay unchanged', async () => {
   await expect(explainDatabase(undefined, { type: 'embedded', path: 'x' } as typeof store)).rejects.toBe(undefined);
 });
 
-it('a process that does not end by itself is ended, and the log says what kept it', async () => {
+it('a process that does not end by itself is ended, and the log names the resources that kept it', async () => {
   const clock = new ManualClock();
   const lines: string[] = [];
   let ends = 0;

@@ -27,7 +27,7 @@ it('a stop ends with its tasks, also failed ones and those that are added meanwh
   expect([lines, clock.sleepers]).toEqual([[], 0]);
 });
 
-it('a stop names each 5 s what it waits for, and continues without it at its limit', async () => {
+it('a stop names each 5 s the tasks that it waits for, and continues without them at its limit', async () => {
   const tasks = new OpenTasks();
   const slow = Promise.withResolvers<void>();
   tasks.add('slow', slow.promise);

@@ -63,7 +63,7 @@ async function leader(limits: HistoryLimits = LIMITS) {
   return { clock, store, minute, end };
 }
 
-it('considers the whole history once and then what is new, and tries again after an error', async () => {
+it('considers the whole history once and then new versions, and retries after an error', async () => {
   const { clock, store, minute, end } = await leader();
   store.fails = true;
   expect(await minute()).toEqual([0]);

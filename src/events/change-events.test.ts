@@ -49,7 +49,7 @@ const acknowledge = (position: number): void => {
 const shown = (): unknown => JSON.parse(events.render.changes?.(touched.at(-1) ?? '')?.json ?? 'null');
 
 describe('the events of changes', () => {
-  it('add what zones of other replicas have, with one question a second while a change is on its way', async () => {
+  it('count zones of other replicas, with one question a second while a change is in flight', async () => {
     append(1);
     append(2);
     acknowledge(2);

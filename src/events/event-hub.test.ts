@@ -93,7 +93,7 @@ describe('the hub of events', () => {
     expect(events.at(-1)).toBe('990');
   });
 
-  it('divides what changed at once into events of a bounded size', async () => {
+  it('divides a burst of changes into events of a bounded size', async () => {
     const stream = await read();
     for (let count = 0; count < MAX_KEYS + 50; count += 1) source.set(`zone-${String(count)}`, 'x');
     await clock.advance(2 * PACE_MS);

@@ -180,7 +180,7 @@ describe('connections', () => {
       expect(taken.map(({ remotePort }) => remotePort).slice(1)).toEqual([lives.localPort]);
     });
 
-    it('have what their peer has said when they are taken', async () => {
+    it('keep the bytes that their peer sent before they are taken', async () => {
       const socket = await dial('first, ');
       await clock.advance(GREETING_MS);
       socket.write('second');

@@ -71,7 +71,7 @@ describe('the rows of a zone', () => {
   });
 });
 
-it('a change of the membership of a zone touches what comes from it in the meshes that it joins or leaves', async () => {
+it('a change of the membership of a zone touches its resources in the meshes that it joins or leaves', async () => {
   const store = new TinyStore().withZones('east');
   const owner = { type: 'Zone', mesh: '', name: 'east' };
   const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' };

@@ -46,7 +46,7 @@ it.each([1, 4])('10,000 zones of 20 proxies on %i replicas store at most 150 row
 const of = (clock: ManualClock, zones: () => number): InsightTurns =>
   new InsightTurns({ clock, fleetSize: zones, ownZones: zones });
 
-it('a fleet of 500 zones does not wait, and one of 501 waits for what it stores beyond 3,000 rows a second', () => {
+it('a fleet of 500 zones does not wait, and one of 501 waits above 3,000 rows a second', () => {
   const clock = new ManualClock();
   const free = of(clock, () => FREE_ZONES);
   expect([free.admits(1_000_000), free.admits(1)]).toEqual([true, true]);

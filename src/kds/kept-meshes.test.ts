@@ -37,7 +37,7 @@ it('all rows are named where they are three', async () => {
   expect(reason).toContain('in it: Dataplane a, Dataplane b, Dataplane c. The zone');
 });
 
-it('no Mesh is kept for what a control plane computes', async () => {
+it('computed rows keep no Mesh', async () => {
   const managed = Object.values(manager).map((by): [string, string, string, Labels] => [
     ...(['MeshService', 'shop', by] as [string, string, string]),
     { [label.managedBy]: by },

@@ -35,7 +35,7 @@ it('a refused resource stays refused when its response is refused again', () => 
   expect(state()).toEqual({ refused: ['a', 'b'], suspects: ['c'], size: 3 });
 });
 
-it('a retry asks again about what was not asked and about all that is refused, the last confirmed last', () => {
+it('a retry repeats the unsent and all refused items, the last confirmed one last', () => {
   nacked.refuse([a, b], 'no');
   nacked.refuse([a], 'no');
   expect(nacked.takeDue()).toBeNull();
@@ -47,13 +47,13 @@ it('a retry asks again about what was not asked and about all that is refused, t
   expect(nacked.takeDue()).toBeNull();
 });
 
-it('what the peer has taken is not asked again', () => {
+it('an accepted item is not sent again', () => {
   nacked.suspect([a, b], 'no');
   nacked.delete(a);
   expect([namesOf(nacked.takeDue()), nacked.takeDue(), nacked.size]).toEqual([['b'], null, 1]);
 });
 
-it('each change has a revision, and what changes nothing has none', () => {
+it('each change raises the revision, and no other call does', () => {
   const revisions: number[] = [];
   const note = (): number => revisions.push(nacked.revision);
   nacked.delete(a);
@@ -69,7 +69,7 @@ it('each change has a revision, and what changes nothing has none', () => {
   expect(revisions).toEqual([0, 1, 1, 2, 3]);
 });
 
-it('between two retries a peer is asked a bounded number of times; what had no room is no further question', () => {
+it('between two retries the number of responses is bounded; items without room do not count', () => {
   for (let n = 0; n < MAX_PROBES; n += 1) nacked.suspect([itemOf(`${String(n)}-a`), itemOf(`${String(n)}-b`)], 'no');
   for (let n = 0; n < MAX_PROBES - 1; n += 1) expect(nacked.takeDue()).not.toBeNull();
   const last = nacked.takeDue();

@@ -76,7 +76,7 @@ describe('the counts of proxies', () => {
     expect([total('online'), total('offline')]).toEqual([500, 500]);
   });
 
-  it('cut what a proxy says of itself', () => {
+  it('limit the texts of a proxy', () => {
     const counts = new ProxyCounts();
     counts.put('Dataplane', row('a', dataplane()));
     counts.put('DataplaneInsight', row('a', insight(true, `\0${'9'.repeat(5_000)}`)));

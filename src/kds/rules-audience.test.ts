@@ -42,13 +42,13 @@ describe('a zone that is a member of some meshes', () => {
     expect(reasonFor(resource('Mesh', { name: 'payments' }), zone(['shop']))).toBe('the zone is not a member of mesh payments');
   });
 
-  it('gets every Mesh, without its resources, if it cannot keep what it wrote in a Mesh that goes', () => {
+  it('gets every Mesh, without its resources, if it cannot keep its own resources in a removed Mesh', () => {
     const kuma = new Set([feature.hashSuffix]);
     expect(reasonFor(resource('Mesh', { name: 'payments' }), zone(['shop']), ANY_ZONE, kuma)).toBeNull();
     expect(reasonFor(resource('Secret', { mesh: 'payments' }), zone(['shop']), ANY_ZONE, kuma)).not.toBeNull();
   });
 
-  it('gets what belongs to no mesh', () => {
+  it('gets resources without a mesh', () => {
     const cluster = resource('Config', { name: 'kuma-cluster-id' });
     for (const row of [resource('GlobalSecret'), resource('HostnameGenerator'), cluster])
       expect(reasonFor(row, zone(['shop']))).toBeNull();

@@ -247,7 +247,7 @@ it('a response of a type that is not provided is not reported: a peer may invent
   sender.close();
 });
 
-it('the sender looks once a turn at what it can send, for any number of requests and changes', async () => {
+it('the sender checks once a turn for sendable changes, for any number of requests and changes', async () => {
   const [stream] = await streamsTo(['east']);
   if (stream === undefined) throw new Error('no stream');
   const turns = vi.spyOn(globalThis, 'setImmediate');
@@ -260,7 +260,7 @@ it('the sender looks once a turn at what it can send, for any number of requests
   stream.sender.close();
 });
 
-it('the sender keeps what a full stream does not take, and sends it when the stream takes messages again', async () => {
+it('the sender keeps changes for a full stream, and sends them when the stream takes messages again', async () => {
   let hasRoom = false;
   const [stream] = await streamsTo(['east'], { hasRoom: () => hasRoom });
   if (stream === undefined) throw new Error('no stream');
@@ -296,7 +296,7 @@ it('the lag of a peer begins with the oldest change that it has not confirmed', 
   sender.close();
 });
 
-it('a peer that does not resume gets everything, whatever versions it names', async () => {
+it('a peer that does not resume gets everything, for any versions that it names', async () => {
   const [stranger, resuming] = await streamsTo(['east', 'west'], { stored: [] });
   if (stranger === undefined || resuming === undefined) throw new Error('no stream');
   const initialResourceVersions = new Map([['lost.default', 'v']]);
@@ -320,7 +320,7 @@ it('the sender is ready when its changelog has every change that is committed', 
   stream.sender.close();
 });
 
-it('the sender asks its store for the meshes of what a peer reports, and for nothing else', async () => {
+it('the sender reads only the meshes of the reported resources from its store', async () => {
   const asked: string[][] = [];
   const source: Source = {
     ...sourceOf(rows),

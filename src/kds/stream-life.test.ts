@@ -113,7 +113,7 @@ it('a stream was refused if this process ended it because of the caller before i
   expect(opened.life.wasRefused).toBe(false);
 });
 
-it('a stream gives back what it holds once, the last first', () => {
+it('a stream releases its resources once, the last first', () => {
   const { life } = begin();
   const given: string[] = [];
   for (const name of ['a', 'b', 'c']) life.holds(() => void given.push(name));

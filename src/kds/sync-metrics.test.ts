@@ -94,7 +94,7 @@ describe('the metrics of the protocol', () => {
     expect(await lines('kds_zone_active_connections')).toEqual(['kds_zone_active_connections{zone_name="east",zone="Global"} 0']);
   });
 
-  it('count what a zone has over its quotas, until the zone is deleted', async () => {
+  it('count the excess of a zone over its quotas, until the zone is deleted', async () => {
     const { metrics, observe, lines } = setUp();
     for (const quota of ['streams', 'rows', 'rows'] as const) observe({ kind: 'overQuota', peer: 'east', quota, reason: 'no' });
     observe({ kind: 'overQuota', peer: 'west', quota: 'rows', reason: 'no' });

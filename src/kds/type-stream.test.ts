@@ -184,7 +184,7 @@ describe('a refused resource', () => {
   });
 });
 
-describe('what the peer has not confirmed', () => {
+describe('the unconfirmed changes of a peer', () => {
   it('counts from the oldest such change, and a confirmed change from its confirmation', async () => {
     const log = new TypeLog('T');
     put(log, 'a', '1');

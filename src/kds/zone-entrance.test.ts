@@ -156,7 +156,7 @@ describe('zones that come at once', () => {
     expect(entered).toHaveLength(32);
   });
 
-  it('all enter, whatever they do', async () => {
+  it('all zones enter, after any events', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ zone: fc.nat(80), what: fc.constantFrom('come', 'go', 'settle', 'answer', 'wait') }), {

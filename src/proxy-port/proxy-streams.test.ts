@@ -92,7 +92,7 @@ describe('a stream of a proxy', () => {
     expect([stays.code, leaves.code]).toEqual(['UNAUTHENTICATED', null]);
   });
 
-  it('costs a turn when it does not say in time who it is', async () => {
+  it('costs a turn when it does not identify itself in time', async () => {
     const call = await open();
     await clock.advance(400);
     expect(call.code).toBe('DEADLINE_EXCEEDED');

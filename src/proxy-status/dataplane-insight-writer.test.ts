@@ -173,7 +173,7 @@ describe('DataplaneInsightWriter', () => {
     expect((await row())?.status).toEqual(status);
   });
 
-  it('stores what many proxies bring in one transaction, each with its insight', async () => {
+  it('stores the Dataplanes of many proxies in one transaction, each with its insight', async () => {
     const { writer, store, end } = setUp();
     const all = vi.spyOn(store, 'writeAll');
     const names = Array.from({ length: 40 }, (_, index) => `cart-${String(index)}`);
@@ -274,7 +274,7 @@ describe('DataplaneInsightWriter', () => {
     await Promise.all([following, end()]);
   });
 
-  it('holds what proxies brought when the control plane stops', async () => {
+  it('holds the Dataplanes of proxies when the control plane stops', async () => {
     const { writer, row, end } = setUp();
     await writer.hold(brings('s1'), () => ({ op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} }));
     await end();
@@ -332,7 +332,7 @@ describe('DataplaneInsightWriter', () => {
     expect((await row())?.status).toEqual({ hold: 'held', run: 'run' });
   });
 
-  it('tries again what the store could not take', async () => {
+  it('retries writes that the store could not take', async () => {
     const { writer, store, clock, spec, end } = setUp();
     await withDataplanes(store, 'cart-1');
     const read = vi.spyOn(store, 'getMany').mockRejectedValueOnce(new Error('gone'));

@@ -20,7 +20,7 @@ const version = fc.record({
 const metadata = inKeys('features', 'workdir', 'ipv6Enabled', 'dataplane.admin', 'dataplane.admin.socketPath');
 
 describe('the insight of a proxy', () => {
-  it('can be stored, and read by global, whatever the proxy says of itself', () => {
+  it('can be stored, and read by global, for any metadata of the proxy', () => {
     fc.assert(
       fc.property(version, metadata, fc.array(fc.constantFrom(...XDS_TYPES)), (saidVersion, saidMetadata, types) => {
         const said = { version: saidVersion, metadata: saidMetadata };

@@ -23,7 +23,7 @@ function setUp() {
 }
 
 describe('a queue of registrations', () => {
-  it('stores together what comes together, a bounded number at a time', async () => {
+  it('stores simultaneous items together, a bounded number at a time', async () => {
     const { calls, queue } = setUp();
     await Promise.all(Array.from({ length: 250 }, (_, at) => queue.add({ id: String(at) })));
     expect(calls.map(({ length }) => length)).toEqual([100, 100, 50]);

@@ -45,7 +45,7 @@ const READY = [null, 'Ignored', 'Ready'];
 const LEAVING = ['NotReady', 'Ignored', 'NotReady'];
 
 describe('a proxy that leaves', () => {
-  it('has no ready inbounds from its drain on, whatever its control plane writes meanwhile, and is removed at its end', async () => {
+  it('has no ready inbounds during its drain, after any writes of its control plane, and is removed at its end', async () => {
     const { store, writer, states, status, leave } = await setUp();
     expect(await states()).toEqual(READY);
     await leave('first', 'draining');

@@ -33,7 +33,7 @@ async function replica(
   return questions;
 }
 
-describe('what zones of other replicas have of a resource', () => {
+describe('the state of a resource in zones of other replicas', () => {
   it('comes from the replicas with their streams', async () => {
     const here = await replica('a', {});
     const deliveries: Record<string, Delivery> = {

@@ -83,7 +83,7 @@ async function changed() {
   return { ...all, position, acknowledge };
 }
 
-describe('what became of a change', () => {
+describe('the rollout of a change', () => {
   it('is known for each zone, in the order of their names, with the times since the commit', async () => {
     const { receipts, position } = await changed();
     await clock.advance(4);

@@ -182,7 +182,7 @@ describe('the recent changes', () => {
     expect(changes.ofRow({ ...key, mesh: 'other' })).toBeUndefined();
   });
 
-  it('an acknowledgement looks at what it acknowledges, and at no older change', () => {
+  it('an acknowledgement costs the changes that it acknowledges, and no older ones', () => {
     const { changes, tell } = setUp('east');
     const old = Array.from({ length: 50 }, (_, at) => changes.append(logged(at + 1), START));
     const east = streamOf('east');

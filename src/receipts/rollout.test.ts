@@ -20,7 +20,7 @@ const change = changes.append(
 const followed = (...targets: Target[]) => ({ change, isLogged: true, targets });
 
 describe('a rollout', () => {
-  it('has the facts of the change, the counts, and each peer with what is known of it', () => {
+  it('has the facts of the change, the counts, and the state of each peer', () => {
     const targets = [
       target('east', 'acknowledged', { sentMs: 1, acknowledgedMs: 4 }),
       target('west', 'refused', { sentMs: 2, reason: 'unknown field' }),

@@ -48,7 +48,7 @@ describe('services with one server name', () => {
     );
   });
 
-  it('are ordered by age, whatever came first, and one that goes leaves nothing', () => {
+  it('are ordered by age in any order of arrival, and a removed one leaves nothing', () => {
     fc.assert(
       fc.property(services, services, (all, others) => {
         const sharers = fill([...others.filter((other) => !all.some((one) => keyText(one) === keyText(other))), ...all]);

@@ -223,6 +223,6 @@ const late: Step[] = [
   { do: 'commit', insights: true },
 ];
 
-it('readers of insights that come and go miss nothing, whatever becomes of the connection', async () => {
+it('readers of insights that come and go miss nothing, for any events of the connection', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 40 }), run), { numRuns: 2_000, examples: [[late]] });
 });

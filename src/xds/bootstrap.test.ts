@@ -133,7 +133,7 @@ describe('the bootstrap of an Envoy', () => {
 });
 
 describe('the metadata of a node', () => {
-  it('has what the launcher says of the proxy', () => {
+  it('has the facts of the launcher about the proxy', () => {
     const request = {
       ...{ workdir: '/run/dp', version: { kumaDp: { version: '2.11.0' } }, features: ['feature-reuse-port'], dnsPort: 15_053 },
       ...{ dataplaneResource: '{}', dynamicMetadata: { a: 'b' }, systemCaPath: '/etc/ca.pem', ipv6Enabled: true },

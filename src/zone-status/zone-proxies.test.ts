@@ -17,7 +17,7 @@ describe('the counts of the proxies of a zone', () => {
     expect(countedProxies(renderProxies({}, { epoch: 1, groups: [] }))).toEqual([]);
   });
 
-  it('are those of the newest receiver, in whatever order they come', () => {
+  it('are those of the newest receiver, in any order of arrival', () => {
     const old = { epoch: 1, groups: [group] };
     const later = { epoch: 2, groups: [{ ...group, proxies: 4 }] };
     expect(renderProxies(renderProxies({}, old), later)).toEqual(renderProxies({}, later));

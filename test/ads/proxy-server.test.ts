@@ -257,7 +257,7 @@ describe('a proxy', () => {
     expect(held(proxy)).toEqual(await expectedOf('web'));
   });
 
-  it('gets nothing again when it comes back to another control plane with what it holds', async () => {
+  it('gets nothing again when it reconnects to another control plane with its resources', async () => {
     const { lines, onResponse } = arrivals();
     const proxy = await connected('web', { onResponse });
     const before = held(proxy);
@@ -273,7 +273,7 @@ describe('a proxy', () => {
     expect(held(proxy)).not.toEqual(before);
   });
 
-  it('loses what leads nowhere after the rest has changed', async () => {
+  it('loses unused resources after the other changes', async () => {
     const removals: string[] = [];
     const proxy = await connected('web', {
       onResponse: (type, names, removed) => void removals.push(...removed.map((name) => `${type} ${name}`)),
@@ -304,7 +304,7 @@ describe('a proxy', () => {
     await expect.poll(() => server.size).toBe(0);
   });
 
-  it('keeps what it has when it refuses a resource, and is not asked again until that changes', async () => {
+  it('keeps its version of a refused resource, and gets the resource again only after a change', async () => {
     let refuses = false;
     const proxy = await connected('web', {
       refuse: (type, names) =>
@@ -402,7 +402,7 @@ it('the first proxies of a mesh, which come together, all get a change', async (
   await expect.poll(() => sentTo().size).toBe(3);
 });
 
-it('a proxy whose mesh ends while it is let in is not served from what is left of the mesh', async () => {
+it('a proxy whose mesh is deleted during its admission is not served', async () => {
   await connected('cart-1');
   const duplex = new Duplex({ objectMode: true, read: () => undefined, write: (_message, _encoding, done) => done() });
   const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];

@@ -193,7 +193,7 @@ describe('a rollback', () => {
     expect(await timeoutNow()).toBe('2s');
   });
 
-  it('to what the resource is now changes nothing', async () => {
+  it('to the present version changes nothing', async () => {
     for (const n of [1, 2]) await put(n);
     expect((await ask('POST', `${URL}/_rollback`, { to: 1 })).body).toMatchObject({ result: 'unchanged', version: 1 });
   });
@@ -215,7 +215,7 @@ describe('a rollback', () => {
     });
   });
 
-  it('to what is no longer valid is refused with the field and the reason, and changes nothing', async () => {
+  it('to an invalid version is refused with the field and the reason, and changes nothing', async () => {
     const key = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
     const labels = { 'kuma.io/mesh': 'shop', 'kuma.io/origin': 'global' };
     await store.write({
@@ -307,7 +307,7 @@ describe('the export of the history', () => {
     expect([statusCode, body]).toEqual([503, expect.stringContaining('a transaction is still open (pid 7)')]);
   });
 
-  it('has the secrets only for those who may read them, without their data', async () => {
+  it('has the secrets only for callers who may read them, without their data', async () => {
     user = 'admin';
     await ask('PUT', '/meshes/shop/secrets/key', { type: 'Secret', mesh: 'shop', name: 'key', data: 'b25l' });
     expect((await lines()).map(({ type }) => type)).toEqual(['Mesh', 'Secret']);

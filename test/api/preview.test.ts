@@ -82,7 +82,7 @@ describe('a preview', () => {
     expect((await send('GET', '/meshes/shop/meshtimeouts/slow')).status).toBe(404);
   });
 
-  it('names the value before and its policy, and is what then happens', async () => {
+  it('names the value before and its policy, and matches the effect of the write', async () => {
     await apply(timeout('slow', 3));
     const targetRef = { kind: 'Dataplane', labels: { app: 'cart' } };
     const documents = [timeout('cart-only', 1, { targetRef })];
@@ -156,7 +156,7 @@ describe('a preview of a deletion', () => {
   };
   const slow = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
 
-  it('says which zones lose the resource, and which values proxies lose, and is what then happens', async () => {
+  it('lists the zones that lose the resource and the values that proxies lose, and matches the effect of the deletion', async () => {
     await apply(timeout('zero', 9), timeout('slow', 3));
     const answer = await remove(slow);
     expect(answer.items).toMatchObject([{ ...slow, result: 'deleted', version: 0, sentTo: 2 }]);
@@ -192,7 +192,7 @@ describe('a preview of a deletion', () => {
     await zone.close();
   });
 
-  it('of a Mesh counts what it takes along', async () => {
+  it('of a Mesh counts the resources deleted with it', async () => {
     await apply({ type: 'Mesh', name: 'small' }, { ...timeout('slow', 3), mesh: 'small' });
     const { items, proxies } = await remove({ type: 'Mesh', name: 'small' });
     expect(items).toMatchObject([{ type: 'Mesh', name: 'small', result: 'deleted' }]);

@@ -44,7 +44,7 @@ describe('a zone', () => {
     });
   });
 
-  it('tells who is waited for, and no key', async () => {
+  it('names the proxies that it waits for, and no key', async () => {
     const progress = { waiting: 7, waitsFor: ['cart-1'], until: '2026-01-01T00:10:00.000Z' };
     const spec = rotationSpec({ step: 'distribute', certPem: 'CERT', keyPem: 'KEY', ...progress });
     await store.write({ op: 'create', key: KEY, labels: {}, spec });

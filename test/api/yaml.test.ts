@@ -69,7 +69,7 @@ describe('YAML in the REST API', () => {
     expect((await send('PUT', SLOW, `${TEXT}---\n${TEXT}`)).statusCode).toBe(400);
   });
 
-  it('refuses what would take long or much, and other routes', async () => {
+  it('refuses bodies that take too long or too much, and other routes', async () => {
     const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]', ...'bcdefghi'.split('').map((key, at) => {
       const before = 'abcdefgh'[at] ?? '';
       return `${key}: &${key} [${Array.from({ length: 10 }, () => `*${before}`).join(', ')}]`;

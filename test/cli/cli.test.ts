@@ -381,7 +381,7 @@ describe('delete', () => {
     expect((await run('delete', 'mt')).code).toBe(2);
   });
 
-  it('counts what a Mesh takes along, and deletes it in a script with --yes alone', async () => {
+  it('counts the resources of a Mesh, and deletes it in a script with --yes only', async () => {
     await line.write(
       'full.yaml',
       `type: Mesh\nname: full\nskipCreatingInitialPolicies: ['*']\n---\n${timeout('one', '1s').replace('mesh: shop', 'mesh: full')}`,

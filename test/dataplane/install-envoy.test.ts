@@ -141,7 +141,7 @@ describe('installing Envoy', () => {
     expect(await readdir(envoys())).toEqual([]);
   });
 
-  it('removes what a killed installation left an hour ago, and not what another one does now', async () => {
+  it('removes the files of a killed installation after an hour, and not those of a running one', async () => {
     const [old, now] = [join(envoys(), '.installing-old'), join(envoys(), '.installing-now')];
     await mkdir(old, { recursive: true });
     await mkdir(now);

@@ -111,7 +111,7 @@ describe('the configuration of a proxy', () => {
     expect((await app.inject('/meshes/default/dataplanes/none/_config')).statusCode).toBe(404);
   });
 
-  it('shows what shadow policies change, and nothing of them without', async () => {
+  it('shows the changes by shadow policies, and nothing of them without the option', async () => {
     const spec = { rules: [{ default: { http: { requestTimeout: '7s' } } }] };
     const labels = { 'kuma.io/effect': 'shadow' };
     await store.write({ op: 'create', key: { type: 'MeshTimeout', mesh: 'default', name: 'shadow' }, labels, spec });

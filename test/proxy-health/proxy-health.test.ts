@@ -136,7 +136,7 @@ describe('an Envoy', () => {
     await expect.poll(() => envoy.asked).toContain(APPLICATION);
   });
 
-  it('is asked again when its Dataplane changes, and its report counts for what others write', async () => {
+  it('gets new probes when its Dataplane changes, and its report counts for rows that others write', async () => {
     await put();
     const envoy = await reporter();
     envoy.report({ ...UP, [APPLICATION]: false });
@@ -168,7 +168,7 @@ describe('an Envoy', () => {
   });
 });
 
-it('stores what many Envoys report at once in few transactions', async () => {
+it('stores simultaneous reports of many Envoys in few transactions', async () => {
   const names = Array.from({ length: 50 }, (_, at) => `cart-${String(at)}`);
   for (const name of names) await put(name);
   const all = await Promise.all(names.map(reporter));

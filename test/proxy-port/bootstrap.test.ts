@@ -47,7 +47,7 @@ function bootstrapOf({ status, body }: HttpAnswer): Bootstrap {
 const stored = { dataplaneResource: null, name: 'cart-1' };
 
 describe('a bootstrap', () => {
-  it('has what the recorded one has for the stream', async () => {
+  it('equals the recorded one for the stream', async () => {
     const answer = await ask();
     expect(answer.type).toContain('application/json');
     const { bootstrap: _, ...rest } = JSON.parse(answer.body) as JsonObject;

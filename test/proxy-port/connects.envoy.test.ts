@@ -54,7 +54,7 @@ async function start(token: string, change: (bootstrap: string) => string = (sam
 }
 
 describe('an Envoy', () => {
-  it('is let in with its token, and says first of all who it is', async () => {
+  it('is admitted with its token, and identifies itself first', async () => {
     const stop = await start(await server.token({ name: 'cart-1' }));
     await expect.poll(() => seen[0]).toBeDefined();
     expect(seen[0]).toMatchObject({ node: 'shop.cart-1', typeUrl: 'type.googleapis.com/envoy.config.cluster.v3.Cluster' });

@@ -48,7 +48,7 @@ describe('a stranger', () => {
     clearInterval(drip);
   });
 
-  it('is sent away when it opens a stream and does not say who it is', async () => {
+  it('is refused when it opens a stream and does not identify itself', async () => {
     const { code, details } = await ending(server.stream(await server.token()));
     expect([code, details]).toEqual([status.DEADLINE_EXCEEDED, 'the proxy did not identify itself in time']);
   });

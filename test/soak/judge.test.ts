@@ -84,7 +84,7 @@ describe('memory over a soak', () => {
   });
 });
 
-describe('what a soak leaves', () => {
+describe('the state after a soak', () => {
   const before: Sample = {
     at: 0,
     processes: [

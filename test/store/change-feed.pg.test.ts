@@ -54,7 +54,7 @@ describe('the change feed', () => {
     await expect.poll(() => seen.slice(2), WAIT).toEqual([{ kind: 'type', type: 'MeshTimeout' }]);
   });
 
-  it('finds insights of which it does not hear, as a replica of an older version must', async () => {
+  it('finds insights without a notification, as a replica of an older version must', async () => {
     follow(20);
     await expect.poll(alls, WAIT).toBe(2);
     await psql.query(INSERT, ['ZoneInsight']);

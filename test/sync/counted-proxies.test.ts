@@ -288,7 +288,7 @@ describe('a global that keeps counts', () => {
     expect(overview).not.toHaveProperty('dataplaneInsight');
   });
 
-  it('computes no configuration of a proxy of which it does not know what it can do', async () => {
+  it('computes no configuration for a proxy of unknown features', async () => {
     const { global, path, why } = await withProxies();
     expect(await global.status(`${path}/_config`)).toBe(409);
     expect(await global.get(`${path}/_config`)).toMatchObject({ detail: why });

@@ -162,7 +162,7 @@ const command = fc.oneof(
 );
 
 describe('the membership of zones in meshes', () => {
-  it('gives each zone what a zone gets that asks from the start, after any changes of members, labels and rows', async () => {
+  it('gives each zone the same as a new zone gets, after any changes of members, labels and rows', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40 }), async (commands) => {
         const global = await startGlobal();
@@ -210,7 +210,7 @@ describe('the membership of zones in meshes', () => {
     );
   });
 
-  it('loses and gets what its preview says, and what explain-sync says before and after, for any zone, rows and labels', async () => {
+  it('loses and gets the resources of its preview and of explain-sync, for any zone, rows and labels', async () => {
     const zoneOf = fc.record({ meshes: fc.subarray(MESHES), region, isEnabled: fc.constantFrom(true, true, false) });
     const service = fc.record({ zone, mesh, name, region: fc.option(region) });
     await fc.assert(
@@ -350,7 +350,7 @@ describe('a zone that has resources of its own in a mesh that is taken from it',
     return { global, into, refused };
   }
 
-  it('keeps the Mesh with a reason and its own resources, and loses what came from global', async () => {
+  it('keeps the Mesh with a reason and its own resources, and loses the copies from global', async () => {
     const { global, into, refused } = await setUp();
     await putZone(global.store, 'east', { meshes: ['a', 'c'] });
     await vi.waitFor(() => expect(refused()).toEqual([['b.', expect.stringContaining('Dataplane dp-1')]]), WAIT);
@@ -391,7 +391,7 @@ describe('a zone that has resources of its own in a mesh that is taken from it',
     await global.stop();
   });
 
-  it('loses the Mesh when only what control planes compute is left in it', async () => {
+  it('loses the Mesh when only computed rows are left in it', async () => {
     const { global, into } = await setUp();
     await into.write({ op: 'delete', key: dataplane });
     await putZone(global.store, 'east', { meshes: ['a', 'c'] });

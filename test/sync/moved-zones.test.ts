@@ -87,7 +87,7 @@ describe('a zone that is moved', () => {
     return { first, second, balancer, zone, written };
   }
 
-  it('gets nothing again from the other replica, only what changed meanwhile', async () => {
+  it('gets only the changes in between from the other replica', async () => {
     const { first, second, balancer, zone, written } = await startMovingZone();
     balancer.target = second.port;
     written.length = 0;

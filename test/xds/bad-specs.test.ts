@@ -25,7 +25,7 @@ function configOf(rows: readonly Resource[], type: string, ...specs: readonly Js
 }
 
 describe('the configuration of a proxy', () => {
-  it.each(types)('is made, and is one of Envoy, whatever is stored as %s', (type) => {
+  it.each(types)('is valid for Envoy, with any stored %s', (type) => {
     const encoder = new ResourceEncoder();
     const spec = fc.oneof(specOf(type, 0), specOf(type, 5), specOf(type, 30));
     fc.assert(
@@ -169,7 +169,7 @@ describe('a part of a policy that cannot become configuration', () => {
     expect(config.clusters.get(HTTP)).toMatchObject({ lbPolicy: 'RING_HASH' });
   });
 
-  it('is a permission: in plain text nothing says who a client is', () => {
+  it('is a permission: in plain text clients cannot be identified', () => {
     const allow = [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }];
     const config = configWith('MeshTrafficPermission', { rules: [{ default: { allow } }] });
     expect(config.problems).toEqual([

@@ -155,7 +155,7 @@ describe('the traces of a proxy', () => {
     expect([ownOf(config.clusters), tracers(config), problemsOf(config)]).toEqual([[], 0, []]);
   });
 
-  it('to a collector that does not exist are none, and that is said', () => {
+  it('to a missing collector are left out and reported', () => {
     const backendRef = { kind: 'MeshOpenTelemetryBackend', name: 'none' };
     const config = trace({ backends: [{ type: 'OpenTelemetry', openTelemetry: { backendRef } }] });
     expect([ownOf(config.clusters), tracers(config)]).toEqual([[], 0]);
@@ -189,7 +189,7 @@ describe('the access logs of a proxy', () => {
     expect(ownOf(log({ endpoint: 'otel:4317' }).clusters)).toEqual(['system_meshaccesslog_otel_otel:4317']);
   });
 
-  it('to a collector that does not exist are none, and that is said', () => {
+  it('to a missing collector are left out and reported', () => {
     const config = log({ backendRef: { kind: 'MeshOpenTelemetryBackend', name: 'none' } });
     expect(ownOf(config.clusters)).toEqual([]);
     expect(problemsOf(config)).toEqual(['spec.to[0].default.backends[0].openTelemetry names no MeshOpenTelemetryBackend']);

@@ -306,7 +306,7 @@ describe('the views of a mesh', () => {
     fc.assert(fc.property(held, stepsOf(crossingRow), (some, steps) => followsChanges([...callerRows, ...some], steps)));
   });
 
-  it('are made once for proxies with folders of their own, but for what names them', () => {
+  it('are built once for proxies with different folders, except for the parts with their paths', () => {
     const encoder = new CountingEncoder();
     const mesh = new FollowedMesh([...calledRows, caller('one')], encoder);
     encoder.made = 0;

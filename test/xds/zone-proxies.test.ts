@@ -78,7 +78,7 @@ describe('an ingress', () => {
       ]);
     });
 
-    it('opens what is left when the older one goes, or has other ports', () => {
+    it('opens the remaining ports when the older one goes or changes its ports', () => {
       const alone = configOf(INGRESS, [younger]);
       expect([endpointsOf(alone, shared), alone.problems]).toEqual(['ingress:kri_msvc_default_east__a.b_80', []]);
       const apart = configOf(INGRESS, [{ ...older, spec: { ports: [{ port: 81 }] } }, younger]);

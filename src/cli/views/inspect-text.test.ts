@@ -55,7 +55,7 @@ function widest(text: string): number {
 }
 
 describe('a proxy', () => {
-  it('shows what it refuses, and what was left out for it, before all else', () => {
+  it('shows refused and left out resources first', () => {
     const refused = {
       kind: 'refused',
       at: 'Listener self_inbound_dp_http',

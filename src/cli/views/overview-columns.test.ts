@@ -61,7 +61,7 @@ describe('tables of zones and proxies', () => {
     expect(rowsOf(ZONE_COLUMNS, item)[1]).toMatch(new RegExp(`^east +Offline +${text} `));
   });
 
-  it('show the state of a zone that its control plane tells, and what waits for it', () => {
+  it('show the state of a zone, and the changes that wait for it', () => {
     const sync = {
       connection: 'lagging',
       since: ago,
@@ -78,7 +78,7 @@ describe('tables of zones and proxies', () => {
     expect(rowsOf(ZONE_COLUMNS, { ...lagging, sync: brief })[1]).toMatch(/Online +all +\d+\w +40ms +Mesh/);
   });
 
-  it('show a proxy of which nothing is known as unknown, without zeros, and say once whom to ask', () => {
+  it('show a proxy without a known state as unknown, without zeros, and say once which zone to ask', () => {
     const unknown = { ...proxy([], {}), dataplaneInsight: undefined, insightUnknown: 'ask zone east' } as unknown as Item;
     expect(rowsOf(DATAPLANE_COLUMNS, unknown)[1]).toMatch(/^shop +cart-7d9f +- +Unknown +- +-$/);
     expect(unknownLines([unknown, unknown, proxy([open], {})])).toEqual(['', 'ask zone east']);

@@ -32,7 +32,7 @@ describe('the text of a preview', () => {
     ]);
   });
 
-  it('says which zones lose a deleted resource, what it takes along, and which proxies go', () => {
+  it('lists the zones that lose a deleted resource, the resources deleted with it, and the proxies that go', () => {
     const kept = target('north', online, { isSent: false, name: null, reason: 'it comes from this zone' });
     const more = { result: 'deleted', takes: [{ type: 'MeshTimeout', total: 2 }] };
     const gone = { kri: 'kri_dp_shop_east__cart_', zone: 'east', isNew: false, isGone: true, total: 0, changes: [] };
@@ -48,7 +48,7 @@ describe('the text of a preview', () => {
     ]);
   });
 
-  it('counts zones that are not listed, and shows warnings and what a zone needs', () => {
+  it('counts zones that are not listed, and shows warnings and the needs of a zone', () => {
     const items = [item([target('east', online, { needs: 'the capability x' })], { sentTo: 3, warnings: ['is empty'] })];
     expect(previewText({ items, proxies: none }).split('\n').slice(0, 5)).toEqual([
       'MeshTimeout slow would be created',

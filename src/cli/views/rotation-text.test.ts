@@ -3,7 +3,7 @@ import { rotationText } from './rotation-text.ts';
 
 const none = { mesh: 'shop', name: 'identity', authority: 'ab12', step: 'none', waiting: 0, waitsFor: [], until: '' } as const;
 
-it('tells the step of a rotation, who is waited for, and until when', () => {
+it('has the step of a rotation, the proxies that it waits for, and the time', () => {
   expect(rotationText({ ...none, waitsFor: [] })).toBe(
     'MeshIdentity   identity of mesh shop\nAuthority      ab12\nRotation       no rotation',
   );

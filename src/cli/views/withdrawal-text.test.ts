@@ -3,7 +3,7 @@ import { withdrawalText } from './withdrawal-text.ts';
 
 const open = { name: 'identity', storedName: 'identity', step: 'open', since: '2026-01-01T00:00:00.000Z', until: '' } as const;
 
-it('tells the step of a withdrawal, its services, who is waited for, and until when', () => {
+it('has the step of a withdrawal, its services, the proxies that it waits for, and the time', () => {
   expect(withdrawalText({ ...open, services: 3, waiting: 2, waitsFor: ['cart-1'] })).toBe(
     [
       'Withdrawal     of MeshIdentity identity: open: its proxies take plain text too',

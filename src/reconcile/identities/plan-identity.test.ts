@@ -47,7 +47,7 @@ const failedWith = (reason: string, message: string): string[] =>
   ['Provider', 'Ready'].map((type) => `${type} | False | ${reason} | ${message}`);
 
 describe('the keys of the rows of a MeshIdentity', () => {
-  it('are its name with what each is', () => {
+  it('are its name with the kind of each', () => {
     const keys = Object.entries(identityKeys({ type: 'MeshIdentity', mesh: 'shop', name: 'id' }));
     expect(keys.map(([of, { type, mesh, name }]) => [of, type, mesh, name].join(' '))).toEqual([
       ...['certificate Secret shop id-root-ca', 'key Secret shop id-private-key'],

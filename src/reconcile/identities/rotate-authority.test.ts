@@ -223,7 +223,7 @@ describe('a rotation of an authority', () => {
 describe('a zone whose peers change an authority', () => {
   const said = async (): Promise<string | undefined> => (await row('MeshTrust', 'identity')).labels[label.acceptedTrust];
 
-  it('says what its proxies have accepted, once all of them have, and as long as it is asked', async () => {
+  it('answers with the accepted bundle when all its proxies have accepted it, while it is asked', async () => {
     await putTrustOf('west', { [label.authorityChanges]: 'true' });
     expect(await reconcile()).toEqual({ count: 1, wakeAt: null });
     expect(await said()).toBeUndefined();
