@@ -64,6 +64,50 @@ describe('shared maps', () => {
   });
 });
 
+describe('the digest of a map', () => {
+  const FINAL_MIX = new Map([
+    [0, 0],
+    [1, 0x514e28b7],
+    [2, 0x30f4c306],
+    [3, 0x85f0b427],
+  ]);
+  const of = (...serials: number[]): number => serials.reduce((sum, serial) => (sum + (FINAL_MIX.get(serial) ?? 0)) | 0, 0);
+  const part = (serial: number): Part => ({ serial, isOwn: false });
+
+  it('is the sum of the final mix of MurmurHash3 of its numbers', () => {
+    const maps = new SharedMaps<Part>();
+    const one = maps.edit(maps.empty, new Map([['a', part(1)]]));
+    const two = maps.edit(one, new Map([['b', part(2)]]));
+    const other = maps.edit(two, new Map([['a', part(3)]]));
+    const less = maps.edit(other, new Map([['b', null]]));
+    const none = maps.edit(less, new Map([['a', null]]));
+    expect([one, two, other, less, none].map(({ digest }) => digest)).toEqual([of(1), of(1, 2), of(3, 2), of(3), 0]);
+  });
+});
+
+describe('the maps that follow a map', () => {
+  const part = (serial: number): Part => ({ serial, isOwn: false });
+  const put = (maps: SharedMaps<Part>, serial: number): SharedMap<Part> => maps.edit(maps.empty, new Map([['a', part(serial)]]));
+
+  it('are found by the edits, sixteen of them, and give their place to others when they have gone', async () => {
+    const maps = new SharedMaps<Part>();
+    let held = Array.from({ length: 17 }, (_, serial) => put(maps, serial));
+    expect(held.map((map, serial) => maps.empty.next(`a ${String(serial)}`) === map)).toEqual([
+      ...Array.from({ length: 16 }, () => true),
+      false,
+    ]);
+    held = held.slice(1, 2);
+    const isGone = (): boolean => {
+      collect();
+      return maps.empty.next('a 0') === undefined;
+    };
+    await expect.poll(isGone).toBe(true);
+    const late = put(maps, 20);
+    expect(maps.empty.next('a 20')).toBe(late);
+    expect(maps.empty.next('a 1')).toBe(held[0]);
+  });
+});
+
 describe('the parts of a view', () => {
   it('are those that were set last, shared or its own, before and after they settle', () => {
     const step = fc.oneof({ weight: 3, arbitrary: edit(6) }, fc.constant('settle' as const));

@@ -1,4 +1,5 @@
 // What a store does with the errors of its database, on a database that fails by command.
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fakeDatabase } from '../../test/support/fake-database.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
@@ -97,6 +98,56 @@ it('locks rows in the order of their keys, so that two batches wait for each oth
     const rows = JSON.parse(String(parameters.find((text) => String(text).includes('"name":"a"')))) as { name: string }[];
     expect([op, ...rows.map(({ name }) => name)]).toEqual([op, 'a', 'b', 'c']);
   }
+});
+
+describe('a batch in which every write must succeed', () => {
+  const create = (name: string): Write => ({ op: 'create', key: { ...KEY, name }, labels: {}, spec: {} });
+
+  it('fails with the error of its statement', async () => {
+    const { store } = failing(1, '22P02');
+    await expect(store.writeAll([create('a'), create('b')])).rejects.toThrow('failure 1');
+  });
+
+  it('says what each write came to, also where one has no row', async () => {
+    const { store } = failing(0, '');
+    const update: Write = { op: 'update', key: KEY, labels: {}, spec: {} };
+    expect(await store.writeAll([create('b'), update])).toEqual([{ result: 'created', version: 0 }, { result: 'missing' }]);
+  });
+
+  it.each<[string, Write[], number]>([
+    ['once all of it is stored', [create('a')], 1],
+    ['not when a write failed', [create('a'), { op: 'update', key: KEY, labels: {}, spec: {} }], 0],
+  ])('counts for the statistics of PostgreSQL %s', async (_, writes, analyzed) => {
+    const statements: string[] = [];
+    const db = fakeDatabase((sql) => {
+      statements.push(sql);
+      return [];
+    });
+    const store = new SqlStore({ ...databaseOf(db), kind: 'postgres' }, createLogger('silent'));
+    for (let batch = 0; batch < 500; batch += 1) await store.writeAll(writes);
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    expect(statements.filter((sql) => sql.startsWith('analyze'))).toHaveLength(analyzed);
+  });
+});
+
+it('counts the rows that batches create for the statistics of PostgreSQL, and no others', async () => {
+  const statements: string[] = [];
+  const db = fakeDatabase((sql) => {
+    statements.push(sql);
+    return [];
+  });
+  const store = new SqlStore({ ...databaseOf(db), kind: 'postgres' }, createLogger('silent'));
+  const analyzed = async (): Promise<number> => {
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    return statements.filter((sql) => sql.startsWith('analyze')).length;
+  };
+  const batch = (op: 'create' | 'delete', count: number): Write[] =>
+    Array.from({ length: count }, (_, at) => ({ op, key: { ...KEY, name: String(at) }, labels: {}, spec: {} }));
+  await store.writeBatch(batch('create', 499));
+  await store.writeBatch(batch('delete', 10));
+  expect(await analyzed()).toBe(0);
+  await store.writeBatch(batch('create', 1));
+  expect(await analyzed()).toBe(1);
 });
 
 it('a store that closes ends its followers before its database', async () => {
