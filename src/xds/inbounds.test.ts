@@ -98,4 +98,27 @@ describe('a proxy takes clients with a certificate alone', () => {
       ]);
     },
   );
+
+  it('where one of its inbounds does, whatever its other ports say', () => {
+    const strict = (modes: Readonly<Record<string, string>>): boolean => {
+      const sections = Object.entries(modes).map(([kind], port) => ({ kind: kind.split(' ')[0], section: kind, port }));
+      const inboundRules = Object.values(modes).map((mode, at) => ({
+        section: sections[at],
+        rules: [{ match: null, conf: { mode }, origins: [], problems: [] }],
+      }));
+      const types = [{ type: 'MeshTLS', inboundRules }];
+      return hasStrictInbound({
+        rules: { proxy: { sections }, types },
+        tls: { maySayStrict: true },
+      } as unknown as InboundContext);
+    };
+    expect([
+      strict({ Inbound: 'Permissive' }),
+      strict({ Inbound: 'Strict' }),
+      strict({ 'Inbound a': 'Permissive', 'Inbound b': 'Strict' }),
+      strict({ 'Inbound a': 'Permissive', 'Inbound b': 'Permissive' }),
+      strict({ Inbound: 'Permissive', ZoneEgress: 'Strict' }),
+      strict({ ZoneEgress: 'Permissive' }),
+    ]).toEqual([false, true, true, false, false, true]);
+  });
 });

@@ -92,6 +92,24 @@ describe('a service of another zone', () => {
   });
 });
 
+describe('a service of the own zone', () => {
+  const EAST = 'kri_msvc_default_east__cart_http';
+  const socketsOf = (puts: readonly Resource[], name = EAST): unknown[] => {
+    const { transportSocket, transportSocketMatches } = cluster(configOf({ puts }), name);
+    return [transportSocket === undefined ? null : tlsOf(transportSocket), transportSocketMatches ?? null];
+  };
+
+  it('is called with TLS when its servers accept it', () => {
+    const ids = ['spiffe://default.east.mesh.local/workload/cart'];
+    expect(socketsOf([])).toEqual([{ sni: 'sni.msvc.default.east.cart.http', ids }, null]);
+  });
+
+  it('is called in plain text while its servers do not accept TLS, or have no identity', () => {
+    expect(socketsOf([cartOf('east', {}, { status: 'NotReady' })])).toEqual([null, null]);
+    expect(socketsOf([cartOf('east', { identities: [] })])).toEqual([null, null]);
+  });
+});
+
 describe('a service of all zones', () => {
   it('is served here, then in the other zones, with one SNI and the identities of all', () => {
     const config = configOf();
