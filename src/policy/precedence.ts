@@ -91,7 +91,6 @@ function byDestination(a: TargetRef, b: TargetRef): number {
 
 /** Row 6, then the fields that distinguish policies with one display name. */
 function byName(a: Policy, b: Policy): number {
-  if (a === b) return 0;
   return compareText(b.displayName, a.displayName) || compareText(b.kri, a.kri) || compareText(b.resource.name, a.resource.name);
 }
 
