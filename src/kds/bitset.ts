@@ -14,7 +14,7 @@ export class Bitset {
   add(index: number): boolean {
     const word = index >>> 5;
     if (word >= this.#words.length) {
-      const grown = new Uint32Array(Math.max(4, word + 1, this.#words.length * 2));
+      const grown = new Uint32Array(Math.max(word + 1, this.#words.length * 2));
       grown.set(this.#words);
       this.#words = grown;
     }

@@ -31,6 +31,47 @@ describe('the changelog', () => {
     expect(mark).toHaveBeenCalledTimes(1);
   });
 
+  it('waits for its first read however long that takes', async () => {
+    const store = new TinyStore();
+    const clock = new ManualClock();
+    const read = Promise.withResolvers<undefined>();
+    const list = store.list.bind(store);
+    vi.spyOn(store, 'list').mockImplementation(async (query) => {
+      await read.promise;
+      return await list(query);
+    });
+    await put(store, 'Mesh', 'a');
+    const changelog = new Changelog(store, globalSendRules(), log, clock);
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    void changelog.run(stop.signal);
+    let outcome = 'waits';
+    const caughtUp = changelog.caughtUp().then(
+      () => (outcome = 'caught up'),
+      () => (outcome = 'failed'),
+    );
+    await clock.advance(600_000);
+    expect(outcome).toBe('waits');
+    read.resolve(undefined);
+    await caughtUp;
+    expect([outcome, namesOf(changelog, 'Mesh')]).toEqual(['caught up', ['a.']]);
+  });
+
+  it('knows the meshes that exist or were deleted here, and asks the store for the others alone', async () => {
+    const store = new TinyStore();
+    const changelog = start(store);
+    for (const name of ['here', 'deleted']) await put(store, 'Mesh', name);
+    await store.write({ op: 'delete', key: { type: 'Mesh', mesh: '', name: 'deleted' } });
+    await put(store, 'Mesh', 'hidden', { 'kuma.io/kds-sync': 'disabled' });
+    await changelog.caughtUp();
+    const asked = [vi.spyOn(store, 'getMany'), vi.spyOn(store, 'deletedMeshes')];
+    expect(await changelog.unknownMeshes(['here'])).toEqual([]);
+    expect(asked.map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
+    expect(await changelog.unknownMeshes(['here', 'deleted', 'hidden', 'never'])).toEqual(['never']);
+    const keys = ['deleted', 'hidden', 'never'].map((name) => ({ type: 'Mesh', mesh: '', name }));
+    expect(asked.map(({ mock }) => mock.calls)).toEqual([[[keys]], [[['deleted', 'hidden', 'never']]]]);
+  });
+
   it('says which changes are of resources that it did not have', async () => {
     const store = new TinyStore();
     const changelog = start(store);

@@ -5,7 +5,7 @@ import { typeOf } from '../resource/type-registry.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { encodeResourceEntry, decodeDeltaResponse, encodeDeltaResponse } from '../wire/kds-messages.ts';
 import { runSteps } from '../base/steps.ts';
-import { readResponse, type ReadResponse } from './incoming.ts';
+import { readResponse, splitWireName, type ReadResponse } from './incoming.ts';
 import { nackMessage, writeNackDetails } from './nack.ts';
 import { globalReceiveRules } from './rules.ts';
 
@@ -64,6 +64,79 @@ describe('a response', () => {
     expect(refusals).toMatchObject([{ name: 'bad' }]);
     expect([...removed.values()].map(({ name }) => name)).toEqual(['good', 'gone']);
   });
+});
+
+it('a response is read in steps: one for each resource, and one for 128 removed names', () => {
+  const info = typeOf('MeshTimeout');
+  const stepsOf = (resources: number, names: number): number => {
+    const given = (prefix: string, count: number): string[] =>
+      Array.from({ length: count }, (_, at) => `${prefix}${String(at)}.default`);
+    const entries = given('r', resources).map((name) =>
+      encodeResourceEntry({ name, version: 'v', kumaResource: Buffer.alloc(0) }),
+    );
+    const removed = given('gone', names);
+    const bytes = encodeDeltaResponse({ typeUrl: info.name, nonce: '1', controlPlane: 'east', entries, removed });
+    const steps = readResponse(info, decodeDeltaResponse(bytes), rules, validateResource);
+    let count = 0;
+    while (steps.next().done !== true) count += 1;
+    return count;
+  };
+  expect([stepsOf(0, 0), stepsOf(3, 0), stepsOf(0, 1), stepsOf(0, 128), stepsOf(0, 129), stepsOf(2, 300)]).toEqual([
+    ...[0, 3, 1, 1],
+    ...[2, 5],
+  ]);
+});
+
+describe('a resource of the greatest size', () => {
+  const info = typeOf('MeshTimeout');
+  const resource = { name: 'r', mesh: 'default', labels: {}, spec: {}, status: undefined };
+  const kumaResource = encodeKumaResource(info, resource);
+  const entries = [encodeResourceEntry({ name: 'r.default', version: 'v', kumaResource })];
+  const response = decodeDeltaResponse(
+    encodeDeltaResponse({ typeUrl: info.name, nonce: '1', controlPlane: 'east', entries, removed: [] }),
+  );
+  const [{ resource: sent } = { resource: Buffer.alloc(0) }] = response.resources;
+
+  it('is read, with the number of its bytes', () => {
+    const { resources, refusals } = runSteps(readResponse(info, response, rules, validateResource, sent.length));
+    expect([[...resources.values()].map(({ bytes }) => bytes), refusals]).toEqual([[sent.length], []]);
+  });
+
+  it('is refused with one byte more, with both numbers', () => {
+    const { resources, refusals } = runSteps(readResponse(info, response, rules, validateResource, sent.length - 1));
+    expect(resources.size).toBe(0);
+    expect(refusals).toMatchObject([
+      {
+        ...{ type: 'MeshTimeout', mesh: 'default', name: 'r' },
+        reason: expect.stringMatching(
+          new RegExp(`has ${String(sent.length)} bytes, global takes ${String(sent.length - 1)};`),
+        ) as string,
+      },
+    ]);
+  });
+});
+
+it.each<[wireName: string, reason: RegExp]>([
+  ['other.default', /must be "r\.default", as the resource itself says; it is "other\.default"/],
+  ['r.other', /must be "r\.default", .* it is "r\.other"/],
+])('a resource under another name is refused under that name: %s', (wireName, reason) => {
+  const info = typeOf('MeshTimeout');
+  const kumaResource = encodeKumaResource(info, { name: 'r', mesh: 'default', labels: {}, spec: {}, status: undefined });
+  const entries = [encodeResourceEntry({ name: wireName, version: 'v', kumaResource })];
+  const bytes = encodeDeltaResponse({ typeUrl: info.name, nonce: '1', controlPlane: 'east', entries, removed: [] });
+  const { resources, refusals } = runSteps(readResponse(info, decodeDeltaResponse(bytes), rules, validateResource));
+  const [name = '', mesh = ''] = wireName.split('.');
+  expect([resources.size, refusals]).toMatchObject([0, [{ mesh, name, reason: expect.stringMatching(reason) as string }]]);
+});
+
+it.each([
+  ['a.b', { name: 'a', mesh: 'b' }],
+  ['a.b.c', { name: 'a.b', mesh: 'c' }],
+  ['a', { name: 'a', mesh: '' }],
+  ['.b', { name: '', mesh: 'b' }],
+  ['a.', { name: 'a', mesh: '' }],
+])('the wire name %s has its mesh after the last dot', (wireName, expected) => {
+  expect(splitWireName(wireName)).toEqual(expected);
 });
 
 describe('the refusal of a large response', () => {

@@ -45,6 +45,6 @@ function isVisible(text: string): boolean {
 
 /** The text in quotes, its invisible characters as code points. */
 function visible(text: string): string {
-  const escaped = (found: string): string => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`;
+  const escaped = (found: string): string => `\\u{${Number(found.codePointAt(0)).toString(16)}}`;
   return JSON.stringify(text).replaceAll(ALL_INVISIBLE, escaped);
 }

@@ -11,6 +11,37 @@ describe('a subscription', () => {
     expect(subscription.next()).toBeNull();
   });
 
+  it.each([new Map<string, string>(), null])('answers the first request of a peer that has nothing once: %s', (known) => {
+    const subscription = subscribe(new TypeLog('T'), { known });
+    expect([subscription.isSettled, subscription.isBehind]).toEqual([false, false]);
+    expect(subscription.next()).toMatchObject({ entries: [], removed: [], upTo: 0 });
+    expect([subscription.next(), subscription.isSettled]).toEqual([null, false]);
+    subscription.acknowledge();
+    expect([subscription.next(), subscription.isSettled, subscription.acknowledged]).toEqual([null, true, 0]);
+  });
+
+  it('is behind until the answer to the only resource, and sends it', () => {
+    const log = new TypeLog('T');
+    put(log, 'r', '1');
+    const subscription = subscribe(log, { known: new Map() });
+    expect([subscription.isBehind, subscription.behindBy(9), subscription.acknowledged]).toEqual([true, 1, 0]);
+    expect(namesOf(subscription.next())).toEqual(['r']);
+    expect([subscription.isBehind, subscription.behindBy(9)]).toEqual([true, 1]);
+    subscription.acknowledge();
+    expect([subscription.isBehind, subscription.behindBy(9), subscription.acknowledged]).toEqual([false, 0, 1]);
+  });
+
+  it('counts no more resources behind than its limit', () => {
+    const log = new TypeLog('T');
+    for (const name of ['a', 'b', 'c']) put(log, name, '1');
+    const subscription = subscribe(log);
+    expect([0, 1, 2, 3, 4].map((limit) => subscription.behindBy(limit))).toEqual([0, 1, 2, 3, 3]);
+    subscription.next();
+    subscription.acknowledge();
+    remove(log, 'b');
+    expect([0, 1, 2].map((limit) => subscription.behindBy(limit))).toEqual([0, 1, 1]);
+  });
+
   it('sends only later changes after an ACK', () => {
     const log = new TypeLog('T');
     for (let i = 0; i < 50; i += 1) put(log, `r${String(i)}`, '1');

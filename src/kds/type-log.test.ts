@@ -71,6 +71,50 @@ describe('a log of a type', () => {
   });
 });
 
+type Seen = { readonly mesh: string | undefined; readonly exportedTo: Readonly<Record<string, string>> | undefined };
+
+describe('the slots that a change of a zone concerns', () => {
+  const seen = fc.record({
+    mesh: fc.constantFrom('shop', 'pay', undefined),
+    exportedTo: fc.constantFrom({ region: 'eu' }, undefined),
+  });
+  const step = fc.record({ key: fc.constantFrom('a', 'b', 'c'), seen: fc.option(seen), isHeld: fc.boolean() });
+
+  it('are those of the mesh, and those for zones with some labels, as they were put last', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
+        const log = new TypeLog('MeshTimeout');
+        const model = new Map<string, Seen>();
+        for (const { key, seen: given, isHeld } of steps) {
+          if (given !== null) {
+            const visibility = { to: 'all', ...given } as const;
+            const slot = log.append({ key, wireName: key, plainName: key }, { ...entry(1), visibility });
+            if (isHeld) log.hold(slot);
+            model.set(key, given);
+          } else {
+            const slot = log.find(key);
+            if (slot !== undefined && slot.entry !== null) log.tombstone(slot);
+            model.delete(key);
+          }
+          const keysOf = (slots: Iterable<Slot>): string[] => [...slots].map((slot) => slot.key).sort();
+          const modelled = (isOne: (seen: Seen) => boolean): string[] =>
+            [...model].flatMap(([name, of]) => (isOne(of) ? [name] : [])).sort();
+          for (const mesh of ['shop', 'pay']) expect(keysOf(log.ofMesh(mesh))).toEqual(modelled((of) => of.mesh === mesh));
+          expect(keysOf(log.exported())).toEqual(modelled((of) => of.exportedTo !== undefined));
+          const meshes = new Set([...model.values()].flatMap(({ mesh }) => mesh ?? []));
+          expect([...log.meshes()].sort()).toEqual([...meshes].sort());
+        }
+      }),
+    );
+  });
+
+  it('are none of what no peer may see', () => {
+    const log = new TypeLog('MeshTimeout');
+    log.append({ key: 'a', wireName: 'a', plainName: 'a' }, { ...entry(1), visibility: { to: 'none' } });
+    expect([[...log.meshes()], [...log.exported()]]).toEqual([[], []]);
+  });
+});
+
 type Row = { version: number; position: number; holders: number };
 
 const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');

@@ -219,6 +219,37 @@ describe('the unconfirmed changes of a peer', () => {
     expect(stream.behindSince).toBeNull();
   });
 
+  it('is confirmed at its first confirmation, at position 0 too, and not again when nothing is due', async () => {
+    const log = new TypeLog('T');
+    const stream = streamOf({ log });
+    expect(stream.lastConfirmedAt).toBeNull();
+    stream.next();
+    expect(stream.lastConfirmedAt).toBeNull();
+    stream.settle(answer('0'));
+    const first = clock.now();
+    expect([stream.lastConfirmedAt, stream.confirmedAt(0), stream.confirmedAt(1)]).toEqual([first, first, null]);
+    await clock.advance(1_000);
+    expect(stream.next()).toBeNull();
+    expect([stream.lastConfirmedAt, stream.confirmedAt(0)]).toEqual([first, first]);
+    put(log, 'a', '1');
+    stream.next();
+    stream.settle(answer('1'));
+    expect([stream.lastConfirmedAt, stream.confirmedAt(1), stream.confirmedAt(0)]).toEqual([clock.now(), clock.now(), first]);
+  });
+
+  it('has the times of the last 64 positions', async () => {
+    const log = new TypeLog('T');
+    const stream = streamOf({ log });
+    const start = clock.now().getTime();
+    for (let version = 1; version <= 65; version += 1) {
+      put(log, 'a', String(version));
+      stream.next();
+      await clock.advance(1);
+      stream.settle(answer(String(version)));
+    }
+    expect([1, 2, 3, 65].map((position) => (stream.confirmedAt(position)?.getTime() ?? 0) - start)).toEqual([2, 2, 3, 65]);
+  });
+
   it('costs the same after any number of answers', () => {
     const log = new TypeLog('T');
     const stream = streamOf({ log });

@@ -137,6 +137,57 @@ describe('a health check', () => {
   );
 });
 
+describe('a question', () => {
+  const never = new AbortController().signal;
+  const ask = (signal = never): Promise<Buffer | null> => connection.ask(Buffer.from('q'), 1_500, signal);
+
+  it('names the zone and its token, and has the time that its caller gives', async () => {
+    await ask();
+    const [{ metadata, deadline } = { metadata: new Metadata(), deadline: 0 }] = asked;
+    expect(deadline).toBe(clock.now().getTime() + 1_500);
+    expect([metadata.get('client-id'), metadata.get('authorization')]).toEqual([['east'], ['Bearer x']]);
+  });
+
+  it('has the bytes of global as its answer, and null from a global that knows no questions', async () => {
+    answer = { intervalMs: 5 };
+    expect(await ask()).toEqual(encodeHealthCheckResponse({ intervalMs: 5 }));
+    answer = { code: status.UNIMPLEMENTED };
+    expect(await ask()).toBeNull();
+  });
+
+  it.each([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.INTERNAL])('fails with code %i', async (code) => {
+    answer = { code };
+    await expect(ask()).rejects.toThrow();
+  });
+
+  it.each(['that its caller aborts', 'of a connection that ends', 'that was aborted before', 'of an ended connection'])(
+    '%s is cancelled',
+    async (what) => {
+      const caller = new AbortController();
+      const source = what.includes('connection') ? stop : caller;
+      const cancelled = vi.spyOn(Call.prototype, 'cancel');
+      const isBefore = what.includes('before') || what.includes('ended');
+      if (isBefore) source.abort();
+      const asking = ask(caller.signal);
+      expect(cancelled).toHaveBeenCalledTimes(isBefore ? 1 : 0);
+      if (!isBefore) source.abort();
+      expect(cancelled).toHaveBeenCalledTimes(1);
+      await asking;
+      cancelled.mockRestore();
+    },
+  );
+
+  it('that was answered is not cancelled when its caller or its connection ends', async () => {
+    const caller = new AbortController();
+    const cancelled = vi.spyOn(Call.prototype, 'cancel');
+    await ask(caller.signal);
+    caller.abort();
+    stop.abort();
+    expect(cancelled).not.toHaveBeenCalled();
+    cancelled.mockRestore();
+  });
+});
+
 describe('a stream of a connection', () => {
   it.each([
     ['Bearer x', true],

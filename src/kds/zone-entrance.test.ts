@@ -144,6 +144,24 @@ describe('zones that come at once', () => {
     expect(entered.slice(-3)).toEqual(['zone-19', 'late', 'zone-18']);
   });
 
+  it('lose the place of an earlier wait once they have entered', async () => {
+    heap = 0.9;
+    arrive('zone-0');
+    const leave = arrive('zone-1');
+    await clock.advance(1);
+    arrive('zone-2');
+    leave();
+    const end = arrive('zone-1');
+    arrive('late');
+    entrance.settled('zone-0');
+    expect(entered).toEqual(['zone-0', 'zone-1']);
+    await clock.advance(1);
+    end();
+    arrive('zone-1');
+    for (const zone of ['zone-2', 'late']) entrance.settled(zone);
+    expect(entered.slice(2)).toEqual(['zone-2', 'late', 'zone-1']);
+  });
+
   it('are forgotten when they have gone', () => {
     const leave = names(100).map(arrive);
     for (const end of leave) {
