@@ -193,6 +193,17 @@ describe('the stream of a proxy', () => {
   });
 });
 
+it('a first request that cannot be served ends the stream with the reason, and leaves no state', async () => {
+  const duplex = new Duplex({ objectMode: true, read: () => undefined, write: (_message, _encoding, done) => done() });
+  const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];
+  const subscribe = Array.from({ length: 100_001 }, (_, at) => `a${String(at)}`);
+  duplex.push(encodeDeltaRequest({ ...FIRST, subscribe, node: { id: 'default.web.east', metadata: encodeStruct({}) } }));
+  const letIn = (): Promise<void> => Promise.resolve();
+  const served = server.serve({ id: 'one', peer: 'here', call, log, identify: letIn, admit: letIn, end: () => undefined });
+  await expect(served).rejects.toMatchObject({ code: status.RESOURCE_EXHAUSTED });
+  expect([events.map(({ kind }) => kind), server.size]).toEqual([['opened', 'closed'], 0]);
+});
+
 describe('a stream that is not admitted', () => {
   it.each([
     ['with its own Dataplane', JSON.stringify(specOf(dataplane('guest', 'guest', []))), 'guest'],

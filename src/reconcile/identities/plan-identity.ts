@@ -148,7 +148,7 @@ function wantedTrust(
   return {
     ...base,
     spec: { ...base.spec, trustDomain, caBundles },
-    status: { ...base.status, origin: { kri: kriOf(identity) ?? '' } },
+    status: { ...base.status, origin: { kri: kriOf(identity) } },
   };
 }
 

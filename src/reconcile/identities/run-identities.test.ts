@@ -186,6 +186,43 @@ describe('a MeshIdentity', () => {
     expect(clock.sleepers).toBe(0);
   });
 
+  it('is looked at by one pass at a time: a change waits for the look that a timer began', async () => {
+    await put({ provider: BUNDLED });
+    await reconcile();
+    await store.write({ op: 'delete', key: at('MeshIdentity', 'identity') });
+    await reconcile();
+    const options = { store, zone: 'east', otherZonesMs: 0, clock, log: createLogger('silent') };
+    const { wakeAt } = await reconcileIdentities(options);
+    const stop = new AbortController();
+    const original = store.list.bind(store);
+    let [open, most, passes] = [0, 0, 0];
+    const held: (() => void)[] = [];
+    let isHeld = false;
+    vi.spyOn(store, 'list').mockImplementation(async (query) => {
+      if (query.type !== 'MeshIdentity') return await original(query);
+      [open, passes] = [open + 1, passes + 1];
+      most = Math.max(most, open);
+      if (isHeld) await new Promise<void>((resolve) => held.push(resolve));
+      open -= 1;
+      return await original(query);
+    });
+    const running = runIdentities(options, stop.signal);
+    await expect.poll(() => clock.sleepers).toBe(1);
+    isHeld = true;
+    const before = passes;
+    await clock.advance((wakeAt ?? 0) - clock.now().getTime());
+    await expect.poll(() => held.length).toBe(1);
+    await put({ provider: BUNDLED });
+    for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+    expect([passes - before, most]).toEqual([1, 1]);
+    isHeld = false;
+    for (const go of held) go();
+    await expect.poll(() => passes - before).toBeGreaterThan(1);
+    expect(most).toBe(1);
+    stop.abort();
+    await running;
+  });
+
   it('is left to its zone', async () => {
     await put({ provider: BUNDLED }, { 'kuma.io/zone': 'west' });
     await reconcile();

@@ -139,6 +139,18 @@ describe('a zone proxy', () => {
     expect(published()).toEqual(NOWHERE);
   });
 
+  it('that was not published is not published by a new leader while it is away, whatever another zone has at its address', () => {
+    const away = makeRow('DataplaneInsight', 'ingress', { spec: ended(), status: { isLost: true } });
+    view = new ServicesView('east');
+    const west = makeRow('MeshService', 'west', {
+      labels: { 'kuma.io/origin': 'global', 'kuma.io/zone': 'west' },
+      spec: { zoneIngress: place },
+    });
+    const external = makeRow('MeshExternalService', 'at-ingress', { labels: { 'kuma.io/origin': 'zone' }, spec: place });
+    for (const row of [...Object.values(rows), ingress, away, west, external]) view.put(row);
+    expect(published()).toEqual(NOWHERE);
+  });
+
   it.each([{}, { isLost: true }, { hold: 'held' }])('that was away is not published by a new leader: %j', (status) => {
     insight(ended(), status);
     pass(2 * MINUTE);

@@ -1,7 +1,7 @@
 // A change marks the services that it can affect, and no others.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
-import type { Resource } from '../../resource/types.ts';
+import type { JsonObject, Resource } from '../../resource/types.ts';
 import { planServices } from './plan-services.ts';
 import { backends, inbound, inForce, local, MINUTE, plannedRows, rows, service } from './services-view.fixture.ts';
 import { ServicesView } from './services-view.ts';
@@ -79,6 +79,25 @@ describe('a view of services', () => {
     expect(marks()).toEqual([]);
     view.remove(rows.insight);
     expect(marks()).toEqual(['generated', 'selecting']);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['its stream', {}],
+    ['that it leaves', { hold: 'leaving' }],
+    ['its readiness for TLS', { tls: { isReady: true, plaintextTo: [] } }],
+  ])('forgets with the insight of a proxy %s', (_, status) => {
+    const without = new ServicesView('east');
+    const { insight, ...others } = rows;
+    for (const row of Object.values(others)) without.put(row);
+    plannedRows(without, now);
+    view = new ServicesView('east');
+    for (const row of Object.values(rows)) view.put(row);
+    view.put(changed(insight, { status }));
+    view.remove(insight);
+    plan();
+    const statuses = (of: ServicesView): unknown[] =>
+      [...(of.meshes.get('default')?.services.values() ?? [])].map(({ stored }) => [stored?.name, stored?.status, stored?.spec]);
+    expect(statuses(view).sort()).toEqual(statuses(without).sort());
   });
 
   it.each([
