@@ -43,6 +43,9 @@ class Call extends EventEmitter {
 const OPENED = 'features meridian-v1 meridian-bundles';
 
 let clock: ManualClock;
+/** The used part of the heap: with more than 0.85 one zone enters at a time. */
+let heap: number;
+let entrance: ZoneEntrance;
 let steps: string[];
 let events: SyncEvent[];
 let pass: ZonePass;
@@ -56,7 +59,8 @@ let warn: MockInstance;
 
 beforeEach(() => {
   clock = new ManualClock();
-  [steps, events, works, refusal] = [[], [], [], null];
+  [steps, events, works, refusal, heap] = [[], [], [], null, 0];
+  entrance = new ZoneEntrance(clock, () => heap);
   const watch = (end: (reason: string) => void): (() => void) => {
     revoke = end;
     return () => void steps.push('unwatched');
@@ -67,7 +71,7 @@ beforeEach(() => {
   const turn = notedTurn(steps);
   streams = new ZoneStreams({
     connections: { turnOf: () => turn },
-    entrance: new ZoneEntrance(clock, () => 0),
+    entrance,
     admit: async (_, zone) => {
       steps.push(`admit ${zone}`);
       return pass;
@@ -277,6 +281,77 @@ it('a stream whose token is revoked before it opens is refused with that reason'
   await settled();
   expect(late.said).toEqual(['UNAUTHENTICATED: the token was revoked']);
   expect(warn.mock.calls.map(([about]) => (about as { reason: string }).reason)).toEqual(['the token was revoked']);
+});
+
+describe('a stream that waits until this process has time for its zone', () => {
+  const west = { 'client-id': 'west' };
+
+  beforeEach(async () => {
+    heap = 0.9;
+    await open();
+    steps.length = 0;
+  });
+
+  it('has given its turn back, and opens when the zone before it has its first state', async () => {
+    const call = await open(west);
+    expect([call.said, steps, works.length]).toEqual([[], ['turn', 'admit west', 'ensure west', 'given back'], 1]);
+    entrance.settled('east');
+    await settled();
+    expect([call.said, steps.at(-1), works.length]).toEqual([['features meridian-v1'], 'admitted', 2]);
+    expect(events.at(-1)).toMatchObject({ kind: 'opened', peer: 'west' });
+  });
+
+  it('that ends leaves its place to the next one, and was never open', async () => {
+    const [left, next] = [await open(west), await open({ 'client-id': 'north' })];
+    gone('west');
+    await settled();
+    expect(left.said).toEqual(['UNAVAILABLE: the Zone "west" was removed; connect again to rejoin']);
+    expect(entrance.waiting.zones).toBe(1);
+    entrance.settled('east');
+    await settled();
+    expect([next.said, kinds()]).toEqual([['features meridian-v1'], ['opened', 'opened']]);
+  });
+
+  it('gives its place back when its work is done', async () => {
+    const call = await open(west);
+    works[0]?.resolve();
+    await settled();
+    expect(call.said).toEqual(['features meridian-v1']);
+    works[1]?.resolve();
+    await settled();
+    expect(call.said).toEqual(['features meridian-v1', 'end']);
+    expect((await open({ 'client-id': 'north' })).said).toEqual(['features meridian-v1']);
+  });
+
+  it('that this side has stopped admitting meanwhile is refused with that status', async () => {
+    const call = await open(west);
+    streams.refuse(new MeridianError('unavailable', 'stops soon'));
+    entrance.settled('east');
+    await settled();
+    expect([call.said, works.length, kinds()]).toEqual([['UNAVAILABLE: stops soon'], 1, ['opened']]);
+  });
+});
+
+describe('a side that admits no more streams', () => {
+  it('refuses new ones at once, with its status and without a check, and keeps those that are open', async () => {
+    const before = await open();
+    steps.length = 0;
+    streams.refuse(new MeridianError('unavailable', 'stops soon'));
+    const after = await open({ 'client-id': 'west' });
+    expect([before.said, after.said, steps]).toEqual([['features meridian-v1'], ['UNAVAILABLE: stops soon'], []]);
+    expect([kinds(), warn.mock.calls.length]).toEqual([['opened'], 0]);
+    works[0]?.resolve();
+    await settled();
+    expect(before.said.at(-1)).toBe('end');
+  });
+
+  it('may end the streams of some zones', async () => {
+    const calls = [await open(), await open({ 'client-id': 'west' }), await open({ 'client-id': 'west' }, 'clusters')];
+    streams.endZones(new Set(['west', 'north']), new MeridianError('unavailable', 'moved'));
+    expect(calls.map(({ said }) => said.at(-1))).toEqual([
+      ...['features meridian-v1', 'UNAVAILABLE: moved', 'UNAVAILABLE: moved'],
+    ]);
+  });
 });
 
 describe('the streams of a zone', () => {

@@ -172,8 +172,7 @@ export class SqlStore implements ResourceStore {
   }
 
   #counted(outcomes: WriteOutcome[]): WriteOutcome[] {
-    const created = outcomes.filter(({ result }) => result === 'created').length;
-    if (created > 0) this.#growth.created(created);
+    this.#growth.created(outcomes.filter(({ result }) => result === 'created').length);
     return outcomes;
   }
 

@@ -1,6 +1,7 @@
 // What inbounds add to a configuration, beside what the recorded proxies show.
 import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
+import { identity, trustOf } from '../../test/xds/crossing-mesh.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
@@ -9,7 +10,8 @@ import { proxyConfig, type ProxyConfig } from './proxy-config.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
 
 function configOf(networking: JsonObject, ...rows: Resource[]): ProxyConfig {
-  const dataplane = make('Dataplane', 'web', { networking: { address: '10.0.0.9', ...networking } }, { zone: 'east' });
+  const spec = { networking: { address: '10.0.0.9', ...networking } };
+  const dataplane = make('Dataplane', 'web', spec, { zone: 'east', labels: { 'kuma.io/workload': 'web' } });
   const index = new MeshIndex('default', [dataplane, ...rows]);
   const [proxy] = index.proxies();
   if (proxy === undefined) throw new Error('the mesh has no Dataplane');
@@ -79,6 +81,52 @@ describe('the inbounds of a proxy', () => {
       at({ port: 80, address: '10.0.0.1' }),
       at({ port: 80, address: '10.0.0.1', serviceAddress: '127.0.0.1', servicePort: 8080 }),
     ]).toEqual(['10.0.0.9 80', '10.0.0.9 8080', '10.0.0.1 80', '127.0.0.1 8080']);
+  });
+});
+
+describe('the chains of an inbound', () => {
+  const trust = trustOf('east');
+  const permission = make('MeshTrafficPermission', 'p', {
+    targetRef: { kind: 'Mesh' },
+    rules: [{ default: { allow: [{ spiffeID: { type: 'Exact', value: 'spiffe://a' } }] } }],
+  });
+  const mode = (named: string): Resource =>
+    make('MeshTLS', 't', { targetRef: { kind: 'Mesh' }, rules: [{ default: { mode: named } }] });
+  /** The protocols that a chain takes, whether it ends TLS, and its filters. */
+  const chainsOf = (protocol: string, ...rows: Resource[]): unknown => {
+    const [listener] = configOf({ inbound: [{ port: 80, protocol }] }, permission, ...rows).listeners.values();
+    const chains = objectsOf(listener?.['filterChains']).map(({ filterChainMatch, transportSocket, filters }) => {
+      const { transportProtocol = null, applicationProtocols = [] } = objectOf(filterChainMatch);
+      const text = JSON.stringify(filters);
+      return [transportProtocol, applicationProtocols, transportSocket !== undefined, text.includes('rbac')];
+    });
+    return [chains, objectsOf(listener?.['listenerFilters']).map(({ name }) => name)];
+  };
+
+  it.each(['tcp', 'http'])('as %s are one of plain text without an identity, where no permission counts', (protocol) => {
+    expect(chainsOf(protocol)).toEqual([[[null, [], false, false]], []]);
+  });
+
+  it.each(['tcp', 'http'])('as %s are one of TLS with an identity, behind the permissions', (protocol) => {
+    const strict = [[[null, [], true, true]], []];
+    expect(chainsOf(protocol, identity, trust)).toEqual(strict);
+    expect(chainsOf(protocol, identity, trust, mode('Strict'))).toEqual(strict);
+  });
+
+  it.each(['tcp', 'http'])('as %s take plain text, foreign TLS and that of the mesh while they are permissive', (protocol) => {
+    const permissive = [
+      [
+        ['raw_buffer', [], false, false],
+        ['tls', [], false, false],
+        ['tls', ['kuma'], true, true],
+      ],
+      ['envoy.filters.listener.tls_inspector'],
+    ];
+    expect(chainsOf(protocol, identity, trust, mode('Permissive'))).toEqual(permissive);
+    // A service of the proxy is still called in plain text.
+    const selector = { dataplaneLabels: { matchLabels: { 'kuma.io/workload': 'web' } } };
+    const called = make('MeshService', 'web', { selector, ports: [{ port: 80 }] }, { zone: 'east' });
+    expect(chainsOf(protocol, identity, trust, called)).toEqual(permissive);
   });
 });
 
