@@ -77,6 +77,37 @@ describe('counted proxies', () => {
     expect(totalOf(proxies)).toBe(1);
   });
 
+  it('are counted in steps of 64, removals too', async () => {
+    const steps: number[] = [];
+    const rules = globalReceiveRules('east', { hashedNames: true });
+    const proxies = new CountedProxies({
+      ...{ rules, most: 1_000, resumes: false },
+      rows: {
+        keep: async (_, { incoming }, refusals) => ({ written: incoming.size, refusals: [...refusals] }),
+        inScope: async () => [],
+        named: async () => [],
+      },
+      pace: {
+        run: async (work) => {
+          for (let step = 0; ; step += 1) {
+            const { done, value } = work.next();
+            if (done !== true) continue;
+            steps.push(step);
+            return value;
+          }
+        },
+      },
+    });
+    const rows = (count: number): Work => workOf(...Array.from({ length: count }, (_, index) => of(`p-${String(index)}`)));
+    const removal = ({ incoming }: Work): Work => ({
+      ...workOf(),
+      removed: new Map([...incoming].map(([text, { mesh, name }]) => [text, { type: 'Dataplane', mesh, name }])),
+    });
+    for (const work of [rows(1), rows(64), rows(65), removal(rows(1)), removal(rows(65)), workOf()])
+      await proxies.keep(dataplane, work, []);
+    expect(steps).toEqual([1, 1, 2, 1, 2, 0]);
+  });
+
   it('cost a twentieth of a stored row each', async () => {
     const many = Array.from({ length: 41 }, (_, index) => of(`p-${String(index)}`));
     expect((await proxiesOf({ most: 100 }).keep(insight, workOf(...many), [])).written).toBe(3);

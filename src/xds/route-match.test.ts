@@ -39,6 +39,16 @@ describe('the routes of a match', () => {
       ],
     ],
     [
+      'a method',
+      { method: 'GET' },
+      [{ match: { prefix: '/', headers: [{ name: ':method', stringMatch: { exact: 'GET' } }] }, isBelowPrefix: true }],
+    ],
+    [
+      'a parameter of the query',
+      { queryParams: [{ name: 'a', value: 'b' }] },
+      [{ match: { prefix: '/', queryParameters: [{ name: 'a', stringMatch: { exact: 'b' } }] }, isBelowPrefix: true }],
+    ],
+    [
       'parameters of the query',
       { queryParams: [{ name: 'a', value: 'b' }, { type: 'RegularExpression', name: 'c', value: 'd+' }, {}] },
       [

@@ -1,11 +1,13 @@
 // What no recording shows of zone proxies: both server names, and what is left out and reported.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { buildRules } from '../../src/policy/build-rules.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import { serviceSni } from '../../src/resource/sni.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
-import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
+import { emptyConfig, proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
+import { addZoneListeners } from '../../src/xds/zone-listeners.ts';
 import { make } from '../policy/make-resource.ts';
 import { identity, trustOf } from './crossing-mesh.ts';
 
@@ -52,6 +54,21 @@ describe('an ingress', () => {
     expect(configOf(INGRESS, [west, everywhere]).clusters.size).toBe(0);
     const here = make('MeshService', 'cart', { ports: [] }, { zone: 'east', labels: { app: 'x' } });
     expect(configOf(INGRESS, [west, here, everywhere]).clusters.size).toBe(2);
+  });
+
+  it('looks through the services of the mesh for its chains only where each port has its own', () => {
+    const looksAtServices = (...rows: Resource[]): boolean => {
+      const dataplane = make('Dataplane', 'zone-proxy', { networking: INGRESS }, EAST);
+      const index = new MeshIndex('default', [dataplane, CART, ...rows]);
+      const [proxy] = index.proxies();
+      if (proxy === undefined) throw new Error('the mesh has no Dataplane');
+      const context = { index, rules: buildRules(index, proxy), features: WITHOUT_FEATURES, tls: null };
+      const resources = vi.spyOn(index, 'resources');
+      addZoneListeners(emptyConfig(), context);
+      return resources.mock.calls.some(([type]) => type === 'MeshService');
+    };
+    const limit = { tcp: { connectionRate: { num: 1, interval: '1s' } } };
+    expect([looksAtServices(), looksAtServices(policy('MeshRateLimit', [{ default: { local: limit } }]))]).toEqual([false, true]);
   });
 
   describe('with two services of one server name', () => {

@@ -279,3 +279,16 @@ describe('a withdrawal', () => {
     expect(clock.sleepers).toBe(0);
   });
 });
+
+it('the proxies of a mesh are read while an identity changes for them, and not otherwise', async () => {
+  await identify({ app: 'web' }, 'other');
+  const listed = vi.spyOn(store, 'list');
+  const readsProxies = async (): Promise<boolean> => {
+    listed.mockClear();
+    await withdrawIdentities(options());
+    return listed.mock.calls.some(([{ type }]) => type === 'Dataplane');
+  };
+  expect(await readsProxies()).toBe(false);
+  await remove(at('MeshIdentity', 'other'));
+  expect(await readsProxies()).toBe(true);
+});
