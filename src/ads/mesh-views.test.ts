@@ -1,7 +1,7 @@
 // The views of a mesh beside what the property of test/xds/views.test.ts holds: certificates, ends, failures and the work of a change.
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { make, makeDataplane, makeService } from '../../test/policy/make-resource.ts';
-import { crossingRows, identity, trustOf } from '../../test/xds/crossing-mesh.ts';
+import { cartOf, crossingRows, identity, trustOf } from '../../test/xds/crossing-mesh.ts';
 import { runSteps } from '../base/steps.ts';
 import type { Leaf } from '../identity/leaf.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
@@ -80,6 +80,38 @@ const names = (view: ProxyView, type: XdsType): string[] => [...view.names(type)
 beforeEach(() => {
   leaf = leafOf('first');
   start(crossingRows);
+});
+
+describe('the destinations of a proxy', () => {
+  const [EAST, WEST, EVERYWHERE, PAYMENTS] = [
+    ...['kri_msvc_default_east__cart_http', 'kri_msvc_default_west__cart_http'],
+    ...['kri_mzsvc_default___everywhere_http', 'kri_extsvc_default___payments_443'],
+  ];
+  /** The name of each cluster, whether it has TLS, and its servers of the own zone. */
+  const destinations = (): Record<string, [isTls: boolean, servers: readonly string[]]> => {
+    const { view } = open(CALLER);
+    return Object.fromEntries([...view.clusters()].map(([name, { isTls, servers }]) => [name, [isTls, servers]]));
+  };
+  const here = ['kri_msvc_default_east__cart_'];
+
+  it('say which have TLS, and which servers of the own zone are behind them', () => {
+    expect(destinations()).toMatchObject({
+      [EAST]: [true, here],
+      [WEST]: [true, []],
+      [EVERYWHERE]: [true, here],
+      [PAYMENTS]: [true, []],
+    });
+  });
+
+  it('have no TLS while the servers of the own zone do not accept it', () => {
+    start([...crossingRows, cartOf('east', {}, { status: 'NotReady' })]);
+    expect(destinations()).toMatchObject({ [EAST]: [false, here], [WEST]: [true, []], [EVERYWHERE]: [false, here] });
+  });
+
+  it('have no TLS without a certificate', () => {
+    leaf = null;
+    expect(Object.values(destinations()).map(([isTls]) => isTls)).toEqual(Array.from({ length: 5 }, () => false));
+  });
 });
 
 describe('the certificate of a proxy', () => {

@@ -317,6 +317,18 @@ describe('an xDS session', () => {
     expect(session.size).toBe(2);
   });
 
+  it('keeps nothing of the name for everything, and has no work for it', () => {
+    const { session } = sessionOf({ Cluster: { a: '1' } });
+    session.receive(request('Cluster', { subscribe: ['*'] }));
+    const [response] = session.take();
+    expect([response?.resources.map(({ name }) => name), response?.removed, session.size]).toEqual([['a'], [], 0]);
+    session.receive(request('Cluster', { nonce: response?.nonce ?? '' }));
+    expect([session.take(), session.size]).toEqual([[], 0]);
+    session.receive(request('Cluster', { subscribe: ['*', 'none'] }));
+    const [answer] = session.take();
+    expect([answer?.resources, answer?.removed, session.size]).toEqual([[], ['none'], 1]);
+  });
+
   it('keeps nothing of names that the proxy does not ask for any more', () => {
     const { session } = sessionOf(FULL);
     new Proxy(session).settle();

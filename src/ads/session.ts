@@ -93,9 +93,11 @@ export class XdsSession {
     const named = request.subscribe.length === 0 ? request.subscribe : new Set(request.subscribe);
     for (const name of named) {
       if (name === WILDCARD) this.#wantAll(state);
-      // A name that is asked for is answered, also when it was sent before.
-      else this.#want(state, type, name, initial.get(name) ?? '');
-      state.mustAnswer(name);
+      else {
+        // A name that is asked for is answered, also when it was sent before.
+        this.#want(state, type, name, initial.get(name) ?? '');
+        state.mustAnswer(name);
+      }
     }
     if (state.names.size > MAX_NAMES) throw exhausted(`a proxy may subscribe to ${String(MAX_NAMES)} resources of a type`);
     const { pending } = state;
@@ -202,7 +204,7 @@ export class XdsSession {
 
   /** A proxy waits for each name that it subscribes to, so a missing one is answered at once. */
   #missing({ type, unanswered }: TypeState): string[] {
-    return [...unanswered].filter((name) => name !== WILDCARD && this.#view.get(type, name) === undefined);
+    return [...unanswered].filter((name) => this.#view.get(type, name) === undefined);
   }
 
   /** What differs from what was sent. */
