@@ -109,10 +109,9 @@ export class ConnectedProxy {
 
   #keyOf(): string {
     const serials = [...this.#own.values()].flatMap((policies) => [...policies].map(({ serial }) => serial));
-    const identity = this.#certified?.identity ?? '';
     const text = JSON.stringify([
       ...[serials.sort((a, b) => a - b), sharedFeatures(this.features), this.#proxy.origin],
-      ...[canBeMatched(this.#proxy), identity],
+      ...[canBeMatched(this.#proxy), this.#certified?.identity],
     ]);
     // A proxy looks up hundreds of parts by it.
     return hash('sha256', text, 'base64url').slice(0, KEY_CHARACTERS);

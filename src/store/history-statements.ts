@@ -97,7 +97,7 @@ export async function pruneVersions(
 
 export async function countVersions(db: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{ count: string }>`select count(*)::text as count from meridian_history`.execute(db);
-  return Number(rows[0]?.count ?? 0);
+  return Number(rows[0]?.count);
 }
 
 /** One step, as `trimVersions` of the store. */

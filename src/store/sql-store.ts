@@ -149,7 +149,7 @@ export class SqlStore implements ResourceStore {
         sql<{ n: string }>`select count(*)::text as n from resources r where ${conditions(query)}`.execute(this.#database.db),
       ),
     );
-    return Number(rows[0]?.n ?? 0);
+    return Number(rows[0]?.n);
   }
 
   async countAll(): Promise<{ type: string; mesh: string; total: number }[]> {

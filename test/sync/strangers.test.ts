@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
-import { status } from '@grpc/grpc-js';
+import { Metadata, status, type Client } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { syncService } from '../../src/kds/services.ts';
+import { globalService, syncService } from '../../src/kds/services.ts';
 import { NO_HEALTH_POLICY } from '../../src/kds/stale-streams.ts';
 import { admitAll } from '../../src/kds/zone-access.ts';
 import { SLOW, ending, open, serverUnderAttack, takenIn } from './server-under-attack.ts';
@@ -73,5 +73,24 @@ describe('a server with unknown clients', () => {
     expect(looks).toBeLessThan(500);
     expect(call.destroyed).toBe(false);
     call.cancel();
+  });
+
+  it('handles few refused health checks of an address', async () => {
+    looks = 0;
+    const clients = Array.from({ length: 10 }, () => server.dial());
+    const metadata = new Metadata();
+    metadata.set('client-id', 'stranger');
+    const same = (bytes: Buffer): Buffer => bytes;
+    const codeOf = async (client: Client): Promise<status> =>
+      await new Promise((resolve) => {
+        const limit = { deadline: Date.now() + 90_000 };
+        client.makeUnaryRequest(globalService.healthCheck.path, same, same, Buffer.alloc(0), metadata, limit, (error) =>
+          resolve(error?.code ?? status.OK),
+        );
+      });
+    const checks = await Promise.all(Array.from({ length: 1_000 }, (_, n) => codeOf(clients[n % 10] ?? server.dial())));
+    expect(checks).not.toContain(status.OK);
+    expect(looks).toBeGreaterThan(0);
+    expect(looks).toBeLessThan(500);
   });
 });

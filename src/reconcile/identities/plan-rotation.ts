@@ -53,7 +53,7 @@ export function distribution(facts: MeshFacts, zone: string, heldSince: Date, ot
 
 /** How far proxies have certificates of the new authority. @param signedAt since when it signs @param until end of the last old one */
 export function renewal(facts: MeshFacts, identity: Resource, signedAt: string, until: string): RotationProgress {
-  const kri = kriOf(identity) ?? '';
+  const kri = kriOf(identity);
   const waits = proxiesOf(facts).filter((proxy) => {
     const { insight } = proxy;
     if (!isConnected(proxy)) return false;
@@ -70,7 +70,7 @@ export function renewal(facts: MeshFacts, identity: Resource, signedAt: string, 
 export function lastEnd(identity: Resource, insights: readonly Resource[], now: Date): Date {
   const provider = providerOf(identity.spec);
   const lifetimeMs = provider.kind === 'bundled' ? provider.lifetimeMs : 0;
-  const kri = kriOf(identity) ?? '';
+  const kri = kriOf(identity);
   const ends = insights.flatMap(({ spec }) => {
     const { issuedBackend, certificateExpirationTime } = objectOf(spec['mTLS']);
     const end = Date.parse(textOf(certificateExpirationTime));
