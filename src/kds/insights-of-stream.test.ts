@@ -43,6 +43,20 @@ it('a zone that is asked is not asked a second time before its response', async 
   expect(stream.admits(1, false)).toBe(true);
 });
 
+it('a turn is for one response: the next one waits for another', async () => {
+  const { clock, turns, stream, said } = open();
+  turns.count(300);
+  expect(stream.admits(150, false)).toBe(false);
+  await clock.advance(2_000);
+  expect(stream.admits(150, false)).toBe(true);
+  turns.count(150 * 100);
+  expect(stream.admits(10, false)).toBe(false);
+  await clock.advance(200_000);
+  expect(said[0]).toBe('asked 2');
+  expect(said).toHaveLength(2);
+  expect(stream.admits(10, false)).toBe(true);
+});
+
 it('a zone that sends more rows than its turn has counted delays the next turn', async () => {
   const { clock, turns, stream, said } = open();
   turns.count(300);

@@ -114,6 +114,23 @@ it('the sender takes a peer for one that resumes when its metadata says so, and 
   stream.sender.close();
 });
 
+it.each<[what: string, resumes: boolean, known: number, stored: number, versions: string]>([
+  ['names one version', true, 1, 1, 'some'],
+  ['names none of one resource', true, 0, 1, 'none'],
+  ['names none of a type without resources', true, 0, 0, 'unknown'],
+  ['names one and does not resume', false, 1, 1, 'none'],
+])('the sender says to the limiter of first states that a peer %s', async (_, resumes, known, stored, versions) => {
+  const initialSyncLimiter = new InitialSyncLimiter(systemClock);
+  const enter = vi.spyOn(initialSyncLimiter, 'enter');
+  const [stream] = await streamsTo(['east'], { stored: rows.slice(0, stored), initialSyncLimiter });
+  if (stream === undefined) throw new Error('no stream');
+  const metadata = encodeStruct({ features: ['hash-suffix', 'meridian-v1'], 'meridian-resume': resumes });
+  const initialResourceVersions = new Map([['a.default', '1'] as const].slice(0, known));
+  stream.sender.handle({ ...request, node: { id: 'z', metadata }, initialResourceVersions });
+  expect(enter.mock.calls.at(-1)?.[2]).toMatchObject({ versions });
+  stream.sender.close();
+});
+
 it('the sender ignores an answer to a response from before a new subscription', async () => {
   const [stream] = await streamsTo(['east']);
   if (stream === undefined) throw new Error('no stream');
