@@ -180,6 +180,15 @@ describe('connections', () => {
       expect(taken.map(({ remotePort }) => remotePort).slice(1)).toEqual([lives.localPort]);
     });
 
+    it('are taken when the connection before them is closed, in the order in which they came', async () => {
+      const [first, second] = [await dial(), await dial()];
+      taken[0]?.destroy();
+      await expect.poll(() => taken.map(({ remotePort }) => remotePort).slice(1)).toEqual([first.localPort]);
+      taken[1]?.destroy();
+      await expect.poll(() => taken.map(({ remotePort }) => remotePort).slice(2)).toEqual([second.localPort]);
+      expect(clock.sleepers).toBe(1);
+    });
+
     it('keep the bytes that their peer sent before they are taken', async () => {
       const socket = await dial('first, ');
       await clock.advance(GREETING_MS);
