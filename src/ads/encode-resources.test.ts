@@ -33,3 +33,9 @@ it('equal resources of two parts are one object, and different ones have version
   expect(same).toBe(one);
   expect(other?.version).not.toBe(one?.version);
 });
+
+it('a resource has the same version on every control plane, so that a proxy that changes to another one is sent nothing again', () => {
+  const clusters = new Map([['a', { name: 'a', connectTimeout: '1s' }]]);
+  const { resources } = new ResourceEncoder().part({ ...emptyConfig(), clusters });
+  expect(resources.map(({ resource: { version } }) => version)).toEqual(['KZ0QVquWBeXOKx247Nkek_']);
+});
