@@ -35,7 +35,7 @@ export type SenderOptions = StreamOptions & {
   readonly flush?: () => void;
   /** False while messages of this stream wait in this process. Changes then wait in the log until `drained` is called. */
   readonly hasRoom?: () => boolean;
-  /** The peer has answered a response. @param isSettled it has its first state */
+  /** The peer has answered a response of its first state. @param isSettled it has all of it */
   readonly answered?: (isSettled: boolean) => void;
   /** The full state of the peer waits for so many milliseconds. */
   readonly delayed?: (waitMs: number) => void;
@@ -60,6 +60,8 @@ export class Sender {
   /** Meshes that the peer has and this side has never had. */
   readonly #unknownMeshes = new Set<string>();
   #admitted = false;
+  /** The peer has answered all of its first state. */
+  #hasFirstState = false;
   /** The permit for the first states of this stream; null until it subscribes. */
   #permit: Permit | null = null;
   /** The versions that the peer has named; `unknown` while no type has resources. */
@@ -115,7 +117,7 @@ export class Sender {
 
   /** The peer has its first state, and has answered everything. */
   get isSettled(): boolean {
-    return this.#admitted && [...this.#types.values()].every(({ subscription }) => subscription?.isSettled !== false);
+    return this.#admitted && this.#areAllSettled();
   }
 
   /** The peer says which versions it has, and is then sent the difference alone. */
@@ -203,6 +205,7 @@ export class Sender {
       ...(resumes && { held }),
     });
     this.#types.set(typeUrl, stream);
+    this.#hasFirstState = false;
     const isFull = this.#hear(resumes && initialResourceVersions.size > 0, log?.size ?? 0);
     if (before !== undefined || isFull) this.#leave();
     this.#enter();
@@ -284,11 +287,21 @@ export class Sender {
 
   #settle(request: DeltaRequest): void {
     if (this.#types.get(request.typeUrl)?.settle(request) !== true) return;
-    this.#permit?.progress();
-    const isSettled = [...this.#types.values()].every(({ subscription }) => subscription?.isSettled !== false);
-    if (isSettled) this.#permit?.leave();
-    this.#options.answered?.(isSettled);
+    if (!this.#hasFirstState) this.#advance();
     this.#wake(request.typeUrl);
+  }
+
+  /** The peer has answered a part of its first state. */
+  #advance(): void {
+    this.#permit?.progress();
+    this.#hasFirstState = this.#areAllSettled();
+    if (this.#hasFirstState) this.#permit?.leave();
+    this.#options.answered?.(this.#hasFirstState);
+  }
+
+  #areAllSettled(): boolean {
+    for (const { subscription } of this.#types.values()) if (subscription?.isSettled === false) return false;
+    return true;
   }
 
   #enter(): void {

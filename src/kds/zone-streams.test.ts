@@ -297,7 +297,7 @@ describe('a stream that waits until this process has time for its zone', () => {
     expect([call.said, steps, works.length]).toEqual([[], ['turn', 'admit west', 'ensure west', 'given back'], 1]);
     entrance.settled('east');
     await settled();
-    expect([call.said, steps.at(-1), works.length]).toEqual([['features meridian-v1'], 'admitted', 2]);
+    expect([call.said, steps.at(-1), works.length]).toEqual([[OPENED], 'admitted', 2]);
     expect(events.at(-1)).toMatchObject({ kind: 'opened', peer: 'west' });
   });
 
@@ -309,18 +309,18 @@ describe('a stream that waits until this process has time for its zone', () => {
     expect(entrance.waiting.zones).toBe(1);
     entrance.settled('east');
     await settled();
-    expect([next.said, kinds()]).toEqual([['features meridian-v1'], ['opened', 'opened']]);
+    expect([next.said, kinds()]).toEqual([[OPENED], ['opened', 'opened']]);
   });
 
   it('gives its place back when its work is done', async () => {
     const call = await open(west);
     works[0]?.resolve();
     await settled();
-    expect(call.said).toEqual(['features meridian-v1']);
+    expect(call.said).toEqual([OPENED]);
     works[1]?.resolve();
     await settled();
-    expect(call.said).toEqual(['features meridian-v1', 'end']);
-    expect((await open({ 'client-id': 'north' })).said).toEqual(['features meridian-v1']);
+    expect(call.said).toEqual([OPENED, 'end']);
+    expect((await open({ 'client-id': 'north' })).said).toEqual([OPENED]);
   });
 
   it('that this side has stopped admitting meanwhile is refused with that status', async () => {
@@ -338,7 +338,7 @@ describe('a side that admits no more streams', () => {
     steps.length = 0;
     streams.refuse(new MeridianError('unavailable', 'stops soon'));
     const after = await open({ 'client-id': 'west' });
-    expect([before.said, after.said, steps]).toEqual([['features meridian-v1'], ['UNAVAILABLE: stops soon'], []]);
+    expect([before.said, after.said, steps]).toEqual([[OPENED], ['UNAVAILABLE: stops soon'], []]);
     expect([kinds(), warn.mock.calls.length]).toEqual([['opened'], 0]);
     works[0]?.resolve();
     await settled();
@@ -348,9 +348,7 @@ describe('a side that admits no more streams', () => {
   it('may end the streams of some zones', async () => {
     const calls = [await open(), await open({ 'client-id': 'west' }), await open({ 'client-id': 'west' }, 'clusters')];
     streams.endZones(new Set(['west', 'north']), new MeridianError('unavailable', 'moved'));
-    expect(calls.map(({ said }) => said.at(-1))).toEqual([
-      ...['features meridian-v1', 'UNAVAILABLE: moved', 'UNAVAILABLE: moved'],
-    ]);
+    expect(calls.map(({ said }) => said.at(-1))).toEqual([...[OPENED, 'UNAVAILABLE: moved', 'UNAVAILABLE: moved']]);
   });
 });
 
