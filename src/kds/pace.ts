@@ -15,6 +15,9 @@ export type Pace = {
   readonly beforeMessage: (bytes: number) => Promise<void>;
 };
 
+/** Messages up to this size are decoded at once: most have about 100 bytes, and steps would cost more. */
+export const SMALL_BYTES = 4 * 1024;
+
 export const atOnce: Pace = {
   run: async (steps) => runSteps(steps),
   batchRows: Infinity,

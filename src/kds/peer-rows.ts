@@ -84,7 +84,7 @@ export class PeerRows {
     const { rules, exactVersions, pace } = this.#options;
     const refusals = [...refusedBefore];
     let written = 0;
-    let work: Work | null = all;
+    let work: Work | null = hasNothing(all) ? null : all;
     for (let attempt = 1; work !== null; attempt += 1) {
       const { incoming } = work;
       const stored = new Map((await this.named(info, incoming.values())).map((row) => [nameText(row), row]));
@@ -151,4 +151,8 @@ export class PeerRows {
     for (const row of await this.inScope([info])) if (!prune.except.has(nameText(row))) rows.set(nameText(row), row);
     return [...rows.values()];
   }
+}
+
+function hasNothing({ incoming, removed, prune }: Work): boolean {
+  return incoming.size === 0 && removed.size === 0 && prune === null;
 }

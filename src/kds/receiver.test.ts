@@ -79,17 +79,25 @@ describe('a receiver', () => {
     expect(steps.filter((step) => step.startsWith('writeBatch'))).toEqual(['writeBatch 2', 'writeBatch 1']);
   });
 
-  it('waits for its turn before it looks at a message', async () => {
+  it('waits for its turn before it looks at a message of more than 4 KiB', async () => {
     const turn = Promise.withResolvers<void>();
     const { receiver, steps, sent } = await receive({}, { beforeMessage: () => turn.promise });
     const before = sent.length;
-    const message = { ...responseOf([]), entries: [], removed: [] };
+    const removed = Array.from({ length: 200 }, (_, n) => `${'x'.repeat(20)}-${String(n)}.default`);
+    const message = { ...responseOf([]), entries: [], removed };
     const taking = receiver.take(encodeDeltaResponse(message));
     for (let look = 0; look < 5; look += 1) await setImmediate();
     expect([steps, sent.length]).toEqual([[], before]);
     turn.resolve();
     await taking;
     expect(sent).toHaveLength(before + 1);
+  });
+
+  it('takes a small message without a turn, and one that names nothing without the store', async () => {
+    const { receiver, steps, sent } = await receive({}, { beforeMessage: () => new Promise(() => undefined) });
+    const before = sent.length;
+    await receiver.take(encodeDeltaResponse({ ...responseOf([]), entries: [], removed: [] }));
+    expect([steps, sent.length]).toEqual([[], before + 1]);
   });
 
   it('reports the rows that it wrote, and the time that it took', async () => {

@@ -13,7 +13,7 @@ import { countNamedInSteps, decodeDeltaResponseInSteps, encodeDeltaRequest, type
 import { readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './sync-events.ts';
-import { atOnce, type Pace } from './pace.ts';
+import { atOnce, SMALL_BYTES, type Pace } from './pace.ts';
 import type { ZoneQuotas } from './quotas.ts';
 import type { InsightTurns } from './insight-turns.ts';
 import { InsightsOfStream, PACED_TYPE } from './insights-of-stream.ts';
@@ -132,17 +132,18 @@ export class Receiver {
    * @throws Error on invalid bytes, StatusError when the response names more resources than the quota
    */
   async take(bytes: Uint8Array): Promise<void> {
-    await this.#pace.beforeMessage(bytes.length);
-    await this.#requireFewNames(bytes);
-    await this.handle(await this.#pace.run(decodeDeltaResponseInSteps(bytes)));
+    const pace = bytes.length <= SMALL_BYTES ? atOnce : this.#pace;
+    await pace.beforeMessage(bytes.length);
+    await this.#requireFewNames(bytes, pace);
+    await this.handle(await pace.run(decodeDeltaResponseInSteps(bytes)));
   }
 
   /** Counts the names before any is stored in memory. */
-  async #requireFewNames(bytes: Uint8Array): Promise<void> {
+  async #requireFewNames(bytes: Uint8Array, pace: Pace): Promise<void> {
     const { quotas, peer, observe } = this.#options;
     if (quotas === undefined) return;
     const most = quotas.rows;
-    if ((await this.#pace.run(countNamedInSteps(bytes, most))) <= most) return;
+    if ((await pace.run(countNamedInSteps(bytes, most))) <= most) return;
     const reason = `the response names more resources than the ${String(most)} that a zone may have; raise multizone.global.kds.quotas.rows on global`;
     observe({ kind: 'overQuota', peer, quota: 'rows', reason });
     throw exhausted(reason);
@@ -158,7 +159,9 @@ export class Receiver {
     if (!this.#hasTurn(info, response)) return;
     const { peer, streamId, rules, validate, observe, clock } = this.#options;
     const began = clock.elapsed();
-    const read = await this.#pace.run(readResponse(info, response, rules, validate, this.#options.quotas?.resourceBytes));
+    // Most responses of a zone that connects again name nothing.
+    const pace = response.resources.length + response.removedResources.length === 0 ? atOnce : this.#pace;
+    const read = await pace.run(readResponse(info, response, rules, validate, this.#options.quotas?.resourceBytes));
     const admission = this.#admission?.type === info.name ? this.#admission : null;
     await admission?.check([...read.resources.values()]);
     const prune = this.#pruneAfter(info, response, read);

@@ -6,15 +6,12 @@ import { MeridianError } from '../base/errors.ts';
 import { eachMessage } from '../grpc/messages-of.ts';
 import { decodeDeltaRequest, decodeDeltaRequestInSteps, type DeltaRequest } from '../wire/kds-messages.ts';
 import { takeEach } from './bundles.ts';
-import { atOnce, type Pace } from './pace.ts';
+import { atOnce, SMALL_BYTES, type Pace } from './pace.ts';
 import type { Receiver } from './receiver.ts';
 import type { Sender } from './sender.ts';
 
 /** Answers that may wait in this process. A peer with one response in flight per type never exceeds the number of types. */
 const MAX_UNREAD = 100;
-
-/** Requests up to this size are decoded at once: an acknowledgement has about 100 bytes, and steps would cost more. */
-const SMALL_BYTES = 4 * 1024;
 
 /** Answers the requests of a peer until it ends the stream. Rejects on a broken stream or an invalid message. */
 export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce): Promise<void> {
