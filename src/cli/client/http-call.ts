@@ -2,9 +2,9 @@
 // plane is an `unavailable` error with a remedy, and no error repeats the token.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { MeridianError, messageOf } from '../../base/errors.ts';
 import { http, https } from '../../base/node-http.ts';
 import { UsageError } from '../exit-codes.ts';
+import { unreachable } from './unreachable.ts';
 
 /** A control plane: its address, credentials and CA. */
 export type Endpoint = {
@@ -85,31 +85,4 @@ async function send(endpoint: Endpoint, call: Call, signal: AbortSignal): Promis
     request.once('error', reject);
     request.end(call.body);
   });
-}
-
-const UNTRUSTED = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-]);
-
-function unreachable(address: string, error: unknown, limitMs: number): MeridianError {
-  if (error instanceof MeridianError) return error;
-  const { code = '', name } = error as { code?: string; name?: string };
-  const about = `cannot reach a control plane at ${address}`;
-  const reason = name === 'TimeoutError' || code === 'ABORT_ERR' ? `no answer within ${String(limitMs / 1000)} s` : code;
-  return new MeridianError('unavailable', `${about} (${reason === '' ? messageOf(error) : reason}).\n${remedyFor(code)}`, {
-    cause: error,
-  });
-}
-
-function remedyFor(code: string): string {
-  if (UNTRUSTED.has(code))
-    return 'This machine does not trust its certificate: give the CA that signed it with --ca-cert-file FILE.';
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return 'Its certificate is for other host names: use one of those in --address, or issue one for this.';
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL') || code.startsWith('HPE_'))
-    return 'The server speaks another protocol: try http:// in place of https://, or the reverse.';
-  return 'Start one with `meridian global run`, or name another with --address or --context.';
 }
