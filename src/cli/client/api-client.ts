@@ -288,7 +288,8 @@ function listFailure(error: unknown, info: TypeInfo, mesh: string | undefined): 
   return new MeridianError('not_found', text, { cause: error });
 }
 
-function itemPath(info: TypeInfo, mesh: string, name: string): string {
+/** The path of a resource. @throws UsageError as `pathPart` */
+export function itemPath(info: TypeInfo, mesh: string, name: string): string {
   const prefix = info.scope === 'Mesh' ? `/meshes/${pathPart(mesh)}` : '';
   return `${prefix}/${info.path}/${pathPart(name)}`;
 }

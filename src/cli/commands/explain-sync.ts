@@ -1,7 +1,7 @@
 // `meridian explain-sync TYPE NAME`: for each zone whether a resource goes there, under which name, and the rule that decided.
 import type { Command } from 'commander';
 import type { Answer } from '../../api/answers.ts';
-import { pathPart } from '../client/api-client.ts';
+import { itemPath } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';
 import { addLookupOptions, type LookupOptions } from '../options.ts';
@@ -31,7 +31,6 @@ async function explainSync(typeName: string, name: string, { mesh, namespace, ou
   const info = requireType(typeName);
   const client = await connect(connection);
   const found = await findOne(client, info, mesh, name, { command: `explain-sync ${info.name}`, namespace });
-  const prefix = info.scope === 'Mesh' ? `/meshes/${pathPart(mesh)}` : '';
-  const sync = (await client.read(`${prefix}/${info.path}/${pathPart(found.name)}/_sync`)) as Answer<'SyncExplanation'>;
+  const sync = (await client.read(`${itemPath(info, mesh, found.name)}/_sync`)) as Answer<'SyncExplanation'>;
   print(isForPrograms(output) ? serialize(sync, output) : describeSync(sync));
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import type { Answer } from '../../api/answers.ts';
-import { pathPart, type ApiClient } from '../client/api-client.ts';
+import { itemPath, pathPart, type ApiClient } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne } from '../client/find.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
@@ -52,7 +52,7 @@ export function addIdentityRotate(identity: Command): void {
 export function addInspectIdentity(inspect: Command): void {
   const command = inspect
     .command('identity')
-    .description('on a zone: the authority of a MeshIdentity, and how far its rotation or its withdrawal is')
+    .description('on a zone: the authority of a MeshIdentity, with the step of its rotation or withdrawal')
     .argument('<name>', 'display name or stored name of the MeshIdentity');
   addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
     .addHelpText('after', INSPECT_HELP)
@@ -75,7 +75,7 @@ export function addInspectIdentity(inspect: Command): void {
 async function pathOf(client: ApiClient, mesh: string, name: string, command: string): Promise<string> {
   const info = typeOf('MeshIdentity');
   const found = await findOne(client, info, mesh, name, { command });
-  return `/meshes/${pathPart(mesh)}/${info.path}/${pathPart(found.name)}`;
+  return itemPath(info, mesh, found.name);
 }
 
 function show(rotation: Rotation, output: OutputOptions['output']): void {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Answer } from '../../api/answers.ts';
 import { MeridianError } from '../../base/errors.ts';
-import { pathPart } from '../client/api-client.ts';
+import { itemPath } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';
 import { addLookupOptions, type LookupOptions } from '../options.ts';
@@ -34,7 +34,7 @@ async function inspectPolicy(typeName: string, name: string, { mesh, namespace, 
     );
   const client = await connect(connection);
   const found = await findOne(client, info, mesh, name, { command: `inspect policy ${info.name}`, namespace });
-  const path = `/meshes/${pathPart(mesh)}/${info.path}/${pathPart(found.name)}/_reach`;
+  const path = `${itemPath(info, mesh, found.name)}/_reach`;
   const reach = (await client.readWhole(path, 'touched')) as unknown as Answer<'Reach'>;
   print(isForPrograms(output) ? serialize(reach, output) : describeReach(reach, mesh, { wide: output === 'wide' }));
 }

@@ -5,7 +5,7 @@ import { MeridianError } from '../../base/errors.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import type { Answer } from '../../api/answers.ts';
-import { pathPart, type ApiClient, type Item } from '../client/api-client.ts';
+import { itemPath, type ApiClient, type Item } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, print, printList, serialize } from '../output.ts';
@@ -58,7 +58,7 @@ type Ways = Answer<'Ways'>['items'];
 async function waysOf(client: ApiClient, mesh: string, services: readonly Item[]): Promise<Ways> {
   const answers: Ways[number][] = [];
   for (const { type, name } of services) {
-    const path = `/meshes/${pathPart(mesh)}/${typeOf(type).path}/${pathPart(name)}/_ways`;
+    const path = `${itemPath(typeOf(type), mesh, name)}/_ways`;
     answers.push(...((await client.readWhole(path, 'items')) as unknown as Answer<'Ways'>).items);
   }
   return answers;
