@@ -1,6 +1,6 @@
 // Resolves a reference of a route to a service of the mesh, from stored resources: Service means MeshService, and group `kuma.io` the
 // mesh kind of that name (D8, D24).
-import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
+import type { Json, Labels, Resource } from '../resource/types.ts';
 import { isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
 import { compareText } from '../base/compare-text.ts';
 import { displayNameOf, label } from '../resource/labels.ts';

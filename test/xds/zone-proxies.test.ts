@@ -132,12 +132,12 @@ describe('an ingress', () => {
     expect([...times].map(([, seconds]) => seconds)).toEqual(['9', '7']);
   });
 
-  it('reports rules about clients, which it does not see', () => {
+  it('reports rules about clients, which it cannot identify', () => {
     const matches = [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }];
     const conf = { backends: [{ type: 'File', file: { path: '/dev/stdout' } }] };
     const { problems } = configOf(INGRESS, [policy('MeshAccessLog', [{ matches, default: conf }])]);
     expect(problems).toMatchObject([
-      { field: 'spec.rules[0].matches', reason: expect.stringContaining('does not see') as unknown },
+      { field: 'spec.rules[0].matches', reason: expect.stringContaining('cannot identify clients') as unknown },
     ]);
   });
 
