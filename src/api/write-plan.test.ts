@@ -96,6 +96,8 @@ describe('a write', () => {
     const named = makeRow('MeshTimeout', 'a.shop', { labels: { ...ofZone, 'k8s.kuma.io/namespace': 'shop' } });
     const labels = { 'k8s.kuma.io/namespace': 'shop' };
     expect(plan(ALONE, named, { labels }).key.name).toBe('a.shop');
+    const unnamed = makeRow('MeshTimeout', 'a', { labels: { ...ofZone, 'k8s.kuma.io/namespace': '' } });
+    expect(plan(ALONE, unnamed).key.name).toBe('a');
   });
 });
 

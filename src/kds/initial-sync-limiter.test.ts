@@ -157,6 +157,17 @@ describe('the limiter of first states', () => {
       for (let n = 0; n < 1_000; n += 1) expect(join('east', 1_000)).toBe(true);
     });
 
+    it('wait for less than a millisecond where they are a few bytes over their budget', () => {
+      expect(join('east', 32 * MB)).toBe(true);
+      expect(join('east', 100)).toBe(true);
+      let isIn = false;
+      const permit = states.enter('east', () => (isIn = true));
+      expect(isIn).toBe(false);
+      vi.advanceTimersByTime(1);
+      expect(isIn).toBe(true);
+      permit.leave();
+    });
+
     it('wait while the peer has a permit, too', () => {
       const first = states.enter('east', () => undefined);
       first.sent(40 * MB);

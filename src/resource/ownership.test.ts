@@ -82,6 +82,7 @@ describe('a row on global', () => {
       hashNameOf({ mesh: 'default', name: 'other', labels: zone('east') }),
     ];
     expect(names.filter((name) => isNameOfZone({ mesh: 'default', name, labels }))).toEqual([hashed, 'east.cart']);
+    expect(['undefined.cart', '.cart'].map((name) => isNameOfZone({ mesh: 'default', name, labels: {} }))).toEqual([false, true]);
   });
 });
 
@@ -105,6 +106,7 @@ it.each<[string, Labels, Labels, string | null, boolean]>([
   ['of another namespace', { 'k8s.kuma.io/namespace': 'a' }, { 'k8s.kuma.io/namespace': 'b' }, null, false],
   ['of a namespace, by one of none', { 'k8s.kuma.io/namespace': 'a' }, {}, null, false],
   ['of no namespace, by one of some', {}, { 'k8s.kuma.io/namespace': 'a' }, null, false],
+  ['of no namespace, by one with an empty name of it', {}, { 'k8s.kuma.io/namespace': '' }, null, true],
   ['that came by KDS', {}, {}, '', false],
 ])('a write replaces a row or not: %s', (_, stored, written, syncVersion, expected) => {
   expect(mayReplace({ labels: stored, syncVersion }, { labels: written })).toBe(expected);
@@ -157,6 +159,7 @@ describe('a row is in all zones', () => {
     ['MeshTimeout', { ...origin('global'), ...zone('east') }, true],
     ['MeshTimeout', origin('zone'), true],
     ['MeshTimeout', ofEast, false],
+    ['MeshTimeout', { ...origin('zone'), ...zone('') }, true],
     ['MeshTimeout', { ...ofEast, ...producer }, true],
     ['MeshService', ofEast, true],
     ['Dataplane', { ...ofEast, ...producer }, false],
