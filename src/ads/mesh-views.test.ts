@@ -83,10 +83,10 @@ beforeEach(() => {
 });
 
 describe('the destinations of a proxy', () => {
-  const [EAST, WEST, EVERYWHERE, PAYMENTS] = [
-    ...['kri_msvc_default_east__cart_http', 'kri_msvc_default_west__cart_http'],
-    ...['kri_mzsvc_default___everywhere_http', 'kri_extsvc_default___payments_443'],
-  ];
+  const EAST = 'kri_msvc_default_east__cart_http';
+  const WEST = 'kri_msvc_default_west__cart_http';
+  const EVERYWHERE = 'kri_mzsvc_default___everywhere_http';
+  const PAYMENTS = 'kri_extsvc_default___payments_443';
   /** The name of each cluster, whether it has TLS, and its servers of the own zone. */
   const destinations = (): Record<string, [isTls: boolean, servers: readonly string[]]> => {
     const { view } = open(CALLER);

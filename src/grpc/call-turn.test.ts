@@ -79,6 +79,17 @@ describe('the calls of an address', () => {
     expect([begun.length, ends]).toEqual([500, []]);
   });
 
+  it('begin when the part of a turn that was there is whole', async () => {
+    const connection = connect();
+    times(100, () => call(connection, refuse));
+    await clock.advance(20);
+    call(connection, refuse);
+    await clock.advance(29);
+    expect(begun).toHaveLength(100);
+    await clock.advance(1);
+    expect(begun).toHaveLength(101);
+  });
+
   it('get back all turns in five seconds, and no more than these', async () => {
     const connection = connect();
     times(100, () => call(connection, refuse));

@@ -1,11 +1,11 @@
 // The connections of a zone to its global: when it dials again, and what it logs.
-import { Metadata, Server, ServerCredentials, status, type handleUnaryCall } from '@grpc/grpc-js';
+import { credentials, Metadata, Server, ServerCredentials, status, type handleUnaryCall } from '@grpc/grpc-js';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
-import { channelOptions, reconnectPauseMs, runKdsClient, type KdsClientOptions } from './client.ts';
+import { channelOptions, reconnectPauseMs, runKdsClient, type KdsClientOptions, type KdsClientTls } from './client.ts';
 import type { SyncEvent } from './sync-events.ts';
 import { globalService } from './services.ts';
 
@@ -113,6 +113,29 @@ describe('a zone that is not connected', () => {
     const { pauses, logged } = await pausesOf({ address: await refusing(status.DEADLINE_EXCEEDED, 'late') });
     expect(pauses).toEqual([200, 400, 800, 800]);
     expect(logged).toEqual([['warn', 'late']]);
+  });
+
+  it.each<
+    [what: string, tls: Partial<KdsClientTls>, expected: [ca: string | null, key: string | null, cert: string | null, boolean]]
+  >([
+    ['the authorities of the system', {}, [null, null, null, true]],
+    ['a given authority', { rootCa: Buffer.from('ca') }, ['ca', null, null, true]],
+    [
+      'a certificate of its own',
+      { identity: { cert: Buffer.from('cert'), key: Buffer.from('key') } },
+      [null, 'key', 'cert', true],
+    ],
+    ['no look at the certificate of global', { skipVerify: true, identity: null }, [null, null, null, false]],
+  ])('dials with TLS with %s', async (_, tls, expected) => {
+    const made: unknown[] = [];
+    vi.spyOn(credentials, 'createSsl').mockImplementation((ca, key, cert, options) => {
+      const [caText, keyText, certText] = [ca, key, cert].map((pem) => pem?.toString() ?? null);
+      made.push([caText, keyText, certText, options?.rejectUnauthorized]);
+      return credentials.createInsecure();
+    });
+    const address = await refusing(status.UNAVAILABLE, 'it stops');
+    await pausesOf({ address, tls: { rootCa: null, skipVerify: false, ...tls } });
+    expect(made).toEqual(Array(4).fill(expected));
   });
 
   it('dials again soon where global does not answer, and warns', async () => {

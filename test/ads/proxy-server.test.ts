@@ -247,6 +247,16 @@ describe('a proxy', () => {
     expect(server.size).toBe(1);
   });
 
+  it('has its problems reported when its stream opens, and when they change', async () => {
+    await put(dataplane('web', 'web', ['cart', 'none']));
+    await connected('web');
+    const problems = (): unknown[] =>
+      events.flatMap((event) => (event.kind === 'problems' ? [event.problems.map(({ field }) => field)] : []));
+    expect(problems()).toEqual([['networking.outbound[1].backendRef']]);
+    await put(service('none'));
+    await expect.poll(problems).toEqual([['networking.outbound[1].backendRef'], []]);
+  });
+
   it('gets a changed route alone', async () => {
     const { lines, onResponse } = arrivals();
     const proxy = await connected('web', { onResponse });
