@@ -105,6 +105,29 @@ it('locks rows in the order of their keys, so that two batches wait for each oth
   }
 });
 
+it.each(['create', 'put', 'update'] as const)(
+  'a %s has a name of at most 253 characters, a type and a mesh of 100',
+  async (op) => {
+    const { store } = failing(0, '');
+    const outcomeOf = async (key: Partial<typeof KEY>): Promise<unknown> => {
+      const [outcome] = await store.writeBatch([{ op, key: { ...KEY, ...key }, labels: {}, spec: {} }]);
+      return outcome?.result === 'rejected' && outcome.message.includes('characters') ? outcome.message : null;
+    };
+    // A character may be two code units.
+    for (const letter of ['a', '\u{1f600}'])
+      for (const [field, most] of [
+        ['name', 253],
+        ['mesh', 100],
+        ['type', 100],
+      ] as const) {
+        expect(await outcomeOf({ [field]: letter.repeat(most) })).toBeNull();
+        expect(await outcomeOf({ [field]: letter.repeat(most + 1) })).toBe(
+          `${field}: must have at most ${String(most)} characters`,
+        );
+      }
+  },
+);
+
 describe('a batch in which every write must succeed', () => {
   const create = (name: string): Write => ({ op: 'create', key: { ...KEY, name }, labels: {}, spec: {} });
 
