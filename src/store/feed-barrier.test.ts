@@ -1,6 +1,6 @@
 // The barrier with a feed that the test moves by hand.
 import { setImmediate } from 'node:timers/promises';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { FeedBarrier } from './feed-barrier.ts';
 import { createLogger } from '../base/log.ts';
@@ -82,4 +82,27 @@ it('the barrier rejects at its limit when the mark does not arrive', async () =>
   expect(await isSettled(waiting)).toBe(false);
   await clock.advance(1);
   await refused;
+});
+
+it('the barrier logs a mark that does not arrive in time, and none that arrives or whose follower has ended', async () => {
+  const log = createLogger('silent');
+  const warn = vi.spyOn(log, 'warn');
+  const mark = (id: string): Promise<void> => Promise.resolve(void sent.push(id));
+  barrier = new FeedBarrier({ mark, clock, log, limitMs: LIMIT_MS });
+  const good = barrier.wait();
+  await setImmediate();
+  barrier.pass(sent[0] ?? '');
+  await good;
+  await clock.advance(LIMIT_MS);
+  expect(warn).not.toHaveBeenCalled();
+  const late = expect(barrier.wait()).rejects.toThrow('does not answer');
+  await setImmediate();
+  await clock.advance(LIMIT_MS);
+  await late;
+  expect(warn.mock.calls).toEqual([[{ limitMs: LIMIT_MS }, expect.any(String)]]);
+  const ended = expect(barrier.wait()).rejects.toThrow('does not answer');
+  await setImmediate();
+  barrier.end();
+  await ended;
+  expect(warn).toHaveBeenCalledTimes(1);
 });
