@@ -108,6 +108,16 @@ describe('a zone proxy', () => {
     expect(published()).toEqual(HERE);
   });
 
+  it.each<[what: string, status: JsonObject]>([
+    ['said that it stops', { isLeaving: true }],
+    ['listened elsewhere', { listens: ['0.0.0.0 1'] }],
+  ])('that %s is published again when its insight is gone: nothing is known of it then', (_, status) => {
+    insight(online, status);
+    expect(published()).toEqual(NOWHERE);
+    view.remove({ type: 'DataplaneInsight', mesh: 'default', name: 'ingress' });
+    expect(published()).toEqual(HERE);
+  });
+
   it('asks for another plan when its time is over', () => {
     insight(ended());
     const { wakeAt } = planServices(view, { now: new Date(now), graceMs: MINUTE });
