@@ -41,6 +41,44 @@ it('the barrier opens only for callers that asked before their mark was sent', a
   await second;
 });
 
+it('the barrier sends one mark at a time: callers that ask meanwhile share the next', async () => {
+  const statements: PromiseWithResolvers<void>[] = [];
+  const mark = (id: string): Promise<void> => {
+    sent.push(id);
+    const statement = Promise.withResolvers<void>();
+    statements.push(statement);
+    return statement.promise;
+  };
+  barrier = new FeedBarrier({ mark, clock, log: createLogger('silent'), limitMs: LIMIT_MS });
+  const waits = [barrier.wait()];
+  await setImmediate();
+  for (let caller = 0; caller < 3; caller += 1) {
+    waits.push(barrier.wait());
+    await setImmediate();
+  }
+  expect(sent).toHaveLength(1);
+  // The mark may arrive before its statement ends.
+  barrier.pass(sent[0] ?? '');
+  statements[0]?.resolve();
+  await setImmediate();
+  expect(sent).toHaveLength(2);
+  barrier.pass(sent[1] ?? '');
+  statements[1]?.resolve();
+  await Promise.all(waits);
+});
+
+it('the barrier sends the next mark when the statement of the last one is late', async () => {
+  const mark = (id: string): Promise<void> => (sent.push(id) === 1 ? new Promise(() => undefined) : Promise.resolve());
+  barrier = new FeedBarrier({ mark, clock, log: createLogger('silent'), limitMs: LIMIT_MS });
+  const first = barrier.wait();
+  await setImmediate();
+  const second = barrier.wait();
+  await Promise.all([expect(first).rejects.toMatchObject({ code: 'unavailable' }), clock.advance(LIMIT_MS)]);
+  await setImmediate();
+  barrier.pass(sent[1] ?? '');
+  await second;
+});
+
 it('the barrier opens after a lost feed only for callers that waited before the full read', async () => {
   const before = barrier.wait();
   await setImmediate();

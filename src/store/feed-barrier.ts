@@ -20,6 +20,8 @@ export class FeedBarrier {
   /** Marks on their way through the feed. */
   readonly #marks = new Map<string, PromiseWithResolvers<void>>();
   #next: Promise<void> | null = null;
+  /** Settles when the statement of the last mark has ended, or its limit has. */
+  #sending: Promise<unknown> = Promise.resolve();
   readonly #end = new AbortController();
 
   constructor(options: FeedBarrierOptions) {
@@ -31,7 +33,7 @@ export class FeedBarrier {
    * @throws MeridianError `unavailable` when the store or its feed does not answer in time
    */
   async wait(): Promise<void> {
-    this.#next ??= Promise.resolve().then(() => this.#send());
+    this.#next ??= this.#sending.then(() => this.#send());
     await this.#next;
   }
 
@@ -71,7 +73,9 @@ export class FeedBarrier {
     try {
       const late = clock.sleep(limitMs, AbortSignal.any([done.signal, this.#end.signal])).then(() => this.#giveUp(done.signal));
       // The limit holds for a store that does not take the mark, too.
-      await Promise.race([mark(id).then(() => passed.promise), late]);
+      const marking = mark(id);
+      this.#sending = Promise.race([marking, late]).catch(() => undefined);
+      await Promise.race([marking.then(() => passed.promise), late]);
     } finally {
       this.#marks.delete(id);
       done.abort();
