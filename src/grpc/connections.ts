@@ -111,11 +111,6 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** How many wait to be taken. */
-  get waiting(): number {
-    return this.#untaken.size;
-  }
-
   /** The turn of a call that has just come. @param peer `address:port`, as gRPC names it */
   turnOf(peer: string): CallTurn {
     this.#takeNext(peer);

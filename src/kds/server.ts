@@ -114,6 +114,7 @@ export class KdsServer {
     const { clock } = options;
     this.#options = options;
     this.#messages = new SharedMessages(clock);
+    this.#entrance = new ZoneEntrance(clock, options.usedHeap);
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#quotas = options.quotas ?? DEFAULT_QUOTAS;
     this.#delays = new RateLimitedLogger(options.log, () => clock.elapsed());
@@ -131,10 +132,8 @@ export class KdsServer {
       log: options.log,
       clock,
     });
-    const connections = this.#connections;
-    this.#entrance = new ZoneEntrance(clock, options.usedHeap, () => connections.waiting);
     const { zones, observe, log, admit = admitAll, stores = anyStore } = options;
-    const gates = { connections, admit, zones, stores, quotas: this.#quotas, entrance: this.#entrance };
+    const gates = { connections: this.#connections, admit, zones, stores, quotas: this.#quotas, entrance: this.#entrance };
     this.#streams = new ZoneStreams({ ...gates, health, observe, clock, log });
     const sync: UntypedServiceImplementation = {
       globalToZoneSync: this.#streams.handler('globalToZone', (stream) => this.#send(stream)),

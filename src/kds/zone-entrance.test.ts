@@ -94,22 +94,6 @@ describe('zones that come at once', () => {
     expect(entered).toHaveLength(48);
   });
 
-  it('are fewer at a time while connections wait for their handshake', async () => {
-    let connections = 3;
-    entrance = new ZoneEntrance(
-      clock,
-      () => heap,
-      () => connections,
-    );
-    for (const zone of names(500)) arrive(zone);
-    await clock.advance(200);
-    for (const zone of names(32)) entrance.settled(zone);
-    expect(entered).toHaveLength(48);
-    connections = 0;
-    await clock.advance(50);
-    expect(entered).toHaveLength(64);
-  });
-
   it('enter one at a time while the heap is nearly full, and the oldest first', async () => {
     heap = 0.9;
     for (const zone of names(40)) arrive(zone);

@@ -50,7 +50,6 @@ type Entry = {
 export class ZoneEntrance {
   readonly #clock: Clock;
   readonly #usedHeap: UsedHeap;
-  readonly #waitingConnections: () => number;
   readonly #zones = new Map<string, Entry>();
   /** The waiting zones, in the order in which they enter. */
   readonly #queue: Entry[] = [];
@@ -60,11 +59,9 @@ export class ZoneEntrance {
   #limit = START_ZONES;
   #cancelLook: (() => void) | null = null;
 
-  /** @param waitingConnections how many wait for their handshake */
-  constructor(clock: Clock, heap: UsedHeap = usedHeap, waitingConnections = (): number => 0) {
+  constructor(clock: Clock, heap: UsedHeap = usedHeap) {
     this.#clock = clock;
     this.#usedHeap = heap;
-    this.#waitingConnections = waitingConnections;
   }
 
   /** The zones that wait, and the milliseconds of the longest wait. */
@@ -175,9 +172,7 @@ export class ZoneEntrance {
   /** @param delayMs of the event loop */
   #adapt(delayMs: number): void {
     const heap = this.#usedHeap();
-    // A handshake comes before a first state: a zone that gives up waiting for its handshake comes back with another.
-    const isBusy = delayMs > LONG_DELAY_MS || this.#waitingConnections() > 0;
-    if (isBusy || heap > HIGH_HEAP) this.#limit = Math.max(MIN_ZONES, Math.floor(this.#limit / 2));
+    if (delayMs > LONG_DELAY_MS || heap > HIGH_HEAP) this.#limit = Math.max(MIN_ZONES, Math.floor(this.#limit / 2));
     else if (delayMs < SHORT_DELAY_MS) this.#limit = Math.min(MAX_ZONES, Math.max(MIN_ZONES, this.#limit + ZONES_A_CHECK));
   }
 }
