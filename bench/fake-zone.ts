@@ -16,7 +16,7 @@ import { scanRequest, scanResponse } from './response-scan.ts';
 
 const NODE = { version: 'bench', instanceId: 'bench', config: '{"store":{"type":"postgres"}}' };
 /** As a zone has it for its health check. */
-const ANSWER_MS = 20_000;
+const ANSWER_MS = 30_000;
 
 /**
  * What a zone does with a response: `good` acknowledges it, `silent` says nothing, `refusing` refuses it, `deaf` does not even

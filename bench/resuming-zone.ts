@@ -20,7 +20,7 @@ import { SERVICE_TYPE, ZoneService } from './zone-service.ts';
 const NODE = { version: 'bench', instanceId: 'bench', config: '{"store":{"type":"postgres"}}' };
 const METADATA = nodeMetadata(NODE, true);
 /** As a zone has it for its health check. */
-const ANSWER_MS = 20_000;
+const ANSWER_MS = 30_000;
 const REFUSAL = { code: 3, message: 'this zone refuses everything', details: [] };
 
 /** Names and versions that all zones of the process have in common. */

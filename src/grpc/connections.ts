@@ -28,8 +28,6 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
 
 /** Milliseconds of silence after which the kernel probes a connection. It gives up on a dead peer ten seconds later. */
 const PROBE_MS = 30_000;
-/** Connections that the kernel keeps until they are accepted; it may have a lower limit. A peer over it tries again after 1, 3 and 7 s. */
-const BACKLOG = 65_535;
 /** Milliseconds until a connection without a call lets another one be taken. */
 const GREETING_MS = 500;
 /** Addresses without a connection whose turns are remembered. */
@@ -123,7 +121,7 @@ export class Connections {
     });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen({ ...(host !== '' && { host }), port, backlog: BACKLOG }, () => {
+      server.listen({ ...(host !== '' && { host }), port }, () => {
         server.off('error', reject);
         resolve();
       });

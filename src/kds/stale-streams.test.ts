@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { feature } from './features.ts';
+import { StreamsByZone } from './streams-by-zone.ts';
 import { StaleStreams, type HealthPolicy, type WatchedStream } from './stale-streams.ts';
 
 const POLL = 1_000;
@@ -9,13 +10,13 @@ const TIMEOUT = 5_000;
 
 describe('streams', () => {
   let clock: ManualClock;
-  let open: Set<WatchedStream>;
+  let open: StreamsByZone<WatchedStream>;
   let ended: string[];
   let stale: StaleStreams;
 
   beforeEach(() => {
     clock = new ManualClock();
-    open = new Set();
+    open = new StreamsByZone();
     ended = [];
   });
 
@@ -82,7 +83,7 @@ describe('streams', () => {
   it('that wait to open do not count as silent when their zone had a stream long ago', async () => {
     start({ pollInterval: POLL, timeout: TIMEOUT });
     add('east', 'globalToZone');
-    open.clear();
+    for (const stream of open.of('east')) open.delete(stream);
     await clock.advance(2 * TIMEOUT);
     const end = ({ message }: Error): void => void ended.push(message);
     open.add({ zone: 'east', kind: 'stats', features: [feature.zonePingHealth], end });

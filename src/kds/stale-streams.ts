@@ -3,6 +3,7 @@
 import { every, type Clock } from '../base/clock.ts';
 import type { Caller } from './peer-metadata.ts';
 import { feature } from './features.ts';
+import type { StreamsByZone } from './streams-by-zone.ts';
 import type { StreamKind } from './sync-events.ts';
 import { canceled } from '../grpc/status.ts';
 
@@ -24,14 +25,14 @@ export type WatchedStream = Pick<Caller, 'zone' | 'features'> & {
 
 export class StaleStreams {
   readonly #policy: HealthPolicy;
-  readonly #streams: ReadonlySet<WatchedStream>;
+  readonly #streams: Pick<StreamsByZone<WatchedStream>, 'of' | 'has' | 'all'>;
   readonly #clock: Clock;
   /** When a zone last opened a stream or checked its health, by zone. */
   readonly #lastSeen = new Map<string, number>();
   readonly #closed = new AbortController();
 
   /** @param streams those that are open */
-  constructor(policy: HealthPolicy, streams: ReadonlySet<WatchedStream>, clock: Clock) {
+  constructor(policy: HealthPolicy, streams: Pick<StreamsByZone<WatchedStream>, 'of' | 'has' | 'all'>, clock: Clock) {
     this.#policy = policy;
     this.#streams = streams;
     this.#clock = clock;
@@ -46,9 +47,8 @@ export class StaleStreams {
   opened(stream: WatchedStream): void {
     this.seen(stream.zone);
     if (!this.#policy.closeStaleConn) return;
-    for (const other of this.#streams)
-      if (other !== stream && other.zone === stream.zone && other.kind === stream.kind)
-        other.end(canceled('stream canceled - stream stopped'));
+    for (const other of this.#streams.of(stream.zone))
+      if (other !== stream && other.kind === stream.kind) other.end(canceled('stream canceled - stream stopped'));
   }
 
   close(): void {
@@ -61,9 +61,8 @@ export class StaleStreams {
 
   #endSilent(): void {
     const latest = this.#clock.elapsed() - this.#policy.timeout;
-    const open = new Set([...this.#streams].map(({ zone }) => zone));
-    for (const zone of this.#lastSeen.keys()) if (!open.has(zone)) this.#lastSeen.delete(zone);
-    for (const { zone, features, end } of this.#streams) {
+    for (const zone of this.#lastSeen.keys()) if (!this.#streams.has(zone)) this.#lastSeen.delete(zone);
+    for (const { zone, features, end } of this.#streams.all()) {
       // Undefined while the first stream of the zone waits to open.
       const at = this.#lastSeen.get(zone);
       if (at !== undefined && at < latest && features.includes(feature.zonePingHealth))

@@ -29,7 +29,7 @@ const HEALTH_CHECK_MS = 300_000;
 /** A day; a timer of 25 days would end at once. */
 const MAX_CHECK_MS = 86_400_000;
 /** A call with a short deadline: without an answer the connection is unusable. */
-const ANSWER_MS = 20_000;
+const ANSWER_MS = 30_000;
 /** The status codes of an unreachable global, or of one that refuses the caller. Any other code is an answer of a global. */
 const NO_ANSWER: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,

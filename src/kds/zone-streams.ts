@@ -13,6 +13,7 @@ import { exhausted, StatusError, statusOf } from '../grpc/status.ts';
 import { StaleStreams, type HealthPolicy } from './stale-streams.ts';
 import { StreamLife, type Call, type Stream } from './stream-life.ts';
 import { idOf, OpenStreams, opensTooOften, tooManyStreams } from './stream-limits.ts';
+import { StreamsByZone } from './streams-by-zone.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
 import type { AdmitZone, ZoneRegistry, ZoneStores } from './zone-access.ts';
 import type { ZoneEntrance } from './zone-entrance.ts';
@@ -39,7 +40,7 @@ export type ZoneStreamsOptions = {
 
 export class ZoneStreams {
   readonly #options: ZoneStreamsOptions;
-  readonly #streams = new Set<Stream>();
+  readonly #streams = new StreamsByZone<Stream>();
   /** The open streams among them. */
   readonly #admitted = new OpenStreams();
   readonly #openings: Openings;
@@ -230,14 +231,14 @@ export class ZoneStreams {
 
   /** Ends every stream of these zones with the status of this error. */
   endZones(zones: ReadonlySet<string>, error: MeridianError): void {
-    for (const stream of this.#streams) if (zones.has(stream.zone)) stream.end(error);
+    for (const zone of zones) for (const stream of this.#streams.of(zone)) stream.end(error);
   }
 
   /** Ends every stream with the status of this error. */
   close(error: MeridianError): void {
     for (const stop of this.#stopWatching) stop();
     this.#stale.close();
-    for (const stream of this.#streams) stream.end(error);
+    for (const stream of this.#streams.all()) stream.end(error);
   }
 
   /**
@@ -246,11 +247,11 @@ export class ZoneStreams {
    */
   #endZone(zone: string): void {
     const gone = new MeridianError('unavailable', `the Zone ${JSON.stringify(zone)} was removed; connect again to rejoin`);
-    for (const stream of this.#streams) if (stream.zone === zone) stream.end(gone);
+    for (const stream of this.#streams.of(zone)) stream.end(gone);
   }
 
   #endOtherStores(zone: string, storeId: string, reason: string): void {
-    for (const stream of this.#streams) if (stream.zone === zone && stream.storeId !== storeId) stream.end(foreignStore(reason));
+    for (const stream of this.#streams.of(zone)) if (stream.storeId !== storeId) stream.end(foreignStore(reason));
   }
 
   /** @throws StatusError for a store that does not speak for the zone, MeridianError `invalid` for an invalid zone name */
