@@ -172,7 +172,8 @@ export class SqlStore implements ResourceStore {
   }
 
   #counted(outcomes: WriteOutcome[]): WriteOutcome[] {
-    this.#growth.created(outcomes.filter(({ result }) => result === 'created').length);
+    const created = outcomes.filter(({ result }) => result === 'created').length;
+    if (created > 0) this.#growth.created(created);
     return outcomes;
   }
 

@@ -2,7 +2,6 @@
 import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { feature } from '../../src/kds/features.ts';
 import { readNodeMetadata } from '../../src/kds/node.ts';
 import { globalService, syncService } from '../../src/kds/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
