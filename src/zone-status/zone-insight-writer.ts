@@ -154,20 +154,29 @@ export class ZoneInsightWriter {
   async #flushUrgent(): Promise<void> {
     if (this.#isFlushingUrgent) return;
     this.#isFlushingUrgent = true;
-    while (this.#urgent.size > 0) {
-      const due: [string, Entry][] = [];
-      for (const zone of this.#urgent) {
-        const entry = this.#entries.get(zone);
-        // A flush that is under way stores it next.
-        if (entry?.dirty === true && entry.flushing === null) due.push([zone, entry]);
-        this.#urgent.delete(zone);
-        if (due.length === BATCH) break;
+    try {
+      while (this.#urgent.size > 0) {
+        const due = this.#takeUrgent();
+        const flushes = due.length === 0 ? [] : await this.#flushBatch(due);
+        // Those that come meanwhile are the next batch. A single zone may need its retries.
+        if (due.length === 1)
+          await Promise.race([...flushes, this.#options.clock.sleep(MAX_URGENT_MS, undefined, { ref: false })]);
       }
-      const flushes = await this.#flushBatch(due);
-      // Those that come meanwhile are the next batch. A single zone may need its retries.
-      if (due.length === 1) await Promise.race([...flushes, this.#options.clock.sleep(MAX_URGENT_MS, undefined, { ref: false })]);
+    } finally {
+      this.#isFlushingUrgent = false;
     }
-    this.#isFlushingUrgent = false;
+  }
+
+  /** The next urgent zones, without those that are being stored: that flush stores what came meanwhile. */
+  #takeUrgent(): [zone: string, entry: Entry][] {
+    const due: [string, Entry][] = [];
+    for (const zone of this.#urgent) {
+      const entry = this.#entries.get(zone);
+      if (entry?.dirty === true && entry.flushing === null) due.push([zone, entry]);
+      this.#urgent.delete(zone);
+      if (due.length === BATCH) break;
+    }
+    return due;
   }
 
   /**
