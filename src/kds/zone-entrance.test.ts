@@ -20,25 +20,42 @@ const arrive = (zone: string): (() => void) => entrance.enter(zone, () => void e
 const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `zone-${String(n)}`);
 
 describe('zones that come at once', () => {
-  it('enter at once where they are few', () => {
+  it('enter together, but for the first, which enters at once', async () => {
     for (const zone of names(30)) arrive(zone);
+    expect(entered).toEqual(names(1));
+    expect(entrance.waiting).toEqual({ zones: 29, longestMs: 0 });
+    await clock.advance(49);
+    expect(entered).toEqual(names(1));
+    await clock.advance(1);
     expect(entered).toEqual(names(30));
     expect(entrance.waiting).toEqual({ zones: 0, longestMs: 0 });
   });
 
-  it('enter in the order in which they came, each when another has its first state', () => {
-    for (const zone of names(200)) arrive(zone);
-    expect(entered).toEqual(names(32));
-    entrance.settled('zone-31');
-    expect(entered.at(-1)).toBe('zone-32');
-    expect(entered).toHaveLength(33);
-    for (let n = 0; n < 200; n += 1) entrance.settled(entered[n] ?? '');
-    expect(entered).toEqual(names(200));
+  it('enter at once while no other enters', () => {
+    for (const zone of names(30)) {
+      arrive(zone);
+      expect(entered.at(-1)).toBe(zone);
+      entrance.settled(zone);
+    }
   });
 
-  it('keep their place while one of their streams is open, also when the end of another is reported twice', () => {
+  it('enter in the order in which they came, as others have their first state', async () => {
+    heap = 0.8;
+    for (const zone of names(200)) arrive(zone);
+    await clock.advance(50);
+    expect(entered).toEqual(names(32));
+    for (let first = 0; first < 192; first += 16) {
+      for (let n = first; n < first + 16; n += 1) entrance.settled(`zone-${String(n)}`);
+      await clock.advance(50);
+      expect(entered).toEqual(names(Math.min(200, Math.max(32, first + 32))));
+    }
+  });
+
+  it('keep their place while one of their streams is open, also when the end of another is reported twice', async () => {
+    heap = 0.8;
     const [leave] = [arrive('zone-a'), arrive('zone-a')];
     for (const zone of names(32)) arrive(zone);
+    await clock.advance(50);
     expect(entered).toHaveLength(33);
     leave?.();
     leave?.();
@@ -47,10 +64,13 @@ describe('zones that come at once', () => {
     expect(entered.at(-1)).toBe('zone-a');
   });
 
-  it('have one place with all their streams, and new streams of a zone that is in do not wait', () => {
+  it('have one place with all their streams, and new streams of a zone that is in do not wait', async () => {
+    heap = 0.8;
     for (const zone of names(40)) for (let stream = 0; stream < 5; stream += 1) arrive(zone);
+    await clock.advance(50);
     expect(entered).toHaveLength(160);
-    entrance.settled('zone-0');
+    for (const zone of names(17)) entrance.settled(zone);
+    await clock.advance(50);
     expect(entered.slice(160)).toEqual(Array.from({ length: 5 }, () => 'zone-32'));
     arrive('zone-0');
     arrive('zone-1');
@@ -78,10 +98,10 @@ describe('zones that come at once', () => {
 
   it('are more at a time while the process has time for them, and fewer while it has not', async () => {
     for (const zone of names(500)) arrive(zone);
-    await clock.advance(50);
-    expect(entered).toHaveLength(48);
-    await clock.advance(50);
-    expect(entered).toHaveLength(64);
+    for (const most of [32, 48, 64]) {
+      await clock.advance(50);
+      expect(entered).toHaveLength(most);
+    }
     const slow = new ManualClock();
     const waits: (() => void)[] = [];
     // Every timer of this clock comes 300 ms late.
@@ -90,29 +110,37 @@ describe('zones that come at once', () => {
     entered = [];
     for (const zone of names(500)) waits.push(arrive(zone));
     await slow.advance(350);
+    expect(entered).toHaveLength(32);
     for (let n = 0; n < 32; n += 1) entrance.settled(`zone-${String(n)}`);
-    expect(entered).toHaveLength(48);
+    expect(entered).toHaveLength(64);
+    for (let n = 32; n < 63; n += 1) entrance.settled(`zone-${String(n)}`);
+    await slow.advance(350);
+    expect(entered).toHaveLength(63 + 16);
   });
 
   it('enter one at a time while the heap is nearly full, and the oldest first', async () => {
     heap = 0.9;
-    for (const zone of names(40)) arrive(zone);
+    for (const zone of names(60)) arrive(zone);
     await clock.advance(50);
     expect(entered).toEqual(names(1));
     entrance.settled('zone-0');
     expect(entered).toEqual(names(2));
     heap = 0.1;
     await clock.advance(50);
-    expect(entered).toHaveLength(33);
+    expect(entered).toHaveLength(49);
   });
 
   it('keep their place when they connect again, and take none while they are away', async () => {
+    heap = 0.8;
     const leave = new Map(names(60).map((zone) => [zone, arrive(zone)]));
-    await clock.advance(1);
+    await clock.advance(50);
     for (const zone of ['zone-50', 'zone-40']) leave.get(zone)?.();
-    expect(entrance.waiting).toEqual({ zones: 26, longestMs: 1 });
+    expect(entrance.waiting).toEqual({ zones: 26, longestMs: 50 });
     for (const zone of ['other', 'zone-50', 'late', 'zone-40']) arrive(zone);
-    for (let n = 0; n < 62; n += 1) entrance.settled(entered[n] ?? '');
+    for (let n = 0; n < 62; n += 1) {
+      entrance.settled(entered[n] ?? '');
+      if (n % 16 === 15) await clock.advance(50);
+    }
     expect(entered.slice(-4)).toEqual(['zone-50', 'zone-40', 'other', 'late']);
     expect(new Set(entered).size).toBe(62);
   });
@@ -162,7 +190,7 @@ describe('zones that come at once', () => {
     expect(entered.slice(2)).toEqual(['zone-2', 'late', 'zone-1']);
   });
 
-  it('are forgotten when they have gone', () => {
+  it('are forgotten when they have gone', async () => {
     const leave = names(100).map(arrive);
     for (const end of leave) {
       end();
@@ -171,6 +199,7 @@ describe('zones that come at once', () => {
     expect(entrance.waiting.zones).toBe(0);
     entered = [];
     for (const zone of names(32)) arrive(zone);
+    await clock.advance(50);
     expect(entered).toHaveLength(32);
   });
 

@@ -12,7 +12,7 @@ const MAX_ZONES = 256;
 const ZONES_A_CHECK = 16;
 /** The limit while the heap is nearly full. */
 const MIN_ZONES_FULL_HEAP = 1;
-/** Milliseconds between two checks of the load while zones wait. */
+/** Milliseconds for which zones are gathered while others enter, and between two checks of the load while zones wait for a place. */
 const CHECK_MS = 50;
 /** A check with a shorter delay than the first raises the limit. A check with a longer delay than the second halves it. */
 const SHORT_DELAY_MS = 50;
@@ -57,6 +57,8 @@ export class ZoneEntrance {
   readonly #left = new LRUCache<string, { readonly since: number; readonly at: number }>({ max: MAX_KEPT });
   #entering = 0;
   #limit = START_ZONES;
+  /** Zones wait for a place. */
+  #isFull = false;
   #cancelLook: (() => void) | null = null;
 
   constructor(clock: Clock, heap: UsedHeap = usedHeap) {
@@ -76,7 +78,7 @@ export class ZoneEntrance {
     entry.streams += 1;
     if (entry.state === 'waits') entry.waiting.add(go);
     else go();
-    this.#admit();
+    this.#admitOrGather();
     let isOver = false;
     return () => {
       if (isOver) return;
@@ -97,7 +99,7 @@ export class ZoneEntrance {
     const entry = this.#zones.get(zone);
     if (entry?.state !== 'enters') return;
     this.#done(entry);
-    this.#admit();
+    this.#admitOrGather();
   }
 
   #arrive(zone: string): Entry {
@@ -120,7 +122,7 @@ export class ZoneEntrance {
       this.#queue.splice(this.#queue.indexOf(entry), 1);
       this.#left.set(entry.zone, { since: entry.since, at: this.#clock.elapsed() });
     } else if (entry.state === 'enters') this.#done(entry);
-    this.#admit();
+    this.#admitOrGather();
   }
 
   #done(entry: Entry): void {
@@ -130,13 +132,20 @@ export class ZoneEntrance {
     this.#entering -= 1;
   }
 
+  /** While others enter, those that come are gathered until the next check: zones that enter together share statements of the store. */
+  #admitOrGather(): void {
+    if (this.#entering === 0) this.#admit();
+    else if (this.#queue.length > 0) this.#lookLater();
+  }
+
   #admit(): void {
     while (this.#queue.length > 0 && this.#entering < (this.#usedHeap() > FULL_HEAP ? MIN_ZONES_FULL_HEAP : this.#limit)) {
       const next = this.#queue.shift();
       if (next === undefined) break;
       this.#letIn(next);
     }
-    if (this.#queue.length > 0) this.#lookLater();
+    this.#isFull = this.#queue.length > 0;
+    if (this.#isFull) this.#lookLater();
   }
 
   #letIn(entry: Entry): void {
@@ -164,7 +173,7 @@ export class ZoneEntrance {
     const due = this.#clock.elapsed() + CHECK_MS;
     this.#cancelLook = this.#clock.after(CHECK_MS, () => {
       this.#cancelLook = null;
-      this.#adapt(this.#clock.elapsed() - due);
+      if (this.#isFull) this.#adapt(this.#clock.elapsed() - due);
       this.#admit();
     });
   }
