@@ -1,5 +1,6 @@
 // Keeps the store of each zone, in Config rows that the Zones own. The first store that connects is saved; another one is refused
-// until a person accepts it. The stored rows decide, so replicas agree. The feed is only a hint to read them again.
+// until a person accepts it. The stored rows decide, so replicas agree. A store that speaks for its zone already is admitted by the rows in
+// memory: when another one was accepted, the feed ends its streams.
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -29,6 +30,7 @@ export class StoreAdmission implements ZoneStores {
   readonly #listeners = new Set<Listener>();
   /** The latest rows, by zone. */
   readonly #rows = new Map<string, Resource>();
+  #follower: { readonly isCurrent: boolean } = { isCurrent: false };
 
   constructor({ store, instanceId, log, clock }: StoreAdmissionOptions) {
     this.#store = store;
@@ -38,6 +40,7 @@ export class StoreAdmission implements ZoneStores {
   }
 
   async admit(zone: string, storeId: string | null): Promise<string | null> {
+    if (this.#isKnown(zone, storeId)) return null;
     const key = zoneStoreKey(zone);
     const owner = { type: 'Zone', mesh: '', name: zone };
     for (;;) {
@@ -65,6 +68,10 @@ export class StoreAdmission implements ZoneStores {
     }
   }
 
+  #isKnown(zone: string, storeId: string | null): boolean {
+    return storeId !== null && this.#follower.isCurrent && acceptedPeer(this.#rows.get(zone)) === storeId;
+  }
+
   /** The known state of a zone's streams. A peer without a store id, such as a Kuma zone, keeps its name while it is connected. */
   async #insightOf(zone: string): Promise<JsonObject> {
     return (await this.#store.get({ type: 'ZoneInsight', mesh: '', name: zone }))?.spec ?? {};
@@ -85,7 +92,9 @@ export class StoreAdmission implements ZoneStores {
   async run(signal: AbortSignal): Promise<void> {
     const take = (rows: readonly Resource[], keys: readonly ResourceKey[] | null): Promise<void> =>
       this.#apply(keys === null ? [...this.#rows.keys()] : keys.map(zoneOfStoreKey), rows);
-    const followed = { type: 'Config', isWanted: (key: ResourceKey) => zoneOfStoreKey(key) !== null, take };
+    const isWanted = (key: ResourceKey): boolean => zoneOfStoreKey(key) !== null;
+    const begins = (follower: { readonly isCurrent: boolean }): void => void (this.#follower = follower);
+    const followed = { type: 'Config', isWanted, take, begins };
     await followRows(this.#store, followed, { clock: this.#clock, log: this.#log }, signal);
   }
 

@@ -14,6 +14,8 @@ export type FollowedRows = {
    * @param keys null: every row of the type; a known row that is not among `rows` was deleted
    */
   readonly take: (rows: readonly Resource[], keys: readonly ResourceKey[] | null) => void | Promise<void>;
+  /** Called at the beginning with the follower, which says whether the rows in memory are current. */
+  readonly begins?: (follower: Pick<FeedFollower, 'isCurrent'>) => void;
 };
 
 type Store = Pick<ResourceStore, 'changes' | 'mark' | 'getMany' | 'list'>;
@@ -21,11 +23,12 @@ type Store = Pick<ResourceStore, 'changes' | 'mark' | 'getMany' | 'list'>;
 /** Follows until the signal aborts. The first read, and the first after an error, is of all rows. */
 export async function followRows(
   store: Store,
-  { type, isWanted = () => true, take }: FollowedRows,
+  { type, isWanted = () => true, take, begins }: FollowedRows,
   following: Following,
   signal: AbortSignal,
 ): Promise<void> {
   const follower = new FeedFollower({ ...following, store, types: [type] });
+  begins?.(follower);
   await follower.run(async ({ types, keys }) => {
     if (types.length > 0) return await take((await store.list({ type })).filter(isWanted), null);
     const wanted = keys.filter(isWanted);
