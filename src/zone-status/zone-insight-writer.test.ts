@@ -8,6 +8,7 @@ import { ZoneInsightWriter, type ZoneInsightWriterOptions } from './zone-insight
 import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 
 const opened: SyncEvent = { kind: 'opened', peer: 'east', streamId: 's1', stream: 'globalToZone', authorized: false };
+const closed: SyncEvent = { kind: 'closed', peer: 'east', streamId: 's1', stream: 'globalToZone', error: null };
 const sent: SyncEvent = {
   ...{ kind: 'sent', position: 1, peer: 'east', streamId: 's1', type: 'Mesh' },
   ...{ resources: 1, removed: 0, bytes: 100 },
@@ -317,11 +318,12 @@ describe('the insights of many zones', () => {
     const { writer, store, tell, sentOf } = fleetOf(3);
     tell(opened);
     await writer.flush();
-    const getMany = store.getMany.bind(store);
-    store.getMany = async () => await Promise.reject(new Error('no connection'));
+    const writeBatch = store.writeBatch.bind(store);
+    store.writeBatch = async () => await Promise.reject(new Error('no connection'));
     tell(sent);
     await writer.flush();
-    store.getMany = getMany;
+    expect(await Promise.all(many(3).map(sentOf))).toEqual([undefined, undefined, undefined]);
+    store.writeBatch = writeBatch;
     await writer.flush();
     expect(await Promise.all(many(3).map(sentOf))).toEqual(['1', '1', '1']);
   });
@@ -330,10 +332,10 @@ describe('the insights of many zones', () => {
     const { writer, store, tell } = fleetOf(3);
     tell(opened);
     await writer.flush();
-    const getMany = store.getMany.bind(store);
-    store.getMany = async (keys) => {
+    const writeBatch = store.writeBatch.bind(store);
+    store.writeBatch = async (writes) => {
       writer.observe({ kind: 'closed', peer: 'z1', streamId: 's1', stream: 'globalToZone', error: null });
-      return await getMany(keys);
+      return await writeBatch(writes);
     };
     tell(sent);
     await writer.flush();
@@ -341,14 +343,52 @@ describe('the insights of many zones', () => {
     expect(isOnline(row?.spec ?? {})).toBe(false);
   });
 
-  it('that open at once share statements after the first, without a flush', async () => {
-    const { store, tell, statements } = fleetOf(1_200);
+  it('that open at once share statements after the first, without a flush, and with a pause after each', async () => {
+    const { clock, store, tell, statements } = fleetOf(1_200);
     tell(opened);
-    await vi.waitFor(async () => {
-      const rows = [...store.rows.values()].filter(({ type }) => type === 'ZoneInsight');
-      expect(rows.map(({ spec }) => isOnline(spec))).toEqual(many(1_200).map(() => true));
-    });
+    await clock.advance(999);
+    expect(statements).toEqual([500]);
+    await clock.advance(1_001);
     expect(statements).toEqual([500, 500, 199]);
+    const rows = [...store.rows.values()].filter(({ type }) => type === 'ZoneInsight');
+    expect(rows.filter(({ spec }) => isOnline(spec))).toHaveLength(1_200);
+  });
+
+  it('are read once while their zones have streams, and again after the streams have ended', async () => {
+    const { writer, store, tell, sentOf } = fleetOf(3);
+    const getMany = store.getMany.bind(store);
+    let reads = 0;
+    store.getMany = async (keys) => {
+      reads += 1;
+      return await getMany(keys);
+    };
+    for (const [event, expected] of [
+      [opened, 1],
+      [sent, 1],
+      [closed, 1],
+      [opened, 2],
+      [sent, 2],
+    ] as const) {
+      tell(event);
+      await writer.flush();
+      expect(reads).toBe(expected);
+    }
+    expect(await Promise.all(many(3).map(sentOf))).toEqual(['1', '1', '1']);
+  });
+
+  it('keep what another process wrote since this one did', async () => {
+    const { writer, store, tell } = fleetOf(2);
+    tell(opened);
+    await writer.flush();
+    const key = { type: 'ZoneInsight', mesh: '', name: 'z1' };
+    const row = await store.get(key);
+    const other = { id: 'other', globalInstanceId: 'g2', connectTime: '2020-01-01T00:00:00Z' };
+    const spec = { ...row?.spec, subscriptions: [other, ...subscriptionsOf(row?.spec ?? {})] };
+    await store.write({ op: 'update', key, labels: {}, spec });
+    tell(sent);
+    await writer.flush();
+    const ids = subscriptionsOf((await store.get(key))?.spec ?? {}).map(({ id }) => id);
+    expect(ids).toEqual(['other', 's1']);
   });
 
   it('do not wait for a zone whose write is retried', async () => {

@@ -51,6 +51,9 @@ const MAX_GENERATIONS = 1.5;
 const BATCH = 500;
 /** Milliseconds for which urgent states wait while that of a single zone is stored. */
 const MAX_URGENT_MS = 50;
+/** Milliseconds for each zone of an urgent batch until the next one, and the longest pause: zones that return have several events each. */
+const URGENT_PAUSE_MS = 4;
+const MAX_URGENT_PAUSE_MS = 1_000;
 
 /** The waits before each attempt, in milliseconds. A conflict is retried at once; a Zone row may not exist yet. */
 const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
@@ -58,11 +61,14 @@ const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
 /** The events that are written without delay; counts may wait. */
 const AT_ONCE: ReadonlySet<SyncEvent['kind']> = new Set(['opened', 'closed', 'node']);
 
+type Row = Pick<Resource, 'labels' | 'spec' | 'status' | 'version'>;
+
 /** Why a state is not stored. `refused`: a retry with the same state would fail too. */
 type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
 
 /**
  * @property stored the spec as it was last read or written, with the state of other processes
+ * @property row the row that this process wrote last, while the zone has a stream here: then others rarely write it. Null: it is read first
  * @property isLagging whether the row says that changes wait for the zone
  * @property isUrgent an event during a flush does not wait for the next flush
  */
@@ -71,9 +77,14 @@ type Entry = {
   dirty: boolean;
   flushing: Promise<void> | null;
   stored: JsonObject;
+  row: Row | null;
   isLagging: boolean;
   isUrgent: boolean;
 };
+
+/** A state of a zone on its way to the store. */
+type Sent = { readonly zone: string; readonly entry: Entry; readonly state: InsightState };
+type PlannedWrite = Extract<Write, { op: 'create' | 'update' }>;
 
 export class ZoneInsightWriter {
   /** The number of zones of the fleet, of all replicas. Until it is known, the number of this process. */
@@ -159,12 +170,16 @@ export class ZoneInsightWriter {
         const due = this.#takeUrgent();
         const flushes = due.length === 0 ? [] : await this.#flushBatch(due);
         // Those that come meanwhile are the next batch. A single zone may need its retries.
-        if (due.length === 1)
-          await Promise.race([...flushes, this.#options.clock.sleep(MAX_URGENT_MS, undefined, { ref: false })]);
+        if (due.length === 1) await Promise.race([...flushes, this.#rest(MAX_URGENT_MS)]);
+        else if (due.length > 1) await this.#rest(Math.min(MAX_URGENT_PAUSE_MS, due.length * URGENT_PAUSE_MS));
       }
     } finally {
       this.#isFlushingUrgent = false;
     }
+  }
+
+  async #rest(ms: number): Promise<void> {
+    await this.#options.clock.sleep(ms, this.#stop.signal, { ref: false });
   }
 
   /** The next urgent zones, without those that are being stored: that flush stores what came meanwhile. */
@@ -209,13 +224,14 @@ export class ZoneInsightWriter {
     const { store, log } = this.#options;
     try {
       const sent = zones.map(([zone, entry]) => ({ zone, entry, state: entry.state }));
-      const found = await store.getMany(sent.map(({ zone }) => insightKey(zone)));
-      const rows = new Map(found.map((row) => [row.name, row]));
-      const planned = sent.map((one) => ({ ...one, write: this.#planWrite(one.zone, one.state, rows.get(one.zone)) }));
+      const unknown = sent.filter(({ entry }) => entry.row === null);
+      const found = unknown.length === 0 ? [] : await store.getMany(unknown.map(({ zone }) => insightKey(zone)));
+      const rows = new Map<string, Row>(found.map((row) => [row.name, row]));
+      const planned = sent.map((one) => ({ ...one, write: this.#planWrite(one, one.entry.row ?? rows.get(one.zone)) }));
       const writes = planned.flatMap(({ write }) => write ?? []);
       const outcomes = writes.length === 0 ? [] : await store.writeBatch(writes);
-      const failed = new Set(outcomes.flatMap((outcome, index) => ('version' in outcome ? [] : (writes[index]?.key.name ?? []))));
-      const stored = planned.filter(({ zone }) => !failed.has(zone));
+      const byZone = new Map(outcomes.map((outcome, index) => [writes[index]?.key.name ?? '', outcome]));
+      const stored = planned.filter(({ zone, entry, write }) => write === null || this.#isStored(entry, write, byZone.get(zone)));
       for (const { entry, state } of stored) entry.state = dropStored(entry.state, state);
       return new Set(stored.map(({ zone }) => zone));
     } catch (error) {
@@ -264,7 +280,15 @@ export class ZoneInsightWriter {
   #entry(zone: string): Entry {
     const known = this.#entries.get(zone);
     if (known !== undefined) return known;
-    const entry: Entry = { state: emptyInsight, dirty: false, flushing: null, stored: {}, isLagging: false, isUrgent: false };
+    const entry: Entry = {
+      state: emptyInsight,
+      dirty: false,
+      flushing: null,
+      stored: {},
+      row: null,
+      isLagging: false,
+      isUrgent: false,
+    };
     this.#entries.set(zone, entry);
     return entry;
   }
@@ -279,7 +303,7 @@ export class ZoneInsightWriter {
       entry.dirty = false;
       entry.isUrgent = false;
       const { state } = entry;
-      const failure = await this.#store(zone, state);
+      const failure = await this.#store({ zone, entry, state });
       if (failure === null) {
         entry.state = dropStored(entry.state, state);
         continue;
@@ -307,11 +331,11 @@ export class ZoneInsightWriter {
   }
 
   /** Merges and writes with retries. Returns null, or why it failed. */
-  async #store(zone: string, state: InsightState): Promise<Failure | null> {
+  async #store(sent: Sent): Promise<Failure | null> {
     let failure: Failure = { kind: 'failed', reason: '' };
     for (const delay of [...RETRY_DELAYS_MS, 0]) {
       try {
-        const outcome = await this.#mergeInto(zone, state);
+        const outcome = await this.#mergeInto(sent);
         if (outcome === null || outcome.result === 'created' || outcome.result === 'updated') return null;
         failure =
           outcome.result === 'rejected'
@@ -327,21 +351,31 @@ export class ZoneInsightWriter {
   }
 
   /** One attempt; null when the row needs no change. */
-  async #mergeInto(zone: string, state: InsightState): Promise<WriteOutcome | null> {
+  async #mergeInto(sent: Sent): Promise<WriteOutcome | null> {
     const { store } = this.#options;
-    const write = this.#planWrite(zone, state, await store.get(insightKey(zone)));
-    return write === null ? null : store.write(write);
+    const { zone, entry } = sent;
+    const write = this.#planWrite(sent, entry.row ?? (await store.get(insightKey(zone))));
+    if (write === null) return null;
+    const outcome = await store.write(write);
+    this.#isStored(entry, write, outcome);
+    return outcome;
+  }
+
+  /** Keeps the row as it is now; after any other outcome it is read again. */
+  #isStored(entry: Entry, { labels, spec, status = {} }: PlannedWrite, outcome: WriteOutcome | undefined): boolean {
+    const isStored = outcome !== undefined && 'version' in outcome;
+    entry.row = isStored && hasOpenStream(entry) ? { labels, spec, status, version: outcome.version } : null;
+    return isStored;
   }
 
   /** @returns null when the row needs no change */
-  #planWrite(zone: string, state: InsightState, row: Resource | undefined): Write | null {
+  #planWrite({ zone, entry, state }: Sent, row: Row | undefined): PlannedWrite | null {
     const { clock, subscriptionLimit = 10 } = this.#options;
     const key = insightKey(zone);
     const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, clock.now());
     const lag = this.#lagOf(zone);
     const status = renderStatus(row?.status ?? {}, state, lag);
-    const entry = this.#entries.get(zone);
-    if (entry !== undefined) Object.assign(entry, { stored: spec, isLagging: lag !== null });
+    Object.assign(entry, { stored: spec, isLagging: lag !== null });
     if (row === undefined) return { op: 'create', key, labels: {}, spec, status, owner: { type: 'Zone', mesh: '', name: zone } };
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;
     return { op: 'update', key, labels: row.labels, spec, status, expectVersion: row.version };
