@@ -14,12 +14,17 @@ type Waiting<Asked, Answer> = {
 
 export class CallBatcher<Asked, Answer> {
   readonly #run: (asked: readonly Asked[]) => Promise<readonly Answer[]>;
+  readonly #most: number;
   #queue: Waiting<Asked, Answer>[] = [];
   #inFlight = 0;
 
-  /** @param run answers in the order of what is asked; every call of a failed one rejects */
-  constructor(run: (asked: readonly Asked[]) => Promise<readonly Answer[]>) {
+  /**
+   * @param run answers in the order of what is asked; every call of a failed one rejects
+   * @param most calls of one statement
+   */
+  constructor(run: (asked: readonly Asked[]) => Promise<readonly Answer[]>, most = MAX_AT_ONCE) {
     this.#run = run;
+    this.#most = most;
   }
 
   async call(asked: Asked): Promise<Answer> {
@@ -31,7 +36,7 @@ export class CallBatcher<Asked, Answer> {
 
   #next(): void {
     if (this.#inFlight >= MAX_IN_FLIGHT || this.#queue.length === 0) return;
-    const batch = this.#queue.splice(0, MAX_AT_ONCE);
+    const batch = this.#queue.splice(0, this.#most);
     this.#inFlight += 1;
     void this.#answer(batch).finally(() => {
       this.#inFlight -= 1;

@@ -10,6 +10,7 @@ import { raiseEpochs } from './raise-epochs.ts';
 import { ReadBatcher } from './read-batcher.ts';
 import { ANSWER_LIMIT_MS } from './answer-in-time.ts';
 import { GroupCommitWriter } from './group-commit-writer.ts';
+import { listMetas, MAX_SCOPES, type RowScope } from './list-metas.ts';
 import { GrowthAnalyzer } from './growth-analyzer.ts';
 import type { Database } from './database.ts';
 import { leadByLock } from './election.ts';
@@ -57,7 +58,10 @@ export class SqlStore implements ResourceStore {
   readonly #feed: ChangeFeed;
   readonly #reader: ReadBatcher<Resource>;
   readonly #metas: ReadBatcher<ResourceMeta>;
+  /** By types. */
+  readonly #scopes = new Map<string, CallBatcher<RowScope, ResourceMeta[]>>();
   readonly #fences: CallBatcher<string, number>;
+  readonly #marks: CallBatcher<string, void>;
   readonly #writer: GroupCommitWriter;
   readonly #shared = new SingleFlight();
   readonly #health: StoreHealth;
@@ -71,6 +75,7 @@ export class SqlStore implements ResourceStore {
     this.#reader = new ReadBatcher((keys) => this.getMany(keys));
     this.#metas = new ReadBatcher(async (keys) => (await this.#find(metaColumns, keys)).map(metaOf));
     this.#fences = new CallBatcher((peers) => this.#health.watch('write', () => raiseEpochs(database.db, peers)));
+    this.#marks = new CallBatcher((ids) => this.#try(() => this.#notifyMarks(ids)));
     this.#writer = new GroupCommitWriter({
       run: (writes) => this.writeBatch(writes),
       heldAmong: (writes) => this.#heldAmong(writes),
@@ -117,20 +122,18 @@ export class SqlStore implements ResourceStore {
     return rows[0]?.snapshot ?? null;
   }
 
-  async listMeta({ types, labels, namePrefix, owner }: MetaQuery): Promise<ResourceMeta[]> {
-    const either = [
-      ...(labels === undefined ? [] : [sql`r.labels @> ${JSON.stringify(labels)}::jsonb`]),
-      ...(namePrefix === undefined ? [] : [startsWith(sql`r.name`, namePrefix)]),
-      ...(owner === undefined
-        ? []
-        : [sql`(r.owner_type = ${owner.type} and r.owner_mesh = ${owner.mesh} and r.owner_name = ${owner.name})`]),
-    ];
-    const rows = await this.#try(() =>
-      sql<MetaRow>`select ${metaColumns} from resources r where r.type = any(${[...types]}::text[]) ${either.length === 0 ? sql`` : sql`and (${sql.join(either, sql` or `)})`}`.execute(
-        this.#database.bulk,
-      ),
-    );
-    return rows.rows.map(metaOf);
+  async listMeta({ types, ...scope }: MetaQuery): Promise<ResourceMeta[]> {
+    return await this.#scopesOf(types).call(scope);
+  }
+
+  /** There are few lists of types: those of each side's rules, and single types. */
+  #scopesOf(types: readonly string[]): CallBatcher<RowScope, ResourceMeta[]> {
+    const key = types.join(' ');
+    const read = (scopes: readonly RowScope[]): Promise<ResourceMeta[][]> =>
+      this.#try(() => listMetas(this.#database.bulk, types, scopes));
+    const known = this.#scopes.get(key) ?? new CallBatcher(read, MAX_SCOPES);
+    this.#scopes.set(key, known);
+    return known;
   }
 
   async digest(types: readonly string[]): Promise<string> {
@@ -263,7 +266,7 @@ export class SqlStore implements ResourceStore {
   }
 
   async mark(id: string): Promise<void> {
-    await this.#try(() => sql`select pg_notify(${CHANNEL}, ${JSON.stringify({ mark: id })})`.execute(this.#database.db));
+    await this.#marks.call(id);
   }
 
   async lead(name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -278,6 +281,12 @@ export class SqlStore implements ResourceStore {
   async close(): Promise<void> {
     await this.#feed.close();
     await this.#database.close();
+  }
+
+  async #notifyMarks(ids: readonly string[]): Promise<void[]> {
+    const texts = ids.map((mark) => JSON.stringify({ mark }));
+    await sql`select pg_notify(${CHANNEL}, text) from unnest(${texts}::text[]) as text`.execute(this.#database.db);
+    return ids.map(() => undefined);
   }
 
   /** The writes whose row, or whose owner's row, another transaction locks. */
@@ -339,15 +348,6 @@ function conditions({ type, mesh, labels, nameContains }: Omit<ListQuery, 'limit
   if (labels !== undefined) parts.push(sql`r.labels @> ${JSON.stringify(labels)}::jsonb`);
   if (nameContains !== undefined) parts.push(sql`r.name like ${`%${escapeLike(nameContains)}%`}`);
   return sql.join(parts, sql` and `);
-}
-
-/**
- * By the index of prefixes also in a plan for all parameters, which knows nothing of the pattern of a LIKE.
- * @param prefix ends with an ASCII character
- */
-function startsWith(column: RawBuilder<unknown>, prefix: string): RawBuilder<unknown> {
-  const end = prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
-  return sql`(${column} ~>=~ ${prefix} and ${column} ~<~ ${end})`;
 }
 
 function escapeLike(text: string): string {
