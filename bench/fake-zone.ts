@@ -7,8 +7,9 @@ import { nodeMetadata } from '../src/kds/node.ts';
 import { zoneConsumes } from '../src/kds/rules.ts';
 import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeHealthCheckRequest } from '../src/wire/global-service-messages.ts';
-import { encodeDeltaRequest, encodeDeltaResponse } from '../src/wire/kds-messages.ts';
-import { openBundled } from './bundled-call.ts';
+import { decodeInStep, isInStep } from '../src/wire/in-step.ts';
+import { encodeDeltaRequest } from '../src/wire/kds-messages.ts';
+import { openBundled, type BundledCall } from './bundled-call.ts';
 import { GrpcConnection, type GrpcCall } from './grpc-connection.ts';
 import { nowMs } from './measure.ts';
 import { TYPE } from './policies.ts';
@@ -109,7 +110,7 @@ export class FakeZone {
     const down = this.#open(connection, syncService.globalToZoneSync.path, (bytes) => {
       if (this.#manners !== 'deaf') this.#receive(down, bytes);
     });
-    for (const { name } of zoneConsumes) this.#request(down, name, '');
+    for (const { name } of zoneConsumes) this.#request(down, name, '', name === zoneConsumes[0]?.name);
     const up = this.#open(connection, syncService.zoneToGlobalSync.path, (bytes) => this.#answer(up, bytes));
     for (const { path } of [globalService.streamXDSConfigs, globalService.streamStats, globalService.streamClusters])
       this.#open(connection, path, () => undefined);
@@ -117,6 +118,11 @@ export class FakeZone {
 
   #receive(stream: GrpcCall, bytes: Buffer): void {
     const at = nowMs();
+    if (isInStep(bytes)) {
+      for (const type of decodeInStep(bytes)) this.#answered.add(type);
+      this.#onReceived(at);
+      return;
+    }
     const { type, nonce, resources } = scanResponse(bytes);
     this.#answered.add(type);
     if (type === TYPE) this.#policies += resources;
@@ -124,30 +130,29 @@ export class FakeZone {
     if (this.#manners !== 'silent') this.#request(stream, type, nonce);
   }
 
-  /** A subscription where the nonce is empty, otherwise an answer. */
-  #request(stream: GrpcCall, type: string, nonce: string): void {
-    const isFirst = nonce === '';
+  /** A subscription where the nonce is empty, otherwise an answer. @param isFirst global remembers the metadata of the first request */
+  #request(stream: GrpcCall, type: string, nonce: string, isFirst = false): void {
+    const isAnswer = nonce !== '';
     stream.write(
       encodeDeltaRequest({
         node: { id: this.#name, ...(isFirst && { metadata: nodeMetadata(NODE, true) }) },
         typeUrl: type,
-        subscribe: isFirst ? ['*'] : [],
+        subscribe: isAnswer ? [] : ['*'],
         unsubscribe: [],
         initialResourceVersions: new Map(),
         responseNonce: nonce,
-        errorDetail: this.#manners === 'refusing' && !isFirst ? REFUSAL : null,
+        errorDetail: this.#manners === 'refusing' && isAnswer ? REFUSAL : null,
       }),
     );
   }
 
-  /** The zone has nothing of its own: each subscription of the global gets one empty response. */
-  #answer(stream: GrpcCall, bytes: Buffer): void {
+  /** The zone has nothing of its own. Global asks for differences, so it has everything. */
+  #answer(stream: BundledCall, bytes: Buffer): void {
     const { type, nonce } = scanRequest(bytes);
-    if (nonce === '')
-      stream.write(encodeDeltaResponse({ typeUrl: type, nonce: type, controlPlane: this.#name, entries: [], removed: [] }));
+    if (nonce === '') stream.sayInStep(type);
   }
 
-  #open(connection: GrpcConnection, path: string, take: (bytes: Buffer) => void): GrpcCall {
+  #open(connection: GrpcConnection, path: string, take: (bytes: Buffer) => void): BundledCall {
     return openBundled(connection, {
       ...{ path, metadata: this.#metadata },
       onMessage: (bytes) => {

@@ -10,8 +10,9 @@ import { zoneConsumes } from '../src/kds/rules.ts';
 import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeHealthCheckRequest } from '../src/wire/global-service-messages.ts';
 import type { ErrorDetail } from '../src/wire/error-detail.ts';
-import { encodeDeltaRequest, encodeDeltaResponse } from '../src/wire/kds-messages.ts';
-import { openBundled } from './bundled-call.ts';
+import { decodeInStep, isInStep } from '../src/wire/in-step.ts';
+import { encodeDeltaRequest } from '../src/wire/kds-messages.ts';
+import { openBundled, type BundledCall } from './bundled-call.ts';
 import { GrpcConnection, type GrpcCall } from './grpc-connection.ts';
 import { TYPE } from './policies.ts';
 import { scanRequest, scanResources } from './response-scan.ts';
@@ -146,7 +147,7 @@ export class ResumingZone {
 
   #openStreams(connection: GrpcConnection): void {
     const down = this.#open(connection, syncService.globalToZoneSync.path, (bytes) => this.#receive(down, bytes));
-    for (const { name } of zoneConsumes) this.#subscribe(down, name);
+    for (const [index, { name }] of zoneConsumes.entries()) this.#subscribe(down, name, index === 0);
     const up = this.#open(connection, syncService.zoneToGlobalSync.path, (bytes) => this.#answer(up, bytes));
     this.#up = up;
     for (const { path } of [globalService.streamXDSConfigs, globalService.streamStats, globalService.streamClusters])
@@ -154,11 +155,16 @@ export class ResumingZone {
   }
 
   #receive(stream: GrpcCall, bytes: Buffer): void {
+    if (isInStep(bytes)) {
+      for (const type of decodeInStep(bytes)) this.#answered.add(type);
+      this.#events.changed();
+      return;
+    }
     const { typeUrl: type, nonce, resources, removed } = scanResources(bytes);
     if (this.isRefusing) {
       this.refused += 1;
       this.#events.changed();
-      stream.write(this.#request(type, nonce, new Map(), false, REFUSAL));
+      stream.write(this.#request(type, nonce, new Map(), { errorDetail: REFUSAL }));
       return;
     }
     const held = this.#held.get(type) ?? new Map<string, string>();
@@ -171,24 +177,28 @@ export class ResumingZone {
     for (const name of removed) held.delete(name);
     this.#answered.add(type);
     this.#events.changed();
-    stream.write(this.#request(type, nonce, new Map(), false));
+    stream.write(this.#request(type, nonce, new Map()));
   }
 
-  #subscribe(stream: GrpcCall, type: string): void {
-    stream.write(this.#request(type, '', this.#held.get(type) ?? new Map(), true));
+  /** @param isFirst global remembers the metadata of the first request */
+  #subscribe(stream: GrpcCall, type: string, isFirst: boolean): void {
+    const metadata = isFirst ? METADATA : undefined;
+    stream.write(this.#request(type, '', this.#held.get(type) ?? new Map(), { metadata }));
   }
 
   #request(
     type: string,
     nonce: string,
     held: ReadonlyMap<string, string>,
-    isFirst: boolean,
-    errorDetail: ErrorDetail | null = null,
+    {
+      metadata,
+      errorDetail = null,
+    }: { readonly metadata?: Uint8Array | undefined; readonly errorDetail?: ErrorDetail | null } = {},
   ): Buffer {
     return encodeDeltaRequest({
-      node: { id: this.#name, ...(isFirst && { metadata: METADATA }) },
+      node: { id: this.#name, ...(metadata !== undefined && { metadata }) },
       typeUrl: type,
-      subscribe: isFirst ? ['*'] : [],
+      subscribe: nonce === '' ? ['*'] : [],
       unsubscribe: [],
       initialResourceVersions: held,
       responseNonce: nonce,
@@ -196,19 +206,19 @@ export class ResumingZone {
     });
   }
 
-  /** The zone has no more of its own than its service: each other subscription of the global gets one empty response. */
-  #answer(stream: GrpcCall, bytes: Buffer): void {
+  /** The zone has no more of its own than its service: of each other type global has everything. */
+  #answer(stream: BundledCall, bytes: Buffer): void {
     const { type, nonce } = scanRequest(bytes);
     if (type === SERVICE_TYPE) {
-      const { response, isRefused } = this.#service.take(bytes);
+      const { response, isRefused, isInStep } = this.#service.take(bytes);
       if (isRefused) this.refusedByPeer += 1;
+      if (isInStep) stream.sayInStep(type);
       if (response !== null) stream.write(response);
       this.#events.changed();
-    } else if (nonce === '')
-      stream.write(encodeDeltaResponse({ typeUrl: type, nonce: type, controlPlane: this.#name, entries: [], removed: [] }));
+    } else if (nonce === '') stream.sayInStep(type);
   }
 
-  #open(connection: GrpcConnection, path: string, take: (bytes: Buffer) => void): GrpcCall {
+  #open(connection: GrpcConnection, path: string, take: (bytes: Buffer) => void): BundledCall {
     return openBundled(connection, {
       ...{ path, metadata: this.#metadata },
       onMessage: (bytes) => {

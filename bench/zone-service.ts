@@ -39,19 +39,20 @@ export class ZoneService {
 
   /**
    * A subscription of global to services, or its answer to a response.
-   * @returns what to send, and whether global refused the last response
+   * @returns what to send, whether global refused the last response, and whether a subscription shows that global has everything
    */
-  take(bytes: Buffer): { readonly response: Buffer | null; readonly isRefused: boolean } {
+  take(bytes: Buffer): { readonly response: Buffer | null; readonly isRefused: boolean; readonly isInStep: boolean } {
     const { responseNonce, initialResourceVersions, errorDetail } = decodeDeltaRequest(bytes);
     if (responseNonce === '') {
       this.#pending = '';
       this.#isChanged = false;
       const removed = [...initialResourceVersions.keys()].filter((name) => name !== this.#wireName || this.port === null);
-      return { response: this.#respond(removed), isRefused: false };
+      const isInStep = removed.length === 0 && this.port === null;
+      return { response: isInStep ? null : this.#respond(removed), isRefused: false, isInStep };
     }
-    if (responseNonce !== this.#pending) return { response: null, isRefused: errorDetail !== null };
+    if (responseNonce !== this.#pending) return { response: null, isRefused: errorDetail !== null, isInStep: false };
     this.#pending = '';
-    return { response: this.#isChanged ? this.#next() : null, isRefused: errorDetail !== null };
+    return { response: this.#isChanged ? this.#next() : null, isRefused: errorDetail !== null, isInStep: false };
   }
 
   /** Its connection was lost: global says on the next one what it has. */

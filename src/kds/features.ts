@@ -14,6 +14,8 @@ export const feature = {
   membership: 'meridian-membership',
   /** The peer reads several messages as one (decision 83). */
   bundles: 'meridian-bundles',
+  /** The peer reads which types it is in step with, and takes the metadata of the first request for all of a stream (decision 87). */
+  inStep: 'meridian-in-step',
 } as const;
 
 /** Header `features` of a zone; each value is a header line of its own (kds-wire 2.1). */
@@ -22,10 +24,11 @@ export const zoneHeaderFeatures: readonly string[] = [
   feature.hashSuffix,
   feature.meridian,
   feature.bundles,
+  feature.inStep,
 ];
 
 /** Header `features` of global. */
-export const globalHeaderFeatures: readonly string[] = [feature.meridian, feature.bundles];
+export const globalHeaderFeatures: readonly string[] = [feature.meridian, feature.bundles, feature.inStep];
 
 /** Node metadata `features`, the same from both sides (kds-wire 2.2). */
 export const nodeFeatures: readonly string[] = [

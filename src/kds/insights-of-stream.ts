@@ -72,6 +72,13 @@ export class InsightsOfStream {
     if (isImpatient) this.#cancelAsking = clock.after(ASK_AGAIN_MS, answerOnce);
   }
 
+  /** The zone was asked again, and has nothing new. */
+  unchanged(): void {
+    this.close();
+    this.#isAsked = false;
+    this.#turn = null;
+  }
+
   /** The stream has ended. */
   close(): void {
     this.#cancelAsking();

@@ -39,5 +39,5 @@ it.each([
 });
 
 it('ownFeatures announce that this side is Meridian', () => {
-  expect(ownFeatures().get('features')).toEqual(['meridian-v1', 'meridian-bundles']);
+  expect(ownFeatures().get('features')).toEqual(['meridian-v1', 'meridian-bundles', 'meridian-in-step']);
 });

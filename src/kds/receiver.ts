@@ -9,6 +9,7 @@ import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import { nameText, type ResourceKey } from '../resource/types.ts';
 import type { FenceWatch } from '../store/fence-watch.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { decodeInStep, isInStep } from '../wire/in-step.ts';
 import { countNamedInSteps, decodeDeltaResponseInSteps, encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
 import { readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
@@ -46,6 +47,8 @@ export type ReceiverOptions = {
   readonly node: OwnNode;
   /** The peer is Meridian: the receiver sends versions, gets differences and prunes nothing (D29). */
   readonly resume: boolean;
+  /** The peer takes the metadata of a request for those after it (decision 87). */
+  readonly remembersNode?: boolean;
   /** If left out, all types are requested at once. */
   readonly admission?: Admission | null;
   readonly maxMessageBytes: number;
@@ -85,6 +88,8 @@ export class Receiver {
   #admission: Admission | null;
   #stopWatching: () => void = () => undefined;
   readonly #insights: InsightsOfStream | null;
+  /** The metadata of the last request that had some. */
+  #metadata: Uint8Array | null = null;
   #isClosed = false;
 
   constructor(options: ReceiverOptions) {
@@ -128,10 +133,11 @@ export class Receiver {
   }
 
   /**
-   * Takes the bytes of one response as `handle` does.
+   * Takes the bytes of one response as `handle` does, or the types in which this side is in step.
    * @throws Error on invalid bytes, StatusError when the response names more resources than the quota
    */
   async take(bytes: Uint8Array): Promise<void> {
+    if (isInStep(bytes)) return await this.#takeInStep(decodeInStep(bytes));
     const pace = bytes.length <= SMALL_BYTES ? atOnce : this.#pace;
     await pace.beforeMessage(bytes.length);
     await this.#requireFewNames(bytes, pace);
@@ -154,8 +160,7 @@ export class Receiver {
    * @throws when the store is unavailable, the fence is lost, or the type is unknown: the stream must end
    */
   async handle(response: DeltaResponse): Promise<void> {
-    const info = this.#types.get(response.typeUrl);
-    if (info === undefined) throw new MeridianError('bad_request', `invalid resource type ${JSON.stringify(response.typeUrl)}`);
+    const info = this.#infoOf(response.typeUrl);
     if (!this.#hasTurn(info, response)) return;
     const { peer, streamId, rules, validate, observe, clock } = this.#options;
     const began = clock.elapsed();
@@ -177,6 +182,28 @@ export class Receiver {
     if (admission === null) return;
     this.#admission = null;
     await this.#subscribeAll([...this.#types.values()].filter((other) => other !== info));
+  }
+
+  /**
+   * The peer has nothing for these types: no row changes, and no answer is sent.
+   * @throws MeridianError `bad_request` where all resources of a type were asked for: an empty full state is a response
+   */
+  async #takeInStep(types: readonly string[]): Promise<void> {
+    if (types.length > this.#types.size)
+      throw new MeridianError('bad_request', 'the peer names more types than it was asked for');
+    for (const type of types) {
+      const info = this.#infoOf(type);
+      if (this.#fullState.has(type))
+        throw new MeridianError('bad_request', `the peer was asked for every ${type} and says that nothing has changed`);
+      if (type === PACED_TYPE) this.#insights?.unchanged();
+      await this.#reports.kept(info, (other) => this.#fullState.has(other));
+    }
+  }
+
+  #infoOf(type: string): TypeInfo {
+    const info = this.#types.get(type);
+    if (info === undefined) throw new MeridianError('bad_request', `invalid resource type ${JSON.stringify(type)}`);
+    return info;
   }
 
   /** False if insights have to wait: they are dropped without an answer, and the peer is asked for the newest ones later. */
@@ -221,7 +248,7 @@ export class Receiver {
     if (!fits) this.#fullState.set(info.name, new Set());
     send(
       encodeDeltaRequest({
-        node: { id: zone, metadata: nodeMetadata(node, fits) },
+        node: { id: zone, ...this.#newMetadata(nodeMetadata(node, fits)) },
         typeUrl: info.name,
         subscribe: ['*'],
         unsubscribe: [],
@@ -230,6 +257,13 @@ export class Receiver {
         errorDetail: null,
       }),
     );
+  }
+
+  /** Nothing where the peer knows it from a request before. */
+  #newMetadata(metadata: Uint8Array): { readonly metadata?: Uint8Array } {
+    if (this.#options.remembersNode === true && metadata === this.#metadata) return {};
+    this.#metadata = metadata;
+    return { metadata };
   }
 
   #answer(info: TypeInfo, responseNonce: string, refusals: readonly NackedResource[]): void {

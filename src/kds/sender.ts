@@ -5,6 +5,7 @@ import { compareText } from '../base/compare-text.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
+import { encodeInStep } from '../wire/in-step.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { AnswerWatch, type Unanswered } from './answer-watch.ts';
 import { isVisibleTo, type Viewer } from './rules.ts';
@@ -33,6 +34,8 @@ export type SenderOptions = StreamOptions & {
   readonly send: (message: Buffer) => void;
   /** The messages of this turn have been sent. */
   readonly flush?: () => void;
+  /** The peer reads that it is in step with types (decision 87). */
+  readonly readsInStep?: boolean;
   /** False while messages of this stream wait in this process. Changes then wait in the log until `drained` is called. */
   readonly hasRoom?: () => boolean;
   /** The peer has answered a response of its first state. @param isSettled it has all of it */
@@ -48,6 +51,8 @@ export class Sender {
   readonly #options: SenderOptions;
   readonly #types = new Map<string, TypeStream>();
   readonly #dirty = new Set<string>();
+  /** Types of which the peer has everything, and has not been told so. */
+  #inStep: string[] = [];
   readonly #stop: () => void;
   readonly #stopWatching: () => void;
   readonly #shared: SharedByTypes;
@@ -76,7 +81,7 @@ export class Sender {
     this.openedAt = options.clock.elapsed();
     const { clock, log, fail, initialSyncLimiter, maxMessageBytes } = options;
     const warnings = new RateLimitedLogger(log, () => clock.elapsed());
-    this.#shared = { ...options, warnings, retry: (type) => this.#respond(type) };
+    this.#shared = { ...options, warnings, retry: (type) => this.#wake(type) };
     this.#answers = new AnswerWatch({ clock, oldest: () => this.#oldestUnanswered(), fail });
     this.#chunkBytes = () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2);
     this.#view = this.#viewWith(STRANGER.features);
@@ -188,13 +193,13 @@ export class Sender {
   }
 
   #subscribe({ typeUrl, node, initialResourceVersions }: DeltaRequest): void {
-    const { changelog } = this.#options;
+    const { changelog, readsInStep = false } = this.#options;
     if (node.metadata !== undefined) this.#meet(node.metadata);
     const before = this.#types.get(typeUrl);
     before?.close();
     const log = changelog.logOf(typeUrl);
     if (log === undefined) this.#requireFewUnknown(typeUrl);
-    const resumes = node.metadata !== undefined && this.#node.resumes;
+    const { resumes } = this.#node;
     const { known, held } = holdUnknown(typeUrl, initialResourceVersions, this.#unknownMeshes);
     const subscription =
       log === undefined
@@ -202,7 +207,7 @@ export class Sender {
         : new Subscription(log, this.#view, { known: resumes ? known : null, chunkBytes: this.#chunkBytes });
     const stream = new TypeStream(this.#shared, {
       ...{ type: typeUrl, subscription, nonces: before?.nonces ?? new Nonces(), behindSince: before?.behindSince ?? null },
-      ...(resumes && { held }),
+      ...(resumes && { held, saysInStep: readsInStep }),
     });
     this.#types.set(typeUrl, stream);
     this.#hasFirstState = false;
@@ -338,6 +343,7 @@ export class Sender {
       const types = [...this.#dirty];
       this.#dirty.clear();
       for (const type of types) this.#respond(type);
+      this.#sayInStep();
       this.#options.flush?.();
     });
   }
@@ -352,6 +358,10 @@ export class Sender {
     const response = stream?.next() ?? null;
     if (response === null) return;
     const { message, draft } = response;
+    if (message === null) {
+      this.#inStep.push(type);
+      return;
+    }
     send(message);
     this.#answers.sent();
     this.#permit?.sent(message.length);
@@ -360,5 +370,13 @@ export class Sender {
     const { entries, removed } = draft;
     const about = { peer, streamId, type, position: draft.upTo };
     observe({ kind: 'sent', ...about, resources: entries.length, removed: removed.length, bytes: message.length });
+  }
+
+  /** One message for all types of the turn. */
+  #sayInStep(): void {
+    if (this.#inStep.length === 0) return;
+    this.#options.send(encodeInStep(this.#inStep));
+    this.#inStep = [];
+    if (!this.#hasFirstState) this.#advance();
   }
 }

@@ -303,6 +303,7 @@ export class KdsServer {
       maxMessageBytes,
       encode: (response) => this.#messages.encode(response),
       ...outboxOf(call, features),
+      readsInStep: features.includes(feature.inStep),
       hasRoom: () => !stream.writableNeedDrain,
       fail: end,
       delayed: (waitMs) => {
@@ -340,6 +341,7 @@ export class KdsServer {
       fences,
       node,
       resume: features.includes(feature.meridian),
+      remembersNode: features.includes(feature.inStep),
       maxMessageBytes,
       pace: this.#work.of(zone),
       insightTurns,

@@ -47,6 +47,8 @@ export type TypeStreamOptions = {
   readonly subscription: Subscription | null;
   /** Resources that the peer keeps, because their mesh never existed here. */
   readonly held?: ReadonlyMap<string, string>;
+  /** The peer said which versions it has, and reads that it is in step. It then gets no response that names nothing. */
+  readonly saysInStep?: boolean;
   readonly nonces: Nonces;
   /** When the oldest change came that the peer has not confirmed on the subscription before this one; null if it has confirmed all. */
   readonly behindSince: Date | null;
@@ -73,6 +75,7 @@ export class TypeStream {
   readonly #stream: SharedByTypes;
   readonly #type: string;
   readonly #reports: ProblemReports;
+  readonly #saysInStep: boolean;
   /** The nonce of the response that waits for its answer; empty without one. */
   #nonce = '';
   #sentAt = 0;
@@ -85,11 +88,12 @@ export class TypeStream {
   /** Cancels the retry of all refused resources, which are retried together. */
   #retry: (() => void) | undefined;
 
-  constructor(stream: SharedByTypes, { type, subscription, held, nonces, behindSince }: TypeStreamOptions) {
+  constructor(stream: SharedByTypes, { type, subscription, held, saysInStep = false, nonces, behindSince }: TypeStreamOptions) {
     this.subscription = subscription;
     this.nonces = nonces;
     this.#stream = stream;
     this.#type = type;
+    this.#saysInStep = saysInStep;
     this.#behindSince = subscription === null ? null : (behindSince ?? stream.clock.now());
     this.#reports = new ProblemReports(stream, type, held);
   }
@@ -125,20 +129,25 @@ export class TypeStream {
     return dateOf(this.#answers.find((answer) => answer.position >= position));
   }
 
-  /** The bytes of the next response, which then waits for its answer. Null when nothing is due, or nothing can be sent. */
-  next(): { readonly message: Buffer; readonly draft: Draft } | null {
+  /**
+   * The bytes of the next response, which then waits for its answer; without bytes where the peer is told that it is in step. Null when
+   * nothing is due, or nothing can be sent.
+   */
+  next(): { readonly message: Buffer | null; readonly draft: Draft } | null {
     if (this.isWaiting) return null;
     const { subscription } = this;
     const before = subscription?.acknowledged;
     const draft = subscription === null ? this.#emptyDraft() : subscription.next();
+    const isInStep = this.#saysInStep && draft !== null && draft.entries.length + draft.removed.length === 0;
+    if (isInStep) this.#acknowledgeNothing();
     if (subscription !== null) {
       this.#reports.refused(subscription);
       this.#reports.withheld(subscription);
       if (subscription.acknowledged !== before) this.#passed(subscription.acknowledged);
     }
-    if (draft === null) {
+    if (draft === null || isInStep) {
       this.#confirmed();
-      return null;
+      return draft === null ? null : { message: null, draft };
     }
     const { identifier, maxMessageBytes, encode = encodeDeltaResponse, clock } = this.#stream;
     const { entries, removed, isPartial, isWithdrawal } = draft;
@@ -188,6 +197,12 @@ export class TypeStream {
     if (subscription.nacked.size > 0) this.#retryLater();
     this.#confirmed();
     return true;
+  }
+
+  /** A response without names would change nothing at the peer: it counts as answered. */
+  #acknowledgeNothing(): void {
+    this.subscription?.acknowledge();
+    this.#sentAt = this.#stream.clock.elapsed();
   }
 
   /** Notes the position that the peer has confirmed by now. */

@@ -102,7 +102,7 @@ describe('a health check', () => {
       ...{
         'kds-version': ['v3'],
         'zone-version': ['v3'],
-        features: ['zone-ping-health', 'hash-suffix', 'meridian-v1', 'meridian-bundles'],
+        features: ['zone-ping-health', 'hash-suffix', 'meridian-v1', 'meridian-bundles', 'meridian-in-step'],
       },
     });
   });

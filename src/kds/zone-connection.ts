@@ -80,8 +80,8 @@ export class Connection {
   readonly #authorization: string | null;
   /** Resolves when the zone may send its resources to global (engine 14). */
   readonly #admitted = Promise.withResolvers<void>();
-  /** Global said so with its answer to the health check. */
-  #readsBundles = false;
+  /** The features that global named with its answer to the health check. */
+  #named: ReadonlySet<string> = new Set();
 
   constructor(options: ConnectionOptions, client: Client, signal: AbortSignal, authorization: string | null) {
     this.#options = options;
@@ -121,8 +121,8 @@ export class Connection {
         },
       );
       call.on('metadata', (metadata) => {
-        isMeridian = names(metadata, feature.meridian);
-        this.#readsBundles = names(metadata, feature.bundles);
+        this.#named = namesIn(metadata);
+        isMeridian = this.#named.has(feature.meridian);
       });
     });
   }
@@ -176,7 +176,7 @@ export class Connection {
     await this.#open('globalToZone', syncService.globalToZoneSync.path, async (call, streamId, log) => {
       if (learned !== undefined)
         call.once('metadata', (metadata: Metadata) => {
-          const isMeridian = names(metadata, feature.meridian);
+          const isMeridian = namesIn(metadata).has(feature.meridian);
           learned(isMeridian);
           if (isMeridian !== resume) call.destroy(new Error(`global is ${isMeridian ? '' : 'not '}Meridian; reconnecting`));
         });
@@ -193,10 +193,11 @@ export class Connection {
           fences,
           node,
           resume,
+          remembersNode: this.#named.has(feature.inStep),
           admission,
           maxMessageBytes,
           validate,
-          send: createOutbox(call, this.#readsBundles).send,
+          send: createOutbox(call, this.#named.has(feature.bundles)).send,
           fail: (error) => call.destroy(error),
           observe,
           log,
@@ -233,7 +234,8 @@ export class Connection {
         initialSyncLimiter: new InitialSyncLimiter(clock),
         zones: null,
         maxMessageBytes,
-        ...createOutbox(call, this.#readsBundles),
+        ...createOutbox(call, this.#named.has(feature.bundles)),
+        readsInStep: this.#named.has(feature.inStep),
         hasRoom: () => !call.writableNeedDrain,
         fail: (error) => call.destroy(error),
         observe,
@@ -298,9 +300,9 @@ export class Connection {
   }
 }
 
-/** @param metadata the header of an answer or a stream of global */
-function names(metadata: Metadata, feature: string): boolean {
-  return metadata.get('features').some((value) => value.toString().split(/, ?/).includes(feature));
+/** The features in the header of an answer or a stream of global. */
+function namesIn(metadata: Metadata): ReadonlySet<string> {
+  return new Set(metadata.get('features').flatMap((value) => value.toString().split(/, ?/)));
 }
 
 function noAnswer({ code, details }: ServiceError, limitMs: number): MeridianError {

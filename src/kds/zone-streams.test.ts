@@ -40,7 +40,7 @@ class Call extends EventEmitter {
 }
 
 /** What a stream says of this side when it opens. */
-const OPENED = 'features meridian-v1 meridian-bundles';
+const OPENED = 'features meridian-v1 meridian-bundles meridian-in-step';
 
 let clock: ManualClock;
 /** The used part of the heap: with more than 0.85 one zone enters at a time. */
@@ -354,7 +354,9 @@ describe('a side that admits no more streams', () => {
 
 describe('the streams of a zone', () => {
   it('end when its row is removed, those of others stay', async () => {
-    const [east, west] = [await open(), await open({ 'client-id': 'west' })];
+    const east = await open();
+    entrance.settled('east');
+    const west = await open({ 'client-id': 'west' });
     gone('east');
     expect(east.said.at(-1)).toBe('UNAVAILABLE: the Zone "east" was removed; connect again to rejoin');
     expect(west.said).toHaveLength(1);
@@ -364,8 +366,9 @@ describe('the streams of a zone', () => {
     const calls = [
       await open({ 'client-id': 'east', 'store-id': 'old' }),
       await open({ 'client-id': 'east', 'store-id': 'new' }),
-      await open({ 'client-id': 'west', 'store-id': 'old' }),
     ];
+    entrance.settled('east');
+    calls.push(await open({ 'client-id': 'west', 'store-id': 'old' }));
     accepted('east', 'new', 'another store was accepted');
     expect(calls.map(({ said }) => said.at(-1))).toEqual([
       ...['FAILED_PRECONDITION: another store was accepted', OPENED, OPENED],

@@ -78,7 +78,8 @@ export class GuestZone {
   #open(path: string): ClientDuplexStream<Buffer, Buffer> {
     const metadata = new Metadata();
     metadata.set('client-id', this.name);
-    for (const name of zoneHeaderFeatures) if (name !== feature.bundles) metadata.add('features', name);
+    for (const name of zoneHeaderFeatures)
+      if (name !== feature.bundles && name !== feature.inStep) metadata.add('features', name);
     const same = (bytes: Buffer): Buffer => bytes;
     const stream = this.#client.makeBidiStreamRequest(path, same, same, metadata);
     stream.on('error', () => undefined);

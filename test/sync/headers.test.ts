@@ -55,7 +55,13 @@ describe('a zone', () => {
     expect(lines.size).toBe(6);
     for (const [path, pairs] of lines) {
       const valuesOf = (name: string): string[] => pairs.filter(([line]) => line === name).map(([, value]) => value);
-      expect(valuesOf('features'), path).toEqual(['zone-ping-health', 'hash-suffix', 'meridian-v1', 'meridian-bundles']);
+      expect(valuesOf('features'), path).toEqual([
+        'zone-ping-health',
+        'hash-suffix',
+        'meridian-v1',
+        'meridian-bundles',
+        'meridian-in-step',
+      ]);
       expect(valuesOf('client-id'), path).toEqual(['east']);
     }
   });
