@@ -1,5 +1,6 @@
 // Connections to a port, with real sockets.
 import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { connect, createServer, Server, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -84,6 +85,22 @@ describe('connections', () => {
     } finally {
       listening.mockRestore();
     }
+  });
+
+  it('are accepted several at a time, where a turn of the event loop has many', async () => {
+    let turn = 0;
+    const turns: number[] = [];
+    const connections = open(() => void turns.push(turn));
+    const port = await connections.listen('127.0.0.1', 0);
+    const sockets = Array.from({ length: 64 }, () => connect(port, '127.0.0.1'));
+    while (turns.length < 64) {
+      await setImmediate();
+      turn += 1;
+    }
+    // Only some systems let several sockets listen to a port.
+    expect(new Set(turns).size).toBeLessThan(process.platform === 'linux' ? 48 : 65);
+    for (const socket of sockets) socket.destroy();
+    connections.close();
   });
 
   it.each(['perAddress', 'total'] as const)('are refused over %s, and taken again when one has gone', async (key) => {
@@ -242,6 +259,11 @@ describe('connections', () => {
     const connections = open(() => undefined);
     await expect(connections.listen('127.0.0.1', port)).rejects.toThrow('EADDRINUSE');
     server.close();
+  });
+
+  it('cannot be taken on the port of another control plane', async () => {
+    const port = await open(() => undefined).listen('127.0.0.1', 0);
+    await expect(open(() => undefined).listen('127.0.0.1', port)).rejects.toThrow('EADDRINUSE');
   });
 
   it('cannot be taken on localhost where another program has the port over IPv6', async () => {

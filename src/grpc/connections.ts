@@ -28,6 +28,11 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
 
 /** Milliseconds of silence after which the kernel probes a connection. It gives up on a dead peer ten seconds later. */
 const PROBE_MS = 30_000;
+/**
+ * Sockets that listen to the port. Node accepts one connection of each in a turn of its event loop: while many zones connect, a turn takes
+ * several milliseconds. Only some systems let sockets share a port.
+ */
+const LISTENERS = process.platform === 'linux' ? 8 : 1;
 /** Milliseconds until a connection without a call lets another one be taken. */
 const GREETING_MS = 500;
 /** Addresses without a connection whose turns are remembered. */
@@ -115,21 +120,28 @@ export class Connections {
     return callTurn(this.#open.get(peer) ?? null);
   }
 
+  /** @returns the port in use */
   async #listen(host: string, port: number): Promise<number> {
-    const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_MS }, (socket) => {
-      if (this.#admit(socket)) this.#take(peerOf(socket), socket);
-    });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ ...(host !== '' && { host }), port }, () => {
-        server.off('error', reject);
-        resolve();
+    // Sockets that share a port would also share it with those of another control plane.
+    if (port !== 0 && LISTENERS > 1) await this.#requireFree(host, port);
+    let bound = port;
+    for (let count = 0; count < LISTENERS; count += 1) {
+      const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_MS }, (socket) => {
+        if (this.#admit(socket)) this.#take(peerOf(socket), socket);
       });
-    });
-    // A failed accept affects only that peer: the server continues.
-    server.on('error', (error) => this.#warnings.warn('accept', { reason: error.message }, 'a connection failed'));
-    this.#servers.push(server);
-    return (server.address() as AddressInfo).port;
+      bound = await bind(server, { host, port: bound, reusePort: LISTENERS > 1 });
+      // A failed accept affects only that peer: the server continues.
+      server.on('error', (error) => this.#warnings.warn('accept', { reason: error.message }, 'a connection failed'));
+      this.#servers.push(server);
+    }
+    return bound;
+  }
+
+  /** Rejects when the address cannot be bound. */
+  async #requireFree(host: string, port: number): Promise<void> {
+    const server = createServer();
+    await bind(server, { host, port, reusePort: false });
+    await new Promise((resolve) => server.close(resolve));
   }
 
   #take(peer: string, socket: Socket): void {
@@ -202,6 +214,18 @@ export class Connections {
   #turnsOf(address: string): AddressTurns {
     return this.#remembered.get(address) ?? new AddressTurns(this.#clock);
   }
+}
+
+/** @param host `''` for all addresses @returns the port in use */
+async function bind(server: Server, { host, ...options }: { host: string; port: number; reusePort: boolean }): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ ...(host !== '' && { host }), ...options }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return (server.address() as AddressInfo).port;
 }
 
 /** `address:port`, as gRPC names a peer. */
