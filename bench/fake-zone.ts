@@ -68,7 +68,7 @@ export class FakeZone {
     return this.#answered.size < zoneConsumes.length ? -1 : this.#policies;
   }
 
-  /** Opens the six calls of a zone. */
+  /** Opens the calls of a zone. */
   join(): void {
     const [host = '', port = ''] = this.#address.split(':');
     const takes = this.#manners === 'deaf' ? 'little' : 'all';
@@ -112,8 +112,8 @@ export class FakeZone {
     });
     for (const { name } of zoneConsumes) this.#request(down, name, '', name === zoneConsumes[0]?.name);
     const up = this.#open(connection, syncService.zoneToGlobalSync.path, (bytes) => this.#answer(up, bytes));
-    for (const { path } of [globalService.streamXDSConfigs, globalService.streamStats, globalService.streamClusters])
-      this.#open(connection, path, () => undefined);
+    // One admin stream for all kinds, as global knows it.
+    this.#open(connection, globalService.streamXDSConfigs.path, () => undefined);
   }
 
   #receive(stream: GrpcCall, bytes: Buffer): void {

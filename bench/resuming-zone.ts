@@ -150,8 +150,8 @@ export class ResumingZone {
     for (const [index, { name }] of zoneConsumes.entries()) this.#subscribe(down, name, index === 0);
     const up = this.#open(connection, syncService.zoneToGlobalSync.path, (bytes) => this.#answer(up, bytes));
     this.#up = up;
-    for (const { path } of [globalService.streamXDSConfigs, globalService.streamStats, globalService.streamClusters])
-      this.#open(connection, path, () => undefined);
+    // One admin stream for all kinds, as global knows it.
+    this.#open(connection, globalService.streamXDSConfigs.path, () => undefined);
   }
 
   #receive(stream: GrpcCall, bytes: Buffer): void {

@@ -1,5 +1,6 @@
 // Both ends of the admin streams, a call in reverse: the zone opens the stream, global asks on it for the configuration, statistics
-// or clusters of a proxy, and the zone answers in any order (kds-wire 2.7). Only the newest stream of a zone and kind counts.
+// or clusters of a proxy, and the zone answers in any order (kds-wire 2.7). Only the newest stream of a zone and kind counts. A Meridian
+// zone opens one stream for all kinds (decision 89).
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { within, type Clock } from '../base/clock.ts';
@@ -13,15 +14,18 @@ import {
 } from '../wire/global-service-messages.ts';
 import { messagesOf } from '../grpc/messages-of.ts';
 
-export type AdminKind = 'configDump' | 'stats' | 'clusters';
+export const adminKinds = ['configDump', 'stats', 'clusters'] as const;
+export type AdminKind = (typeof adminKinds)[number];
+/** That of a stream for all kinds. */
+export const ONE_FOR_ALL: AdminKind = 'configDump';
 
-export type AdminQuestion = Omit<AdminRequest, 'requestId' | 'resourceType'>;
+export type AdminQuestion = Omit<AdminRequest, 'requestId' | 'resourceType' | 'kind'>;
 
 /** The zone gives up after 10 s. A later message is not an answer. */
 const ANSWER_MS = 12_000;
 
 type Waiting = { readonly resolve: (payload: Uint8Array) => void; readonly reject: (error: unknown) => void };
-type Open = { readonly stream: Duplex; readonly waiting: Map<string, Waiting> };
+type Open = { readonly stream: Duplex; readonly isForAll: boolean; readonly waiting: Map<string, Waiting> };
 
 export class AdminStreams {
   readonly #open = new Map<string, Open>();
@@ -33,10 +37,11 @@ export class AdminStreams {
 
   /**
    * Reads the answers of a zone until it ends the stream.
+   * @param isForAll the zone answers requests of every kind on the stream
    * @throws MeridianError `bad_request` on an answer without a pending request: a zone answers once, and in time
    */
-  async serve(zone: string, kind: AdminKind, stream: Duplex): Promise<void> {
-    const open: Open = { stream, waiting: new Map() };
+  async serve(zone: string, kind: AdminKind, stream: Duplex, isForAll = false): Promise<void> {
+    const open: Open = { stream, isForAll, waiting: new Map() };
     const key = keyOf(zone, kind);
     this.#open.set(key, open);
     try {
@@ -56,9 +61,14 @@ export class AdminStreams {
     }
   }
 
-  /** True while the stream of the zone is open in this process. */
+  /** True while a stream of the zone for such requests is open in this process. */
   has(zone: string, kind: AdminKind): boolean {
-    return this.#open.has(keyOf(zone, kind));
+    return this.#openFor(zone, kind) !== undefined;
+  }
+
+  #openFor(zone: string, kind: AdminKind): Open | undefined {
+    const forAll = this.#open.get(keyOf(zone, ONE_FOR_ALL));
+    return forAll?.isForAll === true ? forAll : this.#open.get(keyOf(zone, kind));
   }
 
   /**
@@ -66,7 +76,7 @@ export class AdminStreams {
    * @throws MeridianError `unavailable` when the zone has no stream here, ends it or does not answer; `invalid` with its own words
    */
   async ask(zone: string, kind: AdminKind, question: AdminQuestion): Promise<Uint8Array> {
-    const open = this.#open.get(keyOf(zone, kind));
+    const open = this.#openFor(zone, kind);
     if (open === undefined)
       throw new MeridianError('unavailable', `zone ${JSON.stringify(zone)} has no ${kind} stream to this control plane`);
     const requestId = randomUUID();
@@ -74,7 +84,8 @@ export class AdminStreams {
     open.waiting.set(requestId, { resolve, reject });
     const late = (): Error =>
       new MeridianError('unavailable', `zone ${JSON.stringify(zone)} did not answer in ${String(ANSWER_MS / 1000)} s`);
-    open.stream.write(encodeAdminRequest({ requestId, resourceType: 'Dataplane', ...question }));
+    const about = { requestId, resourceType: 'Dataplane', ...(open.isForAll && { kind }) };
+    open.stream.write(encodeAdminRequest({ ...about, ...question }));
     try {
       return await within(this.#clock, ANSWER_MS, promise, late);
     } finally {
@@ -93,16 +104,27 @@ export type AnswerAdmin = (kind: AdminKind, question: AdminQuestion) => Promise<
 /** Requests that wait for their proxies; more are refused. */
 const MAX_ASKED = 16;
 
-/** The end of a zone. Answers every request once, in any order. */
-export async function answerAdminRequests(call: Duplex, kind: AdminKind, answer: AnswerAdmin): Promise<void> {
+/** The end of a zone. Answers every request once, in any order. @param own kind of the stream, for requests that name none */
+export async function answerAdminRequests(call: Duplex, own: AdminKind, answer: AnswerAdmin): Promise<void> {
   let asked = 0;
-  const handle = async ({ requestId, resourceType: _type, ...question }: AdminRequest): Promise<void> => {
+  const handle = async ({ requestId, resourceType: _type, kind = own, ...question }: AdminRequest): Promise<void> => {
     asked += 1;
-    const outcome = await answerOne(asked > MAX_ASKED, () => answer(kind, question));
+    const outcome = await answerOne(asked > MAX_ASKED, async () => answer(adminKind(kind), question));
     asked -= 1;
     if (!call.destroyed && !call.writableEnded) call.write(encodeAdminResponse({ requestId, ...outcome }));
   };
   for await (const bytes of messagesOf(call)) void handle(decodeAdminRequest(bytes));
+}
+
+/** @throws MeridianError `invalid` */
+function adminKind(kind: string): AdminKind {
+  const known = adminKinds.find((one) => one === kind);
+  if (known === undefined)
+    throw new MeridianError(
+      'invalid',
+      `this zone answers no request of the kind ${JSON.stringify(kind)}: ${adminKinds.join(', ')}`,
+    );
+  return known;
 }
 
 async function answerOne(isBusy: boolean, ask: () => Promise<Uint8Array>): Promise<{ error: string } | { payload: Uint8Array }> {

@@ -140,9 +140,7 @@ async function connectOnce(options: KdsClientOptions, last: LastStream, signal: 
       connection.receive(isMeridian, learned),
       connection.send(isMeridian),
       connection.keepChecking({ ...health, isMeridian }),
-      connection.admin('configDump', 'streamXDSConfigs'),
-      connection.admin('stats', 'streamStats'),
-      connection.admin('clusters', 'streamClusters'),
+      connection.admin(),
       new Promise((resolve) => both.addEventListener('abort', resolve)),
     ]);
     return endingOf(new Error('global ended a stream'));

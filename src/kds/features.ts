@@ -16,6 +16,8 @@ export const feature = {
   bundles: 'meridian-bundles',
   /** The peer reads which types it is in step with, and takes the metadata of the first request for all of a stream (decision 87). */
   inStep: 'meridian-in-step',
+  /** The zone opens one admin stream for all kinds of requests, and global says the kind with each (decision 89). */
+  oneAdminStream: 'meridian-one-admin-stream',
 } as const;
 
 /** Header `features` of a zone; each value is a header line of its own (kds-wire 2.1). */
@@ -25,10 +27,16 @@ export const zoneHeaderFeatures: readonly string[] = [
   feature.meridian,
   feature.bundles,
   feature.inStep,
+  feature.oneAdminStream,
 ];
 
 /** Header `features` of global. */
-export const globalHeaderFeatures: readonly string[] = [feature.meridian, feature.bundles, feature.inStep];
+export const globalHeaderFeatures: readonly string[] = [
+  feature.meridian,
+  feature.bundles,
+  feature.inStep,
+  feature.oneAdminStream,
+];
 
 /** Node metadata `features`, the same from both sides (kds-wire 2.2). */
 export const nodeFeatures: readonly string[] = [

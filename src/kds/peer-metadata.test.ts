@@ -39,5 +39,10 @@ it.each([
 });
 
 it('ownFeatures announce that this side is Meridian', () => {
-  expect(ownFeatures().get('features')).toEqual(['meridian-v1', 'meridian-bundles', 'meridian-in-step']);
+  expect(ownFeatures().get('features')).toEqual([
+    'meridian-v1',
+    'meridian-bundles',
+    'meridian-in-step',
+    'meridian-one-admin-stream',
+  ]);
 });

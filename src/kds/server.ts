@@ -13,7 +13,7 @@ import { MeridianError } from '../base/errors.ts';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/global-service-messages.ts';
-import type { AdminKind, AdminStreams } from './admin-streams.ts';
+import { ONE_FOR_ALL, type AdminKind, type AdminStreams } from './admin-streams.ts';
 import { createOutbox, type Outbox } from './bundles.ts';
 import { ownFeatures, type Caller } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';
@@ -326,8 +326,9 @@ export class KdsServer {
     }
   }
 
-  async #admin({ call, zone }: Stream, kind: AdminKind): Promise<void> {
-    await this.#options.admin.serve(zone, kind, call as unknown as Duplex);
+  async #admin({ call, zone, features }: Stream, kind: AdminKind): Promise<void> {
+    const isForAll = kind === ONE_FOR_ALL && features.includes(feature.oneAdminStream);
+    await this.#options.admin.serve(zone, kind, call as unknown as Duplex, isForAll);
   }
 
   async #receive({ call, zone, features, streamId, log, end }: Stream): Promise<void> {

@@ -27,6 +27,8 @@ export type SyncEvent =
       readonly streamId: string;
       readonly stream: StreamKind;
       readonly authorized: boolean;
+      /** It stands for a stream of each of these kinds too. */
+      readonly alsoFor?: readonly StreamKind[];
       /** The expiry of the zone's token; null or left out without a token. */
       readonly tokenExpiresAt?: Date | null;
     }

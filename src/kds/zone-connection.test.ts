@@ -48,6 +48,7 @@ class Stream extends Duplex {
   }
 }
 let streams: Stream[];
+const adminPaths = (): string[] => streams.slice(1).map(({ path }) => path.split('/').at(-1) ?? '');
 
 /** A client of which each unary call gets the answer of the moment, and each stream ends with its code. */
 const client = {
@@ -102,7 +103,14 @@ describe('a health check', () => {
       ...{
         'kds-version': ['v3'],
         'zone-version': ['v3'],
-        features: ['zone-ping-health', 'hash-suffix', 'meridian-v1', 'meridian-bundles', 'meridian-in-step'],
+        features: [
+          'zone-ping-health',
+          'hash-suffix',
+          'meridian-v1',
+          'meridian-bundles',
+          'meridian-in-step',
+          'meridian-one-admin-stream',
+        ],
       },
     });
   });
@@ -209,15 +217,30 @@ describe('a stream of a connection', () => {
     [status.INTERNAL, 'fails'],
   ])('for questions about proxies opens after the admission; with code %i it %s', async (code, outcome) => {
     let end: unknown = null;
-    const admin = connection.admin('stats', 'streamStats').catch((error: unknown) => (end = error));
+    const admin = connection.admin().catch((error: unknown) => (end = error));
     await setImmediate();
     expect(streams).toEqual([]);
     await expect(connection.receive(true)).rejects.toThrow('gone');
-    await vi.waitFor(() => expect(streams[1]?.path).toMatch(/StreamStats$/));
-    streams[1]?.destroy(Object.assign(new Error('no'), { code }));
+    await vi.waitFor(() => expect(adminPaths()).toEqual(['StreamXDSConfigs', 'StreamStats', 'StreamClusters']));
+    streams[2]?.destroy(Object.assign(new Error('no'), { code }));
     await vi.waitFor(() => expect(events.at(-1)).toMatchObject({ kind: 'closed', stream: 'stats', error: 'no' }));
     for (let turn = 0; turn < 5; turn += 1) await setImmediate();
     expect(end === null).toBe(outcome !== 'fails');
+    stop.abort();
+    await admin;
+  });
+
+  it('for questions about proxies is one for all kinds where global knows that', async () => {
+    answer = { intervalMs: 5_000, features: 'meridian-v1, meridian-one-admin-stream' };
+    await connection.healthCheck();
+    const admin = connection.admin();
+    await expect(connection.receive(true)).rejects.toThrow('gone');
+    await vi.waitFor(() => expect(adminPaths()).toEqual(['StreamXDSConfigs']));
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    expect(adminPaths()).toHaveLength(1);
+    streams[1]?.destroy(Object.assign(new Error('no'), { code: status.UNIMPLEMENTED }));
+    await vi.waitFor(() => expect(events.at(-1)).toMatchObject({ kind: 'closed', stream: 'configDump' }));
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
     stop.abort();
     await admin;
   });

@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { decodeHealthCheckResponse, encodeHealthCheckRequest } from '../wire/global-service-messages.ts';
-import { answerAdminRequests, type AdminKind, type AnswerAdmin } from './admin-streams.ts';
+import { adminKinds, answerAdminRequests, ONE_FOR_ALL, type AdminKind, type AnswerAdmin } from './admin-streams.ts';
 import { createOutbox } from './bundles.ts';
 import type { Changelog } from './changelog.ts';
 import { feature, zoneHeaderFeatures } from './features.ts';
@@ -71,6 +71,8 @@ type Health = {
   /** Why global could not answer; null if it could. */
   readonly failure: string | null;
 };
+
+const ADMIN_METHODS = { configDump: 'streamXDSConfigs', stats: 'streamStats', clusters: 'streamClusters' } as const;
 
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -247,11 +249,17 @@ export class Connection {
     });
   }
 
+  /** One admin stream for all kinds, or one for each of a global that knows no other. */
+  async admin(): Promise<void> {
+    const kinds = this.#named.has(feature.oneAdminStream) ? [ONE_FOR_ALL] : adminKinds;
+    await Promise.race(kinds.map((kind) => this.#answerAdmin(kind)));
+  }
+
   /** Unimplemented disables an admin stream and nothing else (kds-wire 2.1): its promise then stays open. */
-  async admin(kind: AdminKind, name: 'streamXDSConfigs' | 'streamStats' | 'streamClusters'): Promise<void> {
+  async #answerAdmin(kind: AdminKind): Promise<void> {
     await this.#admitted.promise;
     try {
-      await this.#open(kind, globalService[name].path, async (call) =>
+      await this.#open(kind, globalService[ADMIN_METHODS[kind]].path, async (call) =>
         answerAdminRequests(call, kind, this.#options.answerAdmin),
       );
     } catch (error) {

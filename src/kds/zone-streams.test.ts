@@ -40,7 +40,7 @@ class Call extends EventEmitter {
 }
 
 /** What a stream says of this side when it opens. */
-const OPENED = 'features meridian-v1 meridian-bundles meridian-in-step';
+const OPENED = 'features meridian-v1 meridian-bundles meridian-in-step meridian-one-admin-stream';
 
 let clock: ManualClock;
 /** The used part of the heap: with more than 0.85 one zone enters at a time. */
@@ -130,7 +130,7 @@ describe('a stream', () => {
     const call = await open({ 'client-id': 'east', authorization: 'Bearer x' });
     expect(steps).toEqual(['turn', 'admit east', 'ensure east', 'given back', 'admitted']);
     expect(events).toMatchObject([
-      { kind: 'opened', peer: 'east', stream: 'stats', authorized: true, tokenExpiresAt: new Date(5) },
+      { kind: 'opened', peer: 'east', stream: 'stats', alsoFor: [], authorized: true, tokenExpiresAt: new Date(5) },
     ]);
     works[0]?.resolve();
     await settled();
@@ -353,6 +353,13 @@ describe('a side that admits no more streams', () => {
 });
 
 describe('the streams of a zone', () => {
+  it('are one for questions of every kind where the zone says so', async () => {
+    await open({ 'client-id': 'east', features: 'meridian-v1, meridian-one-admin-stream' }, 'configDump');
+    await open({ 'client-id': 'east', features: 'meridian-v1' }, 'configDump');
+    await open({ 'client-id': 'east', features: 'meridian-v1, meridian-one-admin-stream' }, 'globalToZone');
+    expect(events.map((event) => event.kind === 'opened' && event.alsoFor)).toEqual([['stats', 'clusters'], [], []]);
+  });
+
   it('end when its row is removed, those of others stay', async () => {
     const east = await open();
     entrance.settled('east');

@@ -2,6 +2,8 @@
 // Invariant: a zone is who its `client-id` says (and, with tokens, who its token says), never what a payload claims.
 import { status, type Metadata } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
+import { adminKinds, ONE_FOR_ALL } from './admin-streams.ts';
+import { feature } from './features.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Connections } from '../grpc/connections.ts';
@@ -155,6 +157,7 @@ export class ZoneStreams {
       peer,
       streamId,
       stream: kind,
+      alsoFor: alsoFor(stream),
       authorized: authorization.length === 1,
       tokenExpiresAt,
     });
@@ -269,6 +272,12 @@ export class ZoneStreams {
     if (zones.has(zone)) observe({ kind: 'turnedAway', peer: zone, reason });
     return new MeridianError('forbidden', reason);
   }
+}
+
+/** The kinds of admin streams that a zone does not open, because it opens one for all. */
+function alsoFor({ kind, features }: Stream): readonly StreamKind[] {
+  const isForAll = kind === ONE_FOR_ALL && features.includes(feature.oneAdminStream);
+  return isForAll ? adminKinds.filter((other) => other !== kind) : [];
 }
 
 /** Refuses a response over a quota after a short delay. The next response of the zone waits for that time. */

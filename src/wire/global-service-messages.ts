@@ -36,18 +36,33 @@ export type AdminRequest = {
   readonly option: number;
   /** Of StatsRequest only. */
   readonly usedOnly: boolean;
+  /** On a stream that carries requests of every kind, between peers of ours; left out, the kind is that of the stream. */
+  readonly kind?: string;
 };
 
+/** No request of an admin stream has a field of this number. */
+const KIND = 1000;
+
 /** StatsRequest has the fields of the other two. */
-export function encodeAdminRequest({ option, ...request }: AdminRequest): Buffer {
-  return encode('StatsRequest', { ...request, format: option });
+export function encodeAdminRequest({ option, kind, ...request }: AdminRequest): Buffer {
+  const bytes = encode('StatsRequest', { ...request, format: option });
+  if (kind === undefined) return bytes;
+  const writer = createWriter();
+  writeText(writer, KIND, kind);
+  return Buffer.concat([bytes, writer.finish()]);
 }
 
 /** @throws Error on bytes that are no request of an admin stream */
 export function decodeAdminRequest(bytes: Uint8Array): AdminRequest {
   const { format = 0, ...request } = decode('StatsRequest', bytes);
+  let kind: string | undefined;
+  readFields(bytes, (tag, reader) => {
+    if (tag !== lengthTag(KIND)) return false;
+    kind = readText(reader);
+    return true;
+  });
   const empty = { requestId: '', resourceType: '', resourceName: '', resourceMesh: '', usedOnly: false };
-  return { ...empty, ...request, option: format === 'JSON' ? 1 : Number(format) };
+  return { ...empty, ...request, option: format === 'JSON' ? 1 : Number(format), ...(kind !== undefined && { kind }) };
 }
 
 /** XDSConfigResponse, StatsResponse and ClustersResponse alike: an error, a payload, or neither for an empty result. */

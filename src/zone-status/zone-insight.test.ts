@@ -92,6 +92,17 @@ describe('the insight of a zone', () => {
     });
   });
 
+  it('shows a stream that stands for others as a stream of each kind', () => {
+    const event: SyncEvent = { ...opened('s1', 'stats'), stream: 'configDump', alsoFor: ['stats', 'clusters'] } as SyncEvent;
+    const spec = mergeInsight({}, fold([event]), 10, at(9));
+    expect(Object.keys(spec['kdsStreams'] as JsonObject)).toEqual(['configDump', 'stats', 'clusters']);
+    const [configDumpGlobalInstanceId, statsGlobalInstanceId, clustersGlobalInstanceId] = Array.from(
+      { length: 3 },
+      () => 'global-1',
+    );
+    expect(spec['envoyAdminStreams']).toEqual({ configDumpGlobalInstanceId, statsGlobalInstanceId, clustersGlobalInstanceId });
+  });
+
   it('has no subscription for a zoneToGlobal stream on a global, and only for those on a zone', () => {
     const events = [opened('s1'), opened('s2', 'zoneToGlobal'), { ...node, streamId: 's2' } as SyncEvent];
     expect(subscriptionsOf(mergeInsight({}, fold(events), 10, at(9))).map((row) => row['id'])).toEqual(['s1']);

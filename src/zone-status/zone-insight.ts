@@ -154,11 +154,12 @@ function openStream(
   keeper: SubscriptionKeeper,
   now: Date,
 ): InsightState {
-  const { streamId: id, stream, authorized: authTokenProvided } = event;
+  const { streamId: id, stream, alsoFor = [], authorized: authTokenProvided } = event;
   const record = { globalInstanceId: keeper.instanceId, connectTime: now.toISOString() };
-  const streams = keeper.mode === 'global' ? { ...state.streams, [stream]: record } : state.streams;
+  const opened = Object.fromEntries([stream, ...alsoFor].map((kind) => [kind, record]));
+  const streams = keeper.mode === 'global' ? { ...state.streams, ...opened } : state.streams;
   if (stream !== (keeper.mode === 'global' ? 'globalToZone' : 'zoneToGlobal')) return { ...state, streams };
-  const opened: Subscription = {
+  const subscription: Subscription = {
     id,
     keeper,
     connectTime: now,
@@ -168,7 +169,7 @@ function openStream(
     counts: new RunningCounts(),
     generation: 0,
   };
-  return { ...state, streams, subscriptions: [...state.subscriptions, opened] };
+  return { ...state, streams, subscriptions: [...state.subscriptions, subscription] };
 }
 
 const ADMIN_FIELDS: Partial<Record<string, string>> = {

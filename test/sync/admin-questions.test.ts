@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createProxyAdmin } from '../../src/global/proxy-admin.ts';
 import type { AdminKind } from '../../src/kds/admin-streams.ts';
+import { feature } from '../../src/kds/features.ts';
 import { globalService } from '../../src/kds/services.ts';
 import { decodeAdminRequest, encodeAdminResponse, type AdminRequest } from '../../src/wire/global-service-messages.ts';
 import { testApi } from '../api/test-api.ts';
@@ -65,7 +66,7 @@ describe('a question of a proxy', () => {
     const answer = get(`${path}?format=json&usedonly=false&include_eds=true`);
     const { requestId, ...question } = await asked(call);
     expect(question).toMatchObject({ resourceType: 'Dataplane', resourceName: 'dp', resourceMesh: 'default', option: 1 });
-    expect(question.usedOnly).toBe(false);
+    expect([question.usedOnly, question.kind]).toEqual([false, undefined]);
     call.write(bytes(requestId, `{"of":"${kind}"}`));
     expect(await answer).toMatchObject({ status: 200, text: `{"of":"${kind}"}` });
     expect((await answer).type).toContain('application/json');
@@ -136,6 +137,19 @@ describe('a question of a proxy', () => {
       detail: expect.stringContaining('disconnected') as string,
     });
     expect(await get(path)).toMatchObject({ status: 400, text: expect.stringContaining('is not open here') as string });
+  });
+
+  it.each(kinds)('for %s is sent on the one stream of a zone that opens no other, and names its kind', async (path, kind) => {
+    const call = open(server.dial(), methods.configDump, 'east', undefined, [feature.hashSuffix, feature.oneAdminStream]);
+    await takenIn(call);
+    await vi.waitFor(() => expect(server.admin.has('east', kind)).toBe(true));
+    const answer = get(path);
+    const question = await asked(call);
+    expect(question).toMatchObject({ kind, resourceName: 'dp' });
+    call.write(bytes(question.requestId, 'on one stream'));
+    expect(await answer).toMatchObject({ status: 200, text: 'on one stream' });
+    call.end();
+    await vi.waitFor(() => expect(server.admin.has('east', kind)).toBe(false));
   });
 
   it('is not sent to a zone that is offline', async () => {

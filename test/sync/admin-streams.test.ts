@@ -1,11 +1,17 @@
 // Global queries a zone over the stream that the zone opened, with every kind of failure (kds-wire 2.7).
 import { duplexPair, type Duplex } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createProxyAdmin } from '../../src/global/proxy-admin.ts';
-import { answerAdminRequests, AdminStreams } from '../../src/kds/admin-streams.ts';
+import { adminKinds, answerAdminRequests, AdminStreams } from '../../src/kds/admin-streams.ts';
 import type { Resource } from '../../src/resource/types.ts';
-import { decodeAdminRequest, encodeAdminResponse, type AdminRequest } from '../../src/wire/global-service-messages.ts';
+import {
+  decodeAdminRequest,
+  decodeAdminResponse,
+  encodeAdminRequest,
+  encodeAdminResponse,
+  type AdminRequest,
+} from '../../src/wire/global-service-messages.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
 /** A stream between two ends in this process, message by message. */
@@ -74,6 +80,28 @@ describe('the admin streams', () => {
     expect(Buffer.from(fast).toString()).toBe('clusters of fast');
     first.resolve(Buffer.from('late'));
     expect(Buffer.from(await slow).toString()).toBe('late');
+  });
+
+  it('of all kinds are one stream of a zone that opens no other', async () => {
+    const streams = new AdminStreams(systemClock);
+    const { zone, global } = connect();
+    void streams.serve('east', 'configDump', global, true);
+    void answerAdminRequests(zone, 'configDump', async (kind) => Buffer.from(`${kind} of a proxy`));
+    for (const kind of adminKinds)
+      expect(Buffer.from(await streams.ask('east', kind, question)).toString()).toBe(`${kind} of a proxy`);
+    zone.end();
+    await vi.waitFor(() => expect(adminKinds.map((kind) => streams.has('east', kind))).toEqual([false, false, false]));
+  });
+
+  it('say which kinds there are when a zone knows no other', async () => {
+    const { zone, global } = connect();
+    void answerAdminRequests(zone, 'configDump', async () => Buffer.alloc(0));
+    const answered = new Promise<Buffer>((resolve) => global.once('data', resolve));
+    global.write(encodeAdminRequest({ requestId: '1', resourceType: 'Dataplane', ...question, kind: 'heapDump' }));
+    expect(decodeAdminResponse(await answered)).toEqual({
+      requestId: '1',
+      error: 'this zone answers no request of the kind "heapDump": configDump, stats, clusters',
+    });
   });
 
   it('are refused by a zone that waits for too many proxies', async () => {

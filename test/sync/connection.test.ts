@@ -116,7 +116,7 @@ describe('a zone that knows its cluster', () => {
       const rows = await store.list({ type: 'Dataplane' });
       expect(rows.map(({ spec }) => spec['networking'])).toMatchObject([{ address: '10.0.0.1' }]);
     }, WAIT);
-    await vi.waitFor(() => expect(opened()).toHaveLength(5), WAIT);
+    await vi.waitFor(() => expect(opened()).toHaveLength(3), WAIT);
   });
 });
 
@@ -141,12 +141,12 @@ it('ends its streams with a readable reason when it stops', async () => {
     pino({ level: 'info' }, { write: (line) => void lines.push(line) }),
   );
   startZone(port);
-  await vi.waitFor(() => expect(opened()).toHaveLength(5), WAIT);
-  await vi.waitFor(() => expect(lines.filter((line) => line.includes('stream opened'))).toHaveLength(5), WAIT);
+  await vi.waitFor(() => expect(opened()).toHaveLength(3), WAIT);
+  await vi.waitFor(() => expect(lines.filter((line) => line.includes('stream opened'))).toHaveLength(3), WAIT);
   stop.abort();
   await server.close();
   const ends = (): string[] => lines.filter((line) => line.includes('stream closed'));
-  await vi.waitFor(() => expect(ends()).toHaveLength(5), WAIT);
+  await vi.waitFor(() => expect(ends()).toHaveLength(3), WAIT);
   for (const line of ends()) expect(line).toContain('"reason":"stream unavailable: this control plane stops');
 });
 

@@ -61,6 +61,7 @@ describe('a zone', () => {
         'meridian-v1',
         'meridian-bundles',
         'meridian-in-step',
+        'meridian-one-admin-stream',
       ]);
       expect(valuesOf('client-id'), path).toEqual(['east']);
     }
