@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
+import { fc } from '../../test/support/property.ts';
 import type { Item } from './response-draft.ts';
 import { MAX_PROBES, NackedResources } from './nacked-resources.ts';
 
@@ -79,4 +80,37 @@ it('between two retries the number of responses is bounded; items without room d
   expect(nacked.takeDue()).toBeNull();
   nacked.retry();
   expect(nacked.takeDue()).not.toBeNull();
+});
+
+it('names and solved names are those of the items, after any changes', () => {
+  // Two items have each name, as a removed resource and one that was made again.
+  const items = Array.from({ length: 8 }, (_, n): Item => {
+    const name = `r${String(n % 4)}`;
+    return { wireName: name, plainName: name, isStray: true };
+  });
+  const some = fc.uniqueArray(fc.constantFrom(...items), { minLength: 1, maxLength: 4 });
+  const step = fc.oneof(
+    fc.record({ kind: fc.constantFrom('refuse', 'suspect', 'delete', 'report'), some }),
+    fc.record({ kind: fc.constant('report'), some }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const nacked = new NackedResources();
+      let reported = new Set<string>();
+      for (const { kind, some: given } of steps) {
+        if (kind === 'refuse') nacked.refuse(given, 'no');
+        else if (kind === 'suspect') nacked.suspect(given, 'no');
+        else if (kind === 'delete') for (const item of given) nacked.delete(item);
+        const { refused, suspects } = nacked.names;
+        expect(new Set(refused.keys())).toEqual(new Set(namesOf(nacked.refused.keys())));
+        expect(new Set(suspects.keys())).toEqual(new Set(namesOf(nacked.suspects.keys())));
+        if (kind !== 'report') continue;
+        const now = new Set([...refused.keys(), ...suspects.keys()]);
+        const solved = nacked.takeSolved();
+        for (const name of reported) if (!now.has(name)) expect(solved).toContain(name);
+        for (const name of solved) expect(now).not.toContain(name);
+        reported = now;
+      }
+    }),
+  );
 });

@@ -1,7 +1,7 @@
 // The resources of one type that one peer has refused and not accepted since. When a NACK names no resource, halves of the response
 // are sent again until each culprit is found. Pure: no clock; the caller calls `retry`.
 // Invariant: `refused` has only resources that the peer named, or that it refused alone in a response.
-import { SparseMap } from '../base/sparse-map.ts';
+import { NamedItems } from './named-items.ts';
 import type { Item } from './response-draft.ts';
 
 /**
@@ -14,9 +14,11 @@ export const MAX_PROBES = 64;
 type Group = readonly Item[];
 
 export class NackedResources {
-  readonly #refused = new SparseMap<Item, string>();
+  readonly #refused = new NamedItems();
   /** The items of refused responses without names. At least one item of each response is a culprit. */
-  readonly #suspects = new SparseMap<Item, string>();
+  readonly #suspects = new NamedItems();
+  /** Wire names that may be of no refused item any more, since they were taken; null without any. */
+  #left: Set<string> | null = null;
   #queue: Group[] = [];
   #probes = MAX_PROBES;
   #revision = 0;
@@ -33,12 +35,24 @@ export class NackedResources {
 
   /** Item → the peer's reason. */
   get refused(): ReadonlyMap<Item, string> {
-    return this.#refused.entries;
+    return this.#refused.items;
   }
 
   /** Item → the peer's message about its response. */
   get suspects(): ReadonlyMap<Item, string> {
-    return this.#suspects.entries;
+    return this.#suspects.items;
+  }
+
+  /** Wire name → the peer's reason, and the same of the suspects. The maps change with the resources. */
+  get names(): { readonly refused: ReadonlyMap<string, string>; readonly suspects: ReadonlyMap<string, string> } {
+    return { refused: this.#refused.byName, suspects: this.#suspects.byName };
+  }
+
+  /** The wire names that the peer refused and no longer does, since the last call. */
+  takeSolved(): string[] {
+    const left = this.#left ?? [];
+    this.#left = null;
+    return [...left].filter((name) => !this.#refused.hasName(name) && !this.#suspects.hasName(name));
   }
 
   /** The peer refused these by name. */
@@ -67,7 +81,9 @@ export class NackedResources {
   /** The peer has accepted the item, or gets a newer state of it. */
   delete(item: Item): void {
     const was = this.#refused.delete(item) || this.#suspects.delete(item);
-    if (was) this.#revision += 1;
+    if (!was) return;
+    this.#revision += 1;
+    (this.#left ??= new Set()).add(item.wireName);
   }
 
   /** Makes all items due again: first the groups that were not sent yet, then the refused items. */

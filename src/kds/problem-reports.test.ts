@@ -15,7 +15,11 @@ let log: ReturnType<typeof createLogger>;
 let lines: unknown[][];
 
 function reportsWith(held = new Map<string, string>()): ProblemReports {
-  const observe = (event: SyncEvent): void => void events.push(event);
+  const observe = (event: SyncEvent): void => {
+    // The maps of an event change after it.
+    const kept = event.kind === 'refused' ? { refused: new Map(event.refused), suspects: new Map(event.suspects) } : {};
+    events.push({ ...event, ...kept } as SyncEvent);
+  };
   const warnings = new RateLimitedLogger(log, () => 0);
   return new ProblemReports({ peer: 'east', streamId: 's', observe, log, warnings }, 'T', held);
 }

@@ -1,7 +1,7 @@
 // Reports the sync problems of one type on one stream: refused resources, resources that the peer cannot read, and withheld
 // resources. Each is reported once, when it changes.
+import { firstOf } from '../base/first-of.ts';
 import type { Logger } from '../base/log.ts';
-import type { Item } from './response-draft.ts';
 import type { SyncObserver } from './sync-events.ts';
 import type { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
@@ -40,17 +40,17 @@ export class ProblemReports {
   }
 
   /** Reports the refused resources when they have changed. */
-  refused({ nacked }: Pick<Subscription, 'nacked'>): void {
+  refused({ nacked }: { readonly nacked: Pick<Subscription['nacked'], 'revision' | 'names' | 'takeSolved'> }): void {
     if (nacked.revision === this.#nackedRevision) return;
     this.#nackedRevision = nacked.revision;
     const type = this.#type;
     const { peer, streamId, observe, warnings } = this.#stream;
-    const refused = byWireName(nacked.refused);
-    const suspects = byWireName(nacked.suspects);
-    observe({ kind: 'refused', peer, streamId, type, refused, suspects });
-    const [name, reason] = [...refused, ...suspects][0] ?? [];
-    if (name === undefined) return;
-    const about = { type, refused: [...refused.keys()].slice(0, MAX_NAMED), of: refused.size, suspects: suspects.size, reason };
+    const { refused, suspects } = nacked.names;
+    observe({ kind: 'refused', peer, streamId, type, refused, suspects, solved: nacked.takeSolved() });
+    const [reason] = refused.size > 0 ? refused.values() : suspects.values();
+    if (reason === undefined) return;
+    const named = firstOf(refused.keys(), MAX_NAMED);
+    const about = { type, refused: named, of: refused.size, suspects: suspects.size, reason };
     warnings.warn(`${type} ${refused.size > 0 ? 'refused' : 'suspected'}`, about, 'the peer refused resources');
   }
 
@@ -92,8 +92,4 @@ export class ProblemReports {
     const { peer, streamId, observe } = this.#stream;
     observe({ kind: 'withheld', peer, streamId, type: this.#type, resources: this.#withheld, all: this.#tooLarge });
   }
-}
-
-function byWireName(items: ReadonlyMap<Item, string>): Map<string, string> {
-  return new Map([...items].map(([{ wireName }, reason]) => [wireName, reason]));
 }

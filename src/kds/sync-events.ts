@@ -81,7 +81,8 @@ export type SyncEvent =
     }
   /**
    * Resources of the type that the peer has refused and not accepted since, wire name → reason; both empty when there are none left.
-   * `suspects` are the resources of a response that the peer refused without a name: at least one of them is the culprit.
+   * `suspects` are the resources of a response that the peer refused without a name: at least one of them is the culprit. Both maps
+   * change until the next such event: there may be many thousand names. `solved`: those that have left both since the last event.
    */
   | {
       readonly kind: 'refused';
@@ -90,6 +91,7 @@ export type SyncEvent =
       readonly type: string;
       readonly refused: ReadonlyMap<string, string>;
       readonly suspects: ReadonlyMap<string, string>;
+      readonly solved: readonly string[];
     }
   /** The peer answered a response with a NACK. */
   | {

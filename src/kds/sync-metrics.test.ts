@@ -10,7 +10,7 @@ const sent: SyncEvent = { kind: 'sent', position: 1, ...stream, type: 'MeshTimeo
 const acknowledged: SyncEvent = { kind: 'acknowledged', position: 1, ...stream, type: 'MeshTimeout', seconds: 0.02 };
 const rejected: SyncEvent = { kind: 'rejected', position: 1, ...stream, type: 'MeshTimeout', fault: 'user', message: 'no' };
 const refused = (...names: string[]): SyncEvent => ({
-  ...{ kind: 'refused', ...stream, type: 'MeshTimeout', suspects: new Map() },
+  ...{ kind: 'refused', ...stream, type: 'MeshTimeout', suspects: new Map(), solved: [] },
   refused: new Map(names.map((name) => [name, 'no'])),
 });
 

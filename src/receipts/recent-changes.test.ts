@@ -27,9 +27,9 @@ function streamOf(peer: string, streamId = `${peer}-1`) {
     acknowledged: (position: number): SyncEvent => ({ kind: 'acknowledged', ...about, position, seconds: 0 }),
     passed: (position: number): SyncEvent => ({ kind: 'passed', ...about, position }),
     rejected: (position: number): SyncEvent => ({ kind: 'rejected', ...about, position, fault: 'user', message: 'no' }),
-    refused: (names: Record<string, string>): SyncEvent => ({
+    refused: (names: Record<string, string>, solved: string[] = []): SyncEvent => ({
       ...{ kind: 'refused', ...about },
-      ...{ refused: new Map(Object.entries(names)), suspects: new Map() },
+      ...{ refused: new Map(Object.entries(names)), suspects: new Map(), solved },
     }),
     withheld: (names: Record<string, string>, all: string | null = null): SyncEvent => ({
       ...{ kind: 'withheld', ...about },
@@ -135,7 +135,7 @@ describe('the recent changes', () => {
     tell(east.rejected(2), 5);
     expect(stateOf(good, 'east')).toBe('acknowledged');
     expect(changes.delivery(bad, 'east')).toMatchObject({ state: 'refused', reason: 'unknown field' });
-    tell(east.refused({}), 50);
+    tell(east.refused({}, [bad.wireName]), 50);
     tell(east.acknowledged(2), 50);
     expect(changes.delivery(bad, 'east')).toMatchObject({
       state: 'acknowledged',
@@ -275,9 +275,28 @@ describe('the tally of a change', () => {
     tell(west.refused({ [change.wireName]: 'no' }), 20);
     tell(west.rejected(1), 20);
     expect(change.tally).toEqual({ sent: 3, acknowledged: 1, refused: 1, slowestMs: expect.closeTo(10, 0) as number });
-    tell(west.refused({}), 40);
+    tell(west.refused({}, [change.wireName]), 40);
     expect(change.tally).toMatchObject({ acknowledged: 2, refused: 0, slowestMs: expect.closeTo(40, -1) as number });
     expect(changes.tallyOf(change, (name) => name === 'west')).toMatchObject({ sent: 1, acknowledged: 1, refused: 0 });
+  });
+
+  it('counts a change as acknowledged that an earlier stream refused and a later one does not', () => {
+    const { changes, tell } = setUp('west');
+    const [first, second] = [streamOf('west'), streamOf('west', 'west-2')];
+    const [one, two] = [
+      changes.append(logged(1), START),
+      changes.append(logged(2, { name: 'other', wireName: 'other.m' }), START),
+    ];
+    tell(first.sent(2), 5);
+    tell(first.refused({ [one.wireName]: 'no', [two.wireName]: 'no' }), 20);
+    tell(first.rejected(2), 20);
+    expect([one.tally.refused, two.tally.refused]).toEqual([1, 1]);
+    tell(second.opened, 30);
+    tell(second.refused({ [two.wireName]: 'no' }), 40);
+    expect([one.tally, two.tally]).toMatchObject([
+      { acknowledged: 1, refused: 0 },
+      { acknowledged: 0, refused: 1 },
+    ]);
   });
 
   it('leaves out a peer that may not see the change, and one that was deleted', () => {

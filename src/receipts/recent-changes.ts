@@ -22,14 +22,17 @@ const REFUSED = 255;
 const FIELDS = ['sent', 'acknowledged'] as const;
 type Field = (typeof FIELDS)[number];
 
+/** Wire name → why the peer refuses the resource, or may. The maps change until the next event of the stream. */
+type Refused = Pick<SyncEvent & { kind: 'refused' }, 'streamId' | 'refused' | 'suspects'>;
+
 export type Peer = {
   /** Its place in the times of each change. */
   readonly index: number;
   /** The open streams that carry changes. */
   readonly streams: Set<string>;
   features: ReadonlySet<string>;
-  /** Type → wire name → why the peer refuses the resource. */
-  refused: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** Type → the resources that the peer refuses, as its last stream said. */
+  refused: ReadonlyMap<string, Refused>;
   /** Type → the resources that this side withholds; `all` says why each of the type is. */
   withheld: ReadonlyMap<string, { readonly names: ReadonlyMap<string, string>; readonly all: string | null }>;
 };
@@ -75,6 +78,16 @@ const NONE_OF_IT: ReadonlyMap<string, never> = new Map<string, never>();
 const NO_FEATURES: ReadonlySet<string> = new Set();
 
 type RowOfChange = Pick<LoggedChange, 'type' | 'mesh' | 'name'>;
+
+function reasonIn(of: Refused | undefined, wireName: string): string | undefined {
+  return of?.refused.get(wireName) ?? of?.suspects.get(wireName);
+}
+
+/** The names that were refused before, and are not now. */
+function namesLost(before: Refused, now: Refused): string[] {
+  const names = [...before.refused.keys(), ...before.suspects.keys()];
+  return names.filter((name) => reasonIn(now, name) === undefined);
+}
 
 export class RecentChanges {
   /** The streams on which this side sends. */
@@ -162,7 +175,7 @@ export class RecentChanges {
       case 'rejected':
         return this.#acknowledged(event.peer, event.type, event.position, now);
       case 'refused':
-        return this.#refused(event.peer, event.type, new Map([...event.suspects, ...event.refused]), now);
+        return this.#refused(event, now);
       case 'withheld':
         this.#withheld(event.peer, event.type, { names: event.resources, all: event.all });
         return true;
@@ -195,7 +208,7 @@ export class RecentChanges {
     const byte = times?.acknowledged[peer.index] ?? NONE;
     const acknowledgedMs = millisecondsOf(byte);
     if (acknowledgedMs !== null) return { ...delivery('acknowledged'), sentMs, acknowledgedMs };
-    const refused = peer.refused.get(type)?.get(wireName);
+    const refused = reasonIn(peer.refused.get(type), wireName);
     if (byte === REFUSED || (refused !== undefined && times === null)) return { ...delivery('refused', refused ?? null), sentMs };
     const withheld = peer.withheld.get(type);
     const reason = withheld?.names.get(wireName) ?? withheld?.all ?? null;
@@ -269,23 +282,25 @@ export class RecentChanges {
     for (const history of this.#between(type, before, position)) {
       const { wireName } = newestOf(history);
       if (withheld !== undefined && (withheld.all !== null || withheld.names.has(wireName))) continue;
-      const isRefused = refused?.has(wireName) === true;
+      const isRefused = reasonIn(refused, wireName) !== undefined;
       this.#markBackward(history, 'acknowledged', name, peer, (change) => (isRefused ? REFUSED : byteOf(now - change.at)));
     }
     return true;
   }
 
   /** A resource that was refused and no longer is: a retry was accepted. */
-  #refused(name: string, type: string, names: ReadonlyMap<string, string>, now: number): boolean {
+  #refused({ peer: name, type, streamId, refused, suspects, solved }: SyncEvent & { kind: 'refused' }, now: number): boolean {
     const peer = this.#peers.get(name);
     if (peer === undefined) return false;
-    for (const wireName of peer.refused.get(type)?.keys() ?? []) {
-      if (names.has(wireName)) continue;
+    const before = peer.refused.get(type);
+    const latest = { streamId, refused, suspects };
+    // What an earlier stream refused and this one does not name was accepted meanwhile.
+    const accepted = before === undefined || before.streamId === streamId ? solved : namesLost(before, latest);
+    for (const wireName of accepted)
       for (const change of this.#histories.get(historyKey(type, wireName))?.changes ?? [])
         if (change.times?.acknowledged[peer.index] === REFUSED)
           this.#mark(change, 'acknowledged', name, peer, byteOf(now - change.at));
-    }
-    peer.refused = new Map(peer.refused).set(type, names);
+    peer.refused = new Map(peer.refused).set(type, latest);
     return true;
   }
 

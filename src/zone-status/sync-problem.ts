@@ -1,5 +1,6 @@
 // The sync problems of a zone, for people: the resources that a peer refuses or cannot read, and why. ZoneInsight has no field for
 // them, so they are stored in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
+import { firstOf } from '../base/first-of.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -27,6 +28,7 @@ export type SyncProblems = readonly SyncProblem[];
 const MAX_NAMES = 10;
 const MAX_MESSAGE = 2_000;
 const MAX_NAME = 400;
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 /**
  * Turns a NACK, a refused or a withheld resource into a problem, and removes solved problems. The sender is on one stream and the
@@ -52,7 +54,7 @@ export function foldProblems(
     }
     case 'withheld': {
       const at = { stream: sending, type: event.type, kind: 'withheld' } as const;
-      if (event.all !== null) return setProblem(problems, at, describeProblem(at, [], event.all, now));
+      if (event.all !== null) return setProblem(problems, at, describeProblem(at, NO_NAMES, event.all, now));
       return setNamed(problems, at, event.resources, now);
     }
     case 'received': {
@@ -66,13 +68,13 @@ export function foldProblems(
 
 export function describeProblem(
   { stream, type, kind }: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
-  resources: readonly string[],
+  resources: ReadonlySet<string> | ReadonlyMap<string, string>,
   message: string,
   time: Date,
 ): SyncProblem {
   // Names and text come from the peer.
-  const names = resources.slice(0, MAX_NAMES).map((name) => storablePart(name, MAX_NAME));
-  const count = resources.length;
+  const names = firstOf(resources.keys(), MAX_NAMES).map((name) => storablePart(name, MAX_NAME));
+  const count = resources.size;
   return { stream, type, kind, resources: names, count, message: storablePart(message, MAX_MESSAGE), time };
 }
 
@@ -95,7 +97,7 @@ function setNamed(
   time: Date,
 ): SyncProblems {
   const [reason] = reasons.values();
-  const problem = reason === undefined ? null : describeProblem(at, [...reasons.keys()], reason, time);
+  const problem = reason === undefined ? null : describeProblem(at, reasons, reason, time);
   return setProblem(problems, at, problem);
 }
 

@@ -242,7 +242,7 @@ describe('the problems of a zone', () => {
   });
   const refused = (names: Record<string, string>, suspects: Record<string, string> = {}): SyncEvent => ({
     ...{ kind: 'refused', peer: 'east', streamId: 's1', type: 'Mesh' },
-    ...{ refused: new Map(Object.entries(names)), suspects: new Map(Object.entries(suspects)) },
+    ...{ refused: new Map(Object.entries(names)), suspects: new Map(Object.entries(suspects)), solved: [] },
   });
   const withheld = (resources: [string, string][]): SyncEvent => ({
     ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', resources: new Map(resources), all: null },
