@@ -170,7 +170,7 @@ export default defineConfig({
           provide: { envoy: envoy?.path ?? '' },
           testTimeout: 300_000,
           hookTimeout: 300_000,
-          ...postgres,
+          ...processes,
         },
       },
       ...(envoy === null ? [] : [envoyProject(envoy.path)]),

@@ -1,10 +1,10 @@
 // Two replicas of global start together on an empty database: one of them creates the defaults, and when it dies the other one takes
-// over the leader's tasks.
+// over the leader's tasks. They run from the sources, as those of users do; all other chaos tests have the built program.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { globalHostnameGenerators } from '../../src/defaults/default-resources.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { globalEnv } from '../support/control-plane-env.ts';
-import { ControlPlane, WAIT } from '../support/control-plane.ts';
+import { ControlPlane, MERIDIAN_OF_USERS, WAIT } from '../support/control-plane.ts';
 import { defaultMeshRows } from '../support/default-rows.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
@@ -63,6 +63,7 @@ describe('two replicas of global that start at the same time', () => {
     replicas = [await create(), await create()];
     for (const replica of replicas) {
       replica.isQuiet = true;
+      replica.program = MERIDIAN_OF_USERS;
       await replica.psql.connect();
       started.defer(() => replica.psql.end());
       started.defer(async () => void (await replica.end('SIGTERM')));

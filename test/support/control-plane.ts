@@ -15,8 +15,10 @@ import { WAIT as WAIT_IN_PROCESS } from './wait.ts';
 /** The timeout of every test, with a longer interval: each poll costs this process, the control plane and its database. */
 export const WAIT = { ...WAIT_IN_PROCESS, interval: 50 };
 
+/** The command as a user runs it, from its sources. */
+export const MERIDIAN_OF_USERS = join(import.meta.dirname, '../../bin/meridian');
 /** The command: of the built program in projects that start many processes (built-program.ts), else as a user runs it. */
-export const MERIDIAN = inject('builtProgram') ?? join(import.meta.dirname, '../../bin/meridian');
+export const MERIDIAN = inject('builtProgram') ?? MERIDIAN_OF_USERS;
 /** The number of kept lines of a process: a stack and the lines before it. */
 const KEPT_LINES = 60;
 
@@ -26,6 +28,8 @@ export class ControlPlane {
   readonly env: Record<string, string>;
   readonly api: number;
   readonly psql: Psql;
+  /** The path of the command. */
+  program = MERIDIAN;
   child: ChildProcess | undefined;
   /** Keeps the output and does not print it: for tests that cause failures on purpose. */
   isQuiet = false;
@@ -52,7 +56,7 @@ export class ControlPlane {
 
   /** The program and its arguments. */
   protected commandLine(): [string, ...string[]] {
-    return [MERIDIAN, this.command, 'run'];
+    return [this.program, this.command, 'run'];
   }
 
   /** False once the process has ended. */
