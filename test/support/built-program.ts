@@ -7,8 +7,11 @@ import { build, type Plugin } from 'vite';
 
 const TOP = join(import.meta.dirname, '../..');
 
-/** @param folder an empty folder, outside of which nothing is written @returns the path of its `meridian` */
-export async function buildProgram(folder: string): Promise<string> {
+/** The `meridian` of a folder of `buildProgram`. */
+export const programIn = (folder: string): string => join(folder, 'bin/meridian');
+
+/** @param folder an empty folder, outside of which nothing is written */
+export async function buildProgram(folder: string): Promise<void> {
   await build({
     root: TOP,
     configFile: false,
@@ -29,10 +32,8 @@ export async function buildProgram(folder: string): Promise<string> {
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   await symlink(join(TOP, 'node_modules'), join(folder, 'node_modules'));
   await mkdir(join(folder, 'bin'));
-  const command = join(folder, 'bin/meridian');
-  await writeFile(command, await commandOf(folder));
-  await chmod(command, 0o755);
-  return command;
+  await writeFile(programIn(folder), await commandOf(folder));
+  await chmod(programIn(folder), 0o755);
 }
 
 /** What a module asks about its own place is answered as for its source. */
