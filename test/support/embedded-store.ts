@@ -1,4 +1,4 @@
-// Embedded stores of the tests. A new PostgreSQL costs ten seconds of CPU, so a run creates one, and each store is a copy of it.
+// Embedded stores of the tests. A new PostgreSQL costs seven seconds of CPU, so a run creates one, and each store is a copy of it.
 import { cp, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inject } from 'vitest';
