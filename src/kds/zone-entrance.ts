@@ -104,15 +104,14 @@ export class ZoneEntrance {
 
   #arrive(zone: string): Entry {
     const now = this.#clock.elapsed();
-    const before = this.#left.get(zone);
-    const since = before !== undefined && now - before.at < KEEP_MS ? before.since : now;
+    const left = this.#left.get(zone);
+    const since = left !== undefined && now - left.at < KEEP_MS ? left.since : now;
     const none = (): void => undefined;
     const entry: Entry = { zone, since, streams: 0, state: 'waits', waiting: new Set(), stop: none, watch: none };
     this.#zones.set(zone, entry);
     // Nearly every zone belongs at the end, so search from there.
-    let at = this.#queue.length;
-    while (at > 0 && (this.#queue[at - 1]?.since ?? 0) > since) at -= 1;
-    this.#queue.splice(at, 0, entry);
+    const before = this.#queue.findLastIndex((other) => other.since <= since);
+    this.#queue.splice(before + 1, 0, entry);
     return entry;
   }
 
