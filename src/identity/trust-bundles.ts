@@ -1,6 +1,7 @@
 // The certificate authorities that a mesh trusts, by trust domain, from its MeshTrusts (xds 6). Pure. Invariant: a trust domain occurs
 // once, because Envoy refuses a bundle that names one twice.
 import { X509Certificate } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { compareText } from '../base/compare-text.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
@@ -32,27 +33,17 @@ export function trustBundles(trusts: Iterable<Pick<Resource, 'spec'>>): TrustBun
 export function certificatesIn(caBundles: unknown): string[] {
   return objectsOf(caBundles).flatMap(({ pem }) => {
     const texts = textOf(objectOf(pem)['value']).match(CERTIFICATE) ?? [];
-    return texts.flatMap(readable);
+    return texts.flatMap((text) => certificates.memo(text));
   });
 }
 
-const known = new Map<string, string | null>();
-const MAX_KNOWN = 1_000;
-
 /** Parsing costs more than looking up: the same few authorities are read with each change. */
-function readable(text: string): string[] {
-  let pem = known.get(text);
-  if (pem === undefined) {
-    if (known.size >= MAX_KNOWN) known.clear();
-    known.set(text, (pem = normalForm(text)));
-  }
-  return pem === null ? [] : [pem];
-}
+const certificates = new LRUCache<string, readonly string[]>({ max: 1_000, memoMethod: readable });
 
-function normalForm(text: string): string | null {
+function readable(text: string): string[] {
   try {
-    return new X509Certificate(text).toString();
+    return [new X509Certificate(text).toString()];
   } catch {
-    return null;
+    return [];
   }
 }

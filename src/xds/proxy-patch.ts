@@ -1,5 +1,6 @@
 // MeshProxyPatch: changes of the resources of a proxy, in their order (xds 3.3). A change that cannot be applied to a resource is left
 // out and reported; the resource keeps its other changes.
+import { LRUCache } from 'lru-cache';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { isObject, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
 import { readEnvoyValue } from '../resource/schema/envoy-value.ts';
@@ -236,8 +237,7 @@ class Patcher {
 
   /** The value in canonical form. */
   #value(): JsonObject {
-    const read = readValue(textOf(this.#change['value']));
-    return canonicalEnvoyJson(MESSAGES[this.#target], read);
+    return canonicalEnvoyJson(MESSAGES[this.#target], values.memo(textOf(this.#change['value'])));
   }
 
   /** Null, and a report, where it cannot be done. */
@@ -252,20 +252,14 @@ class Patcher {
   }
 }
 
-const MAX_KNOWN = 1_000;
-const known = new Map<string, JsonObject>();
+/** Values by their texts: each part of each proxy asks for the same few. */
+const values = new LRUCache<string, JsonObject>({ max: 1_000, memoMethod: readValue });
 
 /** @throws JsonPatchError for a text that is no object */
 function readValue(text: string): JsonObject {
-  let value = known.get(text);
-  if (value !== undefined) return value;
   const read = readEnvoyValue(text);
-  if (!isObject(read))
-    throw new JsonPatchError(read === undefined ? 'has a value that is too long' : 'has a value that is no object');
-  value = read;
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(text, value);
-  return value;
+  if (isObject(read)) return read;
+  throw new JsonPatchError(read === undefined ? 'has a value that is too long' : 'has a value that is no object');
 }
 
 /** Where a filter is added; null where the filter that it stands beside is missing. */
