@@ -321,6 +321,19 @@ describe('the views of a mesh', () => {
       expect([made, shown(view)]).toEqual([1, shownFirst('c.east')]);
     });
 
+    it('have the ports that a zone proxy opens, also with the outbounds of another one', () => {
+      const payments = make('MeshExternalService', 'payments', {
+        match: { type: 'HostnameGenerator', port: 443, protocol: 'tcp' },
+        endpoints: [{ address: 'bank.example', port: 443 }],
+      });
+      const egress = (name: string): Resource =>
+        make('Dataplane', name, { networking: { zoneEgress: { address: '10.0.0.1', port: 10_002 } } }, { zone: 'east' });
+      start([payments, egress('a'), egress('b')]);
+      const [first, second] = [opened('a.east'), opened('b.east')];
+      expect(names(second.view, 'Cluster')).toEqual(names(first.view, 'Cluster'));
+      expect([names(second.view, 'Cluster').length, shown(second.view)]).toEqual([1, shownFirst('b.east')]);
+    });
+
     it('make them again when the proxy that had them has gone, has a newer stream, or could not follow a change', () => {
       const first = opened('a.east');
       views.close('a.east', first.view);

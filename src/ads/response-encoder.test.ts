@@ -24,7 +24,9 @@ describe('ResponseEncoder', () => {
         const encoder = new ResponseEncoder('one');
         for (const given of responses) {
           const { type, nonce, removed } = given;
-          const { resources: found, ...rest } = decodeDeltaResponse(encoder.encode(given).bytes);
+          const encoded = encoder.encode(given);
+          expect(encoded).toEqual(new ResponseEncoder('one').encode(given));
+          const { resources: found, ...rest } = decodeDeltaResponse(encoded.bytes);
           const typeUrl = TYPE_URL_PREFIX + XDS_MESSAGES[type];
           expect(rest).toEqual({ typeUrl, nonce, removedResources: removed, controlPlane: 'one', isPartial: false });
           expect(found.map(({ name, version }) => [name, version])).toEqual(

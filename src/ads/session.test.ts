@@ -282,6 +282,13 @@ describe('an xDS session', () => {
     expect(session.take()).toMatchObject([{ resources: [{ name: 'l', version: '2' }], removed: [] }]);
   });
 
+  it('sends and keeps nothing of a type that is not subscribed to any more', () => {
+    const { session, replace } = settled({ Listener: { l: '1', m: '1' } }, ['Listener']);
+    replace({ Listener: { l: '2', n: '1' } });
+    session.receive(request('Listener', { unsubscribe: ['*'] }));
+    expect([session.take(), session.size]).toEqual([[], 0]);
+  });
+
   it('lets a proxy subscribe to 100,000 names of a type', () => {
     const { session } = sessionOf({});
     const subscribe = Array.from({ length: 100_000 }, (_, at) => String(at));

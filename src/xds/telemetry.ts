@@ -5,7 +5,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { DNS_DOCUMENT, documentsListener, type CompanionDocument } from './companion-documents.ts';
 import { fieldOf, problemIn, type ConfSection } from './config-problem.ts';
 import { DEFAULT_PORT, metricsCluster, metricsDocument, metricsListener, metricsSource, prometheusBackends } from './metrics.ts';
@@ -206,8 +206,7 @@ function addMetrics(
     config.clusters.set(name, metricsCluster(name, source));
   }
   if (!source.isCompanion) {
-    for (const [path, value] of needsCompanion(conf))
-      if (value !== undefined) refuse(path, 'has no effect: it needs kuma-dp beside the proxy');
+    for (const path of needsCompanion(conf)) refuse(path, 'has no effect: it needs kuma-dp beside the proxy');
     return;
   }
   const workload = proxy.labels[label.workload] ?? displayNameOf(proxy.resource);
@@ -223,12 +222,12 @@ function addMetrics(
   }
 }
 
-/** Reports the parts that Envoy cannot do by itself. */
-function needsCompanion(conf: JsonObject): [string, Json | undefined][] {
-  const isSent = objectsOf(conf['backends']).some(({ type }) => type === 'OpenTelemetry');
-  return [
-    ['applications', objectsOf(conf['applications']).length > 0 ? true : undefined],
-    ['sidecar.profiles', objectOf(conf['sidecar'])['profiles']],
-    ['backends', isSent ? true : undefined],
-  ];
+/** The parts that Envoy cannot do by itself. */
+function needsCompanion(conf: JsonObject): string[] {
+  const parts = {
+    applications: objectsOf(conf['applications']).length > 0,
+    'sidecar.profiles': objectOf(conf['sidecar'])['profiles'] !== undefined,
+    backends: objectsOf(conf['backends']).some(({ type }) => type === 'OpenTelemetry'),
+  };
+  return Object.entries(parts).flatMap(([path, isGiven]) => (isGiven ? [path] : []));
 }

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { isObject, objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import type { Json, JsonObject } from '../../src/resource/types.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import { canonicalEnvoyJson } from '../../src/wire/merge-envoy.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { make } from '../policy/make-resource.ts';
@@ -190,6 +191,54 @@ describe('a MeshProxyPatch on listeners and virtual hosts', () => {
     expect([...config.listeners.keys()].sort()).toEqual(['extra', CART].sort());
     expect(config.routes.get(CART)?.['virtualHosts']).toMatchObject([{ retryPolicy: { retryOn: '5xx' } }, { name: 'more' }]);
     expect(config.problems).toEqual([]);
+  });
+});
+
+describe('a modification leaves all else as it is', () => {
+  const CLUSTER = 'envoy.config.cluster.v3.Cluster';
+  const LISTENER = 'envoy.config.listener.v3.Listener';
+  const inChains = (listener: JsonObject, edit: (filters: JsonObject[]) => JsonObject[]): JsonObject => ({
+    ...listener,
+    filterChains: objectsOf(listener['filterChains']).map((chain) => ({ ...chain, filters: edit(objectsOf(chain['filters'])) })),
+  });
+  it.each<
+    [
+      target: string,
+      change: string,
+      kind: 'clusters' | 'listeners' | 'routes',
+      name: string,
+      expected: (one: JsonObject) => JsonObject,
+    ]
+  >([
+    [
+      'cluster',
+      'Patch, value: "altStatName: x"',
+      'clusters',
+      IN,
+      (one) => ({ ...canonicalEnvoyJson(CLUSTER, one), altStatName: 'x' }),
+    ],
+    [
+      'listener',
+      'Patch, value: "statPrefix: x"',
+      'listeners',
+      IN,
+      (one) => ({ ...canonicalEnvoyJson(LISTENER, one), statPrefix: 'x' }),
+    ],
+    ['networkFilter', 'Remove', 'listeners', IN, (one) => inChains(one, () => [])],
+    [
+      ...(['httpFilter', 'Remove', 'listeners', IN] as const),
+      (one) =>
+        inChains(one, (filters) =>
+          filters.map((filter) => ({ ...filter, typedConfig: { ...objectOf(filter['typedConfig']), httpFilters: [] } })),
+        ),
+    ],
+    ['virtualHost', 'Remove', 'routes', CART, (one) => ({ ...one, virtualHosts: [] })],
+  ])('of a %s: %s', (target, change, kind, name, expected) => {
+    const origin = name === IN ? 'inbound' : 'outbound';
+    const plain = patched('[]');
+    const config = patched(`[{${target}: {match: {origin: ${origin}}, operation: ${change}}}]`);
+    const one = plain[kind].get(name) ?? {};
+    expect(config).toEqual({ ...plain, [kind]: new Map([...plain[kind], [name, expected(one)]]) });
   });
 });
 
