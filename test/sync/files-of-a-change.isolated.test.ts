@@ -48,7 +48,7 @@ const NOT_COUNTED: readonly RegExp[] = [
   // It reuses the bytes of an equal response to another peer.
   /^kds\/shared-messages/,
   // They hold rows without a free name, refused resources, problems, first states, and the bits of a subscription.
-  /^kds\/(waiting-rows|nacked-resources|problem-reports|initial-sync-limiter|bitset)/,
+  /^kds\/(waiting-rows|nacked-resources|named-items|problem-reports|initial-sync-limiter|bitset)/,
 ];
 
 const counted = (files: readonly string[]): string[] =>
