@@ -240,6 +240,19 @@ it('_resources/dataplanes and _dataplanes list proxies', () => {
   expect(serviceDataplanesView(index, cart)).toEqual([]);
 });
 
+it('the proxies of a policy come by their names, and those of one name by their KRIs', () => {
+  const proxies = [
+    makeDataplane('b', { zone: 'east' }),
+    makeDataplane('a', { zone: 'west' }),
+    makeDataplane('c', { zone: 'a' }),
+    makeDataplane('a', { zone: 'east' }),
+  ];
+  const everywhere = new MeshIndex('default', [...proxies, make('MeshTrace', 'base', { default: {} })]);
+  const policy = everywhere.policy('MeshTrace', 'base');
+  if (policy === undefined) throw new Error('no policy');
+  expect(policyDataplanesView(everywhere, policy).map(({ name }) => name)).toEqual(['a.east', 'a.west', 'b.east', 'c.a']);
+});
+
 it('effective conf names the origin of each value', () => {
   const { outbounds, inbounds } = effectiveConf(index, rules);
   const [cartHttp, cartAdmin] = outbounds;
