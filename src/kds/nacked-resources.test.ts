@@ -67,7 +67,7 @@ it('each change raises the revision, and no other call does', () => {
   note();
   nacked.delete(c);
   note();
-  expect(revisions).toEqual([0, 1, 1, 2, 3]);
+  expect(revisions).toEqual([0, 1, 1, 3, 4]);
 });
 
 it('between two retries the number of responses is bounded; items without room do not count', () => {
@@ -82,35 +82,50 @@ it('between two retries the number of responses is bounded; items without room d
   expect(nacked.takeDue()).not.toBeNull();
 });
 
-it('names and solved names are those of the items, after any changes', () => {
+it('a report names the first items, and what changed since the one before, after any changes', () => {
   // Two items have each name, as a removed resource and one that was made again.
   const items = Array.from({ length: 8 }, (_, n): Item => {
     const name = `r${String(n % 4)}`;
     return { wireName: name, plainName: name, isStray: true };
   });
   const some = fc.uniqueArray(fc.constantFrom(...items), { minLength: 1, maxLength: 4 });
-  const step = fc.oneof(
-    fc.record({ kind: fc.constantFrom('refuse', 'suspect', 'delete', 'report'), some }),
-    fc.record({ kind: fc.constant('report'), some }),
-  );
+  const step = fc.record({
+    kind: fc.constantFrom('refuse', 'suspect', 'delete', 'report', 'report'),
+    some,
+    reason: fc.constantFrom('a', 'b'),
+  });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const nacked = new NackedResources();
-      let reported = new Set<string>();
-      for (const { kind, some: given } of steps) {
-        if (kind === 'refuse') nacked.refuse(given, 'no');
-        else if (kind === 'suspect') nacked.suspect(given, 'no');
+      const told = new Map<string, string>();
+      for (const { kind, some: given, reason } of steps) {
+        if (kind === 'refuse') nacked.refuse(given, reason);
+        else if (kind === 'suspect') nacked.suspect(given, reason);
         else if (kind === 'delete') for (const item of given) nacked.delete(item);
-        const { refused, suspects } = nacked.names;
-        expect(new Set(refused.keys())).toEqual(new Set(namesOf(nacked.refused.keys())));
-        expect(new Set(suspects.keys())).toEqual(new Set(namesOf(nacked.suspects.keys())));
         if (kind !== 'report') continue;
-        const now = new Set([...refused.keys(), ...suspects.keys()]);
-        const solved = nacked.takeSolved();
-        for (const name of reported) if (!now.has(name)) expect(solved).toContain(name);
-        for (const name of solved) expect(now).not.toContain(name);
-        reported = now;
+        const { refused, suspects, changed, solved } = nacked.takeReport();
+        for (const name of solved) told.delete(name);
+        for (const [name, text] of changed) told.set(name, text);
+        const named = [nacked.refused, nacked.suspects].map((of) => new Set(namesOf(of.keys())));
+        expect(new Set(told.keys())).toEqual(new Set([...(named[0] ?? []), ...(named[1] ?? [])]));
+        expect([refused, suspects].map(({ count, first }) => [count, new Set(first)])).toEqual(named.map((of) => [of.size, of]));
       }
     }),
   );
+});
+
+it('the report of many refused items names ten, and the next one only what changed', () => {
+  const many = Array.from({ length: 5_000 }, (_, n) => itemOf(`r${String(n)}`));
+  nacked.refuse(many, 'no');
+  const first = nacked.takeReport();
+  expect([first.refused.count, first.refused.first.length, first.changed.size, first.solved]).toEqual([5_000, 10, 5_000, []]);
+  nacked.delete(many[7] as Item);
+  nacked.refuse([many[8] as Item], 'again');
+  const second = nacked.takeReport();
+  expect([second.refused.count, [...second.changed], second.solved]).toEqual([4_999, [['r8', 'again']], ['r7']]);
+  // The halves of a refused response are refused for the reason of the whole.
+  nacked.suspect([a, b, c], 'no');
+  nacked.takeReport();
+  nacked.suspect([a, b], 'no');
+  expect([...nacked.takeReport().changed]).toEqual([]);
 });

@@ -3,6 +3,7 @@
 // Invariant: `refused` has only resources that the peer named, or that it refused alone in a response.
 import { NamedItems } from './named-items.ts';
 import type { Item } from './response-draft.ts';
+import { namedResources, type RefusalReport } from './refusal-report.ts';
 
 /**
  * The largest number of responses that search for culprits between two retries. 64 halves find four culprits among 50,000 resources,
@@ -17,8 +18,8 @@ export class NackedResources {
   readonly #refused = new NamedItems();
   /** The items of refused responses without names. At least one item of each response is a culprit. */
   readonly #suspects = new NamedItems();
-  /** Wire names that may be of no refused item any more, since they were taken; null without any. */
-  #left: Set<string> | null = null;
+  /** Wire names whose refusal may have begun, ended or changed since the last report; null without any. */
+  #changed: Set<string> | null = null;
   #queue: Group[] = [];
   #probes = MAX_PROBES;
   #revision = 0;
@@ -43,16 +44,18 @@ export class NackedResources {
     return this.#suspects.items;
   }
 
-  /** Wire name → the peer's reason, and the same of the suspects. The maps change with the resources. */
-  get names(): { readonly refused: ReadonlyMap<string, string>; readonly suspects: ReadonlyMap<string, string> } {
-    return { refused: this.#refused.byName, suspects: this.#suspects.byName };
-  }
-
-  /** The wire names that the peer refused and no longer does, since the last call. */
-  takeSolved(): string[] {
-    const left = this.#left ?? [];
-    this.#left = null;
-    return [...left].filter((name) => !this.#refused.hasName(name) && !this.#suspects.hasName(name));
+  /** What the peer refuses now and what of it changed since the last call. The cost is that of the changes. */
+  takeReport(): RefusalReport {
+    const [refused, suspects] = [this.#refused.byName, this.#suspects.byName];
+    const changed = new Map<string, string>();
+    const solved: string[] = [];
+    for (const name of this.#changed ?? []) {
+      const reason = refused.get(name) ?? suspects.get(name);
+      if (reason === undefined) solved.push(name);
+      else changed.set(name, reason);
+    }
+    this.#changed = null;
+    return { refused: namedResources(refused), suspects: namedResources(suspects), changed, solved };
   }
 
   /** The peer refused these by name. */
@@ -62,7 +65,7 @@ export class NackedResources {
       this.#refused.delete(item);
       this.#refused.set(item, reason);
       this.#suspects.delete(item);
-      this.#revision += 1;
+      this.#change(item);
     }
   }
 
@@ -72,8 +75,12 @@ export class NackedResources {
       this.refuse(items, reason);
       return;
     }
-    for (const item of items) if (!this.#refused.has(item)) this.#suspects.set(item, reason);
-    this.#revision += 1;
+    for (const item of items) {
+      // The halves of a response are refused with the reason of the whole.
+      if (this.refused.has(item) || this.suspects.get(item) === reason) continue;
+      this.#suspects.set(item, reason);
+      this.#change(item);
+    }
     const middle = Math.ceil(items.length / 2);
     this.#queue.push(items.slice(0, middle), items.slice(middle));
   }
@@ -81,15 +88,13 @@ export class NackedResources {
   /** The peer has accepted the item, or gets a newer state of it. */
   delete(item: Item): void {
     const was = this.#refused.delete(item) || this.#suspects.delete(item);
-    if (!was) return;
-    this.#revision += 1;
-    (this.#left ??= new Set()).add(item.wireName);
+    if (was) this.#change(item);
   }
 
   /** Makes all items due again: first the groups that were not sent yet, then the refused items. */
   retry(): void {
     this.#probes = MAX_PROBES;
-    this.#queue = this.#queue.filter((group) => group.some((item) => this.#suspects.has(item)));
+    this.#queue = this.#queue.filter((group) => group.some((item) => this.suspects.has(item)));
     if (this.#refused.size > 0) this.#queue.push([...this.refused.keys()]);
   }
 
@@ -98,7 +103,7 @@ export class NackedResources {
     while (this.#probes > 0) {
       const group = this.#queue.shift();
       if (group === undefined) return null;
-      const items = group.filter((item) => this.#refused.has(item) || this.#suspects.has(item));
+      const items = group.filter((item) => this.refused.has(item) || this.suspects.has(item));
       if (items.length === 0) continue;
       this.#probes -= 1;
       return items;
@@ -110,5 +115,10 @@ export class NackedResources {
   putBack(items: Group): void {
     this.#queue.unshift(items);
     this.#probes += 1;
+  }
+
+  #change({ wireName }: Item): void {
+    this.#revision += 1;
+    (this.#changed ??= new Set()).add(wireName);
   }
 }

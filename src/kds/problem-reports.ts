@@ -1,13 +1,10 @@
 // Reports the sync problems of one type on one stream: refused resources, resources that the peer cannot read, and withheld
 // resources. Each is reported once, when it changes.
-import { firstOf } from '../base/first-of.ts';
 import type { Logger } from '../base/log.ts';
+import { MAX_NAMED } from './refusal-report.ts';
 import type { SyncObserver } from './sync-events.ts';
 import type { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
-
-/** The largest number of resources that one log line, or one burst of lines, names. */
-const MAX_NAMED = 10;
 
 /** The stream that all types of a peer share. */
 export type ReportingStream = {
@@ -40,18 +37,19 @@ export class ProblemReports {
   }
 
   /** Reports the refused resources when they have changed. */
-  refused({ nacked }: { readonly nacked: Pick<Subscription['nacked'], 'revision' | 'names' | 'takeSolved'> }): void {
+  refused({ nacked }: { readonly nacked: Pick<Subscription['nacked'], 'revision' | 'takeReport'> }): void {
     if (nacked.revision === this.#nackedRevision) return;
+    const isFirst = this.#nackedRevision === 0;
     this.#nackedRevision = nacked.revision;
     const type = this.#type;
     const { peer, streamId, observe, warnings } = this.#stream;
-    const { refused, suspects } = nacked.names;
-    observe({ kind: 'refused', peer, streamId, type, refused, suspects, solved: nacked.takeSolved() });
-    const [reason] = refused.size > 0 ? refused.values() : suspects.values();
-    if (reason === undefined) return;
-    const named = firstOf(refused.keys(), MAX_NAMED);
-    const about = { type, refused: named, of: refused.size, suspects: suspects.size, reason };
-    warnings.warn(`${type} ${refused.size > 0 ? 'refused' : 'suspected'}`, about, 'the peer refused resources');
+    const report = nacked.takeReport();
+    observe({ kind: 'refused', peer, streamId, type, isFirst, ...report });
+    const { refused, suspects } = report;
+    const reason = refused.reason ?? suspects.reason;
+    if (reason === null) return;
+    const about = { type, refused: refused.first, of: refused.count, suspects: suspects.count, reason };
+    warnings.warn(`${type} ${refused.count > 0 ? 'refused' : 'suspected'}`, about, 'the peer refused resources');
   }
 
   /** Reports the resources that this peer cannot read when they have changed. */

@@ -26,6 +26,17 @@ describe('a subscription', () => {
     expect(subscription.isBehind).toBe(false);
   });
 
+  it('leaves what it reported as it was when it ends: the next stream is compared with it', () => {
+    const log = new TypeLog('T');
+    put(log, 'bad', '1');
+    const subscription = subscribe(log);
+    subscription.next();
+    subscription.reject(new Map([['bad', 'no']]), 'no');
+    const report = subscription.nacked.takeReport();
+    subscription.close();
+    expect([[...report.changed], report.refused]).toEqual([[['bad', 'no']], { count: 1, first: ['bad'], reason: 'no' }]);
+  });
+
   it('suspects every name of a response when the NACK names none', () => {
     const log = new TypeLog('T');
     put(log, 'a', '1');

@@ -109,7 +109,7 @@ export class Subscription {
   }
 
   /** The resources that the peer refuses now. */
-  get nacked(): Pick<NackedResources, 'size' | 'revision' | 'refused' | 'suspects' | 'names' | 'takeSolved'> {
+  get nacked(): Pick<NackedResources, 'size' | 'revision' | 'refused' | 'suspects' | 'takeReport'> {
     return this.#nacked;
   }
 

@@ -2,6 +2,7 @@
 
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import type { NackFault, NackedResource } from './nack.ts';
+import type { RefusalReport } from './refusal-report.ts';
 
 export type StreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
 
@@ -79,20 +80,14 @@ export type SyncEvent =
       readonly resources: ReadonlyMap<string, string>;
       readonly all: string | null;
     }
-  /**
-   * Resources of the type that the peer has refused and not accepted since, wire name → reason; both empty when there are none left.
-   * `suspects` are the resources of a response that the peer refused without a name: at least one of them is the culprit. Both maps
-   * change until the next such event: there may be many thousand names. `solved`: those that have left both since the last event.
-   */
-  | {
+  /** The peer has refused resources of the type, or has accepted some since. `isFirst`: of a subscription, of which nothing was reported. */
+  | (RefusalReport & {
       readonly kind: 'refused';
       readonly peer: string;
       readonly streamId: string;
       readonly type: string;
-      readonly refused: ReadonlyMap<string, string>;
-      readonly suspects: ReadonlyMap<string, string>;
-      readonly solved: readonly string[];
-    }
+      readonly isFirst: boolean;
+    })
   /** The peer answered a response with a NACK. */
   | {
       readonly kind: 'rejected';

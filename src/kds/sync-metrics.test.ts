@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRegistry } from '../base/process-metrics.ts';
+import { namedResources } from './refusal-report.ts';
 import type { SyncEvent } from './sync-events.ts';
 import { createSyncMetrics } from './sync-metrics.ts';
 
@@ -9,10 +10,11 @@ const closed: SyncEvent = { kind: 'closed', ...stream, stream: 'globalToZone', e
 const sent: SyncEvent = { kind: 'sent', position: 1, ...stream, type: 'MeshTimeout', resources: 2, removed: 0, bytes: 500 };
 const acknowledged: SyncEvent = { kind: 'acknowledged', position: 1, ...stream, type: 'MeshTimeout', seconds: 0.02 };
 const rejected: SyncEvent = { kind: 'rejected', position: 1, ...stream, type: 'MeshTimeout', fault: 'user', message: 'no' };
-const refused = (...names: string[]): SyncEvent => ({
-  ...{ kind: 'refused', ...stream, type: 'MeshTimeout', suspects: new Map(), solved: [] },
-  refused: new Map(names.map((name) => [name, 'no'])),
-});
+const refused = (...names: string[]): SyncEvent => {
+  const changed = new Map(names.map((name) => [name, 'no']));
+  const [of, none] = [namedResources(changed), namedResources(new Map())];
+  return { kind: 'refused', ...stream, type: 'MeshTimeout', isFirst: false, refused: of, suspects: none, changed, solved: [] };
+};
 
 function setUp(side: Parameters<typeof createSyncMetrics>[0]['side'] = { mode: 'global' }) {
   const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);

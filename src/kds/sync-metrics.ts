@@ -69,7 +69,7 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
         pending.rejected(zone, event.streamId, event.type);
         break;
       case 'refused':
-        pending.nacked(zone, event.streamId, event.type, event.refused.size + event.suspects.size);
+        pending.nacked(zone, event.streamId, event.type, event.refused.count + event.suspects.count);
         break;
       case 'received':
         series.stored.observe(event.seconds);

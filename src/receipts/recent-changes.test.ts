@@ -1,6 +1,7 @@
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import type { LoggedChange } from '../kds/changelog.ts';
+import { namedResources } from '../kds/refusal-report.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { byteOf, millisecondsOf } from './milliseconds-byte.ts';
 import { MAX_CHANGES, RecentChanges, type Change } from './recent-changes.ts';
@@ -8,6 +9,7 @@ import { ANY_ZONE } from '../resource/zone-profile.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const TYPE = 'MeshTimeout';
+const NONE = namedResources(new Map());
 
 function logged(position: number, more: Partial<LoggedChange> = {}): LoggedChange {
   const name = more.name ?? `timeout-${String(position)}`;
@@ -27,10 +29,10 @@ function streamOf(peer: string, streamId = `${peer}-1`) {
     acknowledged: (position: number): SyncEvent => ({ kind: 'acknowledged', ...about, position, seconds: 0 }),
     passed: (position: number): SyncEvent => ({ kind: 'passed', ...about, position }),
     rejected: (position: number): SyncEvent => ({ kind: 'rejected', ...about, position, fault: 'user', message: 'no' }),
-    refused: (names: Record<string, string>, solved: string[] = []): SyncEvent => ({
-      ...{ kind: 'refused', ...about },
-      ...{ refused: new Map(Object.entries(names)), suspects: new Map(), solved },
-    }),
+    refused: (names: Record<string, string>, solved: string[] = [], isFirst = false): SyncEvent => {
+      const changed = new Map(Object.entries(names));
+      return { kind: 'refused', ...about, isFirst, refused: namedResources(changed), suspects: NONE, changed, solved };
+    },
     withheld: (names: Record<string, string>, all: string | null = null): SyncEvent => ({
       ...{ kind: 'withheld', ...about },
       ...{ resources: new Map(Object.entries(names)), all },
@@ -292,7 +294,7 @@ describe('the tally of a change', () => {
     tell(first.rejected(2), 20);
     expect([one.tally.refused, two.tally.refused]).toEqual([1, 1]);
     tell(second.opened, 30);
-    tell(second.refused({ [two.wireName]: 'no' }), 40);
+    tell(second.refused({ [two.wireName]: 'no' }, [], true), 40);
     expect([one.tally, two.tally]).toMatchObject([
       { acknowledged: 1, refused: 0 },
       { acknowledged: 0, refused: 1 },

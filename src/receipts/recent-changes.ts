@@ -22,17 +22,14 @@ const REFUSED = 255;
 const FIELDS = ['sent', 'acknowledged'] as const;
 type Field = (typeof FIELDS)[number];
 
-/** Wire name → why the peer refuses the resource, or may. The maps change until the next event of the stream. */
-type Refused = Pick<SyncEvent & { kind: 'refused' }, 'streamId' | 'refused' | 'suspects'>;
-
 export type Peer = {
   /** Its place in the times of each change. */
   readonly index: number;
   /** The open streams that carry changes. */
   readonly streams: Set<string>;
   features: ReadonlySet<string>;
-  /** Type → the resources that the peer refuses, as its last stream said. */
-  refused: ReadonlyMap<string, Refused>;
+  /** Type → wire name → why the peer refuses the resource, or may. */
+  refused: ReadonlyMap<string, Map<string, string>>;
   /** Type → the resources that this side withholds; `all` says why each of the type is. */
   withheld: ReadonlyMap<string, { readonly names: ReadonlyMap<string, string>; readonly all: string | null }>;
 };
@@ -78,16 +75,6 @@ const NONE_OF_IT: ReadonlyMap<string, never> = new Map<string, never>();
 const NO_FEATURES: ReadonlySet<string> = new Set();
 
 type RowOfChange = Pick<LoggedChange, 'type' | 'mesh' | 'name'>;
-
-function reasonIn(of: Refused | undefined, wireName: string): string | undefined {
-  return of?.refused.get(wireName) ?? of?.suspects.get(wireName);
-}
-
-/** The names that were refused before, and are not now. */
-function namesLost(before: Refused, now: Refused): string[] {
-  const names = [...before.refused.keys(), ...before.suspects.keys()];
-  return names.filter((name) => reasonIn(now, name) === undefined);
-}
 
 export class RecentChanges {
   /** The streams on which this side sends. */
@@ -208,7 +195,7 @@ export class RecentChanges {
     const byte = times?.acknowledged[peer.index] ?? NONE;
     const acknowledgedMs = millisecondsOf(byte);
     if (acknowledgedMs !== null) return { ...delivery('acknowledged'), sentMs, acknowledgedMs };
-    const refused = reasonIn(peer.refused.get(type), wireName);
+    const refused = peer.refused.get(type)?.get(wireName);
     if (byte === REFUSED || (refused !== undefined && times === null)) return { ...delivery('refused', refused ?? null), sentMs };
     const withheld = peer.withheld.get(type);
     const reason = withheld?.names.get(wireName) ?? withheld?.all ?? null;
@@ -282,25 +269,27 @@ export class RecentChanges {
     for (const history of this.#between(type, before, position)) {
       const { wireName } = newestOf(history);
       if (withheld !== undefined && (withheld.all !== null || withheld.names.has(wireName))) continue;
-      const isRefused = reasonIn(refused, wireName) !== undefined;
+      const isRefused = refused?.has(wireName) === true;
       this.#markBackward(history, 'acknowledged', name, peer, (change) => (isRefused ? REFUSED : byteOf(now - change.at)));
     }
     return true;
   }
 
   /** A resource that was refused and no longer is: a retry was accepted. */
-  #refused({ peer: name, type, streamId, refused, suspects, solved }: SyncEvent & { kind: 'refused' }, now: number): boolean {
+  #refused({ peer: name, type, isFirst, changed, solved }: SyncEvent & { kind: 'refused' }, now: number): boolean {
     const peer = this.#peers.get(name);
     if (peer === undefined) return false;
-    const before = peer.refused.get(type);
-    const latest = { streamId, refused, suspects };
-    // What an earlier stream refused and this one does not name was accepted meanwhile.
-    const accepted = before === undefined || before.streamId === streamId ? solved : namesLost(before, latest);
-    for (const wireName of accepted)
+    const names = peer.refused.get(type) ?? new Map<string, string>();
+    if (!peer.refused.has(type)) peer.refused = new Map(peer.refused).set(type, names);
+    // What was refused on an earlier subscription and is not now was accepted meanwhile.
+    const accepted = isFirst ? [...names.keys()].filter((wireName) => !changed.has(wireName)) : solved;
+    for (const wireName of accepted) {
+      names.delete(wireName);
       for (const change of this.#histories.get(historyKey(type, wireName))?.changes ?? [])
         if (change.times?.acknowledged[peer.index] === REFUSED)
           this.#mark(change, 'acknowledged', name, peer, byteOf(now - change.at));
-    peer.refused = new Map(peer.refused).set(type, latest);
+    }
+    for (const [wireName, reason] of changed) names.set(wireName, reason);
     return true;
   }
 

@@ -32,7 +32,7 @@ describe('storable text', () => {
 
   it.each(['a peer’s text \0', `${'x'.repeat(1_999)}😀`])('keeps the whole text of a problem', (text) => {
     const at = { stream: 'globalToZone', type: 'MeshTimeout', kind: 'refused' } as const;
-    const { message, resources } = describeProblem(at, new Set([text]), text, new Date(0));
+    const { message, resources } = describeProblem(at, { count: 1, first: [text] }, text, new Date(0));
     expect([message, ...resources].map(isStorable)).toEqual([true, true]);
   });
 });

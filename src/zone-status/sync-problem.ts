@@ -1,6 +1,6 @@
 // The sync problems of a zone, for people: the resources that a peer refuses or cannot read, and why. ZoneInsight has no field for
 // them, so they are stored in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
-import { firstOf } from '../base/first-of.ts';
+import { namedResources, type NamedResources } from '../kds/refusal-report.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -25,10 +25,9 @@ export type SyncProblem = {
 /** One per stream, type and kind. */
 export type SyncProblems = readonly SyncProblem[];
 
-const MAX_NAMES = 10;
 const MAX_MESSAGE = 2_000;
 const MAX_NAME = 400;
-const NO_NAMES: ReadonlySet<string> = new Set();
+const EVERY_RESOURCE = { count: 0, first: [] };
 
 /**
  * Turns a NACK, a refused or a withheld resource into a problem, and removes solved problems. The sender is on one stream and the
@@ -54,12 +53,12 @@ export function foldProblems(
     }
     case 'withheld': {
       const at = { stream: sending, type: event.type, kind: 'withheld' } as const;
-      if (event.all !== null) return setProblem(problems, at, describeProblem(at, NO_NAMES, event.all, now));
-      return setNamed(problems, at, event.resources, now);
+      if (event.all !== null) return setProblem(problems, at, describeProblem(at, EVERY_RESOURCE, event.all, now));
+      return setNamed(problems, at, namedResources(event.resources), now);
     }
     case 'received': {
       const refused = new Map(event.refused.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
-      return setNamed(problems, { stream: receiving, type: event.type, kind: 'refused' }, refused, now);
+      return setNamed(problems, { stream: receiving, type: event.type, kind: 'refused' }, namedResources(refused), now);
     }
     default:
       return known;
@@ -68,14 +67,13 @@ export function foldProblems(
 
 export function describeProblem(
   { stream, type, kind }: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
-  resources: ReadonlySet<string> | ReadonlyMap<string, string>,
+  { count, first }: Pick<NamedResources, 'count' | 'first'>,
   message: string,
   time: Date,
 ): SyncProblem {
   // Names and text come from the peer.
-  const names = firstOf(resources.keys(), MAX_NAMES).map((name) => storablePart(name, MAX_NAME));
-  const count = resources.size;
-  return { stream, type, kind, resources: names, count, message: storablePart(message, MAX_MESSAGE), time };
+  const resources = first.map((name) => storablePart(name, MAX_NAME));
+  return { stream, type, kind, resources, count, message: storablePart(message, MAX_MESSAGE), time };
 }
 
 /** The list with this problem in place of the previous one; null removes that. Returns the same list without a change. */
@@ -89,15 +87,14 @@ function setProblem(
   return others.length === problems.length ? problems : others;
 }
 
-/** The same for resources by wire name with their reasons. The first reason is shown. */
+/** The same for resources, with the reason of the first. */
 function setNamed(
   problems: SyncProblems,
   at: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
-  reasons: ReadonlyMap<string, string>,
+  named: NamedResources,
   time: Date,
 ): SyncProblems {
-  const [reason] = reasons.values();
-  const problem = reason === undefined ? null : describeProblem(at, reasons, reason, time);
+  const problem = named.reason === null ? null : describeProblem(at, named, named.reason, time);
   return setProblem(problems, at, problem);
 }
 

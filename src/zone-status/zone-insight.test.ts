@@ -1,3 +1,4 @@
+import { namedResources } from '../kds/refusal-report.ts';
 import type { QuotaName, SyncEvent } from '../kds/sync-events.ts';
 import { fc } from '../../test/support/property.ts';
 import { renderProblems } from './sync-problem.ts';
@@ -241,8 +242,9 @@ describe('the problems of a zone', () => {
     ...{ kind: 'received', peer: 'east', streamId: 's2', type: 'Dataplane', refused, written: 1, seconds: 1 },
   });
   const refused = (names: Record<string, string>, suspects: Record<string, string> = {}): SyncEvent => ({
-    ...{ kind: 'refused', peer: 'east', streamId: 's1', type: 'Mesh' },
-    ...{ refused: new Map(Object.entries(names)), suspects: new Map(Object.entries(suspects)), solved: [] },
+    ...{ kind: 'refused', peer: 'east', streamId: 's1', type: 'Mesh', isFirst: false, changed: new Map(), solved: [] },
+    refused: namedResources(new Map(Object.entries(names))),
+    suspects: namedResources(new Map(Object.entries(suspects))),
   });
   const withheld = (resources: [string, string][]): SyncEvent => ({
     ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', resources: new Map(resources), all: null },

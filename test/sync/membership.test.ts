@@ -345,7 +345,7 @@ describe('a zone that has resources of its own in a mesh that is taken from it',
     await into.write({ op: 'create', key: { ...dataplane, type: 'MeshService', name: 'cart' }, spec: {}, ...computed });
     const refused = (): unknown => {
       const found = global.events.findLast((event) => event.kind === 'refused' && event.type === 'Mesh');
-      return found?.kind === 'refused' ? [...found.refused] : [];
+      return found?.kind === 'refused' ? found.refused.first.map((name) => [name, found.refused.reason]) : [];
     };
     return { global, into, refused };
   }
