@@ -1,4 +1,4 @@
-// A peer that has everything is told so in one message, and answers nothing (decision 87).
+// Types of which the peer has everything: one message names them, and has no answer (decision 87).
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';
