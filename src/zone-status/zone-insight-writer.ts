@@ -231,7 +231,7 @@ export class ZoneInsightWriter {
       const writes = planned.flatMap(({ write }) => write ?? []);
       const outcomes = writes.length === 0 ? [] : await store.writeBatch(writes);
       const byZone = new Map(outcomes.map((outcome, index) => [writes[index]?.key.name ?? '', outcome]));
-      const stored = planned.filter(({ zone, entry, write }) => write === null || this.#isStored(entry, write, byZone.get(zone)));
+      const stored = planned.filter(({ zone, entry, write }) => write === null || this.#keepRow(entry, write, byZone.get(zone)));
       for (const { entry, state } of stored) entry.state = dropStored(entry.state, state);
       return new Set(stored.map(({ zone }) => zone));
     } catch (error) {
@@ -244,7 +244,10 @@ export class ZoneInsightWriter {
   /** Drops a deleted zone. A zone with an open stream is dropped when the stream ends. */
   forget(zone: string): void {
     const entry = this.#entries.get(zone);
-    if (entry !== undefined && !hasOpenStream(entry)) this.#entries.delete(zone);
+    if (entry === undefined) return;
+    // A new Zone of the name has another row, whose version may be the same.
+    entry.row = null;
+    if (!hasOpenStream(entry)) this.#entries.delete(zone);
   }
 
   /** The zones with streams to this process that two control planes claim. */
@@ -357,12 +360,12 @@ export class ZoneInsightWriter {
     const write = this.#planWrite(sent, entry.row ?? (await store.get(insightKey(zone))));
     if (write === null) return null;
     const outcome = await store.write(write);
-    this.#isStored(entry, write, outcome);
+    this.#keepRow(entry, write, outcome);
     return outcome;
   }
 
-  /** Keeps the row as it is now; after any other outcome it is read again. */
-  #isStored(entry: Entry, { labels, spec, status = {} }: PlannedWrite, outcome: WriteOutcome | undefined): boolean {
+  /** Keeps the row as it is now; after any other outcome it is read again. @returns whether it is stored */
+  #keepRow(entry: Entry, { labels, spec, status = {} }: PlannedWrite, outcome: WriteOutcome | undefined): boolean {
     const isStored = outcome !== undefined && 'version' in outcome;
     entry.row = isStored && hasOpenStream(entry) ? { labels, spec, status, version: outcome.version } : null;
     return isStored;
