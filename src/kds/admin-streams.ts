@@ -13,11 +13,17 @@ import {
   type AdminRequest,
 } from '../wire/global-service-messages.ts';
 import { messagesOf } from '../grpc/messages-of.ts';
+import { feature } from './features.ts';
 
 export const adminKinds = ['configDump', 'stats', 'clusters'] as const;
 export type AdminKind = (typeof adminKinds)[number];
 /** That of a stream for all kinds. */
 export const ONE_FOR_ALL: AdminKind = 'configDump';
+
+/** Whether a zone with these features answers requests of every kind on its streams of this kind. */
+export function carriesAllKinds(kind: string, features: readonly string[]): boolean {
+  return kind === ONE_FOR_ALL && features.includes(feature.oneAdminStream);
+}
 
 export type AdminQuestion = Omit<AdminRequest, 'requestId' | 'resourceType' | 'kind'>;
 
@@ -25,7 +31,7 @@ export type AdminQuestion = Omit<AdminRequest, 'requestId' | 'resourceType' | 'k
 const ANSWER_MS = 12_000;
 
 type Waiting = { readonly resolve: (payload: Uint8Array) => void; readonly reject: (error: unknown) => void };
-type Open = { readonly stream: Duplex; readonly isForAll: boolean; readonly waiting: Map<string, Waiting> };
+type Open = { readonly stream: Duplex; readonly carriesAll: boolean; readonly waiting: Map<string, Waiting> };
 
 export class AdminStreams {
   readonly #open = new Map<string, Open>();
@@ -37,11 +43,11 @@ export class AdminStreams {
 
   /**
    * Reads the answers of a zone until it ends the stream.
-   * @param isForAll the zone answers requests of every kind on the stream
+   * @param carriesAll the zone answers requests of every kind on the stream
    * @throws MeridianError `bad_request` on an answer without a pending request: a zone answers once, and in time
    */
-  async serve(zone: string, kind: AdminKind, stream: Duplex, isForAll = false): Promise<void> {
-    const open: Open = { stream, isForAll, waiting: new Map() };
+  async serve(zone: string, kind: AdminKind, stream: Duplex, carriesAll = false): Promise<void> {
+    const open: Open = { stream, carriesAll, waiting: new Map() };
     const key = keyOf(zone, kind);
     this.#open.set(key, open);
     try {
@@ -68,7 +74,7 @@ export class AdminStreams {
 
   #openFor(zone: string, kind: AdminKind): Open | undefined {
     const forAll = this.#open.get(keyOf(zone, ONE_FOR_ALL));
-    return forAll?.isForAll === true ? forAll : this.#open.get(keyOf(zone, kind));
+    return forAll?.carriesAll === true ? forAll : this.#open.get(keyOf(zone, kind));
   }
 
   /**
@@ -84,7 +90,7 @@ export class AdminStreams {
     open.waiting.set(requestId, { resolve, reject });
     const late = (): Error =>
       new MeridianError('unavailable', `zone ${JSON.stringify(zone)} did not answer in ${String(ANSWER_MS / 1000)} s`);
-    const about = { requestId, resourceType: 'Dataplane', ...(open.isForAll && { kind }) };
+    const about = { requestId, resourceType: 'Dataplane', ...(open.carriesAll && { kind }) };
     open.stream.write(encodeAdminRequest({ ...about, ...question }));
     try {
       return await within(this.#clock, ANSWER_MS, promise, late);

@@ -17,19 +17,24 @@ export type Caller = {
 export const STORE_ID_HEADER = 'store-id';
 const STORE_ID = /^[A-Za-z0-9-]{1,64}$/;
 
-/**
- * Reads the headers of a call. Node's HTTP/2 joins repeated headers with commas, so values are split (kds-wire 0.4).
- * @throws MeridianError `invalid` without `client-id`, or with a `store-id` that no store makes
- */
-export function callerOf(metadata: Metadata): Caller {
-  const zone = metadata.get('client-id')[0]?.toString();
-  if (zone === undefined || zone === '') throw new MeridianError('invalid', '"client-id" is not present in metadata');
-  const features = metadata.get('features').flatMap((value) =>
+/** The features in the header of a call or of an answer. Node's HTTP/2 joins repeated headers with commas, so values are split (kds-wire 0.4). */
+export function featuresIn(metadata: Metadata): string[] {
+  return metadata.get('features').flatMap((value) =>
     value
       .toString()
       .split(',')
       .map((name) => name.trim()),
   );
+}
+
+/**
+ * Reads the headers of a call.
+ * @throws MeridianError `invalid` without `client-id`, or with a `store-id` that no store makes
+ */
+export function callerOf(metadata: Metadata): Caller {
+  const zone = metadata.get('client-id')[0]?.toString();
+  if (zone === undefined || zone === '') throw new MeridianError('invalid', '"client-id" is not present in metadata');
+  const features = featuresIn(metadata);
   const storeIds = metadata.get(STORE_ID_HEADER).map((value) => value.toString());
   if (storeIds.length > 1 || storeIds.some((id) => !STORE_ID.test(id)))
     throw new MeridianError('invalid', `"${STORE_ID_HEADER}" in metadata must be one id of 1 to 64 letters, digits and hyphens`);

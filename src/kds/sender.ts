@@ -51,7 +51,7 @@ export class Sender {
   readonly #options: SenderOptions;
   readonly #types = new Map<string, TypeStream>();
   readonly #dirty = new Set<string>();
-  /** Types of which the peer has everything, and has not been told so. */
+  /** Types of this turn of which the peer has everything. */
   #inStep: string[] = [];
   readonly #stop: () => void;
   readonly #stopWatching: () => void;
@@ -343,7 +343,7 @@ export class Sender {
       const types = [...this.#dirty];
       this.#dirty.clear();
       for (const type of types) this.#respond(type);
-      this.#sayInStep();
+      this.#sendInStep();
       this.#options.flush?.();
     });
   }
@@ -373,7 +373,7 @@ export class Sender {
   }
 
   /** One message for all types of the turn. */
-  #sayInStep(): void {
+  #sendInStep(): void {
     if (this.#inStep.length === 0) return;
     this.#options.send(encodeInStep(this.#inStep));
     this.#inStep = [];

@@ -13,7 +13,7 @@ import { MeridianError } from '../base/errors.ts';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/global-service-messages.ts';
-import { ONE_FOR_ALL, type AdminKind, type AdminStreams } from './admin-streams.ts';
+import { carriesAllKinds, type AdminKind, type AdminStreams } from './admin-streams.ts';
 import { createOutbox, type Outbox } from './bundles.ts';
 import { ownFeatures, type Caller } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';
@@ -41,7 +41,8 @@ import type { Stream } from './stream-life.ts';
 import { admitAll, type AdmitZone, type ZoneRegistry, anyStore, type ZoneStores } from './zone-access.ts';
 import { ZoneEntrance, type UsedHeap } from './zone-entrance.ts';
 import { answerNothing, ZoneQuestions, type AnswerZone } from './zone-questions.ts';
-import { slowToRefuse, ZoneStreams } from './zone-streams.ts';
+import { slowToRefuse } from './zone-refusals.ts';
+import { ZoneStreams } from './zone-streams.ts';
 
 /** Milliseconds between two pings of a zone. */
 const PING_MS = 15_000;
@@ -327,8 +328,7 @@ export class KdsServer {
   }
 
   async #admin({ call, zone, features }: Stream, kind: AdminKind): Promise<void> {
-    const isForAll = kind === ONE_FOR_ALL && features.includes(feature.oneAdminStream);
-    await this.#options.admin.serve(zone, kind, call as unknown as Duplex, isForAll);
+    await this.#options.admin.serve(zone, kind, call as unknown as Duplex, carriesAllKinds(kind, features));
   }
 
   async #receive({ call, zone, features, streamId, log, end }: Stream): Promise<void> {

@@ -130,8 +130,8 @@ export class TypeStream {
   }
 
   /**
-   * The bytes of the next response, which then waits for its answer; without bytes where the peer is told that it is in step. Null when
-   * nothing is due, or nothing can be sent.
+   * The next response, which then waits for its answer. Its message is null if it would name nothing and the peer reads types in step: it
+   * counts as answered. Null when nothing is due, or nothing can be sent.
    */
   next(): { readonly message: Buffer | null; readonly draft: Draft } | null {
     if (this.isWaiting) return null;

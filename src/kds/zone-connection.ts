@@ -11,12 +11,12 @@ import { adminKinds, answerAdminRequests, ONE_FOR_ALL, type AdminKind, type Answ
 import { createOutbox } from './bundles.ts';
 import type { Changelog } from './changelog.ts';
 import { feature, zoneHeaderFeatures } from './features.ts';
+import { featuresIn, STORE_ID_HEADER } from './peer-metadata.ts';
 import type { GlobalLink } from './global-link.ts';
 import type { Validate } from './incoming.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { OwnNode } from './node.ts';
 import type { OpenSenders } from './open-senders.ts';
-import { STORE_ID_HEADER } from './peer-metadata.ts';
 import { Receiver, type Admission, type ReceiverOptions } from './receiver.ts';
 import { zoneReceiveRules } from './rules.ts';
 import { Sender } from './sender.ts';
@@ -83,7 +83,7 @@ export class Connection {
   /** Resolves when the zone may send its resources to global (engine 14). */
   readonly #admitted = Promise.withResolvers<void>();
   /** The features that global named with its answer to the health check. */
-  #named: ReadonlySet<string> = new Set();
+  #globalFeatures: readonly string[] = [];
 
   constructor(options: ConnectionOptions, client: Client, signal: AbortSignal, authorization: string | null) {
     this.#options = options;
@@ -123,8 +123,8 @@ export class Connection {
         },
       );
       call.on('metadata', (metadata) => {
-        this.#named = namesIn(metadata);
-        isMeridian = this.#named.has(feature.meridian);
+        this.#globalFeatures = featuresIn(metadata);
+        isMeridian = this.#globalFeatures.includes(feature.meridian);
       });
     });
   }
@@ -178,7 +178,7 @@ export class Connection {
     await this.#open('globalToZone', syncService.globalToZoneSync.path, async (call, streamId, log) => {
       if (learned !== undefined)
         call.once('metadata', (metadata: Metadata) => {
-          const isMeridian = namesIn(metadata).has(feature.meridian);
+          const isMeridian = featuresIn(metadata).includes(feature.meridian);
           learned(isMeridian);
           if (isMeridian !== resume) call.destroy(new Error(`global is ${isMeridian ? '' : 'not '}Meridian; reconnecting`));
         });
@@ -195,11 +195,11 @@ export class Connection {
           fences,
           node,
           resume,
-          remembersNode: this.#named.has(feature.inStep),
+          remembersNode: this.#globalFeatures.includes(feature.inStep),
           admission,
           maxMessageBytes,
           validate,
-          send: createOutbox(call, this.#named.has(feature.bundles)).send,
+          send: createOutbox(call, this.#globalFeatures.includes(feature.bundles)).send,
           fail: (error) => call.destroy(error),
           observe,
           log,
@@ -236,8 +236,8 @@ export class Connection {
         initialSyncLimiter: new InitialSyncLimiter(clock),
         zones: null,
         maxMessageBytes,
-        ...createOutbox(call, this.#named.has(feature.bundles)),
-        readsInStep: this.#named.has(feature.inStep),
+        ...createOutbox(call, this.#globalFeatures.includes(feature.bundles)),
+        readsInStep: this.#globalFeatures.includes(feature.inStep),
         hasRoom: () => !call.writableNeedDrain,
         fail: (error) => call.destroy(error),
         observe,
@@ -251,7 +251,7 @@ export class Connection {
 
   /** One admin stream for all kinds, or one for each of a global that knows no other. */
   async admin(): Promise<void> {
-    const kinds = this.#named.has(feature.oneAdminStream) ? [ONE_FOR_ALL] : adminKinds;
+    const kinds = this.#globalFeatures.includes(feature.oneAdminStream) ? [ONE_FOR_ALL] : adminKinds;
     await Promise.race(kinds.map((kind) => this.#answerAdmin(kind)));
   }
 
@@ -306,11 +306,6 @@ export class Connection {
     if (this.#authorization !== null) metadata.set('authorization', this.#authorization);
     return metadata;
   }
-}
-
-/** The features in the header of an answer or a stream of global. */
-function namesIn(metadata: Metadata): ReadonlySet<string> {
-  return new Set(metadata.get('features').flatMap((value) => value.toString().split(/, ?/)));
 }
 
 function noAnswer({ code, details }: ServiceError, limitMs: number): MeridianError {

@@ -1,9 +1,11 @@
-// Statuses are sent in headers: they are short, well-formed text for any name of a peer.
+// Statuses are sent in headers: they are short, well-formed text for any name of a peer. A peer over its quota gets one later.
 import { status } from '@grpc/grpc-js';
+import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MeridianError } from '../base/errors.ts';
-import { statusOf } from '../grpc/status.ts';
-import { missingName, noZone } from './zone-refusals.ts';
+import { exhausted, statusOf } from '../grpc/status.ts';
+import { missingName, noZone, slowToRefuse } from './zone-refusals.ts';
 
 const LONG = `${'a'.repeat(5_000)}\ud800`;
 
@@ -20,4 +22,20 @@ it.each([
     expect(failure.details.isWellFormed()).toBe(true);
     expect(failure.message).toBe(failure.details);
   }
+});
+
+it('a response over a quota is refused after a second, another fault at once', async () => {
+  const clock = new ManualClock();
+  let fault: unknown;
+  const refuse = (error: Error): void =>
+    void slowToRefuse(clock, () => Promise.reject(error)).catch((caught: unknown) => (fault = caught));
+  const [slow, fast] = [exhausted('too many rows'), new MeridianError('bad_request', 'no')];
+  refuse(slow);
+  await setImmediate();
+  expect(fault).toBeUndefined();
+  await clock.advance(1_000);
+  expect(fault).toBe(slow);
+  refuse(fast);
+  await setImmediate();
+  expect(fault).toBe(fast);
 });

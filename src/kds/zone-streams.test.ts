@@ -1,43 +1,17 @@
 // The life of a stream of a zone, with calls that the test makes and a clock that it turns.
-import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import { Metadata, status, type ServerDuplexStream } from '@grpc/grpc-js';
+import { Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
 import { beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
 import { notedTurn } from '../grpc/call-turn.fixture.ts';
-import { exhausted, type StatusError } from '../grpc/status.ts';
+import { Call } from './played-call.fixture.ts';
 import type { StreamKind, SyncEvent } from './sync-events.ts';
 import type { ZonePass } from './zone-access.ts';
 import { ZoneEntrance } from './zone-entrance.ts';
-import { slowToRefuse, ZoneStreams } from './zone-streams.ts';
+import { ZoneStreams } from './zone-streams.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
-
-class Call extends EventEmitter {
-  readonly metadata = new Metadata();
-  readonly said: string[] = [];
-  cancelled = false;
-  destroyed = false;
-
-  constructor(headers: Readonly<Record<string, string>>) {
-    super();
-    for (const [name, value] of Object.entries(headers)) this.metadata.set(name, value);
-    this.on('error', ({ code, details }: StatusError) => void this.said.push(`${status[code]}: ${details}`));
-  }
-
-  getPeer(): string {
-    return 'address';
-  }
-
-  sendMetadata(metadata: Metadata): void {
-    this.said.push(`features ${metadata.get('features').join(' ')}`);
-  }
-
-  end(): void {
-    this.said.push('end');
-  }
-}
 
 /** What a stream says of this side when it opens. */
 const OPENED = 'features meridian-v1 meridian-bundles meridian-in-step meridian-one-admin-stream';
@@ -408,19 +382,4 @@ describe('a health check', () => {
     streams.logRefusal(headers('a'.repeat(101)), 'healthCheck', new MeridianError('forbidden', 'no'));
     expect(warn).toHaveBeenCalledWith({ zone: 'a'.repeat(100), stream: 'healthCheck', reason: 'no' }, 'a zone was refused');
   });
-});
-
-it('a response over a quota is refused after a second, another fault at once', async () => {
-  let fault: unknown;
-  const refuse = (error: Error): void =>
-    void slowToRefuse(clock, () => Promise.reject(error)).catch((caught: unknown) => (fault = caught));
-  const [slow, fast] = [exhausted('too many rows'), new MeridianError('bad_request', 'no')];
-  refuse(slow);
-  await settled();
-  expect(fault).toBeUndefined();
-  await clock.advance(1_000);
-  expect(fault).toBe(slow);
-  refuse(fast);
-  await settled();
-  expect(fault).toBe(fast);
 });

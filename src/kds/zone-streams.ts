@@ -1,9 +1,8 @@
 // The streams of zones to global: who may open one, how many and how often, and with which status it ends.
 // Invariant: a zone is who its `client-id` says (and, with tokens, who its token says), never what a payload claims.
-import { status, type Metadata } from '@grpc/grpc-js';
+import type { Metadata } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
-import { adminKinds, ONE_FOR_ALL } from './admin-streams.ts';
-import { feature } from './features.ts';
+import { adminKinds, carriesAllKinds } from './admin-streams.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Connections } from '../grpc/connections.ts';
@@ -11,7 +10,7 @@ import { Openings } from '../grpc/openings.ts';
 import { callerOf, ownFeatures, type Caller } from './peer-metadata.ts';
 import type { ZoneQuotas } from './quotas.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
-import { exhausted, StatusError, statusOf } from '../grpc/status.ts';
+import { exhausted, statusOf } from '../grpc/status.ts';
 import { StaleStreams, type HealthPolicy } from './stale-streams.ts';
 import { StreamLife, type Call, type Stream } from './stream-life.ts';
 import { idOf, OpenStreams, opensTooOften, tooManyStreams } from './stream-limits.ts';
@@ -19,13 +18,10 @@ import { StreamsByZone } from './streams-by-zone.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
 import type { AdmitZone, ZoneRegistry, ZoneStores } from './zone-access.ts';
 import type { ZoneEntrance } from './zone-entrance.ts';
-import { foreignStore, missingName, noZone } from './zone-refusals.ts';
+import { foreignStore, missingName, noZone, REFUSAL_MS } from './zone-refusals.ts';
 
 /** The largest number of characters of a caller's name in the log. */
 const MAX_NAME = 100;
-
-/** The delay of the refusal of a zone over its quota, in milliseconds. It bounds the cost of a zone that retries at once. */
-const REFUSAL_MS = 1_000;
 
 export type ZoneStreamsOptions = {
   readonly connections: Pick<Connections, 'turnOf'>;
@@ -276,17 +272,5 @@ export class ZoneStreams {
 
 /** The kinds of admin streams that a zone does not open, because it opens one for all. */
 function alsoFor({ kind, features }: Stream): readonly StreamKind[] {
-  const isForAll = kind === ONE_FOR_ALL && features.includes(feature.oneAdminStream);
-  return isForAll ? adminKinds.filter((other) => other !== kind) : [];
-}
-
-/** Refuses a response over a quota after a short delay. The next response of the zone waits for that time. */
-export async function slowToRefuse(clock: Clock, task: () => Promise<void>): Promise<void> {
-  try {
-    await task();
-  } catch (error) {
-    if (error instanceof StatusError && error.code === status.RESOURCE_EXHAUSTED)
-      await clock.sleep(REFUSAL_MS, undefined, { ref: false });
-    throw error;
-  }
+  return carriesAllKinds(kind, features) ? adminKinds.filter((other) => other !== kind) : [];
 }
