@@ -17,6 +17,14 @@ function* busy(name: string, steps: number, done: string[]): Steps<string> {
   return name;
 }
 
+/** Steps without work, and then one that keeps the thread for a moment. */
+function* busyAtLast(name: string, done: string[], before = 0): Steps<void> {
+  for (let step = 0; step < before; step += 1) yield;
+  const until = performance.now() + 1;
+  while (performance.now() < until);
+  done.push(name);
+}
+
 describe('fair work', () => {
   it('runs a short task of one peer between the long tasks of another, and other work between the slices', async () => {
     const work = new FairWork();
@@ -35,6 +43,15 @@ describe('fair work', () => {
     await Promise.all([...long, counting]);
     // 800 ms of work in slices of 2 ms.
     expect(turns).toBeGreaterThan(100);
+  });
+
+  it('runs no more than a slice of short tasks in one turn of the event loop', async () => {
+    const work = new FairWork();
+    const done: string[] = [];
+    const all = Array.from({ length: 40 }, (_, n) => work.of(`zone ${String(n)}`).run(busyAtLast(String(n), done)));
+    expect(done.length).toBeLessThan(5);
+    await Promise.all(all);
+    expect(done).toHaveLength(40);
   });
 
   it('runs the tasks of one peer in order, and rejects with the error of a step', async () => {

@@ -84,6 +84,8 @@ export class FairWork {
 
   async #work(): Promise<void> {
     this.#isWorking = true;
+    // This turn of the event loop has had a slice already.
+    await this.#letOthersThrough(SLICE_MS);
     for (;;) {
       const [next] = this.#tasks;
       if (next === undefined) break;
