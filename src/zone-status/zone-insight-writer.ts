@@ -9,9 +9,11 @@ import type { Logger } from '../base/log.ts';
 import type { SubscriptionKeeper } from './kds-subscription.ts';
 import {
   closeInsight,
+  countResponse,
   dropStored,
   emptyInsight,
   foldInsight,
+  isResponseEvent,
   mergeInsight,
   raiseGeneration,
   type InsightState,
@@ -107,6 +109,10 @@ export class ZoneInsightWriter {
     if (this.#stop.signal.aborted) return;
     const { keeper, clock, zone = event.peer } = this.#options;
     const entry = this.#entry(zone);
+    if (isResponseEvent(event)) {
+      if (countResponse(entry.state, event, clock.now())) entry.dirty = true;
+      return;
+    }
     const state = foldInsight(entry.state, event, keeper, clock.now());
     if (state === entry.state) return;
     // After these rows are deleted nothing else tells the counts.

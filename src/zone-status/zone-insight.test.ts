@@ -8,7 +8,9 @@ import {
   closeInsight,
   dropStored,
   emptyInsight,
+  countResponse,
   foldInsight,
+  isResponseEvent,
   mergeInsight,
   raiseGeneration,
   renderStatus,
@@ -48,8 +50,15 @@ const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, strea
   return { kind, ...of, fault: 'other', message: '' };
 };
 
-function fold(events: readonly SyncEvent[], keeper: Parameters<typeof foldInsight>[2] = global): InsightState {
-  return events.reduce((state, event, index) => foldInsight(state, event, keeper, at(index)), emptyInsight);
+/** As the writer does it. */
+function take(state: InsightState, event: SyncEvent, keeper: Parameters<typeof foldInsight>[2], now: Date): InsightState {
+  if (!isResponseEvent(event)) return foldInsight(state, event, keeper, now);
+  countResponse(state, event, now);
+  return state;
+}
+
+function fold(events: readonly SyncEvent[], keeper?: Parameters<typeof foldInsight>[2]): InsightState {
+  return events.reduce((state, event, index) => take(state, event, keeper ?? global, at(index)), emptyInsight);
 }
 
 describe('the insight of a zone', () => {
@@ -193,7 +202,7 @@ describe('the insight of a zone', () => {
               : action === 'close'
                 ? closed(streamId)
                 : counted(action === 'send' ? 'sent' : 'rejected', type, streamId);
-          states[process] = foldInsight(
+          states[process] = take(
             states[process] ?? emptyInsight,
             event,
             { ...global, instanceId: `global-${process}` },

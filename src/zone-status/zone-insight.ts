@@ -45,14 +45,28 @@ export const emptyInsight: InsightState = {
   proxies: null,
 };
 
-/** Folds one event into the state. Returns the same object if the event does not change an insight. */
-export function foldInsight(state: InsightState, event: SyncEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
-  const counted = countEvent(state, event, keeper, now);
-  const problems = foldProblems(counted.problems, event, keeper.mode, now);
-  return problems === counted.problems ? counted : { ...counted, problems };
+/** A response to the zone, or the answer of the zone. These come too often for a new state each. */
+export type ResponseEvent = SyncEvent & { readonly kind: 'sent' | 'acknowledged' | 'rejected' };
+
+export function isResponseEvent(event: SyncEvent): event is ResponseEvent {
+  return event.kind === 'sent' || event.kind === 'acknowledged' || event.kind === 'rejected';
 }
 
-function countEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
+/** Counts the event in place. @returns false if its stream is none of the live ones */
+export function countResponse(state: InsightState, { streamId, type, kind }: ResponseEvent, now: Date): boolean {
+  const live = liveSubscription(state, streamId);
+  live?.counts.add(type, kind, now);
+  return live !== undefined;
+}
+
+/** Folds one event into the state. Returns the same object if the event does not change an insight, or is one for `countResponse`. */
+export function foldInsight(state: InsightState, event: SyncEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
+  const folded = foldEvent(state, event, keeper, now);
+  const problems = foldProblems(folded.problems, event, keeper.mode, now);
+  return problems === folded.problems ? folded : { ...folded, problems };
+}
+
+function foldEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
   switch (event.kind) {
     case 'opened':
       return { ...openStream(state, event, keeper, now), tokenExpiresAt: event.tokenExpiresAt ?? null };
@@ -64,21 +78,12 @@ function countEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionK
       return change(state, event.streamId, (one) => (one.peer === null ? { ...one, peer: event.node } : one));
     case 'closed':
       return change(state, event.streamId, (one) => ({ ...one, disconnectTime: now }));
-    case 'received':
-    case 'refused':
-    case 'withheld':
-    case 'passed':
-      return state;
     case 'overQuota':
       return overQuota(state, event, now);
     case 'turnedAway':
       return { ...state, refusedStreams: countCall(state.refusedStreams, event.reason, now) };
-    default: {
-      const live = liveSubscription(state, event.streamId);
-      if (live === undefined) return state;
-      live.counts.add(event.type, event.kind, now);
-      return { ...state };
-    }
+    default:
+      return state;
   }
 }
 
