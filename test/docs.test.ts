@@ -14,6 +14,7 @@ import { createProgram } from '../src/cli/program.ts';
 import { createInsightsMetric } from '../src/global/insights-metric.ts';
 import { createWaitingMetric } from '../src/global/waiting-metric.ts';
 import { createConflictMetric } from '../src/peering/conflict-metric.ts';
+import { OpenSenders } from '../src/kds/open-senders.ts';
 import { createSyncMetrics } from '../src/kds/sync-metrics.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { createPlaintextMetric } from '../src/proxy-status/plaintext-metric.ts';
@@ -135,7 +136,7 @@ async function metricNames(): Promise<Set<string>> {
   createInfoMetric(registry, build, async () => '');
   createLeaderMetric(registry);
   createResourcesCountMetric(registry, [], async () => 0);
-  createSyncMetrics({ registry, side: { mode: 'global' }, now: () => new Date() });
+  createSyncMetrics({ registry, side: { mode: 'global' }, senders: new OpenSenders() });
   createExpiryMetrics(registry);
   createProxyMetrics(registry, systemClock);
   createPlaintextMetric(registry, { known: () => [] }, 'east');

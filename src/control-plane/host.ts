@@ -168,7 +168,7 @@ async function startHost(options: Start): Promise<Record<string, number | null>>
   expiries.certificate('api', api.certificateEndsAt);
 
   const tasks: LeaderTask[] = [];
-  const metrics = createSyncMetrics({ registry, side, now: () => clock.now() });
+  const metrics = createSyncMetrics({ registry, side, senders });
   const observe = (event: SyncEvent): void => {
     metrics.observe(event);
     insights.observe(event);

@@ -113,3 +113,21 @@ it('the progress of a zone counts what it has not confirmed, once for each resou
   expect(progress()).toMatchObject([{ behind: 1, refused: 2 }]);
   expect(senders.progressOf('west')).toBeUndefined();
 });
+
+it('the time without an acceptance is that of the newest stream of a zone, for each type of which something was sent', async () => {
+  const unaccepted = (): [string, string, boolean][] =>
+    [...senders.unaccepted()].map(({ zone, type, ms }) => [zone, type, ms > 0]);
+  await vi.waitFor(() => expect(unaccepted()).toEqual([['east', TYPE, true]]));
+  await answerNext(1);
+  expect(unaccepted()).toEqual([['east', TYPE, false]]);
+  const newer = { lag: () => null, unaccepted: () => [{ type: 'Mesh', ms: 7 }], progress: () => [], features: null };
+  const newerClosed = senders.add('east', {
+    ...newer,
+    ready: async () => undefined,
+    deliveryNow: () => ({ kind: 'waiting', since: null }),
+  });
+  expect(unaccepted()).toEqual([['east', 'Mesh', true]]);
+  newerClosed();
+  closed();
+  expect(unaccepted()).toEqual([]);
+});

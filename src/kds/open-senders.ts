@@ -27,6 +27,9 @@ export type TypeProgress = {
   readonly withheld: number;
 };
 
+/** A type of which something was sent: milliseconds since the oldest response that the peer has not accepted, 0 when in step. */
+export type Unaccepted = { readonly type: string; readonly ms: number };
+
 /** A peer that is so far behind is not counted further. */
 export const MAX_BEHIND = 1_000;
 
@@ -52,6 +55,7 @@ export const noSyncStates: SyncStates = {
 
 type Answering = {
   lag(): Lag | null;
+  unaccepted(): Iterable<Unaccepted>;
   ready(): Promise<void>;
   deliveryNow(row: ResourceKey): Delivery;
   progress(): readonly TypeProgress[];
@@ -80,6 +84,11 @@ export class OpenSenders implements SyncStates {
 
   lagOf(zone: string): Lag | null | undefined {
     return this.#newest(zone)?.lag();
+  }
+
+  /** Of the newest stream of each zone. */
+  *unaccepted(): Iterable<Unaccepted & { readonly zone: string }> {
+    for (const [zone, senders] of this.#senders) for (const one of senders.at(-1)?.unaccepted() ?? []) yield { zone, ...one };
   }
 
   async deliveryOf(zone: string, row: ResourceKey): Promise<Delivery | undefined> {

@@ -15,7 +15,7 @@ import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
 import { slotsToReview } from './membership-change.ts';
 import { readNodeMetadata } from './node.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
-import { MAX_BEHIND, type Delivery, type Lag, type TypeProgress } from './open-senders.ts';
+import { MAX_BEHIND, type Delivery, type Lag, type TypeProgress, type Unaccepted } from './open-senders.ts';
 import { Subscription, type PeerView } from './subscription.ts';
 import { Nonces, TypeStream, type SharedByTypes, type StreamOptions } from './type-stream.ts';
 import { holdUnknown, meshesIn } from './unknown-meshes.ts';
@@ -142,6 +142,11 @@ export class Sender {
     for (const [type, { behindSince }] of this.#types) if (behindSince !== null) waiting.push({ type, behindSince });
     const [first] = waiting.sort((a, b) => a.behindSince.getTime() - b.behindSince.getTime());
     return first === undefined ? null : { since: first.behindSince, types: waiting.map(({ type }) => type) };
+  }
+
+  /** The types of which something was sent, with the milliseconds since the oldest response that the peer has not accepted. */
+  *unaccepted(): Iterable<Unaccepted> {
+    for (const [type, { unacceptedMs: ms }] of this.#types) if (ms !== null) yield { type, ms };
   }
 
   /** How far the peer is with each type that it subscribed to, by name. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { createRegistry } from '../base/process-metrics.ts';
-import { namedResources } from './refusal-report.ts';
 import type { SyncEvent } from './sync-events.ts';
 import { createSyncMetrics } from './sync-metrics.ts';
 
@@ -10,20 +9,15 @@ const closed: SyncEvent = { kind: 'closed', ...stream, stream: 'globalToZone', e
 const sent: SyncEvent = { kind: 'sent', position: 1, ...stream, type: 'MeshTimeout', resources: 2, removed: 0, bytes: 500 };
 const acknowledged: SyncEvent = { kind: 'acknowledged', position: 1, ...stream, type: 'MeshTimeout', seconds: 0.02 };
 const rejected: SyncEvent = { kind: 'rejected', position: 1, ...stream, type: 'MeshTimeout', fault: 'user', message: 'no' };
-const refused = (...names: string[]): SyncEvent => {
-  const changed = new Map(names.map((name) => [name, 'no']));
-  const [of, none] = [namedResources(changed), namedResources(new Map())];
-  return { kind: 'refused', ...stream, type: 'MeshTimeout', isFirst: false, refused: of, suspects: none, changed, solved: [] };
-};
 
 function setUp(side: Parameters<typeof createSyncMetrics>[0]['side'] = { mode: 'global' }) {
   const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);
-  let time = Date.UTC(2026, 0, 1);
-  const metrics = createSyncMetrics({ registry, side, now: () => new Date(time) });
+  const unaccepted: { zone: string; type: string; ms: number }[] = [];
+  const metrics = createSyncMetrics({ registry, side, senders: { unaccepted: () => unaccepted } });
   const observe = (...events: SyncEvent[]): void => events.forEach((event) => metrics.observe(event));
   const lines = async (name: string): Promise<string[]> =>
     (await registry.metrics()).split('\n').filter((line) => line.startsWith(name));
-  return { metrics, observe, lines, pass: (seconds: number) => (time += seconds * 1000) };
+  return { metrics, observe, lines, unaccepted };
 }
 
 describe('the metrics of the protocol', () => {
@@ -110,50 +104,23 @@ describe('the metrics of the protocol', () => {
     expect(await lines('meridian_zone_over_quota_total')).toEqual([west]);
   });
 
-  it('show how long a zone has not accepted a type', async () => {
-    const { observe, lines, pass } = setUp();
-    const series = (value: number): string[] => [`meridian_sync_lag_seconds{zone="east",resource_type="MeshTimeout"} ${value}`];
-    observe(opened, sent);
-    pass(3);
-    expect(await lines('meridian_sync_lag_seconds')).toEqual(series(3));
-    observe(rejected);
-    pass(2);
-    observe(sent);
-    expect(await lines('meridian_sync_lag_seconds')).toEqual(series(5));
-    observe(acknowledged);
-    pass(60);
-    expect(await lines('meridian_sync_lag_seconds')).toEqual(series(0));
-    observe(closed);
+  it('show in seconds for how long zones have not accepted a type, as it is when they are read', async () => {
+    const { lines, unaccepted } = setUp();
     expect(await lines('meridian_sync_lag_seconds')).toEqual([]);
-  });
-
-  it('show a lag while a resource stays refused, and none once it is accepted or deleted', async () => {
-    const { observe, lines, pass } = setUp();
-    const lag = async (): Promise<number> => Number((await lines('meridian_sync_lag_seconds'))[0]?.split(' ').at(-1));
-    observe(opened, sent, refused('a.default', 'b.default'), rejected);
-    pass(1);
-    observe(sent, acknowledged);
-    pass(1);
-    expect(await lag()).toBe(2);
-    observe(sent, refused('b.default'), acknowledged);
-    expect(await lag()).toBe(2);
-    observe(refused());
-    expect(await lag()).toBe(0);
-  });
-
-  it('keep the lag of the newer stream when the older one ends late', async () => {
-    const { observe, lines } = setUp();
-    observe(opened, { ...opened, streamId: 's9' }, { ...sent, streamId: 's9' }, closed);
-    expect(await lines('meridian_sync_lag_seconds')).toHaveLength(1);
+    unaccepted.push({ zone: 'east', type: 'MeshTimeout', ms: 2_500 }, { zone: 'west', type: 'Mesh', ms: 0 });
+    expect(await lines('meridian_sync_lag_seconds')).toEqual([
+      'meridian_sync_lag_seconds{zone="east",resource_type="MeshTimeout"} 2.5',
+      'meridian_sync_lag_seconds{zone="west",resource_type="Mesh"} 0',
+    ]);
+    unaccepted.shift();
+    expect(await lines('meridian_sync_lag_seconds')).toEqual(['meridian_sync_lag_seconds{zone="west",resource_type="Mesh"} 0']);
   });
 
   it('have the name of the zone on a zone', async () => {
     const { observe, lines } = setUp({ mode: 'zone', zone: 'east' });
     const up = { peer: 'global', streamId: 'u1' };
     observe({ kind: 'opened', ...up, stream: 'zoneToGlobal', authorized: true }, { ...sent, ...up });
-    expect(await lines('meridian_sync_lag_seconds')).toEqual([
-      'meridian_sync_lag_seconds{zone="east",resource_type="MeshTimeout"} 0',
-    ]);
+    expect(await lines('kds_zone_active_connections')).toEqual(['kds_zone_active_connections{zone_name="east",zone="east"} 1']);
     expect(await lines('kds_delta_streams_active')).toEqual(['kds_delta_streams_active{zone="east"} 1']);
   });
 

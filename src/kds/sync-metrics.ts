@@ -1,15 +1,16 @@
 // The metrics of the protocol, under Kuma's names where Kuma has them (rest-api 8), and the lag of each zone and type (D32). Their
-// only source is the events of the sessions.
+// sources are the events of the sessions and, for the lag, the open streams.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { QuotaName, StreamKind, SyncEvent } from './sync-events.ts';
-import { PendingResponses } from './pending-responses.ts';
+import type { OpenSenders } from './open-senders.ts';
 
 export type SyncMetricsOptions = {
   readonly registry: Registry;
   /** The side of these metrics: on global each peer is a zone; on a zone, it is itself the zone of every series. */
   readonly side: { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string };
-  readonly now: () => Date;
+  /** The open streams that send. */
+  readonly senders: Pick<OpenSenders, 'unaccepted'>;
 };
 
 export type SyncMetrics = {
@@ -23,9 +24,8 @@ const MILLISECONDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10
 const BYTES = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 10_485_760];
 
 /** Registers the metrics. Call it once per registry. */
-export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): SyncMetrics {
-  const pending = new PendingResponses();
-  const series = seriesIn(registry, () => pending.lags(now()));
+export function createSyncMetrics({ registry, side, senders }: SyncMetricsOptions): SyncMetrics {
+  const series = seriesIn(registry, senders);
   const serverStream: StreamKind = side.mode === 'global' ? 'globalToZone' : 'zoneToGlobal';
   const open = new Map<string, { readonly stream: StreamKind; readonly zone: string }>();
   const zoneOf = (event: SyncEvent): string => (side.mode === 'global' ? event.peer : side.zone);
@@ -45,31 +45,23 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
       case 'opened':
         open.set(event.streamId, { stream: event.stream, zone });
         count(event.stream, zone, 1);
-        if (event.stream === serverStream) pending.open(zone, event.streamId);
         break;
       case 'closed':
         if (!open.delete(event.streamId)) break;
         count(event.stream, zone, -1);
-        pending.close(zone, event.streamId);
         if (event.stream === serverStream) forgetWithheld(zone);
         break;
       case 'sent':
         series.sent.inc({ type_url: event.type });
         series.sentBytes.observe({ type_url: event.type }, event.bytes);
-        pending.sent(zone, event.streamId, event.type, now());
         break;
       case 'acknowledged':
         series.requests.inc({ type_url: event.type, confirmation: 'ACK', error_type: 'no_error' });
         series.delivery.observe(event.seconds * 1000);
-        pending.accepted(zone, event.streamId, event.type);
         break;
       case 'rejected':
         series.requests.inc({ type_url: event.type, confirmation: 'NACK', error_type: event.fault });
         series.nacks.inc({ zone_name: zone, resource_type: event.type });
-        pending.rejected(zone, event.streamId, event.type);
-        break;
-      case 'refused':
-        pending.nacked(zone, event.streamId, event.type, event.refused.count + event.suspects.count);
         break;
       case 'received':
         series.stored.observe(event.seconds);
@@ -81,6 +73,7 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
         if (open.has(event.streamId)) series.withheld.set({ zone_name: zone, resource_type: event.type }, event.resources.size);
         break;
       case 'node':
+      case 'refused':
       case 'passed':
       case 'counted':
       case 'healthCheck':
@@ -101,14 +94,12 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
       for (const quota of ['streams', 'rows', 'fullStates'] satisfies QuotaName[])
         series.overQuota.remove({ zone_name: zone, quota });
       forgetWithheld(zone);
-      pending.forget(zone);
       series.lag.reset();
     },
   };
 }
 
-/** @param lags of now */
-function seriesIn(registry: Registry, lags: () => ReturnType<PendingResponses['lags']>) {
+function seriesIn(registry: Registry, senders: SyncMetricsOptions['senders']) {
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
     new Counter({ name, help, labelNames, registers });
@@ -147,7 +138,7 @@ function seriesIn(registry: Registry, lags: () => ReturnType<PendingResponses['l
       registers,
       collect() {
         this.reset();
-        for (const { zone, type, seconds } of lags()) this.set({ zone, resource_type: type }, seconds);
+        for (const { zone, type, ms } of senders.unaccepted()) this.set({ zone, resource_type: type }, ms / 1000);
       },
     }),
     withheld: gauge(

@@ -184,6 +184,47 @@ describe('a refused resource', () => {
   });
 });
 
+describe('the time since a response that the peer has not accepted', () => {
+  it('begins with a response, and is 0 after its acknowledgement', async () => {
+    const log = new TypeLog('T');
+    const stream = streamOf({ log });
+    expect(stream.unacceptedMs).toBeNull();
+    for (const position of [0, 1]) {
+      stream.next();
+      await clock.advance(3_000);
+      expect(stream.unacceptedMs).toBe(3_000);
+      stream.settle(answer(String(position)));
+      expect(stream.unacceptedMs).toBe(0);
+      put(log, 'a', '1');
+      stream.changed();
+      expect(stream.unacceptedMs).toBe(0);
+    }
+  });
+
+  it('goes on while a resource stays refused, and ends when it is accepted or deleted', async () => {
+    const log = new TypeLog('T');
+    put(log, 'a', '1');
+    const stream = streamOf({ log });
+    stream.next();
+    stream.settle(answer('1', 'no'));
+    await clock.advance(1_000);
+    put(log, 'b', '1');
+    stream.next();
+    stream.settle(answer('2'));
+    await clock.advance(1_000);
+    expect(stream.unacceptedMs).toBe(2_000);
+    remove(log, 'a');
+    stream.next();
+    expect(stream.unacceptedMs).toBe(0);
+  });
+
+  it('is unknown for a type that this side does not provide', () => {
+    const stream = streamOf({ log: null });
+    stream.next();
+    expect(stream.unacceptedMs).toBeNull();
+  });
+});
+
 describe('the unconfirmed changes of a peer', () => {
   it('counts from the oldest such change, and a confirmed change from its confirmation', async () => {
     const log = new TypeLog('T');

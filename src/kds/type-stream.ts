@@ -54,6 +54,32 @@ export type TypeStreamOptions = {
   readonly behindSince: Date | null;
 };
 
+/** Answers with their positions and times, the newest last. Two lists of numbers: an object for each would outlive a young collection. */
+class Answers {
+  readonly #positions: number[] = [];
+  /** Milliseconds since the epoch. */
+  readonly #times: number[] = [];
+
+  add(position: number, time: number): void {
+    if (position <= (this.#positions.at(-1) ?? -1)) return;
+    this.#positions.push(position);
+    this.#times.push(time);
+    if (this.#positions.length <= MAX_ANSWERS) return;
+    this.#positions.shift();
+    this.#times.shift();
+  }
+
+  /** Null before the first. */
+  get lastAt(): Date | null {
+    return dateOf(this.#times.at(-1));
+  }
+
+  /** The time of the oldest kept answer for the position or a later one. */
+  firstAt(position: number): Date | null {
+    return dateOf(this.#times[this.#positions.findIndex((answered) => answered >= position)]);
+  }
+}
+
 /**
  * The nonces of one type on one stream: positions of the log, so that peers in the same state get the same message. A repeated
  * position, as after a NACK or a new subscription, gets another nonce.
@@ -79,11 +105,15 @@ export class TypeStream {
   /** The nonce of the response that waits for its answer; empty without one. */
   #nonce = '';
   #sentAt = 0;
-  /** When the oldest change came that the peer has not confirmed, and the oldest of those that came after the pending response. */
-  #behindSince: Date | null;
-  #laterSince: Date | null = null;
-  /** Times in milliseconds since the epoch. */
-  readonly #answers: { readonly position: number; readonly at: number }[] = [];
+  /** When the oldest response was sent that the peer has not accepted, in milliseconds of the clock; null before the first. */
+  #unacceptedSince: number | null = null;
+  /**
+   * When the oldest change came that the peer has not confirmed, and the oldest of those that came after the pending response, in milliseconds
+   * since the epoch.
+   */
+  #behindSince: number | null;
+  #laterSince: number | null = null;
+  readonly #answers = new Answers();
   #retryMs = FIRST_RETRY_MS;
   /** Cancels the retry of all refused resources, which are retried together. */
   #retry: (() => void) | undefined;
@@ -94,7 +124,7 @@ export class TypeStream {
     this.#stream = stream;
     this.#type = type;
     this.#saysInStep = saysInStep;
-    this.#behindSince = subscription === null ? null : (behindSince ?? stream.clock.now());
+    this.#behindSince = subscription === null ? null : (behindSince ?? stream.clock.now()).getTime();
     this.#reports = new ProblemReports(stream, type, held);
   }
 
@@ -110,23 +140,30 @@ export class TypeStream {
 
   /** The log of the type has a change. */
   changed(): void {
-    if (this.#behindSince === null) this.#behindSince = this.#stream.clock.now();
-    else if (this.isWaiting) this.#laterSince ??= this.#stream.clock.now();
+    if (this.#behindSince === null) this.#behindSince = this.#stream.clock.now().getTime();
+    else if (this.isWaiting) this.#laterSince ??= this.#stream.clock.now().getTime();
   }
 
   /** When the oldest change came that the peer has not confirmed; null if it has confirmed all. */
   get behindSince(): Date | null {
-    return this.#behindSince;
+    return dateOf(this.#behindSince ?? undefined);
+  }
+
+  /** Milliseconds since the oldest response that the peer has not accepted, 0 when it has accepted all; null before the first. */
+  get unacceptedMs(): number | null {
+    const { subscription } = this;
+    if (subscription === null || this.#unacceptedSince === null) return null;
+    return this.isWaiting || subscription.nacked.size > 0 ? this.#stream.clock.elapsed() - this.#unacceptedSince : 0;
   }
 
   /** When the peer confirmed a position last; null before it has. */
   get lastConfirmedAt(): Date | null {
-    return dateOf(this.#answers.at(-1));
+    return this.#answers.lastAt;
   }
 
   /** When the peer confirmed a position. For a position before the kept answers this is the oldest of them: it is in sync since then at the latest. */
   confirmedAt(position: number): Date | null {
-    return dateOf(this.#answers.find((answer) => answer.position >= position));
+    return this.#answers.firstAt(position);
   }
 
   /**
@@ -164,6 +201,8 @@ export class TypeStream {
     this.#reports.fits();
     this.#nonce = nonce;
     this.#sentAt = clock.elapsed();
+    // A retry of refused resources continues the time since their refused response.
+    if (subscription?.nacked.size === 0 || this.#unacceptedSince === null) this.#unacceptedSince = this.#sentAt;
     return { message, draft };
   }
 
@@ -210,10 +249,7 @@ export class TypeStream {
     const { subscription } = this;
     if (subscription === null) return;
     const { acknowledged, log, isSettled } = subscription;
-    if (acknowledged > (this.#answers.at(-1)?.position ?? -1)) {
-      this.#answers.push({ position: acknowledged, at: this.#stream.clock.now().getTime() });
-      if (this.#answers.length > MAX_ANSWERS) this.#answers.shift();
-    }
+    this.#answers.add(acknowledged, this.#stream.clock.now().getTime());
     if (isSettled && acknowledged >= log.position) this.#behindSince = null;
     else if (isSettled) this.#behindSince = this.#laterSince ?? this.#behindSince;
     if (isSettled) this.#laterSince = null;
@@ -248,6 +284,6 @@ export class TypeStream {
   }
 }
 
-function dateOf(answer: { readonly at: number } | undefined): Date | null {
-  return answer === undefined ? null : new Date(answer.at);
+function dateOf(time: number | undefined): Date | null {
+  return time === undefined ? null : new Date(time);
 }

@@ -12,6 +12,7 @@ import { Changelog } from '../../src/kds/changelog.ts';
 import type { SyncObserver } from '../../src/kds/sync-events.ts';
 import { DEFAULT_QUOTAS } from '../../src/kds/quotas.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
+import { OpenSenders } from '../../src/kds/open-senders.ts';
 import { KdsServer, type KdsServerOptions } from '../../src/kds/server.ts';
 import { globalService, syncService } from '../../src/kds/services.ts';
 import { NO_HEALTH_POLICY, type HealthPolicy } from '../../src/kds/stale-streams.ts';
@@ -75,7 +76,7 @@ export class ServerUnderAttack {
     const { store, healthChecks, observers } = this;
     const log = pino({ level: 'info' }, { write: (line: string) => void this.logged.push(line) });
     await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
-    const metrics = createSyncMetrics({ registry: this.registry, side: { mode: 'global' }, now: () => new Date() });
+    const metrics = createSyncMetrics({ registry: this.registry, side: { mode: 'global' }, senders: new OpenSenders() });
     const zones = new KnownZones(store, following);
     const changelog = new Changelog(store, globalSendRules(), log);
     this.#running.push(zones.run(this.#stop.signal), changelog.run(this.#stop.signal));
