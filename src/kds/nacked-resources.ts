@@ -98,6 +98,11 @@ export class NackedResources {
     if (this.#refused.size > 0) this.#queue.push([...this.refused.keys()]);
   }
 
+  /** `takeDue` may return something. */
+  get hasDue(): boolean {
+    return this.#probes > 0 && this.#queue.length > 0;
+  }
+
   /** The items of the next retry, or null when none is due. */
   takeDue(): Group | null {
     while (this.#probes > 0) {

@@ -16,6 +16,7 @@ import { slotsToReview } from './membership-change.ts';
 import { readNodeMetadata } from './node.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { MAX_BEHIND, type Delivery, type Lag, type TypeProgress, type Unaccepted } from './open-senders.ts';
+import { SendTurns } from './send-turns.ts';
 import { Subscription, type PeerView } from './subscription.ts';
 import { Nonces, TypeStream, type SharedByTypes, type StreamOptions } from './type-stream.ts';
 import { holdUnknown, meshesIn } from './unknown-meshes.ts';
@@ -32,6 +33,8 @@ export type SenderOptions = StreamOptions & {
   /** Null on a zone, which sends only to global. */
   readonly zones: Pick<ZoneRegistry, 'profileOf' | 'watch' | 'caughtUp'> | null;
   readonly send: (message: Buffer) => void;
+  /** Of all streams of the process; without it this stream has turns of its own. */
+  readonly turns?: SendTurns;
   /** The messages of this turn have been sent. */
   readonly flush?: () => void;
   /** The peer reads that it is in step with types (decision 87). */
@@ -57,6 +60,7 @@ export class Sender {
   readonly #stopWatching: () => void;
   readonly #shared: SharedByTypes;
   readonly #answers: AnswerWatch;
+  readonly #turns: SendTurns;
   readonly #chunkBytes: () => number;
   /** What the types of this stream show to the peer; made for the features that it named last. */
   #view: PeerView;
@@ -83,6 +87,7 @@ export class Sender {
     const warnings = new RateLimitedLogger(log, () => clock.elapsed());
     this.#shared = { ...options, warnings, retry: (type) => this.#wake(type) };
     this.#answers = new AnswerWatch({ clock, oldest: () => this.#oldestUnanswered(), fail });
+    this.#turns = options.turns ?? new SendTurns(clock);
     this.#chunkBytes = () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2);
     this.#view = this.#viewWith(STRANGER.features);
     this.#stop = options.changelog.onAppend((type) => {
@@ -296,9 +301,10 @@ export class Sender {
   }
 
   #settle(request: DeltaRequest): void {
-    if (this.#types.get(request.typeUrl)?.settle(request) !== true) return;
+    const stream = this.#types.get(request.typeUrl);
+    if (stream?.settle(request) !== true) return;
     if (!this.#hasFirstState) this.#advance();
-    this.#wake(request.typeUrl);
+    if (stream.hasMore) this.#wake(request.typeUrl);
   }
 
   /** The peer has answered a part of its first state. */
@@ -343,22 +349,24 @@ export class Sender {
   #schedule(): void {
     if (this.#scheduled || !this.#admitted || this.#closed) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      const types = [...this.#dirty];
-      this.#dirty.clear();
-      for (const type of types) this.#respond(type);
-      this.#sendInStep();
-      this.#options.flush?.();
-    });
+    this.#turns.add(this);
+  }
+
+  /** Sends what is due; `SendTurns` calls it. */
+  takeTurn(): void {
+    this.#scheduled = false;
+    const { hasRoom } = this.#options;
+    for (const type of this.#dirty) {
+      if (hasRoom?.() === false) break;
+      this.#dirty.delete(type);
+      this.#respond(type);
+    }
+    this.#sendInStep();
+    this.#options.flush?.();
   }
 
   #respond(type: string): void {
-    const { peer, streamId, hasRoom, send, observe } = this.#options;
-    if (hasRoom?.() === false) {
-      this.#dirty.add(type);
-      return;
-    }
+    const { peer, streamId, send, observe } = this.#options;
     const stream = this.#types.get(type);
     const response = stream?.next() ?? null;
     if (response === null) return;

@@ -31,6 +31,7 @@ import type { SyncObserver } from './sync-events.ts';
 import { DEFAULT_QUOTAS, type ZoneQuotas } from './quotas.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
 import { globalReceiveRules } from './rules.ts';
+import { SendTurns } from './send-turns.ts';
 import { Sender } from './sender.ts';
 import { ReplaceableCredentials, type KdsServerTls } from './server-credentials.ts';
 import { globalService, questionService, syncService } from './services.ts';
@@ -100,6 +101,7 @@ export class KdsServer {
   readonly #initialSyncLimiter: InitialSyncLimiter;
   readonly #messages: SharedMessages;
   readonly #work = new FairWork();
+  readonly #turns: SendTurns;
   readonly #responses = new KeyedMutex();
   readonly #quotas: ZoneQuotas;
   readonly #delays: RateLimitedLogger;
@@ -115,6 +117,7 @@ export class KdsServer {
     const { clock } = options;
     this.#options = options;
     this.#messages = new SharedMessages(clock);
+    this.#turns = new SendTurns(clock);
     this.#entrance = new ZoneEntrance(clock, options.usedHeap);
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#quotas = options.quotas ?? DEFAULT_QUOTAS;
@@ -304,6 +307,7 @@ export class KdsServer {
       maxMessageBytes,
       encode: (response) => this.#messages.encode(response),
       ...outboxOf(call, features),
+      turns: this.#turns,
       readsInStep: features.includes(feature.inStep),
       hasRoom: () => !stream.writableNeedDrain,
       fail: end,

@@ -77,6 +77,11 @@ export class Subscription {
     return !this.#firstWalk && this.#pending === null && this.#reviewed.size === 0;
   }
 
+  /** False if the next response would be null and would change nothing. */
+  get hasMore(): boolean {
+    return this.#firstWalk || this.#sent < this.log.position || this.#reviewed.size > 0 || this.#nacked.hasDue;
+  }
+
   /** True while the peer's state is incomplete. */
   get isBehind(): boolean {
     return this.#acknowledged < this.log.position || this.#nacked.size > 0 || this.#reviewed.size > 0;

@@ -133,6 +133,11 @@ export class TypeStream {
     return this.#nonce !== '';
   }
 
+  /** `next` may have something to send or to note. */
+  get hasMore(): boolean {
+    return this.subscription?.hasMore === true;
+  }
+
   /** When the response was sent that waits for its answer, in milliseconds of the clock; null without one. */
   get waitsSince(): number | null {
     return this.isWaiting ? this.#sentAt : null;

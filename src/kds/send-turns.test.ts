@@ -1,0 +1,82 @@
+// Streams that send in turns, with a duration that the test sets, and the turns of the event loop in which they do.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { beforeEach, expect, it } from 'vitest';
+import { SendTurns, type Sends } from './send-turns.ts';
+
+const TURN_MS = 0.5;
+
+let elapsed: number;
+let turns: SendTurns;
+/** The streams that had their turn, by turn of the event loop. */
+let had: string[][];
+
+beforeEach(() => {
+  elapsed = 0;
+  turns = new SendTurns({ elapsed: () => elapsed });
+  had = [];
+});
+
+function streamOf(name: string, then = (): void => undefined): Sends {
+  return {
+    takeTurn: () => {
+      elapsed += TURN_MS;
+      had.at(-1)?.push(name);
+      then();
+    },
+  };
+}
+
+async function lookOn(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) {
+    had.push([]);
+    await nextTurn();
+  }
+}
+
+it('streams send in the order in which they came, a slice of 2 ms in each turn of the event loop', async () => {
+  for (const name of 'abcdefghij') turns.add(streamOf(name));
+  expect(had).toEqual([]);
+  await lookOn(5);
+  expect(had).toEqual([['a', 'b', 'c', 'd'], ['e', 'f', 'g', 'h'], ['i', 'j'], [], []]);
+});
+
+it('a stream whose turn is longer than a slice has it, and the next one comes in the next turn of the event loop', async () => {
+  turns.add(streamOf('a', () => (elapsed += 10)));
+  turns.add(streamOf('b'));
+  await lookOn(3);
+  expect(had).toEqual([['a'], ['b'], []]);
+});
+
+it('a stream that has more to send comes after all others, in a later turn of the event loop', async () => {
+  let left = 2;
+  const more = streamOf('more', () => {
+    if (left-- > 0) turns.add(more);
+  });
+  turns.add(more);
+  for (const name of 'abcdef') turns.add(streamOf(name));
+  await lookOn(5);
+  expect(had).toEqual([['more', 'a', 'b', 'c'], ['d', 'e', 'f'], ['more'], ['more'], []]);
+});
+
+it('a stream that comes during a slice begins no second row of slices', async () => {
+  for (const name of 'abcdef') turns.add(streamOf(name));
+  await lookOn(1);
+  turns.add(streamOf('later'));
+  await lookOn(3);
+  expect(had).toEqual([['a', 'b', 'c', 'd'], ['e', 'f'], ['later'], []]);
+});
+
+it('a turn that fails takes no turn from others', async () => {
+  const failing: Sends = {
+    takeTurn: () => {
+      throw new Error('cannot be encoded');
+    },
+  };
+  const errors: unknown[] = [];
+  process.once('uncaughtException', (error) => errors.push(error));
+  turns.add(failing);
+  turns.add(streamOf('a'));
+  await lookOn(3);
+  expect(had.flat()).toEqual(['a']);
+  expect(errors).toEqual([new Error('cannot be encoded')]);
+});
