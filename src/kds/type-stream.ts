@@ -54,29 +54,43 @@ export type TypeStreamOptions = {
   readonly behindSince: Date | null;
 };
 
-/** Answers with their positions and times, the newest last. Two lists of numbers: an object for each would outlive a young collection. */
+/**
+ * Answers with their positions and times in milliseconds since the epoch. Most types have one, which takes no list. Lists of numbers: an object
+ * for each would outlive a young collection.
+ */
 class Answers {
-  readonly #positions: number[] = [];
-  /** Milliseconds since the epoch. */
-  readonly #times: number[] = [];
+  #position = -1;
+  #time = 0;
+  /** Those before the newest. */
+  #earlier: { readonly positions: number[]; readonly times: number[] } | null = null;
 
   add(position: number, time: number): void {
-    if (position <= (this.#positions.at(-1) ?? -1)) return;
-    this.#positions.push(position);
-    this.#times.push(time);
-    if (this.#positions.length <= MAX_ANSWERS) return;
-    this.#positions.shift();
-    this.#times.shift();
+    if (position <= this.#position) return;
+    if (this.#position >= 0) this.#keep(this.#position, this.#time);
+    this.#position = position;
+    this.#time = time;
   }
 
   /** Null before the first. */
   get lastAt(): Date | null {
-    return dateOf(this.#times.at(-1));
+    return this.#position < 0 ? null : new Date(this.#time);
   }
 
   /** The time of the oldest kept answer for the position or a later one. */
   firstAt(position: number): Date | null {
-    return dateOf(this.#times[this.#positions.findIndex((answered) => answered >= position)]);
+    const { positions, times } = this.#earlier ?? { positions: [], times: [] };
+    const time = times[positions.findIndex((answered) => answered >= position)];
+    if (time !== undefined) return new Date(time);
+    return this.#position >= position ? this.lastAt : null;
+  }
+
+  #keep(position: number, time: number): void {
+    const { positions, times } = (this.#earlier ??= { positions: [], times: [] });
+    positions.push(position);
+    times.push(time);
+    if (positions.length < MAX_ANSWERS) return;
+    positions.shift();
+    times.shift();
   }
 }
 
@@ -151,7 +165,7 @@ export class TypeStream {
 
   /** When the oldest change came that the peer has not confirmed; null if it has confirmed all. */
   get behindSince(): Date | null {
-    return dateOf(this.#behindSince ?? undefined);
+    return this.#behindSince === null ? null : new Date(this.#behindSince);
   }
 
   /** Milliseconds since the oldest response that the peer has not accepted, 0 when it has accepted all; null before the first. */
@@ -287,8 +301,4 @@ export class TypeStream {
     });
     this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
   }
-}
-
-function dateOf(time: number | undefined): Date | null {
-  return time === undefined ? null : new Date(time);
 }
