@@ -53,7 +53,8 @@ const STRANGER = { digest: '', features: [], resumes: false };
 export class Sender {
   readonly #options: SenderOptions;
   readonly #types = new Map<string, TypeStream>();
-  readonly #dirty = new Set<string>();
+  /** Types that may have something to send, the next one first. A list: a Set makes itself smaller and larger again with each change. */
+  readonly #due: string[] = [];
   /** Types of this turn of which the peer has everything. */
   #inStep: string[] = [];
   readonly #stop: () => void;
@@ -341,7 +342,7 @@ export class Sender {
   }
 
   #wake(type: string): void {
-    this.#dirty.add(type);
+    if (!this.#due.includes(type)) this.#due.push(type);
     this.#schedule();
   }
 
@@ -356,9 +357,8 @@ export class Sender {
   takeTurn(): void {
     this.#scheduled = false;
     const { hasRoom } = this.#options;
-    for (const type of this.#dirty) {
-      if (hasRoom?.() === false) break;
-      this.#dirty.delete(type);
+    for (let type = this.#due[0]; type !== undefined && hasRoom?.() !== false; type = this.#due[0]) {
+      this.#due.shift();
       this.#respond(type);
     }
     this.#sendInStep();
