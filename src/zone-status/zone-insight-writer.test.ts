@@ -1,4 +1,6 @@
+import { namedResources } from '../kds/refusal-report.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { opened, sent, setUp } from './zone-insight-writer.fixture.ts';
 import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
@@ -63,6 +65,30 @@ describe('ZoneInsightWriter', () => {
     expect((await row())?.status).toEqual({});
     stop.abort();
     await running;
+  });
+
+  it('stores problems at once, and those that come within a second of them together', async () => {
+    const { writer, clock, row } = setUp();
+    writer.observe(opened);
+    await writer.flush();
+    const refuses = (...names: string[]): void => {
+      const changed = new Map(names.map((name) => [name, 'bad']));
+      const none = namedResources(new Map());
+      const report = { refused: namedResources(changed), suspects: none, changed, solved: [], isFirst: false };
+      writer.observe({ kind: 'refused', peer: 'east', streamId: 's1', type: 'Mesh', ...report });
+    };
+    const stored = async (): Promise<unknown> =>
+      ((await row())?.status?.['syncProblems'] as JsonObject[] | undefined)?.[0]?.['resources'];
+    const version = async (): Promise<number> => (await row())?.version ?? 0;
+    const before = await version();
+    refuses('a');
+    await vi.waitFor(async () => expect(await stored()).toEqual(['a']));
+    for (const names of [['b'], ['b', 'c'], ['c']]) refuses(...names);
+    await clock.advance(999);
+    expect(await stored()).toEqual(['a']);
+    await clock.advance(1);
+    await vi.waitFor(async () => expect(await stored()).toEqual(['c']));
+    expect((await version()) - before).toBe(2);
   });
 
   it('stores that a zone is turned away, also before it has a stream to this process', async () => {

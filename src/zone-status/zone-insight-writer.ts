@@ -4,6 +4,7 @@
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
+import { SpacedTask } from '../base/spaced-task.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { SubscriptionKeeper } from './kds-subscription.ts';
@@ -56,6 +57,8 @@ const MAX_URGENT_MS = 50;
 /** Milliseconds for each zone of an urgent batch until the next one, and the longest pause: zones that return have several events each. */
 const URGENT_PAUSE_MS = 4;
 const MAX_URGENT_PAUSE_MS = 1_000;
+/** Milliseconds between two states of a zone that are urgent for its problems alone. */
+const PROBLEMS_MS = 1_000;
 
 /** The waits before each attempt, in milliseconds. A conflict is retried at once; a Zone row may not exist yet. */
 const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
@@ -73,6 +76,7 @@ type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
  * @property row the row that this process wrote last, while the zone has a stream here: then others rarely write it. Null: it is read first
  * @property isLagging whether the row says that changes wait for the zone
  * @property isUrgent an event during a flush does not wait for the next flush
+ * @property problems hurries for them, with a pause: a zone that refuses everything has others with each change
  */
 type Entry = {
   state: InsightState;
@@ -82,6 +86,7 @@ type Entry = {
   row: Row | null;
   isLagging: boolean;
   isUrgent: boolean;
+  readonly problems: SpacedTask;
 };
 
 /** A state of a zone on its way to the store. */
@@ -117,10 +122,15 @@ export class ZoneInsightWriter {
     if (state === entry.state) return;
     // After these rows are deleted nothing else tells the counts.
     const replacesRows = event.kind === 'counted' && event.replacesRows;
-    const isUrgent = AT_ONCE.has(event.kind) || replacesRows || state.problems !== entry.state.problems;
+    const hasOtherProblems = state.problems !== entry.state.problems;
     entry.state = state;
     entry.dirty = true;
-    if (!isUrgent) return;
+    if (AT_ONCE.has(event.kind) || replacesRows) this.#hurry(zone, entry);
+    else if (hasOtherProblems) entry.problems.ask();
+  }
+
+  #hurry(zone: string, entry: Entry): void {
+    if (!entry.dirty || this.#stop.signal.aborted || this.#entries.get(zone) !== entry) return;
     entry.isUrgent = true;
     this.#urgent.add(zone);
     void this.#flushUrgent();
@@ -297,6 +307,7 @@ export class ZoneInsightWriter {
       row: null,
       isLagging: false,
       isUrgent: false,
+      problems: new SpacedTask(this.#options.clock, PROBLEMS_MS, () => this.#hurry(zone, entry)),
     };
     this.#entries.set(zone, entry);
     return entry;
