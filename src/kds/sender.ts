@@ -1,6 +1,7 @@
 // The xDS server end of one stream: takes requests, and answers them from the changelog when the stream has room. The same for both
 // directions; the peer and the rules differ. type-stream.ts holds one type of the stream.
 import { hash } from 'node:crypto';
+import { TurnList } from '../base/turn-list.ts';
 import { compareText } from '../base/compare-text.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -16,7 +17,6 @@ import { slotsToReview } from './membership-change.ts';
 import { readNodeMetadata } from './node.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { MAX_BEHIND, type Delivery, type Lag, type TypeProgress, type Unaccepted } from './open-senders.ts';
-import { SendTurns } from './send-turns.ts';
 import { Subscription, type PeerView } from './subscription.ts';
 import { Nonces, TypeStream, type SharedByTypes, type StreamOptions } from './type-stream.ts';
 import { holdUnknown, meshesIn } from './unknown-meshes.ts';
@@ -34,7 +34,7 @@ export type SenderOptions = StreamOptions & {
   readonly zones: Pick<ZoneRegistry, 'profileOf' | 'watch' | 'caughtUp'> | null;
   readonly send: (message: Buffer) => void;
   /** Of all streams of the process; without it this stream has turns of its own. */
-  readonly turns?: SendTurns;
+  readonly turns?: TurnList;
   /** The messages of this turn have been sent. */
   readonly flush?: () => void;
   /** The peer reads that it is in step with types (decision 87). */
@@ -61,7 +61,7 @@ export class Sender {
   readonly #stopWatching: () => void;
   readonly #shared: SharedByTypes;
   readonly #answers: AnswerWatch;
-  readonly #turns: SendTurns;
+  readonly #turns: TurnList;
   readonly #chunkBytes: () => number;
   /** What the types of this stream show to the peer; made for the features that it named last. */
   #view: PeerView;
@@ -88,7 +88,7 @@ export class Sender {
     const warnings = new RateLimitedLogger(log, () => clock.elapsed());
     this.#shared = { ...options, warnings, retry: (type) => this.#wake(type) };
     this.#answers = new AnswerWatch({ clock, oldest: () => this.#oldestUnanswered(), fail });
-    this.#turns = options.turns ?? new SendTurns(clock);
+    this.#turns = options.turns ?? new TurnList(clock);
     this.#chunkBytes = () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2);
     this.#view = this.#viewWith(STRANGER.features);
     this.#stop = options.changelog.onAppend((type) => {
@@ -353,7 +353,7 @@ export class Sender {
     this.#turns.add(this);
   }
 
-  /** Sends what is due; `SendTurns` calls it. */
+  /** Sends what is due; `TurnList` calls it. */
   takeTurn(): void {
     this.#scheduled = false;
     const { hasRoom } = this.#options;

@@ -10,6 +10,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
+import { TurnList } from '../base/turn-list.ts';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/global-service-messages.ts';
@@ -31,7 +32,6 @@ import type { SyncObserver } from './sync-events.ts';
 import { DEFAULT_QUOTAS, type ZoneQuotas } from './quotas.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
 import { globalReceiveRules } from './rules.ts';
-import { SendTurns } from './send-turns.ts';
 import { Sender } from './sender.ts';
 import { ReplaceableCredentials, type KdsServerTls } from './server-credentials.ts';
 import { globalService, questionService, syncService } from './services.ts';
@@ -101,7 +101,7 @@ export class KdsServer {
   readonly #initialSyncLimiter: InitialSyncLimiter;
   readonly #messages: SharedMessages;
   readonly #work = new FairWork();
-  readonly #turns: SendTurns;
+  readonly #turns: TurnList;
   readonly #responses = new KeyedMutex();
   readonly #quotas: ZoneQuotas;
   readonly #delays: RateLimitedLogger;
@@ -117,7 +117,7 @@ export class KdsServer {
     const { clock } = options;
     this.#options = options;
     this.#messages = new SharedMessages(clock);
-    this.#turns = new SendTurns(clock);
+    this.#turns = new TurnList(clock);
     this.#entrance = new ZoneEntrance(clock, options.usedHeap);
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#quotas = options.quotas ?? DEFAULT_QUOTAS;

@@ -1,22 +1,22 @@
 // Streams that send in turns, with a duration that the test sets, and the turns of the event loop in which they do.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
-import { SendTurns, type Sends } from './send-turns.ts';
+import { TurnList, type TakesTurns } from './turn-list.ts';
 
 const TURN_MS = 0.5;
 
 let elapsed: number;
-let turns: SendTurns;
+let turns: TurnList;
 /** The streams that had their turn, by turn of the event loop. */
 let had: string[][];
 
 beforeEach(() => {
   elapsed = 0;
-  turns = new SendTurns({ elapsed: () => elapsed });
+  turns = new TurnList({ elapsed: () => elapsed });
   had = [];
 });
 
-function streamOf(name: string, then = (): void => undefined): Sends {
+function streamOf(name: string, then = (): void => undefined): TakesTurns {
   return {
     takeTurn: () => {
       elapsed += TURN_MS;
@@ -67,7 +67,7 @@ it('a stream that comes during a slice begins no second row of slices', async ()
 });
 
 it('a turn that fails takes no turn from others', async () => {
-  const failing: Sends = {
+  const failing: TakesTurns = {
     takeTurn: () => {
       throw new Error('cannot be encoded');
     },

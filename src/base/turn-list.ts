@@ -1,20 +1,20 @@
-// The streams of one process that have something to send. A change is due on every stream at once: they send in turns, and after each slice the
-// process reads the answers of peers and does its other work.
-import type { Clock } from '../base/clock.ts';
+// Objects of one process that have work, such as the streams on which a change is due at once. They work in turns, and the rest of the process
+// runs after each slice.
+import type { Clock } from './clock.ts';
 
 /** Milliseconds of one slice. */
 const SLICE_MS = 2;
 
-/** A stream is in the list itself: a closure or a promise for each would be garbage that outlives a young collection. */
-export type Sends = { readonly takeTurn: () => void };
+/** The object is in the list itself: a closure or a promise for each of thousands would outlive a young collection. */
+export type TakesTurns = { readonly takeTurn: () => void };
 
-export class SendTurns {
+export class TurnList {
   readonly #clock: Pick<Clock, 'elapsed'>;
   /** Those whose turn comes in this round, and how many of them had it. */
-  #round: Sends[] = [];
+  #round: TakesTurns[] = [];
   #had = 0;
   /** Those of the next round. */
-  #waiting: Sends[] = [];
+  #waiting: TakesTurns[] = [];
   #isScheduled = false;
   readonly #slice = (): void => this.#runSlice();
 
@@ -23,8 +23,8 @@ export class SendTurns {
   }
 
   /** Its turn comes in a later phase of the event loop, after those of all that wait. Call it once for each turn. */
-  add(stream: Sends): void {
-    this.#waiting.push(stream);
+  add(one: TakesTurns): void {
+    this.#waiting.push(one);
     this.#schedule();
   }
 
