@@ -1,16 +1,16 @@
 // Ports of 127.0.0.1 that are free.
 import { createServer } from 'node:net';
 
-/** Below the ephemeral range, because an outgoing connection could take one before its process starts. */
-const FIRST = 12_000;
-const SPAN = 18_000;
+/** Just below the ephemeral range: an outgoing connection could take one of that before its process starts. Few programs listen here. */
+const FIRST = 30_000;
+const SPAN = 2_700;
 let next = FIRST + Math.floor(Math.random() * SPAN);
 
 /** As many as asked for; none is given twice. */
 export async function findFreePorts(count: number): Promise<number[]> {
   const found: number[] = [];
   while (found.length < count) {
-    next = next >= FIRST + SPAN ? FIRST : next + 1;
+    next = next + 1 >= FIRST + SPAN ? FIRST : next + 1;
     if (await isFree(next)) found.push(next);
   }
   return found;
