@@ -4,8 +4,9 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports of a demo (`src/cli/demo/free-ports.ts`) and the ephemeral ones; each worker of the test run has its own range. Another run begins elsewhere in it; runs that are beside each
- * other have TEST_PORT_RANGE, the number of the range before that of their first worker.
+ * Below the ports of a demo (`src/cli/demo/free-ports.ts`) and the ephemeral ones; each worker of the test run has its own range. Another
+ * run begins elsewhere in it; runs that are beside each other have TEST_PORT_RANGE, the number of the range before that of their first
+ * worker.
  */
 const FIRST = 10_000;
 const SPAN = 1_000;
