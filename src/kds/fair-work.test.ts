@@ -17,14 +17,6 @@ function* busy(name: string, steps: number, done: string[]): Steps<string> {
   return name;
 }
 
-/** Steps without work, and then one that keeps the thread for a moment. */
-function* busyAtLast(name: string, done: string[], before = 0): Steps<void> {
-  for (let step = 0; step < before; step += 1) yield;
-  const until = performance.now() + 1;
-  while (performance.now() < until);
-  done.push(name);
-}
-
 describe('fair work', () => {
   it('runs a short task of one peer between the long tasks of another, and other work between the slices', async () => {
     const work = new FairWork();
@@ -45,13 +37,33 @@ describe('fair work', () => {
     expect(turns).toBeGreaterThan(100);
   });
 
-  it('runs no more than a slice of short tasks in one turn of the event loop', async () => {
+  /** How many tasks work in each turn of the event loop, of `count` tasks that come together, each of another peer. */
+  async function tasksOfTurns(count: number, taskMs: number): Promise<number[]> {
     const work = new FairWork();
-    const done: string[] = [];
-    const all = Array.from({ length: 40 }, (_, n) => work.of(`zone ${String(n)}`).run(busyAtLast(String(n), done)));
-    expect(done.length).toBeLessThan(5);
+    const counts = [0];
+    function* task(): Steps<null> {
+      const until = performance.now() + taskMs;
+      while (performance.now() < until);
+      counts[counts.length - 1] = (counts.at(-1) ?? 0) + 1;
+      yield;
+      return null;
+    }
+    const all = Array.from({ length: count }, async (_, n) => await work.of(`zone ${String(n)}`).run(task()));
+    for (let left = count; left > 0; left = count - counts.reduce((sum, one) => sum + one, 0)) {
+      await setImmediate();
+      counts.push(0);
+    }
     await Promise.all(all);
-    expect(done).toHaveLength(40);
+    return counts;
+  }
+
+  it('runs no more than a slice of a burst of short tasks in one turn of the event loop', async () => {
+    expect(Math.max(...(await tasksOfTurns(40, 1)))).toBeLessThan(5);
+  });
+
+  it('runs the short tasks of many peers in one slice', async () => {
+    const [, ...later] = await tasksOfTurns(400, 0.05);
+    expect(Math.max(...later)).toBeGreaterThan(5);
   });
 
   it('runs the tasks of one peer in order, and rejects with the error of a step', async () => {

@@ -87,17 +87,22 @@ export class FairWork {
     // This turn of the event loop has had a slice already.
     await this.#letOthersThrough(SLICE_MS);
     for (;;) {
-      const [next] = this.#tasks;
-      if (next === undefined) break;
-      const [peer, tasks] = next;
       const began = performance.now();
-      while (tasks.length > 0 && performance.now() - began < SLICE_MS) if (tasks[0]?.step() === true) tasks.shift();
-      // Its next slice comes after those of the others.
-      this.#tasks.delete(peer);
-      if (tasks.length > 0) this.#tasks.set(peer, tasks);
-      if (this.#tasks.size > 0) await this.#letOthersThrough(performance.now() - began);
+      while (this.#tasks.size > 0 && performance.now() - began < SLICE_MS) this.#workForNext(began + SLICE_MS);
+      if (this.#tasks.size === 0) break;
+      await this.#letOthersThrough(performance.now() - began);
     }
     this.#isWorking = false;
+  }
+
+  /** Works for the next peer. What is left comes after the work of the others. */
+  #workForNext(until: number): void {
+    const [next] = this.#tasks;
+    if (next === undefined) return;
+    const [peer, tasks] = next;
+    while (tasks.length > 0 && performance.now() < until) if (tasks[0]?.step() === true) tasks.shift();
+    this.#tasks.delete(peer);
+    if (tasks.length > 0) this.#tasks.set(peer, tasks);
   }
 
   /** Gives other work as much time as the slice took, if any waits. */
