@@ -207,6 +207,7 @@ export class Sender {
     const { changelog, readsInStep = false } = this.#options;
     if (node.metadata !== undefined) this.#meet(node.metadata);
     const before = this.#types.get(typeUrl);
+    const unacceptedSince = before?.unacceptedSince ?? null;
     before?.close();
     const log = changelog.logOf(typeUrl);
     if (log === undefined) this.#requireFewUnknown(typeUrl);
@@ -218,6 +219,7 @@ export class Sender {
         : new Subscription(log, this.#view, { known: resumes ? known : null, chunkBytes: this.#chunkBytes });
     const stream = new TypeStream(this.#shared, {
       ...{ type: typeUrl, subscription, nonces: before?.nonces ?? new Nonces(), behindSince: before?.behindSince ?? null },
+      unacceptedSince,
       ...(resumes && { held, saysInStep: readsInStep }),
     });
     this.#types.set(typeUrl, stream);

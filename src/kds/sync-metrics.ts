@@ -16,7 +16,7 @@ export type SyncMetricsOptions = {
 export type SyncMetrics = {
   /** Records an event; never throws, never waits. */
   observe(event: SyncEvent): void;
-  /** Drops the series of a deleted zone. Its open streams no longer count. */
+  /** Drops the series of a deleted zone. Its open streams no longer count; its lag ends with them. */
   forget(zone: string): void;
 };
 
@@ -94,7 +94,6 @@ export function createSyncMetrics({ registry, side, senders }: SyncMetricsOption
       for (const quota of ['streams', 'rows', 'fullStates'] satisfies QuotaName[])
         series.overQuota.remove({ zone_name: zone, quota });
       forgetWithheld(zone);
-      series.lag.reset();
     },
   };
 }

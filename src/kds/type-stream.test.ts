@@ -19,9 +19,19 @@ beforeEach(() => {
   retries = 0;
 });
 
-type Options = { readonly log?: TypeLog | null; readonly maxMessageBytes?: number; readonly messageBytes?: number };
+type Options = {
+  readonly log?: TypeLog | null;
+  readonly maxMessageBytes?: number;
+  readonly messageBytes?: number;
+  readonly unacceptedSince?: number | null;
+};
 
-function streamOf({ log = new TypeLog('T'), maxMessageBytes = 1_000, messageBytes = 10 }: Options = {}): TypeStream {
+function streamOf({
+  log = new TypeLog('T'),
+  maxMessageBytes = 1_000,
+  messageBytes = 10,
+  unacceptedSince = null,
+}: Options = {}): TypeStream {
   const silent = createLogger('silent');
   const shared = {
     ...{ peer: 'east', streamId: 's', identifier: 'global', maxMessageBytes, log: silent, clock },
@@ -34,6 +44,7 @@ function streamOf({ log = new TypeLog('T'), maxMessageBytes = 1_000, messageByte
   return new TypeStream(shared, {
     ...{ type: 'T', subscription: log === null ? null : subscribe(log, { form: 'kuma' }), nonces: new Nonces() },
     behindSince: null,
+    unacceptedSince,
   });
 }
 
@@ -201,21 +212,71 @@ describe('the time since a response that the peer has not accepted', () => {
     }
   });
 
-  it('goes on while a resource stays refused, and ends when it is accepted or deleted', async () => {
+  it('goes on while a resource stays refused, also during its retry, and ends when it is accepted', async () => {
+    const log = new TypeLog('T');
+    put(log, 'a', '1');
+    const stream = streamOf({ log });
+    stream.next();
+    stream.settle(answer('1', 'no'));
+    put(log, 'b', '1');
+    stream.next();
+    await clock.advance(1_000);
+    stream.settle(answer('2'));
+    await clock.advance(4_000);
+    expect([retries, stream.unacceptedMs]).toEqual([1, 5_000]);
+    stream.next();
+    await clock.advance(1_000);
+    expect(stream.unacceptedMs).toBe(6_000);
+    stream.settle(answer('2.1'));
+    expect(stream.unacceptedMs).toBe(0);
+  });
+
+  it('begins again with the removal of a refused resource', async () => {
     const log = new TypeLog('T');
     put(log, 'a', '1');
     const stream = streamOf({ log });
     stream.next();
     stream.settle(answer('1', 'no'));
     await clock.advance(1_000);
-    put(log, 'b', '1');
-    stream.next();
-    stream.settle(answer('2'));
-    await clock.advance(1_000);
-    expect(stream.unacceptedMs).toBe(2_000);
     remove(log, 'a');
     stream.next();
+    await clock.advance(2_000);
+    expect(stream.unacceptedMs).toBe(2_000);
+    stream.settle(answer('2'));
     expect(stream.unacceptedMs).toBe(0);
+  });
+
+  it('goes on after a refusal of a removal, which names no resource, until the peer accepts something', async () => {
+    const log = new TypeLog('T');
+    put(log, 'a', '1');
+    const stream = streamOf({ log });
+    stream.next();
+    stream.settle(answer('1'));
+    remove(log, 'a');
+    stream.next();
+    stream.settle(answer('2', 'no database'));
+    await clock.advance(1_000);
+    expect(stream.unacceptedMs).toBe(1_000);
+    put(log, 'b', '1');
+    stream.next();
+    await clock.advance(1_000);
+    expect(stream.unacceptedMs).toBe(2_000);
+    stream.settle(answer('3'));
+    expect(stream.unacceptedMs).toBe(0);
+  });
+
+  it('goes on with the next subscription of the type', async () => {
+    const log = new TypeLog('T');
+    const first = streamOf({ log });
+    expect(first.unacceptedSince).toBeNull();
+    first.next();
+    await clock.advance(1_000);
+    const second = streamOf({ log, unacceptedSince: first.unacceptedSince });
+    second.next();
+    await clock.advance(1_000);
+    expect(second.unacceptedMs).toBe(2_000);
+    second.settle(answer('0'));
+    expect([second.unacceptedMs, second.unacceptedSince]).toEqual([0, null]);
   });
 
   it('is unknown for a type that this side does not provide', () => {

@@ -52,6 +52,8 @@ export type TypeStreamOptions = {
   readonly nonces: Nonces;
   /** When the oldest change came that the peer has not confirmed on the subscription before this one; null if it has confirmed all. */
   readonly behindSince: Date | null;
+  /** Since when the subscription before this one has a response that the peer has not accepted, in milliseconds of the clock; null without one. */
+  readonly unacceptedSince?: number | null;
 };
 
 /**
@@ -120,7 +122,9 @@ export class TypeStream {
   #nonce = '';
   #sentAt = 0;
   /** When the oldest response was sent that the peer has not accepted, in milliseconds of the clock; null before the first. */
-  #unacceptedSince: number | null = null;
+  #unacceptedSince: number | null;
+  /** An earlier response was not accepted, none has been since, and the peer named no resource. */
+  #wasNotAccepted: boolean;
   /**
    * When the oldest change came that the peer has not confirmed, and the oldest of those that came after the pending response, in milliseconds
    * since the epoch.
@@ -132,12 +136,17 @@ export class TypeStream {
   /** Cancels the retry of all refused resources, which are retried together. */
   #retry: (() => void) | undefined;
 
-  constructor(stream: SharedByTypes, { type, subscription, held, saysInStep = false, nonces, behindSince }: TypeStreamOptions) {
+  constructor(
+    stream: SharedByTypes,
+    { type, subscription, held, saysInStep = false, nonces, behindSince, unacceptedSince = null }: TypeStreamOptions,
+  ) {
     this.subscription = subscription;
     this.nonces = nonces;
     this.#stream = stream;
     this.#type = type;
     this.#saysInStep = saysInStep;
+    this.#unacceptedSince = unacceptedSince;
+    this.#wasNotAccepted = unacceptedSince !== null;
     this.#behindSince = subscription === null ? null : (behindSince ?? stream.clock.now()).getTime();
     this.#reports = new ProblemReports(stream, type, held);
   }
@@ -168,11 +177,17 @@ export class TypeStream {
     return this.#behindSince === null ? null : new Date(this.#behindSince);
   }
 
+  /** For the next subscription of the type: since when a response was not accepted. What a peer refused may be accepted then. */
+  get unacceptedSince(): number | null {
+    return this.isWaiting || this.#wasNotAccepted ? this.#unacceptedSince : null;
+  }
+
   /** Milliseconds since the oldest response that the peer has not accepted, 0 when it has accepted all; null before the first. */
   get unacceptedMs(): number | null {
     const { subscription } = this;
     if (subscription === null || this.#unacceptedSince === null) return null;
-    return this.isWaiting || subscription.nacked.size > 0 ? this.#stream.clock.elapsed() - this.#unacceptedSince : 0;
+    const isInStep = !this.isWaiting && !this.#wasNotAccepted && subscription.nacked.size === 0;
+    return isInStep ? 0 : this.#stream.clock.elapsed() - this.#unacceptedSince;
   }
 
   /** When the peer confirmed a position last; null before it has. */
@@ -220,8 +235,9 @@ export class TypeStream {
     this.#reports.fits();
     this.#nonce = nonce;
     this.#sentAt = clock.elapsed();
-    // A retry of refused resources continues the time since their refused response.
-    if (subscription?.nacked.size === 0 || this.#unacceptedSince === null) this.#unacceptedSince = this.#sentAt;
+    // The time of a response that was not accepted goes on with the next one.
+    if (!this.#wasNotAccepted && subscription?.nacked.size === 0) this.#unacceptedSince = this.#sentAt;
+    this.#unacceptedSince ??= this.#sentAt;
     return { message, draft };
   }
 
@@ -235,6 +251,7 @@ export class TypeStream {
     const { observe, clock } = this.#stream;
     if (errorDetail === null) {
       subscription.acknowledge();
+      this.#wasNotAccepted = false;
       if (subscription.nacked.size === 0) this.#retryMs = FIRST_RETRY_MS;
       this.#reports.refused(subscription);
       observe({
@@ -248,6 +265,7 @@ export class TypeStream {
       const named = readNackDetails(details);
       const reasons = new Map(named.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
       subscription.reject(reasons, message.slice(0, MAX_REASON));
+      this.#wasNotAccepted = subscription.nacked.size === 0;
       this.#reports.refused(subscription);
       const fault = nackFaultOf(named, message);
       observe({ kind: 'rejected', ...about, position: subscription.acknowledged, fault, message });
@@ -260,6 +278,7 @@ export class TypeStream {
   /** A response without names would change nothing at the peer: it counts as answered. */
   #acknowledgeNothing(): void {
     this.subscription?.acknowledge();
+    this.#wasNotAccepted = false;
     this.#sentAt = this.#stream.clock.elapsed();
   }
 
