@@ -358,6 +358,8 @@ export class Sender {
   /** Sends what is due; `TurnList` calls it. */
   takeTurn(): void {
     this.#scheduled = false;
+    // The peer may have asked for everything again since then, and waits for a permit.
+    if (!this.#admitted || this.#closed) return;
     const { hasRoom } = this.#options;
     for (let type = this.#due[0]; type !== undefined && hasRoom?.() !== false; type = this.#due[0]) {
       this.#due.shift();

@@ -89,6 +89,19 @@ it('a peer over the limit gets nothing until the stream of another has ended', a
   expect(waiting.sent).toHaveLength(1);
 });
 
+it('a stream that requests its full state again before its turn is sent nothing without a permit', async () => {
+  const { inside, waiting } = await crowd();
+  // The stream has a turn for this type, and loses its permit before it.
+  inside.sender.handle(firstRequest('MeshRetry', { node: 'zone-0' }));
+  inside.sender.handle(firstRequest(TYPE, { node: 'zone-0' }));
+  await settled();
+  expect(waiting.sent).toHaveLength(1);
+  expect(inside.sent).toHaveLength(1);
+  waiting.sender.close();
+  await settled();
+  expect(inside.sent).toHaveLength(3);
+});
+
 it('a stream that requests its full state again waits for a permit again', async () => {
   const { inside, waiting } = await crowd();
   inside.sender.handle(firstRequest(TYPE, { node: 'zone-0' }));
