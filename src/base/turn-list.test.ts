@@ -1,4 +1,4 @@
-// Streams that send in turns, with a duration that the test sets, and the turns of the event loop in which they do.
+// The objects of a list, and the turns of the event loop in which they work. The test sets how long one takes.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import { TurnList, type TakesTurns } from './turn-list.ts';
@@ -7,7 +7,7 @@ const TURN_MS = 0.5;
 
 let elapsed: number;
 let turns: TurnList;
-/** The streams that had their turn, by turn of the event loop. */
+/** The names of those that worked, by turn of the event loop. */
 let had: string[][];
 
 beforeEach(() => {
@@ -16,7 +16,7 @@ beforeEach(() => {
   had = [];
 });
 
-function streamOf(name: string, then = (): void => undefined): TakesTurns {
+function workerOf(name: string, then = (): void => undefined): TakesTurns {
   return {
     takeTurn: () => {
       elapsed += TURN_MS;
@@ -33,35 +33,35 @@ async function lookOn(count: number): Promise<void> {
   }
 }
 
-it('streams send in the order in which they came, a slice of 2 ms in each turn of the event loop', async () => {
-  for (const name of 'abcdefghij') turns.add(streamOf(name));
+it('all work in the order in which they came, a slice of 2 ms in each turn of the event loop', async () => {
+  for (const name of 'abcdefghij') turns.add(workerOf(name));
   expect(had).toEqual([]);
   await lookOn(5);
   expect(had).toEqual([['a', 'b', 'c', 'd'], ['e', 'f', 'g', 'h'], ['i', 'j'], [], []]);
 });
 
-it('a stream whose turn is longer than a slice has it, and the next one comes in the next turn of the event loop', async () => {
-  turns.add(streamOf('a', () => (elapsed += 10)));
-  turns.add(streamOf('b'));
+it('one whose turn is longer than a slice has it, and the next one comes in the next turn of the event loop', async () => {
+  turns.add(workerOf('a', () => (elapsed += 10)));
+  turns.add(workerOf('b'));
   await lookOn(3);
   expect(had).toEqual([['a'], ['b'], []]);
 });
 
-it('a stream that has more to send comes after all others, in a later turn of the event loop', async () => {
+it('one that has more work comes after all others, in a later turn of the event loop', async () => {
   let left = 2;
-  const more = streamOf('more', () => {
+  const more = workerOf('more', () => {
     if (left-- > 0) turns.add(more);
   });
   turns.add(more);
-  for (const name of 'abcdef') turns.add(streamOf(name));
+  for (const name of 'abcdef') turns.add(workerOf(name));
   await lookOn(5);
   expect(had).toEqual([['more', 'a', 'b', 'c'], ['d', 'e', 'f'], ['more'], ['more'], []]);
 });
 
-it('a stream that comes during a slice begins no second row of slices', async () => {
-  for (const name of 'abcdef') turns.add(streamOf(name));
+it('one that comes between two slices begins no second row of slices', async () => {
+  for (const name of 'abcdef') turns.add(workerOf(name));
   await lookOn(1);
-  turns.add(streamOf('later'));
+  turns.add(workerOf('later'));
   await lookOn(3);
   expect(had).toEqual([['a', 'b', 'c', 'd'], ['e', 'f'], ['later'], []]);
 });
@@ -69,14 +69,14 @@ it('a stream that comes during a slice begins no second row of slices', async ()
 it('a turn that fails takes no turn from others', async () => {
   const failing: TakesTurns = {
     takeTurn: () => {
-      throw new Error('cannot be encoded');
+      throw new Error('failed');
     },
   };
   const errors: unknown[] = [];
   process.once('uncaughtException', (error) => errors.push(error));
   turns.add(failing);
-  turns.add(streamOf('a'));
+  turns.add(workerOf('a'));
   await lookOn(3);
   expect(had.flat()).toEqual(['a']);
-  expect(errors).toEqual([new Error('cannot be encoded')]);
+  expect(errors).toEqual([new Error('failed')]);
 });

@@ -1,5 +1,5 @@
 // Objects of one process that have work, such as the streams on which a change is due at once. They work in turns, and the rest of the process
-// runs after each slice.
+// runs after each slice. `Turns` (turns.ts) is for tasks with a result; here thousands wait, and each is only a place in a list.
 import type { Clock } from './clock.ts';
 
 /** Milliseconds of one slice. */
@@ -10,9 +10,9 @@ export type TakesTurns = { readonly takeTurn: () => void };
 
 export class TurnList {
   readonly #clock: Pick<Clock, 'elapsed'>;
-  /** Those whose turn comes in this round, and how many of them had it. */
+  /** Those whose turn comes in this round, and how many of them took it. */
   #round: TakesTurns[] = [];
-  #had = 0;
+  #turnsTaken = 0;
   /** Those of the next round. */
   #waiting: TakesTurns[] = [];
   #isScheduled = false;
@@ -36,19 +36,21 @@ export class TurnList {
 
   #runSlice(): void {
     this.#isScheduled = false;
-    if (this.#had === this.#round.length) this.#beginRound();
+    if (this.#round.length === 0) this.#beginRound();
     const until = this.#clock.elapsed() + SLICE_MS;
     try {
-      do this.#round[this.#had++]?.takeTurn();
-      while (this.#had < this.#round.length && this.#clock.elapsed() < until);
+      do this.#round[this.#turnsTaken++]?.takeTurn();
+      while (this.#turnsTaken < this.#round.length && this.#clock.elapsed() < until);
     } finally {
-      if (this.#had < this.#round.length || this.#waiting.length > 0) this.#schedule();
+      // Those that had their turn are not kept: they may have ended.
+      if (this.#turnsTaken === this.#round.length) this.#beginRound();
+      if (this.#round.length > 0) this.#schedule();
     }
   }
 
   #beginRound(): void {
-    this.#round.length = 0;
-    [this.#round, this.#waiting] = [this.#waiting, this.#round];
-    this.#had = 0;
+    this.#round = this.#waiting;
+    this.#waiting = [];
+    this.#turnsTaken = 0;
   }
 }

@@ -1,6 +1,7 @@
 // The messages of several streams, and the match of answers to responses.
 import { expect, it, vi } from 'vitest';
 import { systemClock } from '../base/clock.ts';
+import { TurnList } from '../base/turn-list.ts';
 import { makeRow } from '../../test/support/make-row.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
@@ -48,6 +49,7 @@ async function streamsTo(
     initialSyncLimiter = new InitialSyncLimiter(systemClock),
     hasRoom = (): boolean => true,
     clock = systemClock,
+    turns = new TurnList(clock),
   } = {},
 ): Promise<Stream[]> {
   const log = createLogger('silent');
@@ -68,7 +70,7 @@ async function streamsTo(
         log,
         maxMessageBytes: 100_000,
       },
-      ...{ clock, fail: () => undefined, observe: (event) => void events.push(event) },
+      ...{ clock, turns, fail: () => undefined, observe: (event) => void events.push(event) },
       encode: (response) => messages.encode(response),
       send: (message) => void sent.push(message),
       hasRoom,
@@ -90,6 +92,27 @@ it('the sender shares bytes between zones that join together, and reports the no
   expect(west?.[0]).toBe(east?.[0]);
   for (const stream of streams) expect(kinds(stream).filter((kind) => kind === 'node')).toHaveLength(1);
   for (const { sender } of streams) sender.close();
+});
+
+it('the sender takes a turn after an answer only if it has more to send', async () => {
+  const turns = new TurnList(systemClock);
+  const add = vi.spyOn(turns, 'add');
+  const [stream] = await streamsTo(['east'], { turns });
+  if (stream === undefined) throw new Error('no stream');
+  const { sender, sent } = stream;
+  const answerNext = async (count: number, errorDetail: DeltaRequest['errorDetail']): Promise<number> => {
+    await vi.waitFor(() => expect(sent).toHaveLength(count));
+    add.mockClear();
+    const { nonce: responseNonce } = decodeDeltaResponse(sent.at(-1) ?? Buffer.alloc(0));
+    sender.handle({ ...request, subscribe: [], responseNonce, errorDetail });
+    return add.mock.calls.length;
+  };
+  sender.handle(request);
+  // Each half of the refused response is sent again.
+  expect(await answerNext(1, { code: 3, message: 'one of two is bad', details: [] })).toBe(1);
+  expect(await answerNext(2, null)).toBe(1);
+  expect(await answerNext(3, null)).toBe(0);
+  sender.close();
 });
 
 it('the sender reports the node of a peer again when it changes', async () => {
