@@ -1,9 +1,9 @@
 // Ports of 127.0.0.1 that are free.
 import { createServer } from 'node:net';
 
-/** Just below the ephemeral range: an outgoing connection could take one of that before its process starts. Few programs listen here. */
-const FIRST = 30_000;
-const SPAN = 2_700;
+/** Below the ephemeral range, because an outgoing connection could take one before its process starts, and below the NodePorts of Kubernetes. */
+const FIRST = 28_000;
+const SPAN = 2_000;
 let next = FIRST + Math.floor(Math.random() * SPAN);
 
 /** As many as asked for; none is given twice. */
