@@ -76,7 +76,8 @@ type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
  * @property row the row that this process wrote last, while the zone has a stream here: then others rarely write it. Null: it is read first
  * @property isLagging whether the row says that changes wait for the zone
  * @property isUrgent an event during a flush does not wait for the next flush
- * @property problems hurries for them, with a pause: a zone that refuses everything has others with each change
+ * @property storeProblems makes the zone urgent for its problems, at most once a second. Those of a zone that refuses everything change with each
+ * change
  */
 type Entry = {
   state: InsightState;
@@ -86,7 +87,7 @@ type Entry = {
   row: Row | null;
   isLagging: boolean;
   isUrgent: boolean;
-  readonly problems: SpacedTask;
+  readonly storeProblems: SpacedTask;
 };
 
 /** A state of a zone on its way to the store. */
@@ -126,7 +127,7 @@ export class ZoneInsightWriter {
     entry.state = state;
     entry.dirty = true;
     if (AT_ONCE.has(event.kind) || replacesRows) this.#hurry(zone, entry);
-    else if (hasOtherProblems) entry.problems.ask();
+    else if (hasOtherProblems) entry.storeProblems.ask();
   }
 
   #hurry(zone: string, entry: Entry): void {
@@ -307,7 +308,7 @@ export class ZoneInsightWriter {
       row: null,
       isLagging: false,
       isUrgent: false,
-      problems: new SpacedTask(this.#options.clock, PROBLEMS_MS, () => this.#hurry(zone, entry)),
+      storeProblems: new SpacedTask(this.#options.clock, PROBLEMS_MS, () => this.#hurry(zone, entry)),
     };
     this.#entries.set(zone, entry);
     return entry;

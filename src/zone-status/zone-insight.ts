@@ -82,7 +82,13 @@ function foldEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionKe
       return overQuota(state, event, now);
     case 'turnedAway':
       return { ...state, refusedStreams: countCall(state.refusedStreams, event.reason, now) };
-    default:
+    case 'sent':
+    case 'acknowledged':
+    case 'rejected':
+    case 'received':
+    case 'refused':
+    case 'withheld':
+    case 'passed':
       return state;
   }
 }
