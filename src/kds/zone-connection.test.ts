@@ -163,9 +163,13 @@ describe('a question', () => {
     expect(await ask()).toBeNull();
   });
 
-  it.each([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.INTERNAL])('fails with code %i', async (code) => {
+  it.each([
+    [status.UNAVAILABLE, 'global did not answer: why'],
+    [status.INTERNAL, 'global did not answer: why'],
+    [status.DEADLINE_EXCEEDED, 'global did not answer within 1.5 s'],
+  ])('fails with code %i, and the error says «%s»', async (code, message) => {
     answer = { code };
-    await expect(ask()).rejects.toThrow();
+    await expect(ask()).rejects.toThrow(message);
   });
 
   it.each(['that its caller aborts', 'of a connection that ends', 'that was aborted before', 'of an ended connection'])(

@@ -47,6 +47,15 @@ describe('the zone', () => {
     expect(match(web, undefined, { zone, namespace: 'shop', role }).isMatched).toBe(expected);
   });
 
+  it.each([
+    ['west', 'disabled', false],
+    ['east', 'disabled', true],
+    ['west', 'enabled', true],
+  ])('of a producer policy of %s whose kds-sync is %s', (zone, sync, expected) => {
+    const labels = { 'kuma.io/kds-sync': sync };
+    expect(match(web, undefined, { zone, namespace: 'shop', role: 'producer', labels }).isMatched).toBe(expected);
+  });
+
   it('does not matter when the Dataplane or the policy has no zone', () => {
     expect(match(makeDataplane('web-1', { origin: 'global' }), undefined, { zone: 'west' }).isMatched).toBe(true);
     expect(match(web, undefined).isMatched).toBe(true);

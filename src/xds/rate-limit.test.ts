@@ -44,6 +44,13 @@ describe('the answer to a request over the limit', () => {
     expect(filter['tokenBucket']).toEqual({ maxTokens: 5, tokensPerFill: 5, fillInterval: '10s' });
   });
 
+  it('is given to all requests', () => {
+    const limit = requestLimit({ local: { http: { requestRate } } });
+    const filter = objectOf(objectOf(limit?.['typedPerFilterConfig'])['envoy.filters.http.local_ratelimit']);
+    const all = { defaultValue: { numerator: 100 } };
+    expect(filter).toMatchObject({ filterEnabled: all, filterEnforced: all });
+  });
+
   it.each<[JsonObject]>([[{ requestRate, disabled: true }], [{}]])('is not there with %j', (http) => {
     expect(requestLimit({ local: { http } })).toBeNull();
   });
