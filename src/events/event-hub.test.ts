@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { aborted } from '../base/supervise.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { EventHub, LINGER_MS, type EventSource, type HubEvent, type Tell } from './event-hub.ts';
+import { EventHub, LINGER_MS, type EventSource, type HubEvent, type Tell, MAX_ITEMS, PACE_MS } from './event-hub.ts';
 import { MAX_EVENTS } from './event-ring.ts';
-import { MAX_KEYS, PACE_MS } from './paced-keys.ts';
 
 const IDLE_MS = 15_000;
 
@@ -95,9 +94,9 @@ describe('the hub of events', () => {
 
   it('divides a burst of changes into events of a bounded size', async () => {
     const stream = await read();
-    for (let count = 0; count < MAX_KEYS + 50; count += 1) source.set(`zone-${String(count)}`, 'x');
+    for (let count = 0; count < MAX_ITEMS + 50; count += 1) source.set(`zone-${String(count)}`, 'x');
     await clock.advance(2 * PACE_MS);
-    expect(stream.got.map((one) => (one.kind === 'event' ? one.event.items.length : 0))).toEqual([0, MAX_KEYS, 50]);
+    expect(stream.got.map((one) => (one.kind === 'event' ? one.event.items.length : 0))).toEqual([0, MAX_ITEMS, 50]);
   });
 
   it('waits with resync until the sources know the present state', async () => {

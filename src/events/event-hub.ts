@@ -2,13 +2,18 @@
 // the events for streams that resume. Invariants: without a stream nothing is followed and nothing is kept; a reader has a position and
 // no queue; a stream begins with `resync`, or with the event after the one that it names.
 import { randomUUID } from 'node:crypto';
+import { PacedKeys } from '../base/paced-keys.ts';
 import { aborted, supervise } from '../base/supervise.ts';
 import type { Following } from '../store/follow-feed.ts';
 import { EventRing, TOPICS, type EventItem, type RingEvent, type Topic } from './event-ring.ts';
-import { PacedKeys } from './paced-keys.ts';
 
 /** Milliseconds for which events are kept after the last stream has ended, so that it can resume. */
 export const LINGER_MS = 60_000;
+
+/** Milliseconds from one event of a topic to the next: at most four a second. */
+export const PACE_MS = 250;
+/** The largest number of items in one event. */
+export const MAX_ITEMS = 200;
 
 /** How a source reports to the hub. */
 export type Tell = {
@@ -186,11 +191,12 @@ export class EventHub {
 
   #paced(topic: Topic, ring: EventRing): PacedKeys {
     const renders = this.#sources.flatMap(({ render }) => render[topic] ?? []);
-    return new PacedKeys(this.#following.clock, (keys) => {
+    const publish = (keys: readonly string[]): void => {
       const items = keys.flatMap((key) => renders.flatMap((render) => render(key) ?? []));
       if (items.length === 0) return;
       this.#wake(() => ring.append(topic, items));
-    });
+    };
+    return new PacedKeys(this.#following.clock, { paceMs: PACE_MS, maxKeys: MAX_ITEMS, publish });
   }
 
   /** Changes the ring, and lets all streams look at it. */

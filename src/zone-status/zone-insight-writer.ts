@@ -4,8 +4,8 @@
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
-import { SpacedTask } from '../base/spaced-task.ts';
-import { MeridianError, messageOf } from '../base/errors.ts';
+import { PacedKeys } from '../base/paced-keys.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { SubscriptionKeeper } from './kds-subscription.ts';
 import {
@@ -19,6 +19,7 @@ import {
   raiseGeneration,
   type InsightState,
 } from './zone-insight.ts';
+import { writeWithRetries } from './retried-write.ts';
 import { rivalSpeakers } from './rival-speakers.ts';
 import { lagToStore, type LagOf } from './zone-sync.ts';
 import type { Lag } from '../kds/open-senders.ts';
@@ -57,27 +58,19 @@ const MAX_URGENT_MS = 50;
 /** Milliseconds for each zone of an urgent batch until the next one, and the longest pause: zones that return have several events each. */
 const URGENT_PAUSE_MS = 4;
 const MAX_URGENT_PAUSE_MS = 1_000;
-/** Milliseconds between two states of a zone that are urgent for its problems alone. */
+/** Milliseconds between two batches of zones that are urgent for their problems: those of a zone that refuses everything change with each change. */
 const PROBLEMS_MS = 1_000;
-
-/** The waits before each attempt, in milliseconds. A conflict is retried at once; a Zone row may not exist yet. */
-const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
 
 /** The events that are written without delay; counts may wait. */
 const AT_ONCE: ReadonlySet<SyncEvent['kind']> = new Set(['opened', 'closed', 'node']);
 
 type Row = Pick<Resource, 'labels' | 'spec' | 'status' | 'version'>;
 
-/** Why a state is not stored. `refused`: a retry with the same state would fail too. */
-type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
-
 /**
  * @property stored the spec as it was last read or written, with the state of other processes
  * @property row the row that this process wrote last, while the zone has a stream here: then others rarely write it. Null: it is read first
  * @property isLagging whether the row says that changes wait for the zone
  * @property isUrgent an event during a flush does not wait for the next flush
- * @property storeProblems makes the zone urgent for its problems, at most once a second. Those of a zone that refuses everything change with each
- * change
  */
 type Entry = {
   state: InsightState;
@@ -87,7 +80,6 @@ type Entry = {
   row: Row | null;
   isLagging: boolean;
   isUrgent: boolean;
-  readonly storeProblems: SpacedTask;
 };
 
 /** A state of a zone on its way to the store. */
@@ -103,11 +95,18 @@ export class ZoneInsightWriter {
   /** Zones whose states do not wait for a flush, in the order of their events. */
   readonly #urgent = new Set<string>();
   #isFlushingUrgent = false;
+  /** Zones whose problems have changed. */
+  readonly #troubled: PacedKeys;
   /** Ends retries when the process stops. */
   readonly #stop = new AbortController();
 
   constructor(options: ZoneInsightWriterOptions) {
     this.#options = options;
+    this.#troubled = new PacedKeys(options.clock, {
+      paceMs: PROBLEMS_MS,
+      maxKeys: BATCH,
+      publish: (zones) => this.#hurry(zones),
+    });
   }
 
   /** Records an event; never throws, never waits. */
@@ -126,14 +125,17 @@ export class ZoneInsightWriter {
     const hasOtherProblems = state.problems !== entry.state.problems;
     entry.state = state;
     entry.dirty = true;
-    if (AT_ONCE.has(event.kind) || replacesRows) this.#hurry(zone, entry);
-    else if (hasOtherProblems) entry.storeProblems.ask();
+    if (AT_ONCE.has(event.kind) || replacesRows) this.#hurry([zone]);
+    else if (hasOtherProblems) this.#troubled.touch(zone);
   }
 
-  #hurry(zone: string, entry: Entry): void {
-    if (!entry.dirty || this.#stop.signal.aborted || this.#entries.get(zone) !== entry) return;
-    entry.isUrgent = true;
-    this.#urgent.add(zone);
+  #hurry(zones: readonly string[]): void {
+    for (const zone of zones) {
+      const entry = this.#entries.get(zone);
+      if (entry?.dirty !== true) continue;
+      entry.isUrgent = true;
+      this.#urgent.add(zone);
+    }
     void this.#flushUrgent();
   }
 
@@ -149,6 +151,7 @@ export class ZoneInsightWriter {
     ]);
     this.#changeAll((state) => closeInsight(state, clock.now()));
     this.#stop.abort();
+    this.#troubled.stop();
     await this.flush();
   }
 
@@ -308,7 +311,6 @@ export class ZoneInsightWriter {
       row: null,
       isLagging: false,
       isUrgent: false,
-      storeProblems: new SpacedTask(this.#options.clock, PROBLEMS_MS, () => this.#hurry(zone, entry)),
     };
     this.#entries.set(zone, entry);
     return entry;
@@ -320,11 +322,12 @@ export class ZoneInsightWriter {
   }
 
   async #storeUntilClean(zone: string, entry: Entry): Promise<void> {
+    const { clock, log } = this.#options;
     while (entry.dirty) {
       entry.dirty = false;
       entry.isUrgent = false;
       const { state } = entry;
-      const failure = await this.#store({ zone, entry, state });
+      const failure = await writeWithRetries(() => this.#mergeInto({ zone, entry, state }), clock, this.#stop.signal);
       if (failure === null) {
         entry.state = dropStored(entry.state, state);
         continue;
@@ -332,10 +335,7 @@ export class ZoneInsightWriter {
       if (failure.kind === 'failed') entry.dirty = true;
       else if (await this.#isGone(zone)) this.forget(zone);
       if (this.#entries.get(zone) === entry)
-        this.#options.log.warn(
-          { zone, reason: failure.reason },
-          'the insight of the zone could not be stored; it is tried again',
-        );
+        log.warn({ zone, reason: failure.reason }, 'the insight of the zone could not be stored; it is tried again');
       break;
     }
     // Without an await since the last check of `dirty`: a later event starts the next flush.
@@ -349,26 +349,6 @@ export class ZoneInsightWriter {
       (row) => row === undefined,
       () => false,
     );
-  }
-
-  /** Merges and writes with retries. Returns null, or why it failed. */
-  async #store(sent: Sent): Promise<Failure | null> {
-    let failure: Failure = { kind: 'failed', reason: '' };
-    for (const delay of [...RETRY_DELAYS_MS, 0]) {
-      try {
-        const outcome = await this.#mergeInto(sent);
-        if (outcome === null || outcome.result === 'created' || outcome.result === 'updated') return null;
-        failure =
-          outcome.result === 'rejected'
-            ? { kind: 'refused', reason: outcome.message }
-            : { kind: 'failed', reason: outcome.result };
-      } catch (error) {
-        failure = { kind: 'failed', reason: messageOf(error) };
-        if (!(error instanceof MeridianError)) return failure;
-      }
-      if (delay > 0) await this.#options.clock.sleep(delay, this.#stop.signal);
-    }
-    return failure;
   }
 
   /** One attempt; null when the row needs no change. */

@@ -7,7 +7,7 @@ import { aborted } from '../../src/base/supervise.ts';
 import { createEvents, type Events } from '../../src/events/create-events.ts';
 import { EventHub, type EventSource, type Tell } from '../../src/events/event-hub.ts';
 import { addEventRoutes, UNREAD_MS } from '../../src/events/event-routes.ts';
-import { PACE_MS } from '../../src/events/paced-keys.ts';
+import { PACE_MS } from '../../src/events/event-hub.ts';
 import { answerSchemas } from '../../src/api/answers.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
