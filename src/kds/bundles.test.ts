@@ -55,6 +55,15 @@ describe('an outbox', () => {
     expect(left).toEqual([['a']]);
   });
 
+  it('keeps messages that are put until it is asked to send them', async () => {
+    const { put, flush, left } = outbox(true);
+    for (const text of ['a', 'b']) put(message(text));
+    await nextTurn();
+    expect(left).toEqual([]);
+    flush();
+    expect(left).toEqual([['a', 'b']]);
+  });
+
   it('sends a message of more than 4 KiB alone, behind those before it', async () => {
     const { send, left } = outbox(true);
     send(message('a'));

@@ -15,8 +15,11 @@ type Take = (message: Uint8Array) => void | Promise<void>;
 
 /** The messages to one peer. Those of one turn of the event loop leave together. */
 export type Outbox = {
+  /** The message leaves at the end of the turn. */
   readonly send: (message: Buffer) => void;
-  /** Sends now what waits for the end of the turn. */
+  /** The message leaves with the next `flush`. */
+  readonly put: (message: Buffer) => void;
+  /** Sends now what waits. */
   readonly flush: () => void;
 };
 
@@ -34,15 +37,18 @@ export function createOutbox(stream: Writable, readsBundles: boolean): Outbox {
     waiting = [];
     waitingBytes = 0;
   };
-  const send = (message: Buffer): void => {
+  const put = (message: Buffer): void => {
     const isFull = waiting.length >= MAX_MESSAGES || waitingBytes >= MAX_BYTES - 2 * MAX_SMALL_BYTES;
     if (isFull || message.length > MAX_SMALL_BYTES) flush();
     if (message.length > MAX_SMALL_BYTES) return write(message);
-    if (waiting.length === 0) setImmediate(flush);
     waiting.push(message);
     waitingBytes += message.length;
   };
-  return readsBundles ? { send, flush } : { send: write, flush: () => undefined };
+  const send = (message: Buffer): void => {
+    put(message);
+    if (waiting.length === 1) setImmediate(flush);
+  };
+  return readsBundles ? { send, put, flush } : { send: write, put: write, flush: () => undefined };
 }
 
 /**

@@ -32,10 +32,11 @@ export type SenderOptions = StreamOptions & {
   readonly initialSyncLimiter: InitialSyncLimiter;
   /** Null on a zone, which sends only to global. */
   readonly zones: Pick<ZoneRegistry, 'profileOf' | 'watch' | 'caughtUp'> | null;
+  /** The message may wait for `flush`. */
   readonly send: (message: Buffer) => void;
   /** Of all streams of the process; without it this stream has turns of its own. */
   readonly turns?: TurnList;
-  /** The messages of this turn have been sent. */
+  /** Called at the end of each turn. */
   readonly flush?: () => void;
   /** The peer reads that it is in step with types (decision 87). */
   readonly readsInStep?: boolean;

@@ -297,6 +297,7 @@ export class KdsServer {
   async #send({ call, zone, features, streamId, log, end }: Stream): Promise<void> {
     const stream = call as unknown as Duplex;
     const { changelog, zones, maxMessageBytes, observe } = this.#options;
+    const { put: send, flush } = outboxOf(call, features);
     const sender = new Sender({
       peer: zone,
       streamId,
@@ -306,7 +307,8 @@ export class KdsServer {
       zones,
       maxMessageBytes,
       encode: (response) => this.#messages.encode(response),
-      ...outboxOf(call, features),
+      send,
+      flush,
       turns: this.#turns,
       readsInStep: features.includes(feature.inStep),
       hasRoom: () => !stream.writableNeedDrain,

@@ -228,6 +228,7 @@ export class Connection {
     const { zone, changelog, maxMessageBytes, observe, clock } = this.#options;
     await this.#open('zoneToGlobal', syncService.zoneToGlobalSync.path, async (call, streamId, log) => {
       log.debug({ meridian: isMeridian }, 'waiting for the requests of global');
+      const { put, flush } = createOutbox(call, this.#globalFeatures.includes(feature.bundles));
       const sender = new Sender({
         peer: zone,
         streamId,
@@ -236,7 +237,8 @@ export class Connection {
         initialSyncLimiter: new InitialSyncLimiter(clock),
         zones: null,
         maxMessageBytes,
-        ...createOutbox(call, this.#globalFeatures.includes(feature.bundles)),
+        send: put,
+        flush,
         readsInStep: this.#globalFeatures.includes(feature.inStep),
         hasRoom: () => !call.writableNeedDrain,
         fail: (error) => call.destroy(error),
