@@ -24,6 +24,7 @@ type Options = {
   readonly maxMessageBytes?: number;
   readonly messageBytes?: number;
   readonly unacceptedSince?: number | null;
+  readonly saysInStep?: boolean;
 };
 
 function streamOf({
@@ -31,6 +32,7 @@ function streamOf({
   maxMessageBytes = 1_000,
   messageBytes = 10,
   unacceptedSince = null,
+  saysInStep = false,
 }: Options = {}): TypeStream {
   const silent = createLogger('silent');
   const shared = {
@@ -45,6 +47,7 @@ function streamOf({
     ...{ type: 'T', subscription: log === null ? null : subscribe(log, { form: 'kuma' }), nonces: new Nonces() },
     behindSince: null,
     unacceptedSince,
+    saysInStep,
   });
 }
 
@@ -212,12 +215,18 @@ describe('the time since a response that the peer has not accepted', () => {
     }
   });
 
-  it('goes on while a resource stays refused, also during its retry, and ends when it is accepted', async () => {
-    const log = new TypeLog('T');
+  /** A stream whose peer has refused the resource `a` of the log. */
+  function refused(log: TypeLog): TypeStream {
     put(log, 'a', '1');
     const stream = streamOf({ log });
     stream.next();
     stream.settle(answer('1', 'no'));
+    return stream;
+  }
+
+  it('goes on while a resource stays refused, also during its retry, and ends when it is accepted', async () => {
+    const log = new TypeLog('T');
+    const stream = refused(log);
     put(log, 'b', '1');
     stream.next();
     await clock.advance(1_000);
@@ -231,17 +240,14 @@ describe('the time since a response that the peer has not accepted', () => {
     expect(stream.unacceptedMs).toBe(0);
   });
 
-  it('begins again with the removal of a refused resource', async () => {
+  it('goes on after the removal of a refused resource, until the peer accepts that', async () => {
     const log = new TypeLog('T');
-    put(log, 'a', '1');
-    const stream = streamOf({ log });
-    stream.next();
-    stream.settle(answer('1', 'no'));
+    const stream = refused(log);
     await clock.advance(1_000);
     remove(log, 'a');
     stream.next();
     await clock.advance(2_000);
-    expect(stream.unacceptedMs).toBe(2_000);
+    expect(stream.unacceptedMs).toBe(3_000);
     stream.settle(answer('2'));
     expect(stream.unacceptedMs).toBe(0);
   });
@@ -277,6 +283,14 @@ describe('the time since a response that the peer has not accepted', () => {
     expect(second.unacceptedMs).toBe(2_000);
     second.settle(answer('0'));
     expect([second.unacceptedMs, second.unacceptedSince]).toEqual([0, null]);
+  });
+
+  it('ends with a next subscription that is in step', async () => {
+    const stream = streamOf({ log: new TypeLog('T'), saysInStep: true, unacceptedSince: clock.elapsed() });
+    await clock.advance(1_000);
+    expect(stream.unacceptedSince).not.toBeNull();
+    expect(stream.next()?.message).toBeNull();
+    expect(stream.unacceptedSince).toBeNull();
   });
 
   it('is unknown for a type that this side does not provide', () => {

@@ -121,10 +121,9 @@ export class TypeStream {
   /** The nonce of the response that waits for its answer; empty without one. */
   #nonce = '';
   #sentAt = 0;
-  /** When the oldest response was sent that the peer has not accepted, in milliseconds of the clock; null before the first. */
+  #wasSent = false;
+  /** When the oldest response was sent that the peer has not accepted, in milliseconds of the clock; null when it has accepted all. */
   #unacceptedSince: number | null;
-  /** An earlier response was not accepted, none has been since, and the peer named no resource. */
-  #wasNotAccepted: boolean;
   /**
    * When the oldest change came that the peer has not confirmed, and the oldest of those that came after the pending response, in milliseconds
    * since the epoch.
@@ -146,7 +145,6 @@ export class TypeStream {
     this.#type = type;
     this.#saysInStep = saysInStep;
     this.#unacceptedSince = unacceptedSince;
-    this.#wasNotAccepted = unacceptedSince !== null;
     this.#behindSince = subscription === null ? null : (behindSince ?? stream.clock.now()).getTime();
     this.#reports = new ProblemReports(stream, type, held);
   }
@@ -177,17 +175,15 @@ export class TypeStream {
     return this.#behindSince === null ? null : new Date(this.#behindSince);
   }
 
-  /** For the next subscription of the type: since when a response was not accepted. What a peer refused may be accepted then. */
+  /** For the next subscription of the type. */
   get unacceptedSince(): number | null {
-    return this.isWaiting || this.#wasNotAccepted ? this.#unacceptedSince : null;
+    return this.#unacceptedSince;
   }
 
   /** Milliseconds since the oldest response that the peer has not accepted, 0 when it has accepted all; null before the first. */
   get unacceptedMs(): number | null {
-    const { subscription } = this;
-    if (subscription === null || this.#unacceptedSince === null) return null;
-    const isInStep = !this.isWaiting && !this.#wasNotAccepted && subscription.nacked.size === 0;
-    return isInStep ? 0 : this.#stream.clock.elapsed() - this.#unacceptedSince;
+    if (this.subscription === null || !this.#wasSent) return null;
+    return this.#unacceptedSince === null ? 0 : this.#stream.clock.elapsed() - this.#unacceptedSince;
   }
 
   /** When the peer confirmed a position last; null before it has. */
@@ -235,8 +231,8 @@ export class TypeStream {
     this.#reports.fits();
     this.#nonce = nonce;
     this.#sentAt = clock.elapsed();
+    this.#wasSent = true;
     // The time of a response that was not accepted goes on with the next one.
-    if (!this.#wasNotAccepted && subscription?.nacked.size === 0) this.#unacceptedSince = this.#sentAt;
     this.#unacceptedSince ??= this.#sentAt;
     return { message, draft };
   }
@@ -251,8 +247,10 @@ export class TypeStream {
     const { observe, clock } = this.#stream;
     if (errorDetail === null) {
       subscription.acknowledge();
-      this.#wasNotAccepted = false;
-      if (subscription.nacked.size === 0) this.#retryMs = FIRST_RETRY_MS;
+      if (subscription.nacked.size === 0) {
+        this.#retryMs = FIRST_RETRY_MS;
+        this.#unacceptedSince = null;
+      }
       this.#reports.refused(subscription);
       observe({
         kind: 'acknowledged',
@@ -265,7 +263,6 @@ export class TypeStream {
       const named = readNackDetails(details);
       const reasons = new Map(named.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
       subscription.reject(reasons, message.slice(0, MAX_REASON));
-      this.#wasNotAccepted = subscription.nacked.size === 0;
       this.#reports.refused(subscription);
       const fault = nackFaultOf(named, message);
       observe({ kind: 'rejected', ...about, position: subscription.acknowledged, fault, message });
@@ -278,7 +275,7 @@ export class TypeStream {
   /** A response without names would change nothing at the peer: it counts as answered. */
   #acknowledgeNothing(): void {
     this.subscription?.acknowledge();
-    this.#wasNotAccepted = false;
+    this.#unacceptedSince = null;
     this.#sentAt = this.#stream.clock.elapsed();
   }
 

@@ -89,27 +89,18 @@ it('a peer over the limit gets nothing until the stream of another has ended', a
   expect(waiting.sent).toHaveLength(1);
 });
 
-it('a stream that requests its full state again before its turn is sent nothing without a permit', async () => {
+it.each<[when: string, before: readonly string[]]>([
+  ['', []],
+  // It has a turn for this type, and loses its permit before it.
+  [' before its turn', ['MeshRetry']],
+])('a stream that requests its full state again%s waits for a permit again', async (_, before) => {
   const { inside, waiting } = await crowd();
-  // The stream has a turn for this type, and loses its permit before it.
-  inside.sender.handle(firstRequest('MeshRetry', { node: 'zone-0' }));
-  inside.sender.handle(firstRequest(TYPE, { node: 'zone-0' }));
-  await settled();
-  expect(waiting.sent).toHaveLength(1);
-  expect(inside.sent).toHaveLength(1);
-  waiting.sender.close();
-  await settled();
-  expect(inside.sent).toHaveLength(3);
-});
-
-it('a stream that requests its full state again waits for a permit again', async () => {
-  const { inside, waiting } = await crowd();
-  inside.sender.handle(firstRequest(TYPE, { node: 'zone-0' }));
+  for (const type of [...before, TYPE]) inside.sender.handle(firstRequest(type, { node: 'zone-0' }));
   await settled();
   // Its place went to the one that waited.
   expect(waiting.sent).toHaveLength(1);
   expect(inside.sent).toHaveLength(1);
   waiting.sender.close();
   await settled();
-  expect(inside.sent).toHaveLength(2);
+  expect(inside.sent).toHaveLength(2 + before.length);
 });
