@@ -1,7 +1,7 @@
 // The attacks of a hostile zone for the section `neighbours`. Each runs until the process ends.
 import { setImmediate } from 'node:timers/promises';
 import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
-import { zoneHeaderFeatures } from '../src/kds/features.ts';
+import { feature, zoneHeaderFeatures } from '../src/kds/features.ts';
 import { nodeMetadata } from '../src/kds/node.ts';
 import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeKumaResource } from '../src/resource/codec.ts';
@@ -41,6 +41,9 @@ const FORGED_TOKEN = [{ alg: 'RS256', kid: '1', typ: 'JWT' }, { Zone: 'stranger'
   .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
   .join('.');
 
+/** Those of a zone that reads each message alone. */
+const FEATURES = zoneHeaderFeatures.filter((name) => name !== feature.bundles);
+
 type Stream = ClientDuplexStream<Buffer, Buffer>;
 
 async function closeOf(stream: Stream): Promise<void> {
@@ -66,12 +69,12 @@ export class Attacker {
 
   /** Resolves when the attack is on its way. */
   async begin(attack: Attack): Promise<void> {
-    if (attack === 'names') this.#floodUp([this.#removing()]);
-    else if (attack === 'large') this.#floodUp([this.#large()]);
+    if (attack === 'names') await this.#floodUp([this.#removing()], STREAMS);
+    else if (attack === 'large') await this.#floodUp([this.#large()], STREAMS);
     else if (attack === 'streams') this.#subscribeOften();
     else if (attack === 'churn') for (let n = 0; n < CHURNING_STREAMS; n += 1) void this.#churn();
     else if (attack === 'refused') this.#callRefused();
-    else await this.#sendServices();
+    else await this.#floodUp([...this.#services(1), ...this.#services(2)], 1);
   }
 
   /** Health checks with a forged token, on connections of their own. */
@@ -89,9 +92,14 @@ export class Attacker {
     }, REFUSED_EVERY_MS);
   }
 
-  /** On each of 40 streams the messages in turn, the next when the one before it was answered; a stream that ends is opened again. */
-  #floodUp(messages: readonly Buffer[]): void {
-    for (let n = 0; n < STREAMS; n += 1) void this.#repeat(() => this.#answer(messages));
+  /**
+   * On each stream the messages in turn, the next when the one before it was answered; a stream that ends is opened again.
+   * Resolves when one stream had an answer to each, or has ended.
+   */
+  async #floodUp(messages: readonly Buffer[], streams: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      for (let n = 0; n < streams; n += 1) void this.#repeat(() => this.#answer(messages, resolve).then(resolve));
+    });
   }
 
   async #repeat(work: () => Promise<void>): Promise<never> {
@@ -101,7 +109,7 @@ export class Attacker {
     }
   }
 
-  async #answer(messages: readonly Buffer[], isFirst = (): void => undefined): Promise<void> {
+  async #answer(messages: readonly Buffer[], onAllAnswered: () => void): Promise<void> {
     const stream = this.#open(syncService.zoneToGlobalSync.path);
     let sent = 0;
     const sendNext = (): void => void stream.write(messages[sent++ % messages.length] ?? Buffer.alloc(0));
@@ -112,7 +120,7 @@ export class Attacker {
           stream.write(encodeDeltaResponse({ typeUrl: type, nonce: type, controlPlane: '', entries: [], removed: [] }));
         return;
       }
-      if (sent >= messages.length) isFirst();
+      if (sent >= messages.length) onAllAnswered();
       sendNext();
     });
     await closeOf(stream);
@@ -136,12 +144,6 @@ export class Attacker {
       stream.once('data', () => stream.cancel());
       await closed;
     });
-  }
-
-  /** Resolves when all of them are stored once. */
-  async #sendServices(): Promise<void> {
-    const messages = [1, 2].flatMap((revision) => this.#services(revision));
-    await new Promise<void>((resolve) => void this.#repeat(() => this.#answer(messages, resolve)));
   }
 
   #services(revision: number): Buffer[] {
@@ -189,7 +191,7 @@ export class Attacker {
   #open(path: string): Stream {
     const metadata = new Metadata();
     metadata.set('client-id', this.#zone);
-    for (const name of zoneHeaderFeatures) metadata.add('features', name);
+    for (const name of FEATURES) metadata.add('features', name);
     const stream = this.#client.makeBidiStreamRequest(path, same, same, metadata);
     stream.on('error', () => undefined);
     return stream;

@@ -15,6 +15,8 @@ import type { Settings } from './settings.ts';
 
 const BAD: readonly Manners[] = ['deaf', 'silent', 'refusing', 'restless'];
 const SECTION = 'neighbours';
+/** An attack that is not on its way within this has failed: the run ends with an error. */
+const BEGIN_MS = 120_000;
 
 export const neighbours: Sections<Settings> = {
   names: { [SECTION]: 'a change for good zones beside bad ones, against the same without them' },
@@ -99,8 +101,10 @@ function attackerName(attack: Attack): string {
 async function startAttack(address: string, attack: Attack): Promise<ChildProcess> {
   const child = startScript('attack-process.ts');
   await nextMessage(child);
+  const late = setTimeout(() => child.kill('SIGKILL'), BEGIN_MS);
   child.send({ address, zone: attackerName(attack), attack } satisfies AttackCommand);
   await nextMessage(child);
+  clearTimeout(late);
   return child;
 }
 
