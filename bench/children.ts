@@ -26,7 +26,7 @@ export function startScript(file: string, options: ForkOptions = {}): ChildProce
 
 /** A script that runs as `bin/meridian` runs a control plane: its memory can be compared. */
 export function startLikeMeridian(file: string): ChildProcess {
-  const flags = ['--max-semi-space-size=4', '--no-parallel-scavenge', '--heap-growing-percent=50'];
+  const flags = ['--max-semi-space-size=4', '--no-parallel-scavenge', '--heap-growing-percent=100'];
   const allocator = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' };
   return startScript(file, { execArgv: flags, env: { ...process.env, ...allocator } });
 }
