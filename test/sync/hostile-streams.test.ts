@@ -19,7 +19,7 @@ describe('a server with hostile peers', () => {
     await Promise.all(calls.map(takenIn));
     expect(await server.firstState()).toEqual([SLOW]);
     for (const call of calls) call.cancel();
-  });
+  }, 300_000);
 
   /** Opens streams that subscribe and never acknowledge, and has another zone served beside them. */
   async function serveBeside(count: number, zoneOf: (n: number) => string): Promise<void> {
