@@ -41,7 +41,7 @@ const FORGED_TOKEN = [{ alg: 'RS256', kid: '1', typ: 'JWT' }, { Zone: 'stranger'
   .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
   .join('.');
 
-/** Those of a zone that reads each message alone. */
+/** It does not read bundles: with that feature it would not see what it is asked for. */
 const FEATURES = zoneHeaderFeatures.filter((name) => name !== feature.bundles);
 
 type Stream = ClientDuplexStream<Buffer, Buffer>;
@@ -94,11 +94,11 @@ export class Attacker {
 
   /**
    * On each stream the messages in turn, the next when the one before it was answered; a stream that ends is opened again.
-   * Resolves when one stream had an answer to each, or has ended.
+   * Resolves when one stream has sent each once.
    */
   async #floodUp(messages: readonly Buffer[], streams: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      for (let n = 0; n < streams; n += 1) void this.#repeat(() => this.#answer(messages, resolve).then(resolve));
+      for (let n = 0; n < streams; n += 1) void this.#repeat(() => this.#answer(messages, resolve));
     });
   }
 
@@ -109,7 +109,7 @@ export class Attacker {
     }
   }
 
-  async #answer(messages: readonly Buffer[], onAllAnswered: () => void): Promise<void> {
+  async #answer(messages: readonly Buffer[], onAllSent: () => void): Promise<void> {
     const stream = this.#open(syncService.zoneToGlobalSync.path);
     let sent = 0;
     const sendNext = (): void => void stream.write(messages[sent++ % messages.length] ?? Buffer.alloc(0));
@@ -120,8 +120,8 @@ export class Attacker {
           stream.write(encodeDeltaResponse({ typeUrl: type, nonce: type, controlPlane: '', entries: [], removed: [] }));
         return;
       }
-      if (sent >= messages.length) onAllAnswered();
       sendNext();
+      if (sent === messages.length) onAllSent();
     });
     await closeOf(stream);
   }

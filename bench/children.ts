@@ -58,16 +58,24 @@ export async function endChildren(): Promise<void> {
   await Promise.all([...live].map(endChild));
 }
 
-/** The next message of a child. @throws Error when it ends before it says anything */
-export async function nextMessage<T>(child: ChildProcess): Promise<T> {
-  return await new Promise((resolve, reject) => {
-    const onExit = (code: number | null): void => reject(new Error(`a process ended with ${String(code)} before it answered`));
-    child.once('exit', onExit);
-    child.once('message', (message: unknown) => {
-      child.off('exit', onExit);
-      resolve(message as T);
-    });
-  });
+/**
+ * The next message of a child.
+ * @param limitMs of the wait; without it the wait lasts as long as the child runs
+ * @throws Error when the child ends before it says anything, or is late
+ */
+export async function nextMessage<T>(child: ChildProcess, limitMs?: number): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const onExit = (code: number | null): void => reject(new Error(`a process ended with ${String(code)} before it answered`));
+  const onMessage = (message: unknown): void => resolve(message as T);
+  child.once('exit', onExit).once('message', onMessage);
+  const late = (): void => reject(new Error(`a process did not answer within ${String((limitMs ?? 0) / 1000)} s`));
+  const limit = limitMs === undefined ? undefined : setTimeout(late, limitMs);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(limit);
+    child.off('exit', onExit).off('message', onMessage);
+  }
 }
 
 function track(child: ChildProcess): ChildProcess {

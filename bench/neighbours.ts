@@ -15,7 +15,7 @@ import type { Settings } from './settings.ts';
 
 const BAD: readonly Manners[] = ['deaf', 'silent', 'refusing', 'restless'];
 const SECTION = 'neighbours';
-/** An attack that is not on its way within this has failed: the run ends with an error. */
+/** An attack that is later has failed. */
 const BEGIN_MS = 120_000;
 
 export const neighbours: Sections<Settings> = {
@@ -101,10 +101,8 @@ function attackerName(attack: Attack): string {
 async function startAttack(address: string, attack: Attack): Promise<ChildProcess> {
   const child = startScript('attack-process.ts');
   await nextMessage(child);
-  const late = setTimeout(() => child.kill('SIGKILL'), BEGIN_MS);
   child.send({ address, zone: attackerName(attack), attack } satisfies AttackCommand);
-  await nextMessage(child);
-  clearTimeout(late);
+  await nextMessage(child, BEGIN_MS);
   return child;
 }
 
