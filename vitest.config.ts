@@ -33,6 +33,10 @@ process.stderr.write(
     : `Chromium of the tests: ${chromium.path} (${chromium.from})\n`,
 );
 
+// They end what hangs. A condition that does not come true ends its test before, and says which one (test/support/wait.ts): a test may have
+// several conditions, and a busy machine takes ten times as long.
+const limits = { testTimeout: 300_000, hookTimeout: 300_000 };
+
 const setupFiles = ['test/support/patience.ts'];
 const peers = {
   extends: true as const,
@@ -43,8 +47,7 @@ const peers = {
     maxWorkers: 2,
     // After the others: files that run together have one number of workers.
     sequence: { groupOrder: 1 },
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    ...limits,
     provide: { peersFolder, envoy: envoy?.path ?? '' },
     globalSetup: ['test/peers/peers-global-setup.ts'],
     setupFiles,
@@ -57,8 +60,7 @@ function envoyProject(path: string) {
     test: {
       name: 'envoy',
       include: ['test/**/*.envoy.test.ts'],
-      testTimeout: 180_000,
-      hookTimeout: 180_000,
+      ...limits,
       provide: { envoy: path },
       ...processes,
     },
@@ -71,8 +73,7 @@ function guiProject(path: string) {
     test: {
       name: 'gui',
       include: ['test/gui/**/*.gui.test.ts'],
-      testTimeout: 180_000,
-      hookTimeout: 180_000,
+      ...limits,
       provide: { chromium: path },
       ...processes,
     },
@@ -113,8 +114,7 @@ export default defineConfig({
             'test/citations.test.ts',
             'test/matched-text.test.ts',
           ],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...limits,
           ...shared,
         },
       },
@@ -123,7 +123,7 @@ export default defineConfig({
         test: {
           name: 'architecture',
           include: ['test/architecture.test.ts', 'test/citations.test.ts', 'test/matched-text.test.ts'],
-          testTimeout: 120_000,
+          ...limits,
           ...shared,
         },
       },
@@ -132,8 +132,7 @@ export default defineConfig({
         test: {
           name: 'isolated',
           include: ['test/**/*.isolated.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...limits,
           // A process each: they measure what runs in it.
           isolate: true,
           setupFiles,
@@ -144,8 +143,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: ['test/**/*.pg.test.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+          ...limits,
           ...postgres,
         },
       },
@@ -156,8 +154,7 @@ export default defineConfig({
           include: ['test/**/*.e2e.test.ts'],
           // One demo is enough on each push: the one with an Envoy shows all that the other shows.
           exclude: envoy === null || isFull ? [] : ['test/e2e/demo.e2e.test.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          ...limits,
           ...processes,
         },
       },
@@ -168,8 +165,7 @@ export default defineConfig({
           include: ['test/chaos/**/*.chaos.test.ts'],
           exclude: envoy === null ? ['test/chaos/proxies/**'] : [],
           provide: { envoy: envoy?.path ?? '' },
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          ...limits,
           ...processes,
         },
       },
