@@ -53,7 +53,7 @@ describe('the bootstrap of an Envoy', () => {
         clusters:
           - name: system_ads
             type: STRICT_DNS
-            connectTimeout: 1s
+            connectTimeout: 10s
             loadAssignment:
               clusterName: system_ads
               endpoints:

@@ -27,6 +27,9 @@ export const RUN = 'meridian.run';
 export const MESH = 'meridian.mesh';
 /** Connections of clients to one proxy; Envoy advises a limit below that of its file descriptors. */
 const MAX_CONNECTIONS = 50_000;
+/** With TLS. When thousands of proxies connect at once, a control plane needs seconds for their handshakes; an Envoy that gives up and
+ * begins again makes it do the same work twice. */
+const CONNECT_TIMEOUT = '10s';
 const ADS_CLUSTER = 'system_ads';
 const VALIDATION_SECRET = 'cp_validation_ctx';
 const FROM_ADS = { ads: {}, resourceApiVersion: 'V3', initialFetchTimeout: '0s' };
@@ -81,7 +84,7 @@ function adsCluster({ host, port }: BootstrapOptions['controlPlane']): JsonObjec
   return {
     name: ADS_CLUSTER,
     type: 'STRICT_DNS',
-    connectTimeout: '1s',
+    connectTimeout: CONNECT_TIMEOUT,
     loadAssignment: {
       clusterName: ADS_CLUSTER,
       endpoints: [{ lbEndpoints: [{ endpoint: { address: { socketAddress: { address: host, portValue: port } } } }] }],
