@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeridianError } from '../../base/errors.ts';
+import { STEP_LIMIT, STEP_MS } from './step-limit.ts';
 
 /** Requests that are under way at any time. */
 export const AT_ONCE = 8;
-const WAIT_MS = 60_000;
 
 export type Answer = { readonly status: number; readonly body: string };
 export type Question = { readonly path: string; readonly cart?: string };
@@ -63,11 +63,11 @@ export class Caller {
   }
 }
 
-/** Asks again and again. @throws MeridianError `unavailable` after a minute */
+/** Asks again and again. @throws MeridianError `unavailable` after `STEP_MS` */
 export async function until(isTrue: () => Promise<boolean>, what: string, signal: AbortSignal): Promise<void> {
-  const deadline = Date.now() + WAIT_MS;
+  const deadline = Date.now() + STEP_MS;
   while (!(await isTrue())) {
-    if (Date.now() > deadline) throw new MeridianError('unavailable', `timed out after a minute waiting for ${what}`);
+    if (Date.now() > deadline) throw new MeridianError('unavailable', `timed out after ${STEP_LIMIT} waiting for ${what}`);
     await delay(20, undefined, { signal });
   }
 }

@@ -6,9 +6,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeridianError } from '../../base/errors.ts';
+import { STEP_LIMIT, STEP_MS } from './step-limit.ts';
 
 export const MAIN = join(import.meta.dirname, '../main.ts');
-const START_MS = 60_000;
 const STOP_MS = 10_000;
 
 export type ChildOptions = {
@@ -46,13 +46,13 @@ export class ChildProgram {
 
   /** Resolves when the process is ready. Rejects with the end of its log when it dies or does not become ready in time. */
   async ready(signal: AbortSignal): Promise<void> {
-    const deadline = Date.now() + START_MS;
+    const deadline = Date.now() + STEP_MS;
     while (Date.now() < deadline && !this.#hasEnded) {
       const answer = await fetch(this.#readyUrl, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
       if (answer?.ok === true) return;
       await delay(50, undefined, { signal });
     }
-    throw await this.#failure(this.#hasEnded ? 'ended before it was ready' : 'was not ready within a minute');
+    throw await this.#failure(this.#hasEnded ? 'ended before it was ready' : `was not ready within ${STEP_LIMIT}`);
   }
 
   /** Rejects when the process ends without a call of `stop`. */

@@ -7,11 +7,11 @@ import { ApiClient } from '../client/api-client.ts';
 import { WHO_PATH, type WhoAnswer } from './applications.ts';
 import { Caller, NOTHING, until } from './caller.ts';
 import type { ShopZone } from './shop-proxies.ts';
+import { STEP_LIMIT, STEP_MS } from './step-limit.ts';
 
 const MESH = 'shop';
 const CATALOG = 'catalog-1';
 const REQUESTS = 200;
-const WAIT_MS = 60_000;
 
 export type Crossing = {
   readonly from: string;
@@ -68,8 +68,8 @@ export async function measureFailover(shop: ShopZone, by: string, api: string, s
       if (status !== 200) failed += 1;
       else if ((JSON.parse(body) as WhoAnswer).zone === wanted) break;
       signal.throwIfAborted();
-      if (performance.now() - began > WAIT_MS)
-        throw new MeridianError('unavailable', `the catalog of ${wanted} did not take over within a minute`);
+      if (performance.now() - began > STEP_MS)
+        throw new MeridianError('unavailable', `the catalog of ${wanted} did not take over within ${STEP_LIMIT}`);
     }
     const took = performance.now() - began;
     await written;

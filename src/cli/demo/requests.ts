@@ -5,6 +5,7 @@ import { ApiClient } from '../client/api-client.ts';
 import { SLOW_PATH } from './applications.ts';
 import { AT_ONCE, Caller, NOTHING, until } from './caller.ts';
 import type { ShopZone } from './shop-proxies.ts';
+import { STEP_LIMIT, STEP_MS } from './step-limit.ts';
 
 const MESH = 'shop';
 const REQUESTS = 1_000;
@@ -12,7 +13,6 @@ const REQUESTS = 1_000;
 const SHARES: Readonly<Record<string, number>> = { v1: 0.8, v2: 0.2 };
 const CARTS = 40;
 const ROUNDS = 5;
-const WAIT_MS = 60_000;
 
 export type ZoneTraffic = {
   readonly zone: string;
@@ -125,12 +125,12 @@ const CART_LABELS = { 'kuma.io/display-name': 'cart' };
 
 /** When the first slow request with such an answer was sent, of several that are under way at any time. */
 async function firstWith(caller: Caller, wanted: number, signal: AbortSignal): Promise<number> {
-  const deadline = Date.now() + WAIT_MS;
+  const deadline = Date.now() + STEP_MS;
   let first = Infinity;
   const work = async (): Promise<void> => {
     while (first === Infinity) {
       if (Date.now() > deadline)
-        throw new MeridianError('unavailable', `no request was answered ${String(wanted)} within a minute`);
+        throw new MeridianError('unavailable', `no request was answered ${String(wanted)} within ${STEP_LIMIT}`);
       signal.throwIfAborted();
       const began = performance.now();
       const { status } = await caller.get(SLOW_PATH);

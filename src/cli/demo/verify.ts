@@ -4,8 +4,7 @@ import { MeridianError } from '../../base/errors.ts';
 import { label } from '../../resource/labels.ts';
 import { ApiClient, type Item } from '../client/api-client.ts';
 import { placements, type AppliedResource, type Holding } from './placement.ts';
-
-const IN_STEP_MS = 60_000;
+import { STEP_LIMIT, STEP_MS } from './step-limit.ts';
 
 export type Verified = { readonly resource: AppliedResource; readonly holdings: readonly (Holding & { readonly item: Item })[] };
 
@@ -15,7 +14,7 @@ export async function verifyInStep(
   resources: readonly AppliedResource[],
   signal: AbortSignal,
 ): Promise<Verified[]> {
-  const deadline = Date.now() + IN_STEP_MS;
+  const deadline = Date.now() + STEP_MS;
   const zones = [...addresses.keys()].filter((place) => place !== 'global');
   const verified: Verified[] = [];
   for (const resource of resources) {
@@ -25,7 +24,7 @@ export async function verifyInStep(
         verified.push({ resource, holdings: found });
         break;
       }
-      if (Date.now() > deadline) throw new MeridianError('unavailable', `not in step within a minute: ${found}`);
+      if (Date.now() > deadline) throw new MeridianError('unavailable', `not in step within ${STEP_LIMIT}: ${found}`);
       await delay(20, undefined, { signal });
     }
   }
