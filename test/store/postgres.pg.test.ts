@@ -20,7 +20,7 @@ describe('the store on PostgreSQL', () => {
   sqlStoreContract(async () => {
     const database = await openDatabase(await cloneDatabase(inject('postgresUrl')), { clock: systemClock, log });
     const store = new SqlStore(database, log);
-    return { store, db: database.db, close: () => store.close() };
+    return { store, db: database.bulk, close: () => store.close() };
   });
 
   it('misses nothing when its listening connection is killed', async () => {
@@ -150,7 +150,7 @@ describe('the store on PostgreSQL', () => {
         await Promise.all([first?.end(), second?.end()]);
         await store.close();
       };
-      return { store, db: database.db, commit: async () => void (await first?.query('commit')), pid: pids[0], close };
+      return { store, db: database.bulk, commit: async () => void (await first?.query('commit')), pid: pids[0], close };
     }
 
     it('are all in an export', async () => {
