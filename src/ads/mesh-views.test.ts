@@ -349,6 +349,13 @@ describe('the views of a mesh', () => {
       expect(shown(opened('a.east').view)).toEqual(shownFirst('a.east'));
     });
 
+    it('make them again when the proxy that had them has a newer stream with other features', () => {
+      opened('a.east');
+      views.open('a.east', { ...WITHOUT_FEATURES, ipv6: true });
+      change([cart('http2')]);
+      expect(shown(opened('b.east').view)).toEqual(shownFirst('b.east'));
+    });
+
     it('make a change once, and tell each listener', () => {
       const all = ['a.east', 'b.east', 'c.east'].map(opened);
       encoder.made = 0;

@@ -42,6 +42,20 @@ describe('a row whose Zone changes while its labels stay', () => {
     for (const zone of ['east', 'west']) changelog.touchZone(disabled(zone));
     expect(namesOf(changelog, 'MeshService')).toEqual([]);
   });
+
+  it('belongs to the new Zone only, also where another program has changed its owner in place', async () => {
+    const store = new TinyStore().withZones('east', 'west');
+    const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' };
+    await store.write({ op: 'create', key, labels, spec: {}, owner: { type: 'Zone', mesh: '', name: 'east' } });
+    const changelog = start(store);
+    await changelog.caughtUp();
+    for (const [id, row] of store.rows)
+      if (row.type === key.type) store.rows.set(id, { ...row, owner: { type: 'Zone', mesh: '', name: 'west' } });
+    await store.write({ op: 'update', key, labels, spec: {} });
+    await changelog.caughtUp();
+    expect([...changelog.slotsFrom('east')]).toEqual([]);
+    expect([...changelog.slotsFrom('west')].map(({ mesh, slots }) => [mesh, slots.size])).toEqual([['default', 1]]);
+  });
 });
 
 describe('the rows of a zone', () => {

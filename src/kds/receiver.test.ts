@@ -168,6 +168,13 @@ describe('a receiver', () => {
       expect(answers(sent)).toEqual(['1', 'unchanged']);
     });
 
+    it('fails when the rows that counts replace cannot be read', async () => {
+      const { receiver, store } = await receive({ insights: 'counts', rules: globalReceiveRules('east', { hashedNames: false }) });
+      await receiver.handle(responseOf([], 'DataplaneInsight'));
+      vi.spyOn(store, 'listMeta').mockRejectedValue(new Error('gone'));
+      await expect(receiver.handle(responseOf([], 'Dataplane'))).rejects.toThrow('gone');
+    });
+
     it('leaves the queue with its stream', async () => {
       const { receiver, queue, turns } = await receiveInTurns(true);
       queue.isFull = true;
