@@ -45,7 +45,7 @@ export const budgets = {
   tableBurstSeconds: { most: 1.5 },
   receiverSeconds: { most: 0.5 },
   /** p99 of a change beside bad zones, against the same without them. */
-  neighbourFactor: { most: 2 },
+  neighbourFactor: { most: 1.5 },
   /** The same beside the worst that a single zone can do. */
   attackFactor: { most: 3 },
   /** Twice the zones, or twice the resources, may not double it. */

@@ -24,7 +24,7 @@ export const neighbours: Sections<Settings> = {
 };
 
 async function measureNeighbours({ settings, postgres, say }: Context<Settings>): Promise<Metric[]> {
-  const { warmUp, neighbourChanges } = settings;
+  const { warmUp, neighbourChanges, attackChanges } = settings;
   const zones = Math.max(1, settings.zones - BAD.length);
   const fleet = await Fleet.meridian(await postgres(), { ...settings, zones }, onlyFor(zones));
   try {
@@ -35,42 +35,48 @@ async function measureNeighbours({ settings, postgres, say }: Context<Settings>)
       for (let done = 0; done < count; done += 1) latencies.push(await fleet.change());
       return latencies;
     };
-    const quiet = async (): Promise<number[]> => {
+    const quiet = async (count: number): Promise<number[]> => {
       await changes(warmUp);
-      return await changes(neighbourChanges);
+      return await changes(count);
     };
     say('changes without bad zones');
-    let before = await quiet();
+    let before = await quiet(neighbourChanges);
     const metrics: Metric[] = [
       { section: SECTION, name: 'change without bad zones, p50', unit: 'ms', meridian: percentile(before, 0.5) },
       { section: SECTION, name: 'change without bad zones, p99', unit: 'ms', meridian: percentile(before, 0.99) },
     ];
+    type Phase = { readonly count: number; readonly budget: Metric['budget']; readonly begin: () => Promise<ChildProcess[]> };
     /** The changes beside what `begin` starts, against those before and after it. */
-    const beside = async (name: string, factor: Metric['budget'], begin: () => Promise<ChildProcess[]>): Promise<void> => {
+    const beside = async (name: string, { count, budget, begin }: Phase): Promise<void> => {
       say(`changes beside ${name}`);
       const began = nowMs();
       const bad = await begin();
       say(`  on its way after ${((nowMs() - began) / 1000).toFixed(1)} s`);
       await changes(Math.min(warmUp, 20));
-      const latencies = await changes(neighbourChanges);
+      const latencies = await changes(count);
       const memory = memoryMb(fleet.pid);
       await Promise.all(bad.map(endChild));
       say('changes without it again');
-      const after = await quiet();
+      const after = await quiet(count);
       const alone = [...before, ...after];
       before = after;
       const ratio = (share: number): number => percentile(latencies, share) / percentile(alone, share);
       metrics.push(
         { section: SECTION, name: `beside ${name}, p50`, unit: '×', meridian: ratio(0.5) },
-        { section: SECTION, name: `beside ${name}, p99`, unit: '×', meridian: ratio(0.99), ...(factor && { budget: factor }) },
+        { section: SECTION, name: `beside ${name}, p99`, unit: '×', meridian: ratio(0.99), ...(budget && { budget }) },
         { section: SECTION, name: `… memory of global then`, unit: 'MB', meridian: memory },
       );
     };
-    await beside('four bad zones', budgets.neighbourFactor, () =>
-      Promise.all(BAD.map((manners) => joinBad(fleet.kdsAddress, manners))),
-    );
+    const join = (all: readonly Manners[]): Promise<ChildProcess[]> =>
+      Promise.all(all.map((manners) => joinBad(fleet.kdsAddress, manners)));
+    const ofZones = { count: neighbourChanges, budget: budgets.neighbourFactor };
+    await beside('four bad zones', { ...ofZones, begin: () => join(BAD) });
+    await beside('a zone that joins every second', { ...ofZones, begin: () => join(['restless']) });
     for (const [attack, name] of Object.entries(attacks) as [Attack, string][])
-      await beside(name, budgets.attackFactor, async () => [await startAttack(fleet.kdsAddress, attack)]);
+      await beside(name, {
+        ...{ count: attackChanges, budget: budgets.attackFactor },
+        begin: async () => [await startAttack(fleet.kdsAddress, attack)],
+      });
     return metrics;
   } finally {
     await fleet.stop();
