@@ -9,11 +9,14 @@ import type { Manners } from './fake-zone.ts';
 import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
 import { fakeZoneName } from './fake-zones.ts';
 import { Fleet } from './fleet.ts';
-import { memoryMb, nowMs, percentile } from './measure.ts';
+import { cpuSeconds, memoryMb, nowMs, percentile } from './measure.ts';
 import { budgets, type Metric } from './metric.ts';
 import type { Settings } from './settings.ts';
 
 const BAD: readonly Manners[] = ['deaf', 'silent', 'refusing', 'restless'];
+/** Changes one after the other: the milliseconds of each, and the CPU of global in all of them. */
+type Changes = { readonly latencies: readonly number[]; readonly cpuMs: number };
+
 const SECTION = 'neighbours';
 /** An attack that is later has failed. */
 const BEGIN_MS = 120_000;
@@ -30,20 +33,21 @@ async function measureNeighbours({ settings, postgres, say }: Context<Settings>)
   try {
     say(`${String(zones)} good zones join`);
     await fleet.join();
-    const changes = async (count: number): Promise<number[]> => {
+    const changes = async (count: number): Promise<Changes> => {
       const latencies: number[] = [];
+      const cpuBefore = cpuSeconds(fleet.pid);
       for (let done = 0; done < count; done += 1) latencies.push(await fleet.change());
-      return latencies;
+      return { latencies, cpuMs: (cpuSeconds(fleet.pid) - cpuBefore) * 1000 };
     };
-    const quiet = async (count: number): Promise<number[]> => {
+    const quiet = async (count: number): Promise<Changes> => {
       await changes(warmUp);
       return await changes(count);
     };
     say('changes without bad zones');
     let before = await quiet(neighbourChanges);
     const metrics: Metric[] = [
-      { section: SECTION, name: 'change without bad zones, p50', unit: 'ms', meridian: percentile(before, 0.5) },
-      { section: SECTION, name: 'change without bad zones, p99', unit: 'ms', meridian: percentile(before, 0.99) },
+      { section: SECTION, name: 'change without bad zones, p50', unit: 'ms', meridian: percentile(before.latencies, 0.5) },
+      { section: SECTION, name: 'change without bad zones, p99', unit: 'ms', meridian: percentile(before.latencies, 0.99) },
     ];
     type Phase = { readonly count: number; readonly budget: Metric['budget']; readonly begin: () => Promise<ChildProcess[]> };
     /** The changes beside what `begin` starts, against those before and after it. */
@@ -53,25 +57,26 @@ async function measureNeighbours({ settings, postgres, say }: Context<Settings>)
       const bad = await begin();
       say(`  on its way after ${((nowMs() - began) / 1000).toFixed(1)} s`);
       await changes(Math.min(warmUp, 20));
-      const latencies = await changes(count);
+      const during = await changes(count);
       const memory = memoryMb(fleet.pid);
       await Promise.all(bad.map(endChild));
       say('changes without it again');
       const after = await quiet(count);
-      const alone = [...before, ...after];
+      const alone = join(before, after);
       before = after;
-      const ratio = (share: number): number => percentile(latencies, share) / percentile(alone, share);
+      const ratio = (share: number): number => percentile(during.latencies, share) / percentile(alone.latencies, share);
       metrics.push(
         { section: SECTION, name: `beside ${name}, p50`, unit: '×', meridian: ratio(0.5) },
         { section: SECTION, name: `beside ${name}, p99`, unit: '×', meridian: ratio(0.99), ...(budget && { budget }) },
-        { section: SECTION, name: `… memory of global then`, unit: 'MB', meridian: memory },
+        { section: SECTION, name: '… CPU of global for a change then', unit: '×', meridian: cpuOfOne(during) / cpuOfOne(alone) },
+        { section: SECTION, name: '… memory of global then', unit: 'MB', meridian: memory },
       );
     };
-    const join = (all: readonly Manners[]): Promise<ChildProcess[]> =>
+    const joinAll = (all: readonly Manners[]): Promise<ChildProcess[]> =>
       Promise.all(all.map((manners) => joinBad(fleet.kdsAddress, manners)));
     const ofZones = { count: neighbourChanges, budget: budgets.neighbourFactor };
-    await beside('four bad zones', { ...ofZones, begin: () => join(BAD) });
-    await beside('a zone that joins every second', { ...ofZones, begin: () => join(['restless']) });
+    await beside('four bad zones', { ...ofZones, begin: () => joinAll(BAD) });
+    await beside('a zone that joins every second', { ...ofZones, begin: () => joinAll(['restless']) });
     for (const [attack, name] of Object.entries(attacks) as [Attack, string][])
       await beside(name, {
         ...{ count: attackChanges, budget: budgets.attackFactor },
@@ -81,6 +86,15 @@ async function measureNeighbours({ settings, postgres, say }: Context<Settings>)
   } finally {
     await fleet.stop();
   }
+}
+
+/** Milliseconds of CPU of global for each, and for whatever it did meanwhile. */
+function cpuOfOne({ latencies, cpuMs }: Changes): number {
+  return cpuMs / latencies.length;
+}
+
+function join(some: Changes, others: Changes): Changes {
+  return { latencies: [...some.latencies, ...others.latencies], cpuMs: some.cpuMs + others.cpuMs };
 }
 
 /** The configuration of a global that lets these zones in by their names, and asks others for a token. */
