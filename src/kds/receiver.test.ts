@@ -169,7 +169,10 @@ describe('a receiver', () => {
     });
 
     it('fails when the rows that counts replace cannot be read', async () => {
-      const { receiver, store } = await receive({ insights: 'counts', rules: globalReceiveRules('east', { hashedNames: false }) });
+      const { receiver, store } = await receive({
+        insights: 'counts',
+        rules: globalReceiveRules('east', { hashedNames: false }),
+      });
       await receiver.handle(responseOf([], 'DataplaneInsight'));
       vi.spyOn(store, 'listMeta').mockRejectedValue(new Error('gone'));
       await expect(receiver.handle(responseOf([], 'Dataplane'))).rejects.toThrow('gone');
