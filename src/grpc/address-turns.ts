@@ -28,6 +28,12 @@ export class AddressTurns {
     this.#at = clock.elapsed();
   }
 
+  /** A call that comes now waits. */
+  get areSpent(): boolean {
+    this.#count();
+    return this.#left < 1;
+  }
+
   /** Begins the call when there is a turn for it, at once if it can. Refuses the newest calls if too many wait. */
   take(call: WaitingCall): void {
     this.#waiting.add(call);
@@ -52,10 +58,15 @@ export class AddressTurns {
     if (this.#left >= 1) this.#left -= 1;
   }
 
-  #serve(): void {
+  /** Adds the turns that have come back. */
+  #count(): void {
     const now = this.#clock.elapsed();
     this.#left = Math.min(REFUSALS_AT_ONCE, this.#left + ((now - this.#at) * REFUSALS_A_SECOND) / 1_000);
     this.#at = now;
+  }
+
+  #serve(): void {
+    this.#count();
     for (const call of this.#waiting) {
       if (this.#left < 1) break;
       this.#waiting.delete(call);

@@ -19,7 +19,8 @@ beforeEach(() => {
 });
 
 function connect(): CallingConnection {
-  const connection = { turns, waiting: new Set<never>(), isTrusted: false, isClosed: false, hangUp: () => endWaits(connection) };
+  const flags = { hadRefusal: false, hasTurn: false, isTrusted: false, isClosed: false };
+  const connection = { turns, waiting: new Set<never>(), ...flags, hangUp: () => endWaits(connection) };
   return connection;
 }
 
@@ -44,8 +45,7 @@ const times = (count: number, task: () => void): void => upTo(count).forEach(tas
 
 describe('the calls of an address', () => {
   it('that come at once and are refused begin a hundred at once, then twenty a second, in their order', async () => {
-    const connection = connect();
-    times(200, () => call(connection, refuse));
+    times(200, () => call(connect(), refuse));
     await clock.advance(49);
     expect(begun).toEqual(upTo(100));
     await clock.advance(1);
@@ -114,7 +114,8 @@ describe('the calls of an address', () => {
 
   it('are refused when a hundred wait for the rate, the newest first', async () => {
     const [first, second] = [connect(), connect()];
-    times(200, () => call(first, refuse));
+    times(100, () => call(connect(), refuse));
+    times(100, () => call(first));
     call(second);
     await clock.advance(0);
     expect([begun.length, ends, second.isClosed]).toEqual([100, ['too many calls from this address were refused'], true]);
@@ -122,6 +123,27 @@ describe('the calls of an address', () => {
     await clock.advance(0);
     const closed = upTo(100).map(() => 'the connection was closed');
     expect([first.isClosed, ends.slice(1).toSorted()]).toEqual([true, [...closed, ends[0]]]);
+  });
+
+  it.each(['before', 'after'])('of one connection are refused when sixteen wait %s one of it was refused', async (order) => {
+    const [bad, good] = [connect(), connect()];
+    times(99, () => callTurn(connect()).refuse());
+    const refused = callTurn(bad);
+    await refused.take();
+    times(order === 'before' ? 17 : 16, () => call(bad));
+    times(20, () => call(good));
+    expect(bad.isClosed).toBe(false);
+    refused.refuse();
+    if (order === 'after') call(bad);
+    await clock.advance(0);
+    expect([bad.isClosed, good.isClosed, begun, ends]).toEqual([
+      true,
+      false,
+      [],
+      expect.arrayContaining(['the connection was closed']),
+    ]);
+    await clock.advance(1_000);
+    expect(begun).toHaveLength(20);
   });
 });
 

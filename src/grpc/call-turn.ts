@@ -8,6 +8,10 @@ export type CallingConnection = {
   readonly turns: AddressTurns;
   /** Ends the wait of a call, with an error or without a turn. */
   readonly waiting: Set<(error: StatusError | null) => void>;
+  /** A call of it was refused: few others of it may wait. */
+  hadRefusal: boolean;
+  /** It waited for a turn before it was taken, and its first call has this turn. */
+  hasTurn: boolean;
   /** A stream of it was admitted: its calls need no turn. */
   isTrusted: boolean;
   isClosed: boolean;
@@ -32,11 +36,15 @@ export type CallTurn = {
   readonly admit: () => void;
 };
 
+/** Calls of one connection that may wait once one of it was refused. A zone opens fewer. */
+const MAX_WAITING = 16;
+
 /** @param connection null for a connection that is closed already */
 export function callTurn(connection: CallingConnection | null): CallTurn {
   return connection === null ? NO_TURN : turnOn(connection);
 }
 
+const tooMany = (): StatusError => exhausted('too many calls from this address were refused');
 const closed = (): StatusError => exhausted('the connection was closed');
 const left = (): StatusError => canceled('the caller has left');
 
@@ -70,7 +78,7 @@ function turnOn(connection: CallingConnection): CallTurn {
         end(null);
       },
       refuse: () => {
-        end(exhausted('too many calls from this address were refused'));
+        end(tooMany());
         connection.hangUp();
       },
     };
@@ -87,7 +95,14 @@ function turnOn(connection: CallingConnection): CallTurn {
     take: async () => {
       if (connection.isClosed) throw closed();
       if (state === 'over') throw left();
-      if (!connection.isTrusted) await new Promise<void>(wait);
+      if (connection.isTrusted) return;
+      if (connection.hasTurn) {
+        connection.hasTurn = false;
+        state = 'taken';
+      } else if (connection.hadRefusal && waiting.size >= MAX_WAITING) {
+        connection.hangUp();
+        throw tooMany();
+      } else await new Promise<void>(wait);
     },
     leave: () => {
       if (state !== 'none') return;
@@ -100,6 +115,8 @@ function turnOn(connection: CallingConnection): CallTurn {
       if (state === 'taken') turns.end(true);
       if (state === 'none') turns.spend();
       state = 'over';
+      connection.hadRefusal = true;
+      if (waiting.size > MAX_WAITING) connection.hangUp();
     },
     admit: () => {
       giveBack();
@@ -109,8 +126,10 @@ function turnOn(connection: CallingConnection): CallTurn {
   };
 }
 
-/** Ends the waits of the calls of a connection that closes. */
+/** The connection closes: its calls wait no longer, and it keeps a turn that no call has had. */
 export function endWaits(connection: CallingConnection): void {
   connection.isClosed = true;
+  if (connection.hasTurn) connection.turns.end(true);
+  connection.hasTurn = false;
   for (const end of connection.waiting) end(closed());
 }

@@ -300,9 +300,9 @@ describe('connections', () => {
   it('are closed when too many calls of their address wait, those with an admitted stream stay', async () => {
     const warn = vi.spyOn(log, 'warn').mockClear();
     const { connections, enter } = await listen({}, new ManualClock());
-    const [bad, good] = [await enter(), await enter()];
+    const [bad, good, refused] = [await enter(), await enter(), await enter()];
     connections.turnOf(peerOf(good)).admit();
-    for (let n = 0; n < 100; n += 1) connections.turnOf(peerOf(bad)).refuse();
+    for (let n = 0; n < 100; n += 1) connections.turnOf(peerOf(refused)).refuse();
     const waiting = Array.from({ length: 100 }, () => connections.turnOf(peerOf(bad)).take());
     await connections.turnOf(peerOf(good)).take();
     const ends = Promise.allSettled(waiting);
@@ -328,20 +328,93 @@ describe('connections', () => {
     await expect(connections.turnOf(peer).take()).rejects.toThrow('the connection was closed');
   });
 
-  it('that close make room for the waiting calls of the same address', async () => {
+  it('that close make room for the others of the same address', async () => {
     const clock = new ManualClock();
-    const { connections, enter, taken } = await listen({}, clock);
+    const { connections, enter, dial, taken } = await listen({}, clock);
     const bad = await enter();
     for (let n = 0; n < 100; n += 1) connections.turnOf(peerOf(bad)).refuse();
     const ends = Promise.allSettled(Array.from({ length: 100 }, () => connections.turnOf(peerOf(bad)).take()));
     bad.destroy();
     await expect.poll(() => connections.size).toBe(0);
     await ends;
-    const good = await enter();
-    const turn = connections.turnOf(peerOf(good)).take();
+    const good = await dial();
+    await expect.poll(() => connections.size).toBe(1);
     await clock.advance(50);
-    await turn;
+    await connections.turnOf(peerOf(good)).take();
     expect(taken[1]?.destroyed).toBe(false);
     good.destroy();
+  });
+
+  describe('that come when the turns of their address are spent', () => {
+    const clock = new ManualClock();
+    const TURN_MS = 50;
+    let listening: Listening;
+    let first: Socket;
+    /** Dials, and waits until the connection is there. */
+    const arrive = async (): Promise<Socket> => {
+      const before = listening.connections.size;
+      const socket = await listening.dial();
+      await expect.poll(() => listening.connections.size).toBe(before + 1);
+      return socket;
+    };
+
+    beforeEach(async () => {
+      listening = await listen({}, clock);
+      first = await listening.enter();
+      for (let n = 0; n < 100; n += 1) listening.connections.turnOf(peerOf(first)).refuse();
+    });
+    afterEach(() => listening.connections.endAll());
+
+    it('wait for a turn, which their first call has', async () => {
+      const { connections, taken } = listening;
+      const next = await arrive();
+      await clock.advance(TURN_MS - 1);
+      expect(taken).toHaveLength(1);
+      await clock.advance(1);
+      expect(taken).toHaveLength(2);
+      const turn = connections.turnOf(peerOf(next));
+      await turn.take();
+      let hasBegun = false;
+      const second = connections.turnOf(peerOf(next)).take();
+      void second.then(() => (hasBegun = true));
+      await clock.advance(TURN_MS - 1);
+      expect(hasBegun).toBe(false);
+      turn.giveBack();
+      await second;
+    });
+
+    it('wait in the order in which they came, with the calls of others', async () => {
+      const { connections, taken } = listening;
+      const call = connections.turnOf(peerOf(first)).take();
+      const next = await arrive();
+      await clock.advance(TURN_MS);
+      await call;
+      expect(taken).toHaveLength(1);
+      await clock.advance(TURN_MS);
+      expect(taken.map(({ remotePort }) => remotePort)).toEqual([first.localPort, next.localPort]);
+    });
+
+    it('keep their turn when they close without a call, and leave the queue when they close in it', async () => {
+      const { connections, taken } = listening;
+      const [silent, gone] = [await arrive(), await arrive()];
+      await clock.advance(TURN_MS);
+      expect(taken).toHaveLength(2);
+      for (const socket of [silent, gone]) socket.destroy();
+      await expect.poll(() => connections.size).toBe(1);
+      await arrive();
+      await clock.advance(TURN_MS - 1);
+      expect(taken).toHaveLength(2);
+      await clock.advance(1);
+      expect(taken).toHaveLength(3);
+    });
+
+    it('are closed when a hundred wait', async () => {
+      const { connections, dial, taken } = listening;
+      const sockets = await Promise.all(Array.from({ length: 100 }, async () => (await dial()).resume()));
+      await expect.poll(() => connections.size).toBe(101);
+      await once((await dial()).resume(), 'close');
+      expect([connections.size, taken.length, first.destroyed]).toEqual([101, 1, false]);
+      for (const socket of sockets) socket.destroy();
+    });
   });
 });

@@ -1,5 +1,6 @@
 // The TCP connections to a port: how many an address may have, and how many there may be at all. A call that would be refused costs
-// a token and the store work: calls take turns of their address, on connections that have no stream yet.
+// a token and the store work: calls take turns of their address, on connections that have no stream yet. A new connection of an address
+// whose turns are spent waits for one before it is served.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
@@ -37,6 +38,8 @@ const LISTENERS = process.platform === 'linux' ? 8 : 1;
 const GREETING_MS = 500;
 /** Addresses without a connection whose turns are remembered. */
 const MAX_ADDRESSES = 10_000;
+
+const NEW = { hadRefusal: false, hasTurn: false, isTrusted: false, isClosed: false };
 
 type Connection = CallingConnection & { readonly socket: Socket };
 
@@ -127,7 +130,8 @@ export class Connections {
     let bound = port;
     for (let count = 0; count < LISTENERS; count += 1) {
       const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_MS }, (socket) => {
-        if (this.#admit(socket)) this.#take(peerOf(socket), socket);
+        const connection = this.#admit(socket);
+        if (connection !== null) this.#enter(connection);
       });
       bound = await bind(server, { host, port: bound, reusePort: LISTENERS > 1 });
       // A failed accept affects only that peer: the server continues.
@@ -142,6 +146,23 @@ export class Connections {
     const server = createServer();
     await bind(server, { host, port, reusePort: false });
     await new Promise((resolve) => server.close(resolve));
+  }
+
+  /** Takes a connection. That of an address whose turns are spent waits for one. */
+  #enter(connection: Connection): void {
+    const { socket, turns, hangUp } = connection;
+    const peer = peerOf(socket);
+    if (!turns.areSpent) return this.#take(peer, socket);
+    socket.on('error', () => undefined);
+    const release = readAhead(socket);
+    const begin = (): void => {
+      release();
+      connection.hasTurn = true;
+      this.#take(peer, socket);
+    };
+    const first = { begin, refuse: hangUp };
+    socket.once('close', () => turns.leave(first));
+    turns.take(first);
   }
 
   #take(peer: string, socket: Socket): void {
@@ -174,7 +195,8 @@ export class Connections {
     this.#take(nextPeer, socket);
   }
 
-  #admit(socket: Socket): boolean {
+  /** Null for one that is refused, and closed. */
+  #admit(socket: Socket): Connection | null {
     const { remoteAddress: address = '' } = socket;
     const ofAddress = this.#perAddress.get(address) ?? { open: 0, turns: this.#turnsOf(address) };
     const { perAddress, total } = this.#limits;
@@ -185,7 +207,7 @@ export class Connections {
       const about = { address, limit, key: `${section}.${key}` };
       this.#warnings.warn(key, about, `a connection of a ${peers} was refused: too many are open`);
       socket.destroy();
-      return false;
+      return null;
     }
     const peer = peerOf(socket);
     const hangUp = (): void => {
@@ -194,7 +216,7 @@ export class Connections {
       endWaits(connection);
     };
     const { turns } = ofAddress;
-    const connection: Connection = { socket, turns, waiting: new Set(), isTrusted: false, isClosed: false, hangUp };
+    const connection: Connection = { socket, turns, waiting: new Set(), hangUp, ...NEW };
     this.#open.set(peer, connection);
     this.#perAddress.set(address, ofAddress);
     ofAddress.open += 1;
@@ -208,7 +230,7 @@ export class Connections {
       this.#perAddress.delete(address);
       this.#remembered.set(address, turns);
     });
-    return true;
+    return connection;
   }
 
   #turnsOf(address: string): AddressTurns {

@@ -22,7 +22,15 @@ beforeEach(async () => {
   [clock, fault, answered, left] = [new ManualClock(), null, 0, 0];
   const turns = new AddressTurns(clock);
   const turnOf = (): CallTurn => {
-    const turn = callTurn({ turns, waiting: new Set(), isTrusted: false, isClosed: false, hangUp: () => undefined });
+    const turn = callTurn({
+      turns,
+      waiting: new Set(),
+      hadRefusal: false,
+      hasTurn: false,
+      isTrusted: false,
+      isClosed: false,
+      hangUp: () => undefined,
+    });
     const leave = (): void => {
       left += 1;
       turn.leave();
