@@ -289,8 +289,9 @@ describe('the views of a mesh', () => {
       const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } };
       return make('MeshHTTPRoute', 'r', { to: [{ targetRef, rules }] });
     };
+    /** One object, as src/mesh-index/shared-outbounds.ts makes equal lists. */
+    const outbound = [{ port: 10_000, backendRef: { kind: 'MeshService', name: 'cart', port: 80 } }];
     const caller = (name: string, inbound = 'http'): Resource => {
-      const outbound = [{ port: 10_000, backendRef: { kind: 'MeshService', name: 'cart', port: 80 } }];
       const networking = { address: '10.0.0.1', inbound: [{ port: 8080, name: inbound }], outbound };
       return make('Dataplane', name, { networking }, { zone: 'east' });
     };
@@ -352,7 +353,7 @@ describe('the views of a mesh', () => {
     it('make them again when the proxy that had them has a newer stream with other features', () => {
       opened('a.east');
       views.open('a.east', { ...WITHOUT_FEATURES, ipv6: true });
-      change([cart('http2')]);
+      change([cart('tcp')]);
       expect(shown(opened('b.east').view)).toEqual(shownFirst('b.east'));
     });
 

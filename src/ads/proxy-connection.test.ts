@@ -91,6 +91,22 @@ describe('a stream of a proxy', () => {
     });
   });
 
+  it('reports where a zone proxy listens, once it has accepted the listener and its route', () => {
+    const [LISTENER, ROUTE] = ['Listener', 'RouteConfiguration'] as const;
+    const resource = { name: 'in', version: '1', bytes: new Uint8Array() };
+    view.setOwn({ resources: [LISTENER, ROUTE].map((type) => ({ type, resource })), problems: [] });
+    view.zonePlaces = new Map([['in', '10.0.0.1 7']]);
+    const places = (): unknown[] => events.flatMap((event) => (event.kind === 'listens' ? [event.places] : []));
+    const answer = (type: typeof LISTENER | typeof ROUTE, more: Partial<DeltaRequest> = {}): void =>
+      ask(TYPE_URL_PREFIX + XDS_MESSAGES[type], more);
+    answer(LISTENER);
+    answer(LISTENER, { responseNonce: '1' });
+    expect(places()).toEqual([[]]);
+    answer(ROUTE, { subscribe: ['in'] });
+    answer(ROUTE, { responseNonce: '2' });
+    expect(places()).toEqual([[], ['10.0.0.1 7']]);
+  });
+
   it('sends nothing while the stream has to drain', () => {
     stream.writableNeedDrain = true;
     ask(CLUSTER);

@@ -154,6 +154,22 @@ describe('the view of a proxy', () => {
     expect(view.takeProblems()).toBeNull();
   });
 
+  it('is in a state while nothing of it is unpublished', () => {
+    const view = new ProxyView();
+    view.setOutbound('a', outbound('a', '1'));
+    expect(view.state).toBeNull();
+    view.publish();
+    view.takeProblems();
+    const { state } = view;
+    if (state === null) throw new Error('no state');
+    expect(view.isIn(state)).toBe(true);
+    view.setOwn(part('own', '1', ['Listener']));
+    expect(view.isIn(state)).toBe(false);
+    view.publish();
+    view.takeProblems();
+    expect(view.isIn(state)).toBe(true);
+  });
+
   it('tells that it has ended or failed', () => {
     const view = new ProxyView();
     const said: unknown[] = [];

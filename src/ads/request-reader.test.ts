@@ -30,10 +30,19 @@ describe('a reader of requests', () => {
     expect(reader.read(requestWith([], '1'))).toBe(first);
   });
 
-  it('keeps no long request', () => {
+  it('keeps a request of 256 bytes, and none that is longer', () => {
     const reader = new RequestReader();
-    const bytes = requestWith(['x'.repeat(300)], '1');
-    expect(reader.read(bytes)).not.toBe(reader.read(bytes));
+    const ofLength = (length: number): Buffer => {
+      const shorter = requestWith(['x'.repeat(200)], '1');
+      const bytes = requestWith(['x'.repeat(200 + length - shorter.length)], '1');
+      expect(bytes).toHaveLength(length);
+      return bytes;
+    };
+    for (const [length, isKept] of [
+      [256, true],
+      [257, false],
+    ] as const)
+      expect(reader.read(ofLength(length)) === reader.read(ofLength(length))).toBe(isKept);
   });
 
   it('refuses bytes that are no request', () => {

@@ -8,7 +8,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
 import { createSelfSigned } from '../base/self-signed.ts';
-import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from './connections.ts';
+import { Connections, halfOfDescriptors, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from './connections.ts';
 
 const started = new AsyncDisposableStack();
 
@@ -417,4 +417,11 @@ describe('connections', () => {
       for (const socket of sockets) socket.destroy();
     });
   });
+});
+
+it.each([
+  ['Limit  Soft Limit  Hard Limit  Units\nMax processes  7  7  processes\nMax open files  1025  4096  files\n', 512],
+  ['Max open files            unlimited            unlimited            files\n', Infinity],
+])('have half of the file descriptors that the process may open: %j', (limits, half) => {
+  expect(halfOfDescriptors(limits)).toBe(half);
 });

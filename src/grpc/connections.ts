@@ -255,12 +255,17 @@ function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remoteAddress}:${String(remotePort)}`;
 }
 
-/** Half of the file descriptors of this process; the rest is for REST, diagnostics and the database. No limit if the number is unknown. */
+/** Half of the file descriptors of this process. No limit if the number is unknown. */
 function descriptorsForPeers(): number {
   try {
-    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
-    return soft === undefined ? Infinity : Math.floor(Number(soft) / 2);
+    return halfOfDescriptors(readFileSync('/proc/self/limits', 'utf8'));
   } catch {
     return Infinity;
   }
+}
+
+/** The other half is for REST, diagnostics and the database. @param limits as Linux prints them */
+export function halfOfDescriptors(limits: string): number {
+  const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  return soft === undefined ? Infinity : Math.floor(Number(soft) / 2);
 }

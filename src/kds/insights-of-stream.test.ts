@@ -43,6 +43,17 @@ it('a zone that is asked is not asked a second time before its response', async 
   expect(stream.admits(1, false)).toBe(true);
 });
 
+it('a zone that had nothing new when it was asked waits no longer', async () => {
+  const { clock, turns, stream } = open();
+  turns.count(150 * 160);
+  expect(stream.admits(10, false)).toBe(false);
+  await clock.advance(150_000);
+  stream.unchanged();
+  expect(turns.waiting).toBe(0);
+  await clock.advance(20_000);
+  expect(stream.admits(10, false)).toBe(true);
+});
+
 it('a turn is for one response: the next one waits for another', async () => {
   const { clock, turns, stream, said } = open();
   turns.count(300);

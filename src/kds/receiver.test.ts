@@ -174,7 +174,9 @@ describe('a receiver', () => {
         rules: globalReceiveRules('east', { hashedNames: false }),
       });
       await receiver.handle(responseOf([], 'DataplaneInsight'));
-      vi.spyOn(store, 'listMeta').mockRejectedValue(new Error('gone'));
+      vi.spyOn(store, 'listMeta').mockImplementation(({ types }) =>
+        types.join() === 'DataplaneInsight' ? Promise.reject(new Error('gone')) : Promise.resolve([]),
+      );
       await expect(receiver.handle(responseOf([], 'Dataplane'))).rejects.toThrow('gone');
     });
 

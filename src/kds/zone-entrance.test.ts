@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { fc } from '../../test/support/property.ts';
-import { ZoneEntrance } from './zone-entrance.ts';
+import { usedHeap, ZoneEntrance } from './zone-entrance.ts';
 
 let clock: ManualClock;
 let heap: number;
@@ -190,6 +190,13 @@ describe('zones that come at once', () => {
     expect(entered.slice(2)).toEqual(['zone-2', 'late', 'zone-1']);
   });
 
+  it('leave no timer once they have everything', () => {
+    arrive('east');
+    expect(clock.sleepers).toBeGreaterThan(0);
+    entrance.settled('east');
+    expect(clock.sleepers).toBe(0);
+  });
+
   it('are forgotten when they have gone', async () => {
     const leave = names(100).map(arrive);
     for (const end of leave) {
@@ -240,3 +247,8 @@ describe('zones that come at once', () => {
 function clockOf(clock: ManualClock) {
   return { now: () => clock.now(), elapsed: () => clock.elapsed(), sleep: (ms: number) => clock.sleep(ms) };
 }
+
+it('the used part of the heap is between nothing and all of it', () => {
+  expect(usedHeap()).toBeGreaterThan(0);
+  expect(usedHeap()).toBeLessThan(1);
+});

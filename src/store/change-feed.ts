@@ -137,7 +137,6 @@ export class ChangeFeed {
         this.#log.warn({ reason: messageOf(error) }, 'the change feed lost its connection; connecting again');
       }
       connection.abort();
-      this.#connection = null;
       if (this.#isListening) this.#publish({ kind: 'lost' });
       this.#isListening = false;
       if (!signal.aborted) await this.#database.clock.sleep(wait * (0.5 + Math.random()), signal);
