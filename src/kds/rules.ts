@@ -1,7 +1,7 @@
 // The rule table: which resources each side sends, how they are rewritten, and which may be stored. Read this first: the sender and
 // the receiver are the same for both directions, and all differences between Global and Zone are data in this file.
-import { hashNameOf } from '../resource/hash-name.ts';
-import { displayNameOf, label } from '../resource/labels.ts';
+import { hashNameOf, wireIdentity } from '../resource/hash-name.ts';
+import { label } from '../resource/labels.ts';
 import { belongsToZone, isFromGlobal, isLocal, isOfZone, zoneOf, type OwnedRow } from '../resource/ownership.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
@@ -354,17 +354,6 @@ export function globalReceiveRules(zone: string, options: { hashedNames: boolean
     scope: { labels: { [label.zone]: zone }, namePrefix: `${zone}.`, owner },
     ownerOnCreate: owner,
   };
-}
-
-/** Name, mesh and labels on the wire. The name is hashed unless the type has `skipHash`. */
-function wireIdentity(
-  resource: Resource,
-  info: TypeInfo,
-  labels: Record<string, string>,
-): Pick<WireResource, 'name' | 'mesh' | 'labels'> {
-  if (info.kds.skipHash) return { name: resource.name, mesh: resource.mesh, labels };
-  labels[label.displayName] ??= displayNameOf(resource);
-  return { name: hashNameOf({ ...resource, labels }), mesh: resource.mesh, labels };
 }
 
 function without(labels: Record<string, string>, prefixes: readonly string[]): Record<string, string> {

@@ -1,7 +1,9 @@
 // Names on the wire: `name-<16 characters>`, so that equal names of different meshes, zones and namespaces do not collide
-// (MADR 029, kds-wire 5.5). Which types have them: `wireIdentity` in kds/rules.ts. The full name is hashed; only the visible part is cut.
+// (MADR 029, kds-wire 5.5). Types with `skipHash` keep their names. The full name is hashed; only the visible part is cut.
+import type { WireResource } from './codec.ts';
 import { displayNameOf, label } from './labels.ts';
-import type { Labels } from './types.ts';
+import type { TypeInfo } from './type-registry.ts';
+import type { Labels, Resource } from './types.ts';
 
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 /** The offset basis of 64 bits in two words, and the prime 2^40 + 0x1b3. */
@@ -35,6 +37,17 @@ export function hashName({ mesh, name, zone = '', namespace = '' }: HashInput): 
 export function hashNameOf(resource: { readonly mesh: string; readonly name: string; readonly labels: Labels }): string {
   const { mesh, labels } = resource;
   return hashName({ mesh, name: displayNameOf(resource), zone: labels[label.zone], namespace: labels[label.namespace] });
+}
+
+/** Name, mesh and labels on the wire. @param labels those that are sent; gets the display name of a renamed resource */
+export function wireIdentity(
+  resource: Resource,
+  info: TypeInfo,
+  labels: Record<string, string>,
+): Pick<WireResource, 'name' | 'mesh' | 'labels'> {
+  if (info.kds.skipHash) return { name: resource.name, mesh: resource.mesh, labels };
+  labels[label.displayName] ??= displayNameOf(resource);
+  return { name: hashNameOf({ ...resource, labels }), mesh: resource.mesh, labels };
 }
 
 /** FNV-1a, 64 bits, over the UTF-8 bytes of a text. In two words: a product of a word and the prime's low part is exact in a double. */

@@ -1,5 +1,5 @@
 // The ownership of rows: the control plane that wrote a row, its origin zone, and who may change it. Pure. Invariant: nothing else
-// decides this. `mayReplace` is repeated in SQL (store/write-batch), and a test holds the two together.
+// decides this. `mayReplace` is repeated in SQL (`mayReplaceRow` in store/single-write.ts), and a test holds the two together.
 import type { ControlPlaneIdentity } from './compute-labels.ts';
 import { hashNameOf } from './hash-name.ts';
 import { displayNameOf, label } from './labels.ts';

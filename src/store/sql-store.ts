@@ -1,5 +1,5 @@
 // The `resources` table as a ResourceStore: its reads and its transactions, the same on PostgreSQL and on PGlite. The statements
-// that write are in write-statements.ts.
+// that write are in single-write.ts and, for many rows, in write-statements.ts.
 import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from '../base/log.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';

@@ -1,4 +1,4 @@
-// Chooses the zone proxies of a mesh (D20) and publishes their addresses: `spec.zoneIngress` of services has the first, and each has a
+// Chooses the zone proxies of a mesh (D20). The first is in `spec.zoneIngress` of services (service-row.ts), and each has a
 // MeshZoneAddress, from which Kuma control planes and the other zones learn all ingresses of a zone (policies 2.9, D27).
 // src/resource/service-reach.ts reads those of other zones.
 import { compareText } from '../../base/compare-text.ts';
