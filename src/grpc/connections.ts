@@ -39,6 +39,7 @@ const GREETING_MS = 500;
 /** Addresses without a connection whose turns are remembered. */
 const MAX_ADDRESSES = 10_000;
 
+/** What is known of a connection that has just come. */
 const NEW = { hadRefusal: false, hasTurn: false, isTrusted: false, isClosed: false };
 
 type Connection = CallingConnection & { readonly socket: Socket };
@@ -153,6 +154,7 @@ export class Connections {
     const { socket, turns, hangUp } = connection;
     const peer = peerOf(socket);
     if (!turns.areSpent) return this.#take(peer, socket);
+    // What serves it has its own listener.
     socket.on('error', () => undefined);
     const release = readAhead(socket);
     const begin = (): void => {
