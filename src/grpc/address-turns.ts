@@ -9,8 +9,13 @@ const REFUSALS_A_SECOND = 20;
 /** Calls that may wait for the rate, and as many for each call that may give its turn back. */
 const MAX_WAITING = 100;
 
-/** A call that waits for its turn. One of both functions is called once, unless the call leaves. */
-export type WaitingCall = { readonly begin: () => void; readonly refuse: () => void };
+/** A call that waits for its turn, or a connection without a call. One of both functions is called once, unless it leaves. */
+export type WaitingCall = {
+  readonly begin: () => void;
+  readonly refuse: () => void;
+  /** A connection cannot: it may say nothing, and must not let more of them wait. */
+  readonly mayGiveBack: boolean;
+};
 
 export class AddressTurns {
   readonly #clock: Clock;
@@ -45,6 +50,11 @@ export class AddressTurns {
     this.#waiting.delete(call);
   }
 
+  /** A call has the turn for which its connection waited, and may give it back. */
+  inherit(): void {
+    this.#underWay += 1;
+  }
+
   /** A call that has a turn ends. @param wasRefused it keeps its turn */
   end(wasRefused: boolean): void {
     this.#underWay -= 1;
@@ -71,7 +81,7 @@ export class AddressTurns {
       if (this.#left < 1) break;
       this.#waiting.delete(call);
       this.#left -= 1;
-      this.#underWay += 1;
+      if (call.mayGiveBack) this.#underWay += 1;
       call.begin();
     }
     this.#refuseExcess();

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { AddressTurns } from './address-turns.ts';
-import { callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
+import { callingConnection, callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
 
 let clock: ManualClock;
 let turns: AddressTurns;
@@ -19,8 +19,7 @@ beforeEach(() => {
 });
 
 function connect(): CallingConnection {
-  const flags = { hadRefusal: false, hasTurn: false, isTrusted: false, isClosed: false };
-  const connection = { turns, waiting: new Set<never>(), ...flags, hangUp: () => endWaits(connection) };
+  const connection: CallingConnection = callingConnection(turns, () => endWaits(connection));
   return connection;
 }
 
@@ -125,26 +124,29 @@ describe('the calls of an address', () => {
     expect([first.isClosed, ends.slice(1).toSorted()]).toEqual([true, [...closed, ends[0]]]);
   });
 
-  it.each(['before', 'after'])('of one connection are refused when sixteen wait %s one of it was refused', async (order) => {
-    const [bad, good] = [connect(), connect()];
-    times(99, () => callTurn(connect()).refuse());
-    const refused = callTurn(bad);
-    await refused.take();
-    times(order === 'before' ? 17 : 16, () => call(bad));
-    times(20, () => call(good));
-    expect(bad.isClosed).toBe(false);
-    refused.refuse();
-    if (order === 'after') call(bad);
-    await clock.advance(0);
-    expect([bad.isClosed, good.isClosed, begun, ends]).toEqual([
-      true,
-      false,
-      [],
-      expect.arrayContaining(['the connection was closed']),
-    ]);
-    await clock.advance(1_000);
-    expect(begun).toHaveLength(20);
-  });
+  it.each(['is refused then', 'was refused before'])(
+    'end with their connection when 17 of it wait, and one of it %s',
+    async (when) => {
+      const [bad, good] = [connect(), connect()];
+      times(99, () => callTurn(connect()).refuse());
+      const refused = callTurn(bad);
+      await refused.take();
+      times(when === 'was refused before' ? 16 : 17, () => call(bad));
+      times(20, () => call(good));
+      expect(bad.isClosed).toBe(false);
+      refused.refuse();
+      if (when === 'was refused before') call(bad);
+      await clock.advance(0);
+      expect([bad.isClosed, good.isClosed, begun, ends]).toEqual([
+        true,
+        false,
+        [],
+        expect.arrayContaining(['the connection was closed']),
+      ]);
+      await clock.advance(1_000);
+      expect(begun).toHaveLength(20);
+    },
+  );
 });
 
 describe('a call', () => {

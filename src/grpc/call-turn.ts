@@ -37,7 +37,12 @@ export type CallTurn = {
 };
 
 /** Calls of one connection that may wait once one of it was refused. A zone opens fewer. */
-const MAX_WAITING = 16;
+const MAX_WAITING_OF_CONNECTION = 16;
+
+/** A connection that has just come. */
+export function callingConnection(turns: AddressTurns, hangUp: () => void): CallingConnection {
+  return { turns, waiting: new Set(), hadRefusal: false, hasTurn: false, isTrusted: false, isClosed: false, hangUp };
+}
 
 /** @param connection null for a connection that is closed already */
 export function callTurn(connection: CallingConnection | null): CallTurn {
@@ -73,6 +78,7 @@ function turnOn(connection: CallingConnection): CallTurn {
       reject(error);
     };
     const call: WaitingCall = {
+      mayGiveBack: true,
       begin: () => {
         state = 'taken';
         end(null);
@@ -98,8 +104,9 @@ function turnOn(connection: CallingConnection): CallTurn {
       if (connection.isTrusted) return;
       if (connection.hasTurn) {
         connection.hasTurn = false;
+        turns.inherit();
         state = 'taken';
-      } else if (connection.hadRefusal && waiting.size >= MAX_WAITING) {
+      } else if (connection.hadRefusal && waiting.size >= MAX_WAITING_OF_CONNECTION) {
         connection.hangUp();
         throw tooMany();
       } else await new Promise<void>(wait);
@@ -116,7 +123,7 @@ function turnOn(connection: CallingConnection): CallTurn {
       if (state === 'none') turns.spend();
       state = 'over';
       connection.hadRefusal = true;
-      if (waiting.size > MAX_WAITING) connection.hangUp();
+      if (waiting.size > MAX_WAITING_OF_CONNECTION) connection.hangUp();
     },
     admit: () => {
       giveBack();
@@ -126,10 +133,8 @@ function turnOn(connection: CallingConnection): CallTurn {
   };
 }
 
-/** The connection closes: its calls wait no longer, and it keeps a turn that no call has had. */
+/** Ends the waits of the calls of a connection that closes. */
 export function endWaits(connection: CallingConnection): void {
   connection.isClosed = true;
-  if (connection.hasTurn) connection.turns.end(true);
-  connection.hasTurn = false;
   for (const end of connection.waiting) end(closed());
 }

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { AddressTurns } from './address-turns.ts';
-import { callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
+import { callingConnection, callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
 import { readAhead } from './read-ahead.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
 
@@ -38,9 +38,6 @@ const LISTENERS = process.platform === 'linux' ? 8 : 1;
 const GREETING_MS = 500;
 /** Addresses without a connection whose turns are remembered. */
 const MAX_ADDRESSES = 10_000;
-
-/** What is known of a connection that has just come. */
-const NEW = { hadRefusal: false, hasTurn: false, isTrusted: false, isClosed: false };
 
 type Connection = CallingConnection & { readonly socket: Socket };
 
@@ -154,15 +151,13 @@ export class Connections {
     const { socket, turns, hangUp } = connection;
     const peer = peerOf(socket);
     if (!turns.areSpent) return this.#take(peer, socket);
-    // What serves it has its own listener.
-    socket.on('error', () => undefined);
     const release = readAhead(socket);
     const begin = (): void => {
       release();
       connection.hasTurn = true;
       this.#take(peer, socket);
     };
-    const first = { begin, refuse: hangUp };
+    const first = { begin, refuse: hangUp, mayGiveBack: false };
     socket.once('close', () => turns.leave(first));
     turns.take(first);
   }
@@ -170,8 +165,6 @@ export class Connections {
   #take(peer: string, socket: Socket): void {
     const { greetings = Infinity, take } = this.#options;
     if (this.#greeted.size >= greetings) {
-      // What serves it has its own listener.
-      socket.on('error', () => undefined);
       this.#untaken.set(peer, { socket, release: readAhead(socket) });
       return;
     }
@@ -218,7 +211,7 @@ export class Connections {
       endWaits(connection);
     };
     const { turns } = ofAddress;
-    const connection: Connection = { socket, turns, waiting: new Set(), hangUp, ...NEW };
+    const connection: Connection = { ...callingConnection(turns, hangUp), socket };
     this.#open.set(peer, connection);
     this.#perAddress.set(address, ofAddress);
     ofAddress.open += 1;

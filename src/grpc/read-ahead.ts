@@ -20,6 +20,8 @@ export function readAhead(socket: Socket): () => void {
     }
   };
   socket.on('readable', take);
+  // What serves it later has a listener of its own.
+  socket.on('error', () => undefined);
   return () => {
     socket.off('readable', take);
     if (bytes > 0) socket.unshift(Buffer.concat(read));

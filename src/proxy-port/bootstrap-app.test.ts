@@ -7,7 +7,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
 import { AddressTurns } from '../grpc/address-turns.ts';
-import { callTurn, type CallTurn } from '../grpc/call-turn.ts';
+import { callingConnection, callTurn, type CallTurn } from '../grpc/call-turn.ts';
 import { createBootstrapApp } from './bootstrap-app.ts';
 
 let clock: ManualClock;
@@ -22,15 +22,7 @@ beforeEach(async () => {
   [clock, fault, answered, left] = [new ManualClock(), null, 0, 0];
   const turns = new AddressTurns(clock);
   const turnOf = (): CallTurn => {
-    const turn = callTurn({
-      turns,
-      waiting: new Set(),
-      hadRefusal: false,
-      hasTurn: false,
-      isTrusted: false,
-      isClosed: false,
-      hangUp: () => undefined,
-    });
+    const turn = callTurn(callingConnection(turns, () => undefined));
     const leave = (): void => {
       left += 1;
       turn.leave();
