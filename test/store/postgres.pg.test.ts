@@ -150,7 +150,7 @@ describe('the store on PostgreSQL', () => {
         await Promise.all([first?.end(), second?.end()]);
         await store.close();
       };
-      return { store, db: database.bulk, commit: async () => void (await first?.query('commit')), pid: pids[0], close };
+      return { store, db: database.db, commit: async () => void (await first?.query('commit')), pid: pids[0], close };
     }
 
     it('are all in an export', async () => {
