@@ -13,10 +13,10 @@ import { cpuSeconds, memoryMb, nowMs, percentile } from './measure.ts';
 import { budgets, type Metric } from './metric.ts';
 import type { Settings } from './settings.ts';
 
-const BAD: readonly Manners[] = ['deaf', 'silent', 'refusing', 'restless'];
 /** Changes one after the other: the milliseconds of each, and the CPU of global in all of them. */
 type Changes = { readonly latencies: readonly number[]; readonly cpuMs: number };
 
+const BAD: readonly Manners[] = ['deaf', 'silent', 'refusing', 'restless'];
 const SECTION = 'neighbours';
 /** An attack that is later has failed. */
 const BEGIN_MS = 120_000;
@@ -62,7 +62,7 @@ async function measureNeighbours({ settings, postgres, say }: Context<Settings>)
       await Promise.all(bad.map(endChild));
       say('changes without it again');
       const after = await quiet(count);
-      const alone = join(before, after);
+      const alone = merged(before, after);
       before = after;
       const ratio = (share: number): number => percentile(during.latencies, share) / percentile(alone.latencies, share);
       metrics.push(
@@ -72,11 +72,11 @@ async function measureNeighbours({ settings, postgres, say }: Context<Settings>)
         { section: SECTION, name: '… memory of global then', unit: 'MB', meridian: memory },
       );
     };
-    const joinAll = (all: readonly Manners[]): Promise<ChildProcess[]> =>
+    const joinBadZones = (all: readonly Manners[]): Promise<ChildProcess[]> =>
       Promise.all(all.map((manners) => joinBad(fleet.kdsAddress, manners)));
     const ofZones = { count: neighbourChanges, budget: budgets.neighbourFactor };
-    await beside('four bad zones', { ...ofZones, begin: () => joinAll(BAD) });
-    await beside('a zone that joins every second', { ...ofZones, begin: () => joinAll(['restless']) });
+    await beside('four bad zones', { ...ofZones, begin: () => joinBadZones(BAD) });
+    await beside('a zone that joins every second', { ...ofZones, begin: () => joinBadZones(['restless']) });
     for (const [attack, name] of Object.entries(attacks) as [Attack, string][])
       await beside(name, {
         ...{ count: attackChanges, budget: budgets.attackFactor },
@@ -93,7 +93,7 @@ function cpuOfOne({ latencies, cpuMs }: Changes): number {
   return cpuMs / latencies.length;
 }
 
-function join(some: Changes, others: Changes): Changes {
+function merged(some: Changes, others: Changes): Changes {
   return { latencies: [...some.latencies, ...others.latencies], cpuMs: some.cpuMs + others.cpuMs };
 }
 
