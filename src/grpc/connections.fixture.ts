@@ -1,15 +1,10 @@
 // Connections to a port of this machine, for the tests of them.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterAll, expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from './connections.ts';
-
-/** What ends with the tests of a file. */
-export const started = new AsyncDisposableStack();
-
-afterAll(() => started.disposeAsync());
 
 export const log = createLogger('silent');
 
@@ -20,7 +15,7 @@ export function open(
 ): Connections {
   const all = { ...DEFAULT_CONNECTION_LIMITS, ...limits };
   const connections = new Connections({ limits: all, peers: 'zone', section: 'the.section', take, log, clock });
-  started.defer(() => connections.close());
+  onTestFinished(() => connections.close());
   return connections;
 }
 

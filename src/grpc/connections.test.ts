@@ -3,11 +3,15 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { connect, createServer, Server, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createSelfSigned } from '../base/self-signed.ts';
-import { listen, log, open, started } from './connections.fixture.ts';
+import { listen, log, open } from './connections.fixture.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, halfOfDescriptors } from './connections.ts';
+
+const started = new AsyncDisposableStack();
+
+afterAll(() => started.disposeAsync());
 
 describe('connections', () => {
   it.each(['localhost', ''])('come over IPv4 and IPv6 where the host is %j', async (host) => {
