@@ -21,11 +21,23 @@ const NET_MS = 300_000;
 
 class Reader {
   readonly needsInsights: boolean;
+  /** Null: every type. */
+  readonly #types: ReadonlySet<string> | null;
   #pending: StoreChange[] = [];
   #wake: (() => void) | null = null;
 
-  constructor(needsInsights: boolean) {
-    this.needsInsights = needsInsights;
+  /** @param types those that it follows; every type but insights if left out */
+  constructor(types: Iterable<string> | undefined) {
+    this.#types = types === undefined ? null : new Set(types);
+    this.needsInsights = readsInsights(this.#types ?? []);
+  }
+
+  /** Whether a change may concern a type that it follows. A reader that is not woken costs nothing. */
+  follows(change: StoreChange): boolean {
+    const types = this.#types;
+    if (types === null) return true;
+    if (change.kind === 'keys') return change.keys.some(({ type }) => types.has(type));
+    return change.kind !== 'type' || types.has(change.type);
   }
 
   push(change: StoreChange): void {
@@ -85,10 +97,10 @@ export class ChangeFeed {
     this.#netMs = netMs;
   }
 
-  /** @param types those that the reader follows: insights are reported to readers of insights alone */
-  async *changes(signal: AbortSignal, types: Iterable<string> = []): AsyncGenerator<StoreChange> {
-    const needsInsights = readsInsights(types);
-    const reader = new Reader(needsInsights);
+  /** @param types those that the reader follows; every type but insights if left out */
+  async *changes(signal: AbortSignal, types?: Iterable<string>): AsyncGenerator<StoreChange> {
+    const reader = new Reader(types);
+    const { needsInsights } = reader;
     if (needsInsights) this.#insightReaders += 1;
     this.#running ??= Promise.all([this.#run(), this.#watch()]);
     const either = AbortSignal.any([signal, this.#stop.signal]);
@@ -196,7 +208,8 @@ export class ChangeFeed {
   }
 
   #publish(change: StoreChange, isOfInsights = false): void {
-    for (const reader of this.#readers) if (!isOfInsights || reader.needsInsights) reader.push(change);
+    for (const reader of this.#readers)
+      if ((!isOfInsights || reader.needsInsights) && reader.follows(change)) reader.push(change);
   }
 }
 
@@ -232,6 +245,6 @@ function parsePayload(payload: string): StoreChange {
 }
 
 /** Whether a reader of these types needs the channel of insights. */
-export function readsInsights(types: Iterable<string>): boolean {
+function readsInsights(types: Iterable<string>): boolean {
   return [...types].some((type) => INSIGHTS.has(type));
 }

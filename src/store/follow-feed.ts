@@ -176,10 +176,7 @@ export class FeedFollower {
     const { clock, isMark, gatherMs = 0 } = this.#options;
     this.#release();
     for (;;) {
-      const arrived = new AbortController();
-      this.#wake = () => arrived.abort(NEWS);
-      if (!this.#hasNews() && !signal.aborted)
-        await (withinMs === Infinity ? aborted(arrived.signal) : clock.sleep(withinMs, arrived.signal));
+      if (!this.#hasNews() && !signal.aborted) await this.#arrival(withinMs);
       if (gatherMs > 0 && this.#hasNews()) await clock.sleep(gatherMs, signal);
       if (signal.aborted || !this.#hasNews()) return null;
       const marks = this.#marks.filter((id) => isMark?.(id));
@@ -188,6 +185,16 @@ export class FeedFollower {
       if (hints.all || hints.types.length > 0 || hints.keys.length > 0 || marks.length > 0) return hints;
       this.#release();
     }
+  }
+
+  /** Resolves when a hint arrives or the signal aborts, and after the time. */
+  async #arrival(withinMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    if (withinMs === Infinity) return await promise;
+    const arrived = new AbortController();
+    this.#wake = () => arrived.abort(NEWS);
+    await this.#options.clock.sleep(withinMs, arrived.signal);
   }
 
   #hasNews(): boolean {

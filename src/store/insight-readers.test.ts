@@ -82,7 +82,7 @@ it('the feed names everything to a reader of insights only when it listens to th
   const listening = new Listening();
   let isSilent = true;
   listening.answer = () => (isSilent ? new Promise(() => undefined) : Promise.resolve());
-  const page = listening.read(['ZoneInsight']);
+  const page = listening.read(['Zone', 'ZoneInsight']);
   await settled(() => expect(listening.connections).toEqual([['meridian_resources', '+meridian_insights']]));
   listening.publish('{"type":"Zone","keys":[["","east"]]}');
   expect(page.seen).toEqual([]);

@@ -125,7 +125,7 @@ export interface ResourceStore extends HistoryStore {
 
   /**
    * New changes by any process. The first item is `all`, when the feed listens. Ends with the signal.
-   * @param types those that the caller follows: ZoneInsights, and DataplaneInsights that came by KDS, are reported only if named here
+   * @param types those that the caller follows; if left out, all but ZoneInsights and the DataplaneInsights that came by KDS
    */
   changes(signal: AbortSignal, types?: Iterable<string>): AsyncIterable<StoreChange>;
 

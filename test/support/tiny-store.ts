@@ -3,7 +3,6 @@ import { compareText } from '../../src/base/compare-text.ts';
 import { MeridianError } from '../../src/base/errors.ts';
 import { mayReplace } from '../../src/resource/ownership.ts';
 import { isStorable, isStorableJson } from '../../src/resource/storable-text.ts';
-import { readsInsights } from '../../src/store/change-feed.ts';
 import { fenceMark } from '../../src/store/fence-watch.ts';
 import { TinyHistory } from './tiny-history.ts';
 import type {
@@ -132,12 +131,12 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve([...counts.values()]);
   }
 
-  async *changes(signal: AbortSignal, types: Iterable<string> = []): AsyncIterable<StoreChange> {
+  async *changes(signal: AbortSignal, types?: Iterable<string>): AsyncIterable<StoreChange> {
     const queue: StoreChange[] = this.#isFeedLost ? [] : [{ kind: 'all' }];
     let wake: () => void = () => undefined;
-    const hasInsights = readsInsights(types);
+    const followed = types === undefined ? null : new Set(types);
     const follow = (change: StoreChange): void => {
-      const heard = hasInsights ? change : this.#withoutInsights(change);
+      const heard = followed === null ? this.#withoutInsights(change) : ofTypes(change, followed);
       if (heard !== null) queue.push(heard);
       wake();
     };
@@ -321,4 +320,12 @@ function faultOf({ key, labels, status }: Exclude<Write, { op: 'delete' }>): str
 
 function idOf({ type, mesh, name }: ResourceKey): string {
   return JSON.stringify([type, mesh, name]);
+}
+
+/** The part of a change that names rows of these types; null if there is none. */
+function ofTypes(change: StoreChange, types: ReadonlySet<string>): StoreChange | null {
+  if (change.kind === 'type') return types.has(change.type) ? change : null;
+  if (change.kind !== 'keys') return change;
+  const keys = change.keys.filter(({ type }) => types.has(type));
+  return keys.length === 0 ? null : { kind: 'keys', keys };
 }
