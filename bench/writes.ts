@@ -21,8 +21,12 @@ type Global = Awaited<ReturnType<typeof startSeededGlobal>>;
 type Server = Pick<Global, 'pid' | 'apiPort' | 'database'>;
 /** @property cpuUs of a PUT: microseconds of the server and of the database */
 type Load = Exclude<LoadReport, { failure: string }> & { readonly cpuUs: number };
-/** Of one turn: PUTs to Meridian and to the bare HTTP server, and the upserts of pgbench a second. */
-type Turn = { readonly put: Load; readonly bare: Load; readonly pgbench: number };
+/**
+ * Of one turn: PUTs to Meridian and to the bare HTTP server.
+ * @property pgbench bare upserts of pgbench a second
+ * @property statement the statement of a PUT in pgbench a second
+ */
+type Turn = { readonly put: Load; readonly bare: Load; readonly pgbench: number; readonly statement: number };
 
 export const writes: Sections<Sizes> = {
   names: {
@@ -67,7 +71,8 @@ async function measureWrites({ settings, postgres, say }: Context<Sizes>): Promi
           turns.push({
             put: await load(global, connections, {}),
             bare: await load(bare, connections, {}),
-            pgbench: await pgbench.run(connections, seconds),
+            pgbench: await pgbench.run('upsert', connections, seconds),
+            statement: await pgbench.run('put', connections, seconds),
           });
         }
         metrics.push(...shareMetrics(connections, turns, budget));
@@ -133,6 +138,7 @@ function shareMetrics(connections: number, turns: readonly Turn[], budget: Budge
       ...{ section, name: `${name}; pgbench`, unit: '/s', meridian: rate, floor: of(({ pgbench }) => pgbench) },
       ...(isMany && { budget: budgets.putsPerSecond }),
     },
+    { section, name: `${name}; its statement in pgbench`, unit: '/s', meridian: rate, floor: of(({ statement }) => statement) },
     {
       ...{ section, name: `${name}, p99; bare HTTP server`, unit: 'ms' },
       ...{ meridian: of(({ put }) => put.p99Ms), floor: of(({ bare }) => bare.p99Ms) },

@@ -24,7 +24,7 @@ const LOCK_MS = 5_000;
 /** The time for which the server may confirm the end of a connection, and for statements that still run when the database closes. */
 const GOODBYE_MS = 2_000;
 /** The name of each connection. The triggers of the history know a control plane by it. */
-const APPLICATION = 'meridian';
+export const APPLICATION = 'meridian';
 
 export type PostgresConfig = {
   readonly type: 'postgres';

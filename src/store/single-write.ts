@@ -53,14 +53,15 @@ const UPDATE = `${SAID} update resources r
  */
 export async function runSingleWrite(db: Kysely<Tables>, write: Write): Promise<WriteOutcome | null> {
   if (write.op === 'delete' || unstorable(write) !== null) return null;
-  const { rows } = await db.executeQuery(statementOf(write));
+  const { rows } = await db.executeQuery(singleStatement(write));
   const [row] = rows as { readonly version: number }[];
   if (row === undefined) return null;
   // A row starts with version 0, and every update raises it.
   return { result: row.version === 0 ? 'created' : 'updated', version: row.version };
 }
 
-function statementOf(write: Content): CompiledQuery {
+/** The statement of a write, with its parameters. */
+export function singleStatement(write: Content): CompiledQuery {
   const { op, key, spec, labels, status, syncVersion, owner } = write;
   const content = [
     ...[singleAuthorText(write), key.type, key.mesh, key.name, JSON.stringify(spec), JSON.stringify(labels)],
