@@ -61,6 +61,17 @@ describe('the certificates of proxies', () => {
     expect(issued).toEqual([cart]);
   });
 
+  it('are renewed for a connected proxy, also when many others have come and gone', async () => {
+    await certificates.ready(cart, order);
+    for (let at = 0; at <= 20_000; at += 1) {
+      const job = { mesh: 'shop', name: `job-${String(at)}` };
+      certificates.get(job, order);
+      certificates.release(job);
+    }
+    await clock.advance(HOUR_MS * 0.9);
+    await expect.poll(() => issued).toEqual([cart, cart]);
+  });
+
   it('read an authority once for all proxies that wait', async () => {
     const names = ['a', 'b', 'c'].map((name) => ({ mesh: 'shop', name }));
     await Promise.all(names.map((proxy) => certificates.ready(proxy, order)));

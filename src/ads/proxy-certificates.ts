@@ -1,5 +1,6 @@
 // Issues the certificates of connected proxies, one after the other, and renews them before they expire. They are only in memory.
-// Invariants: a proxy has at most one waiting order; the old certificate stays until the new one is issued.
+// Invariants: a proxy has at most one waiting order; the old certificate stays until the new one is issued. That of a connected proxy is
+// never forgotten, those of the others may be.
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
@@ -42,8 +43,8 @@ export type ProxyCertificatesOptions = {
   readonly random?: () => number;
 };
 
-/** Proxies whose certificates are kept, connected or not. */
-const MAX_PROXIES = 20_000;
+/** Proxies that have left and whose certificates are kept: one that comes back soon needs no other. */
+const MAX_RELEASED = 20_000;
 /** Milliseconds until a failed order is tried again. */
 const RETRY_MS = 5_000;
 /** A timer of Node holds no more milliseconds. */
@@ -61,7 +62,9 @@ type Held = {
 
 export class ProxyCertificates implements CertificateSource {
   readonly #options: ProxyCertificatesOptions;
-  readonly #held = new LRUCache<string, Held>({ max: MAX_PROXIES, dispose: ({ cancel }) => cancel() });
+  /** Of connected proxies. */
+  readonly #held = new Map<string, Held>();
+  readonly #released = new LRUCache<string, Held>({ max: MAX_RELEASED });
   readonly #waiting = new Set<Held>();
   /** Taken from `#waiting`, and not issued yet. */
   readonly #inWork = new Set<Held>();
@@ -91,9 +94,12 @@ export class ProxyCertificates implements CertificateSource {
   }
 
   release({ mesh, name }: ProxyName): void {
-    const held = this.#held.get(JSON.stringify([mesh, name]));
+    const key = JSON.stringify([mesh, name]);
+    const held = this.#held.get(key);
     if (held === undefined) return;
     held.isWanted = false;
+    this.#held.delete(key);
+    this.#released.set(key, held);
     held.cancel();
     this.#waiting.delete(held);
     this.#settle(held);
@@ -109,11 +115,14 @@ export class ProxyCertificates implements CertificateSource {
   #entry(proxy: ProxyName, order: CertificateOrder): Held {
     const { mesh, name } = proxy;
     const key = JSON.stringify([mesh, name]);
-    let held = this.#held.get(key);
-    if (held === undefined) {
-      held = { proxy: { mesh, name }, order, leaf: null, isWanted: true, resignedBy: '', cancel: () => undefined };
-      this.#held.set(key, held);
-    }
+    const known = this.#held.get(key);
+    if (known !== undefined) return known;
+    const held = this.#released.get(key) ?? {
+      ...{ proxy: { mesh, name }, order, leaf: null, isWanted: true },
+      ...{ resignedBy: '', cancel: () => undefined },
+    };
+    this.#released.delete(key);
+    this.#held.set(key, held);
     return held;
   }
 
