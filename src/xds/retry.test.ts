@@ -43,7 +43,16 @@ describe('the retry policy of a route', () => {
     [
       'headers of a response',
       { retriableResponseHeaders: [{ type: 'Present', name: 'a' }] },
-      { retryOn: HTTP, retriableHeaders: [{ name: 'a', presentMatch: true }] },
+      { retryOn: `${HTTP},retriable-headers`, retriableHeaders: [{ name: 'a', presentMatch: true }] },
+    ],
+    [
+      'headers of a response beside a status',
+      { retryOn: ['503'], retriableResponseHeaders: [{ type: 'Present', name: 'a' }] },
+      {
+        retryOn: 'retriable-status-codes,retriable-headers',
+        retriableStatusCodes: [503],
+        retriableHeaders: [{ name: 'a', presentMatch: true }],
+      },
     ],
     [
       'no lists',

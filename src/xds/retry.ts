@@ -34,9 +34,12 @@ export function retryPolicy(conf: JsonObject, protocol: Protocol): JsonObject | 
     ...objectsOf(retry['retriableRequestHeaders']).map(headerMatcher),
   ];
   const responseHeaders = objectsOf(retry['retriableResponseHeaders']).map(headerMatcher);
-  const retryOn = [...conditions, ...(codes.length > 0 ? ['retriable-status-codes'] : [])].join(',');
+  const written = [...conditions, ...(codes.length > 0 ? ['retriable-status-codes'] : [])];
+  const retryOn = written.length > 0 ? written : [protocol === 'grpc' ? DEFAULT_GRPC : DEFAULT_HTTP];
+  // Without its condition Envoy ignores the list of headers.
+  if (responseHeaders.length > 0) retryOn.push('retriable-headers');
   return given({
-    retryOn: retryOn === '' ? (protocol === 'grpc' ? DEFAULT_GRPC : DEFAULT_HTTP) : retryOn,
+    retryOn: retryOn.join(','),
     numRetries: retry['numRetries'],
     perTryTimeout: optionalDuration(retry['perTryTimeout']),
     retriableStatusCodes: codes.length > 0 ? codes : undefined,
