@@ -100,14 +100,14 @@ it.each<[JsonObject, JsonObject]>([
   expect(headerMatcher(written)).toEqual(expected);
 });
 
-it('matches are asked from the most special to the one for everything', () => {
+it('matches are asked from the most special to the one for everything, a method before any headers', () => {
   const header = { name: 'a', value: 'b' };
   const sorted: JsonObject[] = [
-    { ...path('Exact', '/a'), headers: [header, header] },
     { ...path('Exact', '/a'), headers: [header], method: 'GET' },
-    { ...path('Exact', '/a'), headers: [header] },
     { ...path('Exact', '/a'), method: 'GET', queryParams: [header] },
     { ...path('Exact', '/a'), method: 'GET' },
+    { ...path('Exact', '/a'), headers: [header, header] },
+    { ...path('Exact', '/a'), headers: [header] },
     { ...path('Exact', '/a'), queryParams: [header, header] },
     { ...path('Exact', '/a'), queryParams: [header] },
     path('Exact', '/a'),

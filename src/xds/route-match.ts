@@ -32,7 +32,10 @@ export function routeMatches(match: JsonObject): RouteMatch[] {
   return [{ match: { prefix: '/', ...rest }, isBelowPrefix: true }];
 }
 
-/** Exact paths, then the longest prefixes, then regular expressions; of equal ones those that ask for more (Gateway API). */
+/**
+ * Exact paths, then the longest prefixes, then regular expressions. Of equal ones first those with a method, then those with more headers,
+ * then those with more query parameters (policies 7, Gateway API).
+ */
 export function compareMatches(a: JsonObject, b: JsonObject): number {
   const [one, other] = [rankOf(a), rankOf(b)];
   for (const [at, rank] of one.entries()) if (rank !== other[at]) return rank - (other[at] ?? 0);
@@ -48,8 +51,8 @@ function rankOf(match: JsonObject): readonly number[] {
   return [
     isEverything,
     -prefix,
-    -objectsOf(match['headers']).length,
     match['method'] === undefined ? 1 : 0,
+    -objectsOf(match['headers']).length,
     -objectsOf(match['queryParams']).length,
   ];
 }
