@@ -5,7 +5,7 @@ import { effectiveOutbound } from '../policy/effective-conf.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsOf } from '../policy/outbounds.ts';
 import type { Resource } from '../resource/types.ts';
-import { inboundName } from '../xds/names.ts';
+import { sectionOfInbound } from '../xds/inbounds.ts';
 
 type Cause = { readonly kri: string; readonly resource: Resource };
 
@@ -25,9 +25,10 @@ function wholeProxy({ types }: ProxyRules): Cause[] {
   return types.flatMap(({ proxyRule }) => (proxyRule?.contributions ?? []).map(({ policy }) => policy));
 }
 
-function inbound({ types }: ProxyRules, name: string): Cause[] {
+function inbound({ types, proxy }: ProxyRules, name: string): Cause[] {
+  const section = sectionOfInbound(proxy, name);
   return types.flatMap(({ inboundRules }) =>
-    inboundRules.flatMap(({ section, rules }) => (inboundName(section) === name ? rules.map(({ policy }) => policy) : [])),
+    inboundRules.flatMap((found) => (found.section === section ? found.rules.map(({ policy }) => policy) : [])),
   );
 }
 

@@ -36,10 +36,32 @@ describe('the inbounds of a proxy', () => {
     ['an advertised address', { advertisedAddress: '1.2.3.4', inbound: [{ port: 80 }] }, 1, []],
     ['an advertised address of IPv6', { advertisedAddress: '2001:db8::1', inbound: [{ port: 80 }] }, 1, []],
     ['an advertised name', { advertisedAddress: 'a.name', inbound: [{ port: 80 }] }, 1, ['networking.advertisedAddress']],
+    ['one port on two addresses', { inbound: [{ port: 80 }, { port: 80, address: '10.0.0.8' }] }, 2, []],
+    [
+      'one name on two ports',
+      {
+        inbound: [
+          { port: 80, name: 'a' },
+          { port: 81, name: 'a' },
+          { port: 82, name: 'a' },
+        ],
+      },
+      3,
+      [],
+    ],
+    ['one place twice', { inbound: [{ port: 80 }, { port: 80, name: 'a' }] }, 1, ['networking.inbound[1].port']],
     ['one that is not ready', { inbound: [{ port: 80, state: 'NotReady' }] }, 1, []],
   ])('with %s', (_, networking, listeners, fields) => {
     const config = configOf(networking);
     expect([config.listeners.size, config.clusters.size, fieldsOf(config)]).toEqual([listeners, listeners, fields]);
+  });
+
+  it('have names of their own where they share a section name', () => {
+    const { listeners } = configOf({ inbound: [{ port: 80 }, { port: 80, address: '10.0.0.8' }] });
+    expect([...listeners].map(([name, { address }]) => [name, objectOf(objectOf(address)['socketAddress'])['address']])).toEqual([
+      ['self_inbound_dp_80', '10.0.0.9'],
+      ['self_inbound_dp_80_10.0.0.8:80', '10.0.0.8'],
+    ]);
   });
 
   it.each(['tcp', 'http'])('count connections before anything else with a limit of connections, as %s', (protocol) => {

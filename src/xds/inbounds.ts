@@ -29,6 +29,8 @@ import { reportTo, usableRules } from './usable-policies.ts';
 /** What an inbound listens on and where its application is. */
 type Inbound = {
   readonly section: Section;
+  /** Of its listener, cluster, route configuration and virtual host. */
+  readonly name: string;
   readonly protocol: Protocol;
   readonly address: string;
   readonly application: { readonly address: string; readonly port: number };
@@ -40,14 +42,24 @@ export type InboundContext = TelemetryContext & Pick<OutboundContext, 'tls'>;
 export function addInbounds(config: ProxyConfig, context: InboundContext): void {
   const { proxy } = context.rules;
   const report = reportTo(config.problems);
-  for (const inbound of inboundsOf(proxy)) {
-    const problem = addressProblem(inbound);
-    if (problem === null) addInbound(config, context, inbound);
-    else report(problem);
+  const listening = new Map<string, number>();
+  for (const [at, inbound] of inboundsOf(proxy).entries()) {
+    const place = placeOf(inbound);
+    const other = listening.get(place);
+    const problem = other === undefined ? addressProblem(inbound) : usedTwice(at, place, other);
+    if (problem === null) {
+      listening.set(place, at);
+      addInbound(config, context, inbound);
+    } else report(problem);
   }
   const advertised = textOf(objectOf(proxy.resource.spec['networking'])['advertisedAddress']);
   if (advertised !== '' && isIP(advertised) === 0)
     report({ policy: null, field: 'networking.advertisedAddress', reason: 'must be an IP address: an endpoint has no name' });
+}
+
+function usedTwice(at: number, place: string, other: number): ConfigProblem {
+  const reason = `${place} is used by inbound[${String(other)}] already: this one has no listener`;
+  return { policy: null, field: `networking.inbound[${String(at)}].port`, reason };
 }
 
 function addressProblem({ address, section, application }: Inbound): ConfigProblem | null {
@@ -57,6 +69,7 @@ function addressProblem({ address, section, application }: Inbound): ConfigProbl
 function inboundsOf({ resource, sections }: DataplaneProxy): Inbound[] {
   const networking = objectOf(resource.spec['networking']);
   const given = objectsOf(networking['inbound']);
+  const names = new Set<string>();
   return sections
     .filter(({ kind }) => kind === 'Inbound')
     .flatMap((section, at) => {
@@ -64,14 +77,28 @@ function inboundsOf({ resource, sections }: DataplaneProxy): Inbound[] {
       if (inbound === undefined) return [];
       const address = textOf(inbound['address']) || textOf(networking['address']);
       const application = applicationAddress(networking, { ...inbound, port: section.port });
-      return [{ section, protocol: protocolOf(section.protocol), address, application }];
+      const plain = inboundName(section);
+      const name = names.has(plain) ? `${plain}_${placeOf({ address, section })}` : plain;
+      names.add(name);
+      return [{ section, name, protocol: protocolOf(section.protocol), address, application }];
     });
+}
+
+function placeOf({ address, section }: Pick<Inbound, 'address' | 'section'>): string {
+  return `${address}:${String(section.port)}`;
+}
+
+/**
+ * The section of the inbound with this resource name. Inbounds may share a section name: on two addresses, or on two ports with one name. Each
+ * but the first has its address and port in the name of its resources.
+ */
+export function sectionOfInbound(proxy: DataplaneProxy, name: string): Section | undefined {
+  return inboundsOf(proxy).find((inbound) => inbound.name === name)?.section;
 }
 
 function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbound): void {
   const { rules, features, tls } = context;
-  const { section, protocol, address, application } = inbound;
-  const name = inboundName(section);
+  const { section, name, protocol, address, application } = inbound;
   const isRedirected = (transparentProxying(rules.proxy.resource)?.inboundPort ?? null) !== null;
   const report = reportTo(config.problems);
   const rulesOf = (type: string): readonly InboundRule[] => usableRules(type, rulesOn(rules, type, section), report);

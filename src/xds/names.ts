@@ -6,7 +6,7 @@ import type { JsonObject } from '../resource/types.ts';
 /** Matches every request: what a route configuration ends with. */
 export const CATCH_ALL: JsonObject = { path: { value: '/', type: 'PathPrefix' } };
 
-/** Listener, cluster, route configuration and virtual host of an inbound. */
+/** Listener, cluster, route configuration and virtual host of the first inbound with a section name. */
 export function inboundName({ section }: Pick<Section, 'section'>): string {
   return `self_inbound_dp_${section}`;
 }
