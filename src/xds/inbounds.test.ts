@@ -75,6 +75,16 @@ describe('the inbounds of a proxy', () => {
     expect(filtersOf(configOf(networking))).toEqual([last]);
   });
 
+  it.each<[type: string, conf: JsonObject]>([
+    ['MeshTimeout', { http: { requestTimeout: '1s' } }],
+    ['MeshRateLimit', { local: { http: { requestRate: { num: 1, interval: '1s' } } } }],
+  ])('report a rule of a %s for some clients, which has no effect', (type, conf) => {
+    const matches = [{ spiffeID: { type: 'Exact', value: 'spiffe://default.east.mesh.local/workload/cart' } }];
+    const policy = make(type, 'p', { rules: [{ default: conf }, { matches, default: conf }] });
+    const { problems } = configOf({ inbound: [{ port: 80, protocol: 'http' }] }, policy);
+    expect(problems).toMatchObject([{ policy: expect.stringContaining('_p_'), field: 'spec.rules[1].matches' }]);
+  });
+
   it('limit requests as HTTP alone', () => {
     const rate = limited({ http: { requestRate: { num: 1, interval: '1s' } } });
     const limits = ['http', 'tcp'].map((protocol) => {

@@ -24,7 +24,7 @@ import { routeConfiguration } from './route-config.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
-import { reportTo, usableRules } from './usable-policies.ts';
+import { reportMatches, reportTo, usableRules } from './usable-policies.ts';
 
 /** What an inbound listens on and where its application is. */
 type Inbound = {
@@ -102,8 +102,13 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const isRedirected = (transparentProxying(rules.proxy.resource)?.inboundPort ?? null) !== null;
   const report = reportTo(config.problems);
   const rulesOf = (type: string): readonly InboundRule[] => usableRules(type, rulesOn(rules, type, section), report);
-  const timeout = catchAllConf(rulesOf('MeshTimeout'));
-  const limits = catchAllConf(rulesOf('MeshRateLimit'));
+  const confOf = (type: string): JsonObject => {
+    const found = rulesOf(type);
+    reportMatches(found, 'has no effect: all clients of an inbound have one conf', report);
+    return catchAllConf(found);
+  };
+  const timeout = confOf('MeshTimeout');
+  const limits = confOf('MeshRateLimit');
   const logs = accessLogsOf(rulesOf('MeshAccessLog'), logContext(context, inbound));
   const limit = isHttp(protocol) ? requestLimit(limits) : null;
   const connections = connectionLimit(limits);
@@ -137,7 +142,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       name,
       address: socketAddress(address, section.port),
       statPrefix: name,
-      ...filterChains(filtersOf, tls, tls === null ? {} : catchAllConf(rulesOf('MeshTLS'))),
+      ...filterChains(filtersOf, tls, tls === null ? {} : confOf('MeshTLS')),
       metadata: { filterMetadata: { 'io.kuma.tags': rules.proxy.labels } },
       trafficDirection: 'INBOUND',
       enableReusePort: features.reusePort ? true : undefined,
@@ -145,7 +150,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
     }),
   );
   if (isHttp(protocol)) config.routes.set(name, inboundRoutes(name, timeout, limit, permissions));
-  const circuitBreaker = catchAllConf(rulesOf('MeshCircuitBreaker'));
+  const circuitBreaker = confOf('MeshCircuitBreaker');
   config.clusters.set(name, {
     ...applicationCluster(name, protocol, application, { timeout, circuitBreaker }),
     ...(isRedirected && fromOwnSource(application.address)),

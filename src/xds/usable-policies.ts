@@ -63,6 +63,12 @@ export function usableRules(type: string, rules: readonly InboundRule[], report:
   return [...usable.filter(({ match }) => match !== null), { ...last, conf: merged.conf ?? {} }];
 }
 
+/** Reports the rules for some clients, where all clients have the same conf. */
+export function reportMatches(rules: readonly InboundRule[], reason: string, report: Report): void {
+  for (const { match, policy, index } of rules)
+    if (match !== null) report({ policy: policy.kri, field: `spec.rules[${String(index)}].matches`, reason });
+}
+
 /** A missing backend is no violation here: its share of the requests is answered 500. */
 const REFERENCE = /\.(backendRefs|backendRef)\b/;
 

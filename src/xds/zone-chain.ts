@@ -4,7 +4,7 @@ import { catchAllConf } from '../policy/inbound-rules.ts';
 import { label } from '../resource/labels.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { accessLoggers } from './access-log.ts';
+import { accessLoggers, clientFilter } from './access-log.ts';
 import { proxyAddress } from './proxy-address.ts';
 import { extension, given, optionalDuration } from './proto-json.ts';
 import type { ProxyTls } from './proxy-tls.ts';
@@ -55,15 +55,17 @@ export function zonePlaces({ resource, sections }: DataplaneProxy): ZonePlace[] 
   });
 }
 
-/** The access loggers of a chain: each rule for its port logs by itself. */
+/** The access loggers of a chain: each rule for its port logs by itself, and on an egress each rule for a client. */
 export function chainLoggers(
   context: TelemetryContext,
-  { rules }: ZoneListener,
+  { rules, section }: ZoneListener,
   { snis, destination }: Chain,
   isHttp: boolean,
 ): JsonObject[] {
   const { proxy } = context.rules;
-  const { named, common } = rules.chain('MeshAccessLog', snis);
+  const { byClient, named, common } = rules.chain('MeshAccessLog', snis);
+  // An ingress does not end TLS: it cannot identify clients.
+  const ofClients = section.kind === 'ZoneEgress' ? byClient : [];
   const log = {
     mesh: proxy.resource.mesh,
     zone: proxy.zone,
@@ -76,7 +78,10 @@ export function chainLoggers(
     tcpPipe: context.features.tcpLogPipe,
     collector: (openTelemetry: JsonObject) => logCollector(context, openTelemetry),
   } as const;
-  return [...named.map(({ conf }) => conf), catchAllConf(common)].flatMap((conf) => accessLoggers(conf, log));
+  return [
+    ...ofClients.flatMap(({ match, conf }) => accessLoggers(conf, log, clientFilter(match))),
+    ...[...named.map(({ conf }) => conf), catchAllConf(common)].flatMap((conf) => accessLoggers(conf, log)),
+  ];
 }
 
 /** The last filter of a chain that passes bytes. */

@@ -13,7 +13,7 @@ import { addPatched } from './proxy-patch.ts';
 import { serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { connectionLimit, rateLimitFilter, requestLimit } from './rate-limit.ts';
 import { routeConfiguration } from './route-config.ts';
-import { reportTo } from './usable-policies.ts';
+import { reportMatches, reportTo } from './usable-policies.ts';
 import { chainLoggers, chainTcpProxy, type Chain, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
 import { chainConf, chainFilters, permissionsOn } from './zone-rules.ts';
@@ -44,6 +44,9 @@ function chainOf(
 ): JsonObject {
   const { rules } = listener;
   const { kri } = outbound;
+  const reason = 'has no effect on a zone egress: all clients of a port have one conf';
+  for (const type of ['MeshTimeout', 'MeshRateLimit', 'MeshTLS'])
+    reportMatches(rules.chain(type, snis).byClient, reason, listener.report);
   const chain = { snis, statPrefix: kri, cluster: zoneResourceName(KIND, kri), destination: kri };
   const permissions = permissionsOn(chainFilters(rules.chain('MeshTrafficPermission', snis)), snis);
   const connections = connectionLimit(chainConf(rules.chain('MeshRateLimit', snis)));

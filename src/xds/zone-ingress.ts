@@ -11,6 +11,7 @@ import { connectionLimit } from './rate-limit.ts';
 import { localEndpoints } from './servers.ts';
 import { chainTcpProxy, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
+import { reportMatches } from './usable-policies.ts';
 import { chainConf, namedServers } from './zone-rules.ts';
 
 const KIND = 'ZoneIngress';
@@ -20,13 +21,8 @@ const TYPES = ['MeshTimeout', 'MeshRateLimit', 'MeshAccessLog'] as const;
 /** The filter chains of the listener: one for all ports without rules of their own, and one for each port that has some. */
 export function ingressChains(context: ZoneContext, listener: ZoneListener): JsonObject[] {
   const { rules } = listener;
-  for (const type of TYPES)
-    for (const { policy, index } of rules.chain(type, []).byClient)
-      listener.report({
-        policy: policy.kri,
-        field: `spec.rules[${String(index)}].matches`,
-        reason: 'has no effect on a zone ingress: it cannot identify clients',
-      });
+  const reason = 'has no effect on a zone ingress: it cannot identify clients';
+  for (const type of TYPES) reportMatches(rules.chain(type, []).byClient, reason, listener.report);
   // A limit counts the connections of one chain: each port has its own.
   const isLimited = connectionLimit(chainConf(rules.chain('MeshRateLimit', []))) !== null;
   const named = new Set(TYPES.flatMap((type) => namedServers(rules.all(type))));

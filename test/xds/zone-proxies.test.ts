@@ -193,6 +193,29 @@ describe('an egress', () => {
     ]);
   });
 
+  describe('with a rule for some clients', () => {
+    const matches = [{ spiffeID: { type: 'Exact', value: 'spiffe://default.east.mesh.local/workload/cart' } }];
+    const withRule = (type: string, conf: JsonObject): ProxyConfig =>
+      configOf(EGRESS, [
+        ...[external(null, [endpoint('10.1.1.1')]), identity, trustOf('east')],
+        policy(type, [{ matches, default: conf }]),
+      ]);
+
+    it('logs the requests of these clients', () => {
+      const config = withRule('MeshAccessLog', { backends: [{ type: 'File', file: { path: '/var/log/cart' } }] });
+      const text = JSON.stringify([...config.listeners.values()]);
+      expect([text.includes('/var/log/cart'), text.includes(String(matches[0]?.spiffeID.value))]).toEqual([true, true]);
+      expect(config.problems).toEqual([]);
+    });
+
+    it.each<[string, JsonObject]>([
+      ['MeshTimeout', { http: { requestTimeout: '1s' } }],
+      ['MeshRateLimit', { local: { http: { requestRate: { num: 2, interval: '10s' } } } }],
+    ])('reports that a %s has no effect', (type, conf) => {
+      expect(withRule(type, conf).problems.map(({ field }) => field)).toEqual(['spec.rules[0].matches']);
+    });
+  });
+
   it.each<[string, JsonObject]>([
     ['without an authority', {}],
     ['without an authority and names', { mode: 'SkipSAN' }],
