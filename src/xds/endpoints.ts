@@ -117,10 +117,14 @@ export function zoneAssignment(name: string, zone: string, endpoints: readonly E
   return { clusterName: name, ...(endpoints.length > 0 && { endpoints: groups }) };
 }
 
-function lbEndpoint({ address, port, labels }: Endpoint): JsonObject {
+/** Matches the endpoints that are marked for TLS. No label has a space. */
+export const TLS_MARK: JsonObject = { 'accepts TLS': 'true' };
+
+function lbEndpoint({ address, port, labels, isTls }: Endpoint): JsonObject {
+  const matched = isTls === true ? { ...labels, ...TLS_MARK } : labels;
   return {
     endpoint: { address: socketAddress(address, port) },
-    metadata: { filterMetadata: { 'envoy.lb': labels, 'envoy.transport_socket_match': labels } },
+    metadata: { filterMetadata: { 'envoy.lb': labels, 'envoy.transport_socket_match': matched } },
     loadBalancingWeight: 1,
   };
 }

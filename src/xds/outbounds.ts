@@ -15,7 +15,7 @@ import type { BackendResolver } from './backends.ts';
 import type { Client } from './client.ts';
 import { serviceCluster } from './cluster.ts';
 import { isHttp, protocolOf } from './protocol.ts';
-import { loadAssignment, localityWeights, singleAssignment } from './endpoints.ts';
+import { loadAssignment, localityWeights, singleAssignment, TLS_MARK } from './endpoints.ts';
 import { httpConnectionManager } from './http-connection.ts';
 import { routeName } from './names.ts';
 import { duration, extension, socketAddress } from './proto-json.ts';
@@ -27,7 +27,7 @@ import { addPatched } from './proxy-patch.ts';
 import { logCollector, tracerOf } from './telemetry.ts';
 import type { TracedConnection } from './tracing.ts';
 import { clientSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
-import { acceptTls, egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
+import { acceptsTls, egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
 import { isVirtual } from './transparent-proxying.ts';
 import { reportTo, usableOutbound, usablePolicies, usableRules, type Report } from './usable-policies.ts';
 import { confOf, destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
@@ -163,21 +163,22 @@ function egressSocket(context: OutboundContext, egress: Egress | null, report: R
 }
 
 /**
- * TLS to the servers of a service that accept it, plain text to the others. While the servers of the own zone do not accept it yet,
- * the endpoints of other zones alone have it.
+ * TLS to the servers of a service that accept it, plain text to the others. While some servers of the own zone do not accept it, those that
+ * do and the endpoints of other zones have it.
  */
 function serviceSockets(context: OutboundContext, destination: Outbound, report: Report): JsonObject {
   const { local, remote } = membersOf(context.index, destination.resource, context.client.zone);
   const [ids, sni] = [serverIds([...local, ...remote]), sniOf(destination)];
-  const isPlainHere = local.length > 0 && !acceptTls(local);
-  if (ids.length === 0 || sni === null || (isPlainHere && remote.length === 0)) return {};
+  const zones = [...new Set(remote.map((member) => homeZoneOf(member, '')))].sort();
+  const matches = [
+    ...(local.some(acceptsTls) ? [{ name: 'own zone', match: TLS_MARK }] : []),
+    ...zones.map((zone) => ({ name: zone, match: { [label.zone]: zone } })),
+  ];
+  if (ids.length === 0 || sni === null || (local.length > 0 && matches.length === 0)) return {};
   const transportSocket = socketTo(context, { ids, sni }, report);
   if (transportSocket === null) return {};
-  if (!isPlainHere) return { transportSocket };
-  const zones = [...new Set(remote.map((member) => homeZoneOf(member, '')))].sort();
-  return {
-    transportSocketMatches: zones.map((zone) => ({ name: zone, match: { [label.zone]: zone }, transportSocket })),
-  };
+  if (local.every(acceptsTls)) return { transportSocket };
+  return { transportSocketMatches: matches.map((match) => ({ ...match, transportSocket })) };
 }
 
 function socketTo(

@@ -7,7 +7,7 @@ import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import {
-  acceptTls,
+  acceptsTls,
   egressOf,
   localEndpoints,
   membersOf,
@@ -142,8 +142,8 @@ describe('the servers of a service', () => {
   const ready = cartOf('east');
   const waiting = cartOf('east', {}, { status: 'NotReady' });
 
-  it('accept TLS when all in the zone do, and there is one', () => {
-    expect([[], [ready], [ready, waiting], [waiting], [ready, ready]].map(acceptTls)).toEqual([false, true, false, false, true]);
+  it('accept TLS when the status of their MeshService says so', () => {
+    expect([ready, waiting].map(acceptsTls)).toEqual([true, false]);
   });
 
   it('have each SPIFFE ID once, sorted', () => {

@@ -16,7 +16,8 @@ import { isTrusted } from './proxy-tls.ts';
 import { endpointAddressProblem, inboundAddressProblem } from './socket-address.ts';
 import type { Report } from './usable-policies.ts';
 
-export type Endpoint = { readonly address: string; readonly port: number; readonly labels: Labels };
+/** @property isTls its cluster has TLS to it, and plain text to others */
+export type Endpoint = { readonly address: string; readonly port: number; readonly labels: Labels; readonly isTls?: boolean };
 
 /** The ingresses of another zone, as endpoints. */
 export type OtherZone = { readonly zone: string; readonly endpoints: readonly Endpoint[] };
@@ -38,9 +39,9 @@ export function localServers(index: MeshIndex, service: Resource, zone: string):
   return membersOf(index, service, zone).local.map((member) => index.kriOf(member));
 }
 
-/** Whether the servers in the zone of a client accept TLS: the proxies of each MeshService have accepted their certificates. */
-export function acceptTls(local: readonly Resource[]): boolean {
-  return local.length > 0 && local.every(({ status }) => objectOf(status['tls'])['status'] === 'Ready');
+/** Whether the servers of a MeshService in the zone of a client accept TLS: its proxies have accepted their certificates. */
+export function acceptsTls({ status }: Pick<Resource, 'status'>): boolean {
+  return objectOf(status['tls'])['status'] === 'Ready';
 }
 
 /** The SPIFFE IDs of the servers of MeshServices, sorted. */
@@ -53,11 +54,15 @@ export function sniOf({ resource, port, section }: Outbound): string | null {
   return resource.type === 'MeshService' ? sniAcrossZones(resource, { port, section }) : kumaSni(resource, section);
 }
 
-/** The ready inbounds of a port in the zone of the client. */
+/** The ready inbounds of a port in the zone of the client. Those that accept TLS are marked where others do not. */
 export function localEndpoints(index: MeshIndex, { resource, port }: Outbound, zone: string): Endpoint[] {
-  return membersOf(index, resource, zone)
-    .local.flatMap((service) => serversOf(index, service, port))
-    .flatMap(({ endpoints }) => endpoints);
+  const { local } = membersOf(index, resource, zone);
+  const isMixed = new Set(local.map(acceptsTls)).size > 1;
+  return local.flatMap((service) =>
+    serversOf(index, service, port).flatMap(({ endpoints }) =>
+      isMixed && acceptsTls(service) ? endpoints.map((endpoint) => ({ ...endpoint, isTls: true })) : endpoints,
+    ),
+  );
 }
 
 /**

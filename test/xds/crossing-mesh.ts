@@ -28,6 +28,25 @@ export function zoneAddress(name: string, zone: string, address: string): Resour
   return make('MeshZoneAddress', name, { address, port: 10_001 }, { zone });
 }
 
+/** A second MeshService of `everywhere` in zone `east`, whose server does not accept TLS yet. */
+export const waitingCart: readonly Resource[] = [
+  {
+    ...make(
+      'MeshService',
+      'cart-v2',
+      { ...cartOf('east').spec, selector: { dataplaneLabels: { matchLabels: { app: 'cart-v2' } } }, identities: [] },
+      { zone: 'east', labels: { [label.displayName]: 'cart' } },
+    ),
+    status: { tls: { status: 'NotReady' } },
+  },
+  make(
+    'Dataplane',
+    'cart-v2',
+    { networking: { address: '10.0.0.2', inbound: [{ port: 8080, protocol: 'http' }] } },
+    { zone: 'east', labels: { app: 'cart-v2' } },
+  ),
+];
+
 export const everywhere = make('MeshMultiZoneService', 'everywhere', {
   selector: { meshService: { matchLabels: { [label.displayName]: 'cart' } } },
   ports: [{ port: 80, name: 'http', appProtocol: 'http' }],

@@ -5,7 +5,7 @@ import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
-import { cartOf, crossingRows, egress, payments, trustOf, zoneAddress } from './crossing-mesh.ts';
+import { cartOf, crossingRows, egress, payments, trustOf, waitingCart, zoneAddress } from './crossing-mesh.ts';
 
 const WEST = 'kri_msvc_default_west__cart_http';
 const EVERYWHERE = 'kri_mzsvc_default___everywhere_http';
@@ -129,6 +129,35 @@ describe('a service of all zones', () => {
       { 'kuma.io/zone': 'west' },
     ]);
     expect(endpoints(config, EVERYWHERE)).toEqual(['east 10.0.0.1 0', 'north 10.1.0.5 1', 'west 10.1.0.4 1']);
+  });
+});
+
+describe('a service with several MeshServices here', () => {
+  const [service] = waitingCart;
+  const socketsTo = (puts: readonly Resource[]): Record<string, boolean> => {
+    const config = configOf({ puts });
+    const { transportSocket, transportSocketMatches } = cluster(config, EVERYWHERE);
+    const matches = objectsOf(transportSocketMatches).map(({ match }) => Object.entries(objectOf(match)));
+    const servers = objectsOf(config.assignments.get(EVERYWHERE)?.['endpoints']).flatMap(({ lbEndpoints }) =>
+      objectsOf(lbEndpoints),
+    );
+    return Object.fromEntries(
+      servers.map(({ endpoint, metadata }) => {
+        const { address } = objectOf(objectOf(objectOf(endpoint)['address'])['socketAddress']);
+        const labels = objectOf(objectOf(objectOf(metadata)['filterMetadata'])['envoy.transport_socket_match']);
+        const isMatched = matches.some((match) => match.every(([key, value]) => labels[key] === value));
+        return [String(address), transportSocket !== undefined || isMatched];
+      }),
+    );
+  };
+
+  it('has TLS to the servers that accept it and to other zones, and plain text to the others', () => {
+    expect(socketsTo(waitingCart)).toEqual({ '10.0.0.1': true, '10.0.0.2': false, '10.1.0.5': true, '10.1.0.4': true });
+  });
+
+  it('has TLS to the servers that accept it beside a MeshService without servers', () => {
+    if (service === undefined) throw new Error('no MeshService');
+    expect(socketsTo([service])).toEqual({ '10.0.0.1': true, '10.1.0.5': true, '10.1.0.4': true });
   });
 });
 

@@ -4,12 +4,15 @@ import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import { proxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { validate } from '../support/envoy.ts';
-import { cartOf, crossingRows } from './crossing-mesh.ts';
+import { cartOf, crossingRows, waitingCart } from './crossing-mesh.ts';
 import { caseNames, configOf, readCase } from './recorded-case.ts';
 import { writtenProxies } from './written-cases.ts';
 
-it('takes a cluster whose endpoints of other zones alone have TLS', async () => {
-  const index = new MeshIndex('default', [...crossingRows, cartOf('east', {}, { status: 'NotReady' })]);
+it.each([
+  ['of other zones alone', [cartOf('east', {}, { status: 'NotReady' })]],
+  ['of other zones and of some servers here', waitingCart],
+])('takes a cluster whose endpoints %s have TLS', async (_, rows) => {
+  const index = new MeshIndex('default', [...crossingRows, ...rows]);
   const configs = [...index.proxies()].map((proxy) => ({
     name: proxy.displayName,
     config: proxyConfig(index, proxy, WITHOUT_FEATURES),
