@@ -8,6 +8,16 @@ import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { applicationAddress } from './application-address.ts';
 import { accessLoggers, clientFilter, type LogContext } from './access-log.ts';
+import {
+  clientConf,
+  clientIdFilter,
+  clientRules,
+  clientsMatch,
+  clientsOf,
+  reportCommonTimes,
+  type ClientRules,
+  type Clients,
+} from './client-confs.ts';
 import { applicationCluster } from './cluster.ts';
 import { isHttp, protocolOf, type Protocol } from './protocol.ts';
 import { faultFilters } from './fault-injection.ts';
@@ -24,7 +34,7 @@ import { routeConfiguration } from './route-config.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
-import { reportMatches, reportTo, usableRules } from './usable-policies.ts';
+import { reportMatches, reportTo, usableRules, type Report } from './usable-policies.ts';
 
 /** What an inbound listens on and where its application is. */
 type Inbound = {
@@ -35,6 +45,9 @@ type Inbound = {
   readonly address: string;
   readonly application: { readonly address: string; readonly port: number };
 };
+
+/** Why a rule for some clients does nothing. */
+const ONE_CONF = 'has no effect: all clients of this inbound have one conf';
 
 export type InboundContext = TelemetryContext & Pick<OutboundContext, 'tls'>;
 
@@ -104,18 +117,23 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const rulesOf = (type: string): readonly InboundRule[] => usableRules(type, rulesOn(rules, type, section), report);
   const confOf = (type: string): JsonObject => {
     const found = rulesOf(type);
-    reportMatches(found, 'has no effect: all clients of an inbound have one conf', report);
+    reportMatches(found, ONE_CONF, report);
     return catchAllConf(found);
   };
-  const timeout = confOf('MeshTimeout');
-  const limits = confOf('MeshRateLimit');
+  const routed = tls !== null && isHttp(protocol) ? routedConfs(rulesOf, report) : null;
+  const timeout = routed?.timeouts.common ?? confOf('MeshTimeout');
+  const limits = routed?.limits.common ?? confOf('MeshRateLimit');
+  const routes =
+    routed === null ? [] : clientsOf(routed.timeouts, routed.limits).map((clients) => clientRoute(name, routed, clients));
   const logs = accessLogsOf(rulesOf('MeshAccessLog'), logContext(context, inbound));
   const limit = isHttp(protocol) ? requestLimit(limits) : null;
+  const isLimited = [...routes, { ...limit }].some((route) => 'typedPerFilterConfig' in route);
   const connections = connectionLimit(limits);
   const permissions = tls === null ? null : rulesOf('MeshTrafficPermission');
   const filtersOf = (isCertified: boolean): JsonObject[] => {
     const permitted = isCertified ? permissions : null;
-    const ahead = connections === null ? [] : [connections];
+    const known = isCertified && routes.length > 0 ? [clientIdFilter] : [];
+    const ahead = [...known, ...(connections === null ? [] : [connections])];
     if (isHttp(protocol)) return [...ahead, http(permitted === null ? [] : [permissionFilter])];
     return [...(permitted === null ? [] : [networkPermission(permitted, name)]), ...ahead, tcp];
   };
@@ -128,7 +146,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       accessLog: logs,
       tracing: tracerOf(context)?.({ service: workloadOf(rules.proxy), direction: 'inbound', destination: '' }) ?? null,
       filtersFirst,
-      filters: [...faultFilters(rulesOf('MeshFaultInjection')), ...(limit === null ? [] : [rateLimitFilter])],
+      filters: [...faultFilters(rulesOf('MeshFaultInjection')), ...(isLimited ? [rateLimitFilter] : [])],
     });
   const tcp = extension('envoy.filters.network.tcp_proxy', 'extensions.filters.network.tcp_proxy.v3.TcpProxy', {
     statPrefix: name,
@@ -149,7 +167,10 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       bindToPort: isRedirected ? false : undefined,
     }),
   );
-  if (isHttp(protocol)) config.routes.set(name, inboundRoutes(name, timeout, limit, permissions));
+  if (isHttp(protocol)) {
+    const common = { match: { prefix: '/' }, route: routeAction(name, timeout), ...limit };
+    config.routes.set(name, inboundRoutes(name, [...routes, common], permissions));
+  }
   const circuitBreaker = confOf('MeshCircuitBreaker');
   config.clusters.set(name, {
     ...applicationCluster(name, protocol, application, { timeout, circuitBreaker }),
@@ -204,20 +225,31 @@ function rulesOn({ types }: ProxyRules, type: string, section: Section): readonl
   return ofType?.inboundRules.find((found) => found.section === section)?.rules ?? [];
 }
 
-/** @param permissions null in plain text: nothing says who a client is */
-function inboundRoutes(
-  name: string,
-  timeout: JsonObject,
-  limit: JsonObject | null,
-  permissions: readonly InboundRule[] | null,
-): JsonObject {
+/** The confs that may differ by client. */
+type RoutedConfs = { readonly timeouts: ClientRules; readonly limits: ClientRules };
+
+function routedConfs(rulesOf: (type: string) => readonly InboundRule[], report: Report): RoutedConfs {
+  const timeouts = clientRules(rulesOf('MeshTimeout'), report);
+  reportCommonTimes(timeouts, report);
+  return { timeouts, limits: clientRules(rulesOf('MeshRateLimit'), report) };
+}
+
+function clientRoute(name: string, { timeouts, limits }: RoutedConfs, clients: Clients): JsonObject {
+  const route = routeAction(name, clientConf(timeouts, clients));
+  return { match: clientsMatch(clients), route, ...requestLimit(clientConf(limits, clients)) };
+}
+
+function routeAction(cluster: string, timeout: JsonObject): JsonObject {
   const http = objectOf(timeout['http']);
-  const action = {
-    cluster: name,
+  return {
+    cluster,
     timeout: duration(http['requestTimeout'], '15s'),
     idleTimeout: duration(http['streamIdleTimeout'], '1800s'),
   };
-  const routes = [{ match: { prefix: '/' }, route: action, ...limit }];
+}
+
+/** @param permissions null in plain text: nothing says who a client is */
+function inboundRoutes(name: string, routes: readonly JsonObject[], permissions: readonly InboundRule[] | null): JsonObject {
   const permission = permissions === null ? {} : httpPermission(permissions);
   return routeConfiguration(name, routes, { requestHeadersToRemove: ['x-kuma-tags'], ...permission });
 }

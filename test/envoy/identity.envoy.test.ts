@@ -213,6 +213,18 @@ it('a MeshTrafficPermission denies a client by its SPIFFE ID', async () => {
   await expect.poll(() => ask(given)).toBe('HTTP/1.1 200');
 });
 
+it('a MeshRateLimit for one client limits this client alone', async () => {
+  const given = await certificateOf(OTHER);
+  const http = { requestRate: { num: 1, interval: '1h' }, onRateLimit: { status: 423 } };
+  const matches = [{ spiffeID: { type: 'Exact', value: OTHER } }];
+  const rules = [{ matches, default: { local: { http } } }];
+  await mesh.put('MeshRateLimit', 'of-other', { spec: { targetRef: { kind: 'Dataplane' }, rules } });
+  await expect.poll(() => ask(given)).toBe('HTTP/1.1 423');
+  expect(await Promise.all([1, 2, 3].map(async () => (await mesh.get(outbound)).status))).toEqual([200, 200, 200]);
+  await mesh.delete('MeshRateLimit', 'of-other');
+  await expect.poll(() => ask(given)).toBe('HTTP/1.1 200');
+});
+
 describe('an identity that goes', () => {
   beforeAll(async () => {
     // Connections of 100 ms: each step meets new ones.

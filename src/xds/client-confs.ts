@@ -1,0 +1,91 @@
+// Confs for single clients of an HTTP listener: a copy of its route for each, which matches the SPIFFE ID of the client (policies 6, xds 3.3).
+// A route sees no certificate, so a network filter keeps the ID from the TLS handshake.
+import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
+import { mergeConf } from '../policy/merge-conf.ts';
+import { isObject, objectOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { fieldOf } from './config-problem.ts';
+import { extension } from './proto-json.ts';
+import { reportMatches, type Report } from './usable-policies.ts';
+
+const CLIENT_ID = 'meridian.client.spiffe_id';
+
+/** Keeps the SPIFFE ID of the client for the routes. */
+export const clientIdFilter: JsonObject = extension(
+  'envoy.filters.network.set_filter_state',
+  'extensions.filters.network.set_filter_state.v3.Config',
+  {
+    onDownstreamTlsHandshake: [
+      {
+        ...{ objectKey: CLIENT_ID, factoryKey: 'envoy.string', readOnly: true, skipIfEmpty: true },
+        formatString: { textFormatSource: { inlineString: '%DOWNSTREAM_PEER_URI_SAN%' } },
+      },
+    ],
+  },
+);
+
+/** Clients of one listener, as the matches of `rules[]` name them. */
+export type Clients = { readonly isPrefix: boolean; readonly value: string };
+
+/** The rules of one type on a listener: those for some clients, and the conf for everybody. */
+export type ClientRules = { readonly byClient: readonly InboundRule[]; readonly common: JsonObject };
+
+/** The usable rules of an inbound. A client cannot be known by a server name. */
+export function clientRules(rules: readonly InboundRule[], report: Report): ClientRules {
+  const byClient = rules.filter(({ match }) => match !== null && isObject(match['spiffeID']) && match['sni'] === undefined);
+  const others = rules.filter((rule) => rule.match !== null && !byClient.includes(rule));
+  reportMatches(others, 'has no effect on an inbound: its clients differ by spiffeID alone', report);
+  return { byClient, common: catchAllConf(rules) };
+}
+
+/** The clients that rules name, in the order in which routes ask for them: exact IDs, then prefixes, the longest first. */
+export function clientsOf(...types: readonly ClientRules[]): Clients[] {
+  const all = types.flatMap(({ byClient }) => byClient.map(clientsOfRule));
+  const unique = new Map(all.map((clients) => [`${String(clients.isPrefix)} ${clients.value}`, clients]));
+  return [...unique.values()].sort(
+    (a, b) => Number(a.isPrefix) - Number(b.isPrefix) || b.value.length - a.value.length || (a.value < b.value ? -1 : 1),
+  );
+}
+
+/** The match of the route for some clients. */
+export function clientsMatch({ isPrefix, value }: Clients): JsonObject {
+  return { prefix: '/', filterState: [{ key: CLIENT_ID, stringMatch: isPrefix ? { prefix: value } : { exact: value } }] };
+}
+
+/** The conf for some clients: that of the most specific rules for them lies over the conf for everybody. */
+export function clientConf({ byClient, common }: ClientRules, clients: Clients): JsonObject {
+  const covering = byClient.filter((rule) => covers(clientsOfRule(rule), clients));
+  const [first] = clientsOf({ byClient: covering, common });
+  if (first === undefined) return common;
+  const isFirst = (rule: InboundRule): boolean => isSame(clientsOfRule(rule), first);
+  return covering.filter(isFirst).reduce((conf, rule) => mergeConf(conf, rule.conf), common);
+}
+
+/** The times that a route has. */
+const OF_ROUTES: ReadonlySet<string> = new Set(['http.requestTimeout', 'http.streamIdleTimeout']);
+
+/** Reports the times of a MeshTimeout for some clients that a listener has in common. */
+export function reportCommonTimes({ byClient }: ClientRules, report: Report): void {
+  for (const { conf, policy, index } of byClient)
+    for (const [key, part] of Object.entries(conf))
+      for (const path of isObject(part) ? Object.keys(part).map((name) => `${key}.${name}`) : [key])
+        if (!OF_ROUTES.has(path))
+          report({
+            policy: policy.kri,
+            field: fieldOf('rules', index, path),
+            reason: 'has no effect: it is the same for all clients',
+          });
+}
+
+function clientsOfRule({ match }: InboundRule): Clients {
+  const { type, value } = objectOf(match?.['spiffeID']);
+  return { isPrefix: type === 'Prefix', value: textOf(value) };
+}
+
+function covers(rule: Clients, clients: Clients): boolean {
+  return rule.isPrefix ? clients.value.startsWith(rule.value) : isSame(rule, clients);
+}
+
+function isSame(one: Clients, other: Clients): boolean {
+  return one.isPrefix === other.isPrefix && one.value === other.value;
+}
