@@ -4,7 +4,7 @@ import { sql, type Kysely } from 'kysely';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 import type { Database, Tables } from './database.ts';
 import type { ExportQuery, HistoryBounds, PruneProgress, ResourceVersion, Trimmed, VersionQuery } from './history-store.ts';
-import { canExist } from './resource-row.ts';
+import { canExist, parseObject } from './resource-row.ts';
 
 /** Versions that one step of a removal considers. */
 const CONSIDERED = 500;
@@ -124,7 +124,7 @@ function versionOf({ id, row_version: rowVersion, written, labels, spec, ...row 
     id: Number(id),
     rowVersion,
     time: new Date(`${written.replace(' ', 'T')}Z`),
-    labels: JSON.parse(labels) as Labels,
+    labels: parseObject(labels) as Labels,
     spec: spec === null || spec === '' ? null : (JSON.parse(spec) as JsonObject | null),
   };
 }

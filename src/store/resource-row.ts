@@ -54,7 +54,7 @@ function ownerOf({ owner_type: type, owner_mesh: mesh, owner_name: name }: MetaR
 }
 
 /** NULL, JSON null and the empty text of old rows are read as an empty object. */
-function parseObject(text: string | null): JsonObject {
+export function parseObject(text: string | null): JsonObject {
   if (text === null || text === '') return {};
   return (JSON.parse(text) as JsonObject | null) ?? {};
 }

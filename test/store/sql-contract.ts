@@ -2,6 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Tables } from '../../src/store/database.ts';
+import type { ResourceVersion } from '../../src/store/history-store.ts';
 import type { ResourceStore, StoreChange, Write } from '../../src/store/resource-store.ts';
 import { create, mesh, storeContract, timeout } from './contract.ts';
 
@@ -100,6 +101,20 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
       db(),
     );
     expect((await store.list({ type: 'MeshTimeout' })).map(({ labels }) => labels)).toEqual([{}, {}]);
+  });
+
+  it('reads versions of rows whose labels were JSON null as versions with none', async () => {
+    const key = timeout('null-labels');
+    const before = await store.settledVersion();
+    await sql`insert into resources (name, mesh, type, version, spec, labels) values (${key.name}, 'default', 'MeshTimeout', 3, '{}', 'null')`.execute(
+      db(),
+    );
+    await store.write({ op: 'put', key, labels: { team: 'a' }, spec: { n: 1 }, by: { user: 'alice' } });
+    const labelsOf = (versions: ResourceVersion[]): unknown[] => versions.map(({ version, labels }) => [version, labels]);
+    const newest = [4, { team: 'a' }];
+    expect(labelsOf(await store.versions({ key, limit: 9 }))).toEqual([newest, [3, {}]]);
+    const page = { after: before, upTo: await store.settledVersion(), limit: 9, withoutTypes: [] };
+    expect(labelsOf(await store.versionsAfter(page))).toEqual([[3, {}], newest]);
   });
 
   describe('synced rows', () => {
