@@ -158,11 +158,12 @@ function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
     const after = wholeNumber(queryOf(request), 'after') ?? 0;
     // What is committed later with an id of a running transaction is left to the next export.
     const upTo = await store.settledVersion().catch(waitedInVain);
-    const hidden = resourceTypes.filter((info) => !isAllowed(() => callers.requireMay(info, request))).map(({ name }) => name);
+    // The history may also hold types of another program that wrote this database.
+    const shown = resourceTypes.filter((info) => isAllowed(() => callers.requireMay(info, request))).map(({ name }) => name);
     const lines = async function* (): AsyncGenerator<string> {
       for (let id = after; ;) {
         // The next page is read when the caller has taken this one.
-        const page = await store.versionsAfter({ after: id, upTo, limit: READ_SIZE, withoutTypes: hidden });
+        const page = await store.versionsAfter({ after: id, upTo, limit: READ_SIZE, types: shown });
         if (page.length === 0) return;
         yield page.map((version) => `${JSON.stringify(exportedVersion(typeOf(version.type), version))}\n`).join('');
         id = page.at(-1)?.id ?? id;

@@ -23,7 +23,7 @@ const READS: Record<string, (store: ResourceStore) => Promise<unknown>> = {
   versions: (store) => store.versions({ key, limit: 1 }),
   versionNumbers: (store) => store.versionNumbers(key),
   settledVersion: (store) => store.settledVersion(),
-  versionsAfter: (store) => store.versionsAfter({ after: 0, upTo: 1, limit: 1, withoutTypes: [] }),
+  versionsAfter: (store) => store.versionsAfter({ after: 0, upTo: 1, limit: 1, types: [] }),
   countVersions: (store) => store.countVersions(),
   mark: (store) => store.mark('a'),
   ping: (store) => store.ping(),

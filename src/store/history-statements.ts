@@ -53,12 +53,10 @@ export async function readVersionNumbers(db: Kysely<Tables>, key: ResourceKey): 
 
 export async function readVersionsAfter(
   db: Kysely<Tables>,
-  { after, upTo, limit, withoutTypes }: ExportQuery,
+  { after, upTo, limit, types }: ExportQuery,
 ): Promise<ResourceVersion[]> {
   const { rows } = await sql<VersionRow>`select ${columns} from meridian_history h
-    where h.id > ${after} and h.id <= ${upTo} and h.type <> all(${[...withoutTypes]}::text[]) order by h.id limit ${limit}`.execute(
-    db,
-  );
+    where h.id > ${after} and h.id <= ${upTo} and h.type = any(${[...types]}::text[]) order by h.id limit ${limit}`.execute(db);
   return rows.map(versionOf);
 }
 

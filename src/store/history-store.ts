@@ -25,12 +25,12 @@ export type ResourceVersion = ResourceKey & {
   readonly spec: JsonObject | null;
 };
 
-/** Versions of all resources in the order of their ids: those after `after`, up to `upTo`, of no type of `withoutTypes`. */
+/** Versions of all resources in the order of their ids: those after `after`, up to `upTo`, of these types. */
 export type ExportQuery = {
   readonly after: number;
   readonly upTo: number;
   readonly limit: number;
-  readonly withoutTypes: readonly string[];
+  readonly types: readonly string[];
 };
 
 /** Up to which `id` versions were considered, and how many of them were removed. */

@@ -301,6 +301,13 @@ describe('the export of the history', () => {
     expect(await lines(`?after=${String(all[30]?.id)}`)).toEqual([all[31]]);
   });
 
+  it('leaves out types that this control plane does not know', async () => {
+    const key = { type: 'TrafficRoute', mesh: 'shop', name: 'route-all' };
+    await store.write({ op: 'create', key, labels: {}, spec: {}, by: { user: 'psql' } });
+    await put(1);
+    expect((await lines()).map(({ type }) => type)).toEqual(['Mesh', 'MeshTimeout']);
+  });
+
   it('says which transaction it waits for in vain', async () => {
     store.settledVersion = () => Promise.reject(new MeridianError('conflict', 'a transaction is still open (pid 7)'));
     const { statusCode, body } = await api.inject({ url: '/_history', headers: { host: 'localhost' } });

@@ -199,8 +199,8 @@ export function historyContract(current: () => ResourceStore): void {
       for (const n of [0, 1]) await put({ n }, alice);
       key = { ...key, type: 'Secret' };
       await put({}, bob);
-      const read = async (after: number, limit: number, withoutTypes: string[] = []): Promise<ResourceVersion[]> =>
-        store.versionsAfter({ after, upTo: await store.settledVersion(), limit, withoutTypes });
+      const read = async (after: number, limit: number, types = ['MeshTimeout', 'Secret']): Promise<ResourceVersion[]> =>
+        store.versionsAfter({ after, upTo: await store.settledVersion(), limit, types });
       const [first, second, third, ...more] = await read(before, 10);
       expect([first, second, third].map((one) => [one?.type, one?.version])).toEqual([
         ['MeshTimeout', 0],
@@ -209,8 +209,8 @@ export function historyContract(current: () => ResourceStore): void {
       ]);
       expect(more).toEqual([]);
       expect(await read(before, 1)).toEqual([first]);
-      expect(await read(first?.id ?? 0, 10, ['Secret'])).toEqual([second]);
-      expect(await store.versionsAfter({ after: before, upTo: second?.id ?? 0, limit: 10, withoutTypes: [] })).toEqual([
+      expect(await read(first?.id ?? 0, 10, ['MeshTimeout'])).toEqual([second]);
+      expect(await store.versionsAfter({ after: before, upTo: second?.id ?? 0, limit: 10, types: ['MeshTimeout'] })).toEqual([
         first,
         second,
       ]);

@@ -113,7 +113,7 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
     const labelsOf = (versions: ResourceVersion[]): unknown[] => versions.map(({ version, labels }) => [version, labels]);
     const newest = [4, { team: 'a' }];
     expect(labelsOf(await store.versions({ key, limit: 9 }))).toEqual([newest, [3, {}]]);
-    const page = { after: before, upTo: await store.settledVersion(), limit: 9, withoutTypes: [] };
+    const page = { after: before, upTo: await store.settledVersion(), limit: 9, types: [key.type] };
     expect(labelsOf(await store.versionsAfter(page))).toEqual([[3, {}], newest]);
   });
 

@@ -34,8 +34,8 @@ export class TinyHistory implements HistoryStore {
     return Promise.resolve(this.#kept.at(-1)?.id ?? 0);
   }
 
-  versionsAfter({ after, upTo, limit, withoutTypes }: ExportQuery): Promise<ResourceVersion[]> {
-    const isAsked = ({ id, type }: ResourceVersion): boolean => id > after && id <= upTo && !withoutTypes.includes(type);
+  versionsAfter({ after, upTo, limit, types }: ExportQuery): Promise<ResourceVersion[]> {
+    const isAsked = ({ id, type }: ResourceVersion): boolean => id > after && id <= upTo && types.includes(type);
     return Promise.resolve(this.#kept.filter(isAsked).slice(0, limit));
   }
 
