@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { following } from '../../test/support/following.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
+import type { ResourceKey } from '../resource/types.ts';
 import { MAX_ROWS, watchEvents } from './watch-events.ts';
 
 describe('a watch', () => {
@@ -17,6 +18,26 @@ describe('a watch', () => {
     const options = { store, clock: new ManualClock(), log: following.log, heartbeatMs: 1_000 };
     const events = watchEvents(filter, options, new AbortController().signal);
     await expect(events.next()).rejects.toMatchObject({ code: 'too_large' });
+  });
+
+  it('reports a row whose content alone changed, and no row that did not change', async () => {
+    const store = new TinyStore();
+    const end = new AbortController();
+    const keyOf = (name: string): ResourceKey => ({ type: 'MeshTimeout', mesh: 'shop', name });
+    for (const name of ['changed', 'same']) await store.write({ op: 'create', key: keyOf(name), labels: {}, spec: { n: 1 } });
+    const filter = { where: { type: 'MeshTimeout' }, matches: null };
+    const options = { store, clock: new ManualClock(), log: following.log, heartbeatMs: 1_000 };
+    const events = watchEvents(filter, options, end.signal);
+    const kinds = ['put', 'put', 'synced'];
+    for (const kind of kinds) expect((await events.next()).value).toMatchObject({ kind });
+    // As another program writes: the version stays.
+    const restoreFeed = store.loseFeed();
+    for (const [id, row] of store.rows) store.rows.set(id, { ...row, spec: { n: row.name === 'changed' ? 2 : 1 } });
+    restoreFeed();
+    expect((await events.next()).value).toMatchObject({ kind: 'put', row: { name: 'changed', spec: { n: 2 } } });
+    expect((await events.next()).value).toEqual({ kind: 'synced' });
+    end.abort();
+    await events.return(undefined);
   });
 
   it('reports insights of zones, which have a channel of their own', async () => {

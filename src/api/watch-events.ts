@@ -1,5 +1,6 @@
 // Turns a list into events: first its items, then the changes (the feed gives hints, the rows are the truth). Invariants: each
-// version of an item is sent once. A slow reader gets only the latest version. The memory of a watch is bounded.
+// state of an item is sent once. A slow reader gets only the latest version. The memory of a watch is bounded.
+import { createHash } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import { keyOf, keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Following } from '../store/follow-feed.ts';
@@ -37,7 +38,7 @@ export async function* watchEvents(
       if (known.delete(id)) yield { kind: 'delete', key };
       return;
     }
-    const version = `${String(row.version)} ${String(row.creationTime.getTime())}`;
+    const version = versionOf(row);
     if (before?.version === version) return;
     known.set(id, { key, version });
     if (known.size > MAX_ROWS) throw tooMany();
@@ -79,6 +80,15 @@ export async function* watchEvents(
     stop.abort();
     await following;
   }
+}
+
+/** Differs for each state of a row, in a bounded length: another program may change a row and leave its version. */
+function versionOf({ version, creationTime, labels, spec, status }: Resource): string {
+  const content = createHash('sha256')
+    .update(JSON.stringify([labels, spec, status]))
+    .digest('base64url')
+    .slice(0, 22);
+  return `${String(version)} ${String(creationTime.getTime())} ${content}`;
 }
 
 function tooMany(): MeridianError {
