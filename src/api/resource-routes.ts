@@ -13,7 +13,7 @@ import { SMALL_BODY_BYTES } from './http-server.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
 import { nextPage, parseFlag, parsePage, queryOf, routePathOf, wantsKubernetes } from './list-query.ts';
 import { ListPages } from './list-pages.ts';
-import { isShown, listRows, rowFilterOf } from './list-rows.ts';
+import { listRows, rowFilterOf } from './list-rows.ts';
 import { toUniversal } from '../document/universal-form.ts';
 import type { JsonObject, ResourceKey } from '../resource/types.ts';
 import type { WriteCall } from './resource-service.ts';
@@ -22,6 +22,7 @@ import { insightType, meshType, zoneType } from './route-types.ts';
 import type { Precondition } from './write-plan.ts';
 import { YAML } from './yaml.ts';
 import { EVENT_STREAM } from './event-stream.ts';
+import { rowOf, rowsOf } from './watch-events.ts';
 import type { Watches } from './watch-routes.ts';
 
 type Params = { readonly mesh?: string; readonly name: string };
@@ -75,7 +76,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
         return await reply.type('application/json').send(between(head, tail));
       }
       await requireMesh();
-      if (parseFlag(query, 'watch')) return watches.follow(request, reply, info, filter);
+      if (parseFlag(query, 'watch')) return watches.follow(request, reply, info, rowsOf(filter));
       const { rows, total } = await listRows(store, filter, page);
       return { total, items: rows.map((row) => toUniversal(info, row)), next: nextPage(request, page, total) };
     });
@@ -85,10 +86,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
     const { mesh = '', name } = request.params;
     const query = queryOf(request);
     const inKubernetesForm = wantsKubernetes(query);
-    if (parseFlag(query, 'watch')) {
-      const where = { type: info.name, mesh, nameContains: name };
-      return watches.follow(request, reply, info, { where, matches: (row) => row.name === name && isShown(row) });
-    }
+    if (parseFlag(query, 'watch')) return watches.follow(request, reply, info, rowOf({ type: info.name, mesh, name }));
     const row = await service.get(info, mesh, name);
     setVersion(reply, row.version);
     const document = inKubernetesForm ? toKubernetes(info, row) : toUniversal(info, row);

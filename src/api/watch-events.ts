@@ -5,7 +5,7 @@ import { MeridianError } from '../base/errors.ts';
 import { keyOf, keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import type { RowFilter } from './list-rows.ts';
+import { isShown, type RowFilter } from './list-rows.ts';
 
 /** The largest number of rows in one watch. A larger list needs a filter. */
 export const MAX_ROWS = 20_000;
@@ -19,15 +19,42 @@ export type WatchEvent =
 
 type Options = Following & { readonly store: ResourceStore; readonly heartbeatMs: number };
 
+/** The rows of a watch. */
+export type Watched = {
+  readonly type: string;
+  /** Whether the row of this key, a hint of the feed, may be one of them. */
+  readonly mayHave: (key: ResourceKey) => boolean;
+  readonly has: (row: Resource) => boolean;
+  /** Reads those that exist, and perhaps others. @throws MeridianError `too_large` for more than `MAX_ROWS` */
+  readonly read: (store: ResourceStore) => Promise<readonly Resource[]>;
+};
+
+/** The rows of a list. */
+export function rowsOf({ where, matches }: RowFilter): Watched {
+  return {
+    type: where.type,
+    mayHave: ({ mesh }) => where.mesh === undefined || mesh === where.mesh,
+    has: (row) => fits(row, where, matches),
+    read: async (store) => {
+      const rows = await store.list({ ...where, limit: MAX_ROWS + 1 });
+      // Some of the rows over the limit may match.
+      if (rows.length > MAX_ROWS) throw tooMany();
+      return rows;
+    },
+  };
+}
+
+/** One row. */
+export function rowOf(key: ResourceKey): Watched {
+  const id = keyText(key);
+  return { type: key.type, mayHave: (other) => keyText(other) === id, has: isShown, read: (store) => store.getMany([key]) };
+}
+
 /**
  * Ends when the signal aborts.
  * @throws MeridianError `too_large` if the store selects more than `MAX_ROWS` rows, matching or not
  */
-export async function* watchEvents(
-  { where, matches }: RowFilter,
-  options: Options,
-  signal: AbortSignal,
-): AsyncGenerator<WatchEvent> {
+export async function* watchEvents(watched: Watched, options: Options, signal: AbortSignal): AsyncGenerator<WatchEvent> {
   const { store, clock, log, heartbeatMs } = options;
   const known = new Map<string, { readonly key: ResourceKey; readonly version: string }>();
 
@@ -46,23 +73,18 @@ export async function* watchEvents(
   };
 
   const relist = async function* (): AsyncGenerator<WatchEvent> {
-    const rows = await store.list({ ...where, limit: MAX_ROWS + 1 });
-    // Some of the rows over the limit may match.
-    if (rows.length > MAX_ROWS) throw tooMany();
-    const there = new Map(rows.filter((row) => matches?.(row) ?? true).map((row) => [keyText(row), row]));
+    const there = new Map((await watched.read(store)).filter(watched.has).map((row) => [keyText(row), row]));
     for (const { key } of [...known.values()]) if (!there.has(keyText(key))) yield* changed(key, undefined);
     for (const row of there.values()) yield* changed(keyOf(row), row);
     yield { kind: 'synced' };
   };
 
   const reread = async function* (keys: readonly ResourceKey[]): AsyncGenerator<WatchEvent> {
-    const rows = new Map(
-      (await store.getMany(keys)).filter((row) => fits(row, where, matches)).map((row) => [keyText(row), row]),
-    );
+    const rows = new Map((await store.getMany(keys)).filter(watched.has).map((row) => [keyText(row), row]));
     for (const key of keys) yield* changed(keyOf(key), rows.get(keyText(key)));
   };
 
-  const follower = new FeedFollower({ store, types: [where.type], clock, log });
+  const follower = new FeedFollower({ store, types: [watched.type], clock, log });
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
   const following = follower.follow(either).finally(() => stop.abort());
@@ -71,7 +93,7 @@ export async function* watchEvents(
   try {
     while (!either.aborted) {
       const hints = await follower.next(either, heartbeatMs);
-      const keys = hints?.keys.filter(({ mesh }) => where.mesh === undefined || mesh === where.mesh) ?? [];
+      const keys = hints?.keys.filter(watched.mayHave) ?? [];
       if (hints === null && !either.aborted) yield { kind: 'heartbeat' };
       else if ((hints?.types.length ?? 0) > 0) yield* relist();
       else if (keys.length > 0) yield* reread(keys);

@@ -5,8 +5,7 @@ import { toUniversal } from '../document/universal-form.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import { eventText, EventStreams, HEARTBEAT, HEARTBEAT_MS } from './event-stream.ts';
-import type { RowFilter } from './list-rows.ts';
-import { watchEvents, type WatchEvent } from './watch-events.ts';
+import { watchEvents, type Watched, type WatchEvent } from './watch-events.ts';
 
 type Context = Pick<ApiContext, 'store' | 'clock' | 'closing' | 'options' | 'callers'>;
 
@@ -19,15 +18,15 @@ export class Watches {
     this.#streams = new EventStreams(context, { noun: 'watches' });
   }
 
-  /** Answers with the events of the rows that the filter names. @throws ApiError 503 when there are too many watches */
-  follow(request: FastifyRequest, reply: FastifyReply, info: TypeInfo, filter: RowFilter): FastifyReply {
-    return this.#streams.open(request, reply, (signal) => this.#texts(info, filter, signal));
+  /** Answers with the events of these rows. @throws ApiError 503 when there are too many watches */
+  follow(request: FastifyRequest, reply: FastifyReply, info: TypeInfo, watched: Watched): FastifyReply {
+    return this.#streams.open(request, reply, (signal) => this.#texts(info, watched, signal));
   }
 
-  async *#texts(info: TypeInfo, filter: RowFilter, signal: AbortSignal): AsyncGenerator<string> {
+  async *#texts(info: TypeInfo, watched: Watched, signal: AbortSignal): AsyncGenerator<string> {
     const { store, clock, options } = this.#context;
     const following = { store, clock, log: options.log, heartbeatMs: HEARTBEAT_MS };
-    for await (const event of watchEvents(filter, following, signal)) yield streamedText(info, event);
+    for await (const event of watchEvents(watched, following, signal)) yield streamedText(info, event);
   }
 }
 

@@ -4,7 +4,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_PER_ADDRESS } from '../../src/api/watch-permits.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
@@ -175,6 +175,16 @@ describe('a watch', () => {
     expect(received).toContain('data: {"type":"MeshTimeout","mesh":"default","name":"a"}');
     await app.close();
     await reading;
+  });
+
+  it('of one item reads no list', async () => {
+    await call('PUT', '/meshes/default/meshtimeouts/a', timeout('a'));
+    const listed = vi.spyOn(store, 'list');
+    const answer = await call('GET', '/meshes/default/meshtimeouts/a?watch=true');
+    let received = '';
+    for await (const bytes of answer.body ?? []) if ((received += Buffer.from(bytes).toString()).includes('synced')) break;
+    expect(received).toMatch(/^event: put$/m);
+    expect(listed).not.toHaveBeenCalled();
   });
 });
 
