@@ -7,8 +7,8 @@ import { SignJWT, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jo
 const ALGORITHM = 'RS256';
 /** The allowed difference of two clocks, besides that of `nbf` (rest-api 5). */
 export const LEEWAY_S = 5;
-/** The length limit: longer than any issued token, shorter than the limit of a header. */
-const MAX_TOKEN = 8_192;
+/** The length limit of tokens, issued and accepted: shorter than the limit of a header. */
+export const MAX_TOKEN = 8_192;
 /** The maximum of a Date, in seconds. */
 const LAST_SECOND = 8.64e12;
 

@@ -64,6 +64,15 @@ it('is refused with the fields that a control plane refuses', async () => {
   });
 });
 
+it('is refused if it is longer than a control plane takes', async () => {
+  const key = { kid: '1', privateKey: pairOf('offline user').privateKey };
+  const request = { name: 'ann', groups: ['g'.repeat(8_000)], validFor: '1h' };
+  await expect(signOffline('user', request, key, now)).rejects.toMatchObject({
+    code: 'invalid',
+    violations: [{ field: 'groups', reason: expect.stringContaining('longer than 8192 characters') as unknown }],
+  });
+});
+
 it('is signed with an RSA private key of 2048 bits in PEM only', async () => {
   const pem = await createSigningKey();
   expect(parseSigningKey(pem)).not.toBeNull();

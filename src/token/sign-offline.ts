@@ -4,7 +4,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isStrong } from './key-set.ts';
-import { TokenIssuer } from './token-issuer.ts';
+import { NOT_ISSUED, TokenIssuer } from './token-issuer.ts';
 import { zoneRealm, type TokenKind } from './token-realm.ts';
 import { tokenRoutes } from './token-routes.ts';
 
@@ -26,8 +26,7 @@ export async function signOffline(kind: TokenKind, request: JsonObject, key: Off
   const route = tokenRoutes(issuer, ENABLED).find(({ path }) => path === `/tokens/${kind}`);
   const answer = await route?.answer(JSON.stringify(request));
   if (answer !== undefined && 'status' in answer && answer.status === 200) return answer.text;
-  const { title, violations } =
-    answer === undefined || 'status' in answer ? { title: 'Could not issue a token', violations: [] } : answer;
+  const { title, violations } = answer === undefined || 'status' in answer ? { title: NOT_ISSUED, violations: [] } : answer;
   throw new MeridianError('invalid', title, { violations });
 }
 

@@ -1,7 +1,7 @@
 // Issues tokens: claims, times and the signature of the newest key (rest-api 5). The caller checks access before.
 import { randomUUID } from 'node:crypto';
-import type { Claims } from './jwt.ts';
-import { signJwt } from './jwt.ts';
+import { MeridianError } from '../base/errors.ts';
+import { MAX_TOKEN, signJwt, type Claims } from './jwt.ts';
 import type { KeySet } from './key-set.ts';
 import type { DataplaneClaims, UserClaims, ZoneClaims } from './token-claims.ts';
 import { dataplaneRealm, userRealm, type TokenRealm } from './token-realm.ts';
@@ -10,6 +10,9 @@ import { dataplaneRealm, userRealm, type TokenRealm } from './token-realm.ts';
 export const TEN_YEARS_MS = 10 * 365 * 24 * 3_600_000;
 /** Tokens are back-dated by this time, for receivers with a late clock (rest-api 5). */
 const EARLIER_S = 5;
+
+/** The title of a refusal. */
+export const NOT_ISSUED = 'Could not issue a token';
 
 type Signers = Pick<KeySet, 'signer'>;
 
@@ -20,7 +23,10 @@ export type IssuerKeys = {
   readonly of: (realm: TokenRealm) => Promise<{ readonly keys: Signers }>;
 };
 
-/** Each method rejects with MeridianError `not_found` without a signing key here, `internal` if the newest is unreadable. */
+/**
+ * Each method rejects with MeridianError `not_found` without a signing key here, `internal` if the newest is unreadable, and `invalid` with
+ * the field that makes the token too long.
+ */
 export class TokenIssuer {
   readonly #secrets: IssuerKeys;
   readonly #now: () => Date;
@@ -65,5 +71,15 @@ async function sign(keys: Signers, claims: Claims, validForMs: number, now: Date
   const { kid, privateKey } = keys.signer();
   const start = Math.floor(now.getTime() / 1000) - EARLIER_S;
   const end = Math.floor((now.getTime() + validForMs) / 1000);
-  return await signJwt({ ...claims, jti: randomUUID(), iat: start, nbf: start, exp: end }, kid, privateKey);
+  const token = await signJwt({ ...claims, jti: randomUUID(), iat: start, nbf: start, exp: end }, kid, privateKey);
+  if (token.length > MAX_TOKEN) throw tooLong(claims);
+  return token;
+}
+
+/** Names the longest claim by its field in the request: `groups` for `Groups`. */
+function tooLong(claims: Claims): MeridianError {
+  const lengths = Object.entries(claims).map(([claim, value]) => ({ claim, length: JSON.stringify(value).length }));
+  const { claim } = lengths.reduce((one, other) => (other.length > one.length ? other : one));
+  const reason = `makes the token longer than ${String(MAX_TOKEN)} characters, and such a token is refused everywhere`;
+  return new MeridianError('invalid', NOT_ISSUED, { violations: [{ field: claim.toLowerCase(), reason }] });
 }

@@ -7,6 +7,7 @@ import { tokenRoutes, type TokenAnswer } from './token-routes.ts';
 import { TokenSecrets } from './token-secrets.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
+const long = Array.from({ length: 1_000 }, (_, index) => `group-${String(index)}`);
 const TEN_YEARS_S = 315_360_000;
 let store: TinyStore;
 
@@ -77,6 +78,19 @@ describe('tokenRoutes', () => {
     expect(answer).toMatchObject({ code: 'invalid', title: 'Could not issue a token', detail: 'Resource is not valid' });
     const violations = 'violations' in answer ? answer.violations : [];
     expect(violations.map(({ field, reason }) => `${field}: ${reason}`)).toEqual(wrong);
+  });
+
+  it.each([
+    ['/tokens/user', { name: 'a', groups: long, validFor: '1h' }, 'groups'],
+    ['/tokens/user', { name: 'a'.repeat(9_000), validFor: '1h' }, 'name'],
+    ['/tokens/zone', { zone: 'east', scope: long }, 'scope'],
+    ['/tokens/dataplane', { mesh: 'shop', tags: { team: long } }, 'tags'],
+  ])('%s issues no token that is too long, and names the field', async (path, body, field) => {
+    const reason = 'makes the token longer than 8192 characters, and such a token is refused everywhere';
+    const detail = 'Resource is not valid';
+    expect(await post(path, body)).toEqual({
+      ...{ code: 'invalid', title: 'Could not issue a token', detail, violations: [{ field, reason }] },
+    });
   });
 
   it.each(['', '{', 'null', '[]', '5', '"text"', '{"name":"a"'])('answers 400 without a token to %o', async (body) => {

@@ -1,7 +1,7 @@
 // The token POSTs as a table for the REST API: path, the access rule that guards it, and the answer to a body (rest-api 5).
 import type { z } from 'zod';
 import { MeridianError, type Violation } from '../base/errors.ts';
-import type { TokenIssuer } from './token-issuer.ts';
+import { NOT_ISSUED, type TokenIssuer } from './token-issuer.ts';
 import type { TokenKind } from './token-realm.ts';
 import { dataplaneTokenRequest, userTokenRequest, violationsOf, zoneTokenRequest } from './token-request.ts';
 
@@ -59,19 +59,23 @@ async function answer<T>(body: string, schema: z.ZodType<T>, issue: (request: T)
   const json = parseObject(body);
   if (json === null) return { status: 400, text: '' };
   const request = schema.safeParse(json);
-  if (!request.success)
-    return failure('invalid', 'Could not issue a token', 'Resource is not valid', violationsOf(request.error));
+  if (!request.success) return invalid(violationsOf(request.error));
   try {
     return { status: 200, text: await issue(request.data) };
   } catch (error) {
     if (error instanceof MeridianError && error.code === 'not_found')
       return failure('not_found', 'Signing Key not found', error.message);
+    if (error instanceof MeridianError && error.code === 'invalid') return invalid(error.violations);
     throw error;
   }
 }
 
+function invalid(violations: readonly Violation[]): TokenAnswer {
+  return failure('invalid', NOT_ISSUED, 'Resource is not valid', violations);
+}
+
 function disabled(kind: TokenKind): TokenAnswer {
-  return failure('bad_request', 'Could not issue a token', `${kind} tokens are not issued here: ${GATE[kind]} is false`);
+  return failure('bad_request', NOT_ISSUED, `${kind} tokens are not issued here: ${GATE[kind]} is false`);
 }
 
 function failure(
