@@ -105,7 +105,7 @@ export const zoneCondition = {
 
 export const versionFacts = {
   version: count.meta({ description: 'the version of the row; it continues when a deleted resource is created again' }),
-  etag: text.meta({ description: 'the ETag of that version' }),
+  etag: text.meta({ description: 'the version of the row then; If-Match takes it too' }),
   action: z.enum(['created', 'updated', 'deleted']),
   by: text.exactOptional().meta({ description: 'the user, or the role of the database' }),
   via: z.enum(['api', 'database', 'control-plane', 'unknown']).meta({

@@ -96,6 +96,7 @@ export const answerSchemas = {
   }),
   History: z.object({
     exists: flag,
+    etag: text.exactOptional().meta({ description: 'the ETag of the resource, if it exists' }),
     home: text.exactOptional().meta({ description: 'global or the zone where a copy was written; its history is there' }),
     items: list(z.object({ ...versionFacts, changed: list(text).exactOptional(), changes: count.exactOptional() })),
     next: count.nullable().meta({ description: 'for `before` of the next page' }),

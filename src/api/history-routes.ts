@@ -6,14 +6,14 @@ import { MeridianError } from '../base/errors.ts';
 import { isLocal } from '../resource/ownership.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
-import { describeKey, type ResourceKey } from '../resource/types.ts';
+import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceVersion } from '../store/history-store.ts';
 import { isAllowed } from './access.ts';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
+import { etagOf } from './entity-tag.ts';
 import { ApiError, badQuery } from './error-body.ts';
 import { exportedVersion, versionAnswer, versionSummary } from './history-answers.ts';
-import { setVersion } from './http-conventions.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
 import { parseFlag, parsePage, queryOf } from './list-query.ts';
 import { preconditionOf } from './resource-routes.ts';
@@ -87,9 +87,9 @@ function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context:
       authorize: (written, at) => callers.requireMayWrite(written, at, request),
       by: { user: callers.userOf(request).name, restores: version.version },
     });
-    const { key: written, warnings, ...answer } = done;
+    const { key: written, creationTime: _created, warnings, ...answer } = done;
     if (!dryRun && done.result !== 'unchanged') audit.write(request, { ...done, result: done.result, key: written });
-    setVersion(reply.code(!dryRun && done.result === 'created' ? 201 : 200), done.version);
+    if (!dryRun) reply.code(done.result === 'created' ? 201 : 200).header('etag', etagOf(done));
     return { dryRun, restored: version.version, ...answer, ...(warnings.length > 0 && { warnings }) };
   });
 }
@@ -100,6 +100,8 @@ async function historyOf(
   { size, before }: { readonly size: number; readonly before: number | null },
   { store, options: { mode } }: ApiContext,
 ): Promise<Answer<'History'>> {
+  // Before the versions: what is written meanwhile has another ETag.
+  const row = await store.get(key);
   const items: Answer<'VersionSummary'>[] = [];
   let next: ResourceVersion | undefined;
   for (let below = before ?? undefined; ; below = next?.version) {
@@ -108,19 +110,19 @@ async function historyOf(
     const shown = isLast ? read : read.slice(0, -1);
     items.push(...shown.map((version, index) => versionSummary(info, version, read[index + 1])));
     next = shown.at(-1);
-    if (isLast) return await withHome(info, key, { items, next: null }, { store, mode });
-    if (items.length >= size) return await withHome(info, key, { items, next: next?.version ?? null }, { store, mode });
+    if (isLast) return await withRow(info, key, row, { items, next: null }, { store, mode });
+    if (items.length >= size) return await withRow(info, key, row, { items, next: next?.version ?? null }, { store, mode });
   }
 }
 
 /** @throws ApiError 404 for a resource that does not exist and has no history */
-async function withHome(
+async function withRow(
   info: TypeInfo,
   key: ResourceKey,
+  row: Resource | undefined,
   answer: Pick<Answer<'History'>, 'items' | 'next'>,
   { store, mode }: Pick<ApiContext, 'store'> & Pick<ApiContext['options'], 'mode'>,
 ): Promise<Answer<'History'>> {
-  const row = await store.getMeta(key);
   if (row === undefined && answer.items.length === 0 && (await store.versionNumbers(key)).length === 0) {
     const missing = { type: info.name, ...(key.mesh !== '' && { mesh: key.mesh }), name: key.name };
     throw new ApiError('not_found', 'Could not retrieve a history', `Not found: ${describeKey(key)}, nor versions of it`, [], {
@@ -128,7 +130,12 @@ async function withHome(
     });
   }
   const home = row === undefined || isLocal(row, mode) ? null : homeOf(row, mode);
-  return { exists: row !== undefined, ...(home !== null && { home }), ...answer };
+  return {
+    exists: row !== undefined,
+    ...(row !== undefined && { etag: etagOf(row) }),
+    ...(home !== null && { home }),
+    ...answer,
+  };
 }
 
 /** @throws ApiError 404 that lists the kept versions, or 400 */

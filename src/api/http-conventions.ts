@@ -59,11 +59,6 @@ function answerCors(request: FastifyRequest, reply: FastifyReply, domains: reado
   return true;
 }
 
-/** The version of a resource as `ETag` (D33). */
-export function setVersion(reply: FastifyReply, version: number): void {
-  reply.header('etag', `"${String(version)}"`);
-}
-
 function plain(reply: FastifyReply, status: number, text: string): FastifyReply {
   return reply.code(status).type('text/plain').send(text);
 }

@@ -11,7 +11,7 @@ import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
 import { queryOf, wantsKubernetes } from './list-query.ts';
-import { setVersion } from './http-conventions.ts';
+import { etagOf } from './entity-tag.ts';
 import { about } from './route-config.ts';
 import { toUniversal } from '../document/universal-form.ts';
 
@@ -34,7 +34,7 @@ export function addKriRoutes(app: FastifyInstance, { store, callers }: ApiContex
     callers.requireMay(kri.info, request);
     const row = await findByKri(store, kri);
     if (row === undefined) throw new ApiError('not_found', 'Could not retrieve a resource', `Not found: ${request.params.kri}`);
-    setVersion(reply, row.version);
+    reply.header('etag', etagOf(row));
     return inKubernetesForm ? toKubernetes(kri.info, row) : toUniversal(kri.info, row);
   });
 }

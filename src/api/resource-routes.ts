@@ -6,9 +6,9 @@ import { accepts } from './accept.ts';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { awaitZones, waitOf, whileConnected, type RolloutQuestion } from './await-zones.ts';
+import { etagOf, parseEtag } from './entity-tag.ts';
 import { ApiError, badQuery } from './error-body.ts';
 import { membershipReceipt } from './membership-receipt.ts';
-import { setVersion } from './http-conventions.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
 import { nextPage, parseFlag, parsePage, queryOf, routePathOf, wantsKubernetes } from './list-query.ts';
@@ -88,7 +88,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
     const inKubernetesForm = wantsKubernetes(query);
     if (parseFlag(query, 'watch')) return watches.follow(request, reply, info, rowOf({ type: info.name, mesh, name }));
     const row = await service.get(info, mesh, name);
-    setVersion(reply, row.version);
+    reply.header('etag', etagOf(row));
     const document = inKubernetesForm ? toKubernetes(info, row) : toUniversal(info, row);
     if (!accepts(request.headers.accept, YAML, { named: true })) return document;
     return await reply.type(YAML).send(await context.yaml.print(JSON.stringify(document)));
@@ -118,15 +118,16 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
     const text = typeof request.body === 'string' ? request.body : '';
     const waitMs = waitOf(queryOf(request));
     if (parseFlag(queryOf(request), 'dryRun')) {
-      const { key: _key, ...answer } = await service.dryRun(info, { mesh, name }, text, callOf(request));
+      const { key: _key, creationTime: _created, ...answer } = await service.dryRun(info, { mesh, name }, text, callOf(request));
       return { dryRun: true, ...answer };
     }
     const zone = info === zoneType ? { type: info.name, mesh, name } : null;
     const before = zone === null ? undefined : await store.get(zone);
-    const { key, result, version, warnings } = await service.put(info, { mesh, name }, text, callOf(request));
+    const put = await service.put(info, { mesh, name }, text, callOf(request));
+    const { key, result, version, warnings } = put;
     const after = zone === null ? undefined : await store.get(zone);
     if (result !== 'unchanged') audit.write(request, { key, result, version });
-    setVersion(reply.code(result === 'created' ? 201 : 200), version);
+    reply.code(result === 'created' ? 201 : 200).header('etag', etagOf(put));
     const awaited = waitMs === 0 ? {} : await rolloutOf(context, { key, version, waitMs }, reply);
     const said = [...warnings, ...(awaited.warnings ?? [])];
     const moved = await membershipReceipt(context, before, after, request);
@@ -158,14 +159,14 @@ async function rolloutOf(
   return await awaitZones(() => followRollout(key, question, whileConnected(reply, closing)));
 }
 
-/** `If-Match` (D33); weak and strong tags mean the same. @throws ApiError 400 if the header is not a list of versions */
+/** `If-Match` (D33). @throws ApiError 400 if the header is not a list of ETags */
 export function preconditionOf({ headers }: FastifyRequest): Precondition {
   const header = headers['if-match']?.trim();
   if (header === undefined) return null;
   if (header === '*') return 'any';
-  return header.split(',').map((tag) => {
-    const version = /^(?:W\/)?"?(\d{1,10})"?$/.exec(tag.trim())?.[1];
-    if (version === undefined) throw badQuery('If-Match', 'must be the ETag of an earlier answer, such as "3"');
-    return Number(version);
+  return header.split(',').map((text) => {
+    const tag = parseEtag(text.trim());
+    if (tag === null) throw badQuery('If-Match', 'must be the ETag of an earlier answer, or a version, such as "3"');
+    return tag;
   });
 }

@@ -53,6 +53,8 @@ export type PutResult = {
   readonly key: ResourceKey;
   readonly result: 'created' | 'updated' | 'unchanged';
   readonly version: number;
+  /** Of a dry run that creates: time 0. */
+  readonly creationTime: Date;
   readonly warnings: readonly string[];
 };
 export type DryRun = PutResult & { readonly diff: readonly Answer<'Change'>[]; readonly resource: JsonObject };
@@ -86,8 +88,9 @@ export class ResourceService {
 
   async #putByReading(draft: Draft, call: WriteCall): Promise<PutResult> {
     const { store, rules } = this.#options;
+    const needsAll = hasComputed(draft.info) || call.precondition !== null;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const stored = await this.#find<StoredRow>(draft, (key) => (hasComputed(draft.info) ? store.get(key) : store.getMeta(key)));
+      const stored = await this.#find<StoredRow>(draft, (key) => (needsAll ? store.get(key) : store.getMeta(key)));
       requireMatch(draft.key, stored, call.precondition);
       const write = { ...planWrite(draft, stored, rules), by: call.by };
       const outcome = write.op === 'create' ? await this.#create(write) : await store.write(write);
@@ -138,7 +141,7 @@ export class ResourceService {
       call.authorize(info, key);
       requireMatch(key, stored, call.precondition);
       await this.#requireUnused(info, name);
-      const expected = call.precondition === null ? {} : { expectVersion: stored.version };
+      const expected = call.precondition === null ? {} : { expectVersion: stored.version, expectCreation: stored.creationTime };
       const secrets = info.name === 'Mesh' ? await this.#secretsOf(name, call) : [];
       const outcome = await this.#delete({ op: 'delete', key, by: call.by, ...expected }, secrets);
       if (outcome.result === 'deleted') return { key, version: outcome.version };
@@ -241,21 +244,24 @@ export class ResourceService {
 /** Null for a failed outcome. */
 function putResult({ key, warnings }: Draft, outcome: WriteOutcome): PutResult | null {
   if (outcome.result !== 'created' && outcome.result !== 'updated') return null;
-  return { key, result: outcome.result, version: outcome.version, warnings };
+  const { result, version, creationTime } = outcome;
+  return { key, result, version, creationTime, warnings };
 }
 
 /** Describes a planned write. It is no change if the given labels and spec equal the stored ones: computed labels may be updated later. */
 export function describeWrite(draft: Draft, write: ContentWrite, stored: Resource | undefined): DryRun {
   if (stored !== undefined && isDeepStrictEqual([draft.given, write.spec], [stored.labels, stored.spec])) {
     const resource = withoutTimes(toUniversal(draft.info, stored));
-    return { key: draft.key, result: 'unchanged', version: stored.version, warnings: draft.warnings, diff: [], resource };
+    const { version, creationTime } = stored;
+    return { key: draft.key, result: 'unchanged', version, creationTime, warnings: draft.warnings, diff: [], resource };
   }
-  const resource = withoutTimes(toUniversal(draft.info, resultOf(write, stored)));
+  const row = resultOf(write, stored);
+  const resource = withoutTimes(toUniversal(draft.info, row));
   const before = stored === undefined ? null : withoutTimes(toUniversal(draft.info, stored));
   const diff: Answer<'Change'>[] = before === null ? [{ op: 'add', path: '', value: resource }] : diffJson(before, resource);
   const result = before === null ? 'created' : diff.length > 0 ? 'updated' : 'unchanged';
   const version = stored === undefined ? 0 : stored.version + (diff.length > 0 ? 1 : 0);
-  return { key: draft.key, result, version, warnings: draft.warnings, diff, resource };
+  return { key: draft.key, result, version, creationTime: row.creationTime, warnings: draft.warnings, diff, resource };
 }
 
 function withoutTimes({ creationTime: _created, modificationTime: _modified, ...rest }: JsonObject): JsonObject {

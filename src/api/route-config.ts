@@ -61,7 +61,10 @@ export const parameters = {
   after: inQuery('after', { type: 'integer', minimum: 0 }, 'only versions with a larger id'),
   shadow: inQuery('shadow', flag, 'policies with the label kuma.io/effect: shadow have their effect'),
   include: inQuery('include', { enum: ['diff'] }, 'also what shadow policies change, as a JSON Patch'),
-  ifMatch: { ...inQuery('If-Match', text, 'the ETag of an earlier answer; another version is a 409'), in: 'header' },
+  ifMatch: {
+    ...inQuery('If-Match', text, 'the ETag of an earlier answer, or a version alone, such as "3"; another one is a 409'),
+    in: 'header',
+  },
 } as const;
 
 export const PAGE = ['size', 'offset', 'name', 'label'] as const;

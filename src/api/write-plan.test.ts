@@ -7,7 +7,8 @@ import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import type { ApiError } from './error-body.ts';
 import { draftOf, type ContentWrite, type WriteRules } from './write-checks.ts';
-import { isSquatter, planWrite, requireMatch, requireOwn, resultOf } from './write-plan.ts';
+import type { EntityTag } from './entity-tag.ts';
+import { isSquatter, planWrite, requireMatch, requireOwn, resultOf, type Precondition } from './write-plan.ts';
 
 const GLOBAL: ControlPlaneIdentity = { mode: 'global', zone: null, federated: false };
 const FEDERATED: ControlPlaneIdentity = { mode: 'zone', zone: 'east', federated: true };
@@ -144,16 +145,19 @@ describe('a stored row', () => {
     });
   });
 
-  it.each<[string, readonly number[] | 'any' | null, number | undefined, boolean]>([
+  const tag = (version: number, created: number | null = null): EntityTag => ({ version, created });
+  it.each<[string, Precondition, number | undefined, boolean]>([
     ['no version', null, undefined, true],
     ['no version, of a row that is there', null, 3, true],
     ['any version', 'any', 3, true],
     ['any version, of a row that is not there', 'any', undefined, false],
-    ['its version', [2, 3], 3, true],
-    ['another version', [2], 3, false],
-    ['a version, of a row that is not there', [3], undefined, false],
+    ['its version', [tag(2), tag(3)], 3, true],
+    ['another version', [tag(2)], 3, false],
+    ['its version and time of creation', [tag(3, 1), tag(3, 5)], 3, true],
+    ['its version, of a row that was created at another time', [tag(3, 1)], 3, false],
+    ['a version, of a row that is not there', [tag(3)], undefined, false],
   ])('matches the precondition %s, or is a conflict', (_, wanted, version, isGood) => {
-    const stored = version === undefined ? undefined : { version };
+    const stored = version === undefined ? undefined : { version, creationTime: new Date(5) };
     const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
     expect(refusalOf(() => requireMatch(key, stored, wanted))?.title ?? null).toBe(isGood ? null : 'Conflict');
   });

@@ -6,14 +6,15 @@ import { isClusterWide, RFC_1035_LABEL, RFC_1035_REASON } from '../resource/stor
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Mode, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceMeta } from '../store/resource-store.ts';
+import { isTagOf, type EntityTag } from './entity-tag.ts';
 import { ApiError } from './error-body.ts';
 import { hasComputed, INVALID, labelField, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
 
-/** The part of the stored row that a write needs: its spec only if the control plane computes a part of it. */
-export type StoredRow = ResourceMeta & { readonly spec?: JsonObject };
+/** The part of the stored row that a write needs: all of it if the control plane computes a part of the spec, or with `If-Match`. */
+export type StoredRow = ResourceMeta & { readonly spec?: JsonObject; readonly creationTime?: Date };
 
-/** The versions that a caller accepts (`If-Match`); `any`: the resource must exist; null: no condition. */
-export type Precondition = readonly number[] | 'any' | null;
+/** The ETags that a caller accepts (`If-Match`); `any`: the resource must exist; null: no condition. */
+export type Precondition = readonly EntityTag[] | 'any' | null;
 
 /**
  * A create, or an update of exactly this stored row.
@@ -32,15 +33,24 @@ export function planWrite(draft: Draft, stored: StoredRow | undefined, rules: Wr
   if (zone !== undefined && zoneNamed(labels) !== zone)
     refuseAll([{ field: labelField(label.zone), reason: `must stay ${zone}, the zone of the stored resource` }]);
   refuseAll(draft.nameFaults, 'Failed to update a resource');
-  return { op: 'update', key, labels, spec: withComputed(info, spec, stored), expectVersion: stored.version };
+  const expected = { expectVersion: stored.version, expectCreation: stored.creationTime };
+  return { op: 'update', key, labels, spec: withComputed(info, spec, stored), ...expected };
 }
 
-/** @throws ApiError 409 if the stored row has another version */
-export function requireMatch(key: ResourceKey, stored: Pick<Resource, 'version'> | undefined, wanted: Precondition): void {
+/** @throws ApiError 409 if the stored row has another ETag */
+export function requireMatch(
+  key: ResourceKey,
+  stored: Pick<StoredRow, 'version' | 'creationTime'> | undefined,
+  wanted: Precondition,
+): void {
   if (wanted === null) return;
   if (stored === undefined) throw conflict(key, 'If-Match is given and the resource does not exist');
-  if (wanted === 'any' || wanted.includes(stored.version)) return;
-  throw conflict(key, `its version is ${String(stored.version)}, not the one of If-Match; read it again`);
+  if (wanted === 'any') return;
+  if (wanted.some((tag) => isTagOf(tag, stored))) return;
+  const { version } = stored;
+  const isAnother = wanted.some((tag) => tag.version === version);
+  const reason = isAnother ? 'it was deleted and created again' : `its version is ${String(version)}, not the one of If-Match`;
+  throw conflict(key, `${reason}; read it again`);
 }
 
 /**

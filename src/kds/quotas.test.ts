@@ -27,11 +27,12 @@ it('the quota admits creations up to the limit, and all other writes', async () 
 
 it('the quota counts created and deleted rows', async () => {
   const quota = new RowQuota(2, async () => 1);
-  quota.stored([{ result: 'created', version: 0 }]);
+  const creationTime = new Date(0);
+  quota.stored([{ result: 'created', version: 0, creationTime }]);
   expect((await quota.admit([create('a')])).refused).toEqual([]);
   quota.stored([
-    { result: 'created', version: 0 },
-    { result: 'updated', version: 3 },
+    { result: 'created', version: 0, creationTime },
+    { result: 'updated', version: 3, creationTime },
   ]);
   expect(names((await quota.admit([create('b')])).admitted)).toEqual([]);
   quota.stored([{ result: 'deleted', version: 1 }]);

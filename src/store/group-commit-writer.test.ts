@@ -24,7 +24,7 @@ class HeldRows {
     await (this.isFast ? Promise.resolve() : new Promise<void>((resolve) => this.#open.push(resolve)));
     if (writes.some((write) => this.held.has(nameOf(write)))) throw new MeridianError('conflict', 'held');
     this.stored.push(...writes);
-    return writes.map(() => ({ result: 'updated', version: 1 }));
+    return writes.map(() => ({ result: 'updated', version: 1, creationTime: new Date(0) }));
   };
 
   heldAmong = (writes: readonly Write[]): Promise<ReadonlySet<Write>> =>

@@ -59,10 +59,18 @@ export function parseObject(text: string | null): JsonObject {
   return (JSON.parse(text) as JsonObject | null) ?? {};
 }
 
-/** A `timestamp` without zone is UTC here (kds-wire 7). */
-function utc(text: string): Date {
+/** A `timestamp` without zone is UTC here (kds-wire 7). A Date has milliseconds: further digits are cut. */
+export function utc(text: string): Date {
   return new Date(`${text.replace(' ', 'T')}Z`);
 }
+
+/** `creationTime` as a `timestamp`, for a comparison with `createdMs`; null for no condition. */
+export function timestampOf(creationTime: Date | undefined): string | null {
+  return creationTime?.toISOString().slice(0, -1) ?? null;
+}
+
+/** The time of creation of row `r`, as a Date has it. */
+export const createdMs = `date_trunc('milliseconds', r.creation_time)`;
 
 /** Whether a row can have this key. A statement with another key fails. */
 export function canExist({ type, mesh, name }: ResourceKey): boolean {

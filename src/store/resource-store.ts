@@ -30,20 +30,17 @@ export type ResourceMeta = Omit<Resource, 'spec' | 'status' | 'creationTime'>;
 
 /**
  * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` creates or updates. With `expectVersion`
- * an update or delete fails on any other version. Without `status` the stored status stays. With `ownOnly` a put fails on a foreign
- * row: one with a `syncVersion`, or with labels of another origin or zone than the write. It also fails on a row of another
- * namespace, which is another resource with the same stored name. `syncVersion` left out means that this control plane wrote the row:
- * the column becomes NULL.
+ * an update or delete fails on any other version, and with `expectCreation` on a row that was created in another millisecond. Without
+ * `status` the stored status stays. With `ownOnly` a put fails on a foreign row: one with a `syncVersion`, or with labels of another
+ * origin or zone than the write. It also fails on a row of another namespace, which is another resource with the same stored name.
+ * `syncVersion` left out means that this control plane wrote the row: the column becomes NULL.
  */
 export type Write =
-  | (WriteContent & { readonly op: 'create' | 'update'; readonly expectVersion?: number | undefined })
+  | (WriteContent & { readonly op: 'create' | 'update' } & Expected)
   | (WriteContent & { readonly op: 'put'; readonly ownOnly?: boolean | undefined })
-  | {
-      readonly op: 'delete';
-      readonly key: ResourceKey;
-      readonly expectVersion?: number | undefined;
-      readonly by?: Author | undefined;
-    };
+  | ({ readonly op: 'delete'; readonly key: ResourceKey; readonly by?: Author | undefined } & Expected);
+
+type Expected = { readonly expectVersion?: number | undefined; readonly expectCreation?: Date | undefined };
 
 /** The user of a write. A write with an author is kept in the history of the resource. @property restores the version of a rollback */
 export type Author = { readonly user: string; readonly restores?: number | undefined };
@@ -61,7 +58,8 @@ type WriteContent = {
 };
 
 export type WriteOutcome =
-  | { readonly result: 'created' | 'updated' | 'deleted'; readonly version: number }
+  | { readonly result: 'created' | 'updated'; readonly version: number; readonly creationTime: Date }
+  | { readonly result: 'deleted'; readonly version: number }
   | { readonly result: 'exists' | 'missing' | 'conflict' }
   /** The row violates a constraint of the table, such as a name that is too long or a missing owner. */
   | { readonly result: 'rejected'; readonly message: string };

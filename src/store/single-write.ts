@@ -5,6 +5,7 @@ import { label } from '../resource/labels.ts';
 import { isStorable, isStorableJson, storablePart } from '../resource/storable-text.ts';
 import { keyOf } from '../resource/types.ts';
 import type { Tables } from './database.ts';
+import { createdMs, timestampOf, utc } from './resource-row.ts';
 import type { Write, WriteOutcome } from './resource-store.ts';
 
 type Content = Exclude<Write, { op: 'delete' }>;
@@ -35,17 +36,19 @@ const INSERT = `${SAID} insert into resources as r (type, mesh, name, version, s
   select $2::text, $3::text, $4::text, 0, $5::text, $6::jsonb, coalesce($7::jsonb, '{}'), $8::text, $9::text, $10::text, $11::text, ${NOW}, ${NOW}
   from said
   where ($9::text is null or exists (select from resources o where o.type = $9::text and o.mesh = $10::text and o.name = $11::text))`;
-const CREATE = `${INSERT} on conflict do nothing returning r.version`;
+const RETURNING = `returning r.version, r.creation_time::text as created`;
+const CREATE = `${INSERT} on conflict do nothing ${RETURNING}`;
 const PUT = `${INSERT} and ${MAY_REPLACE} on conflict (name, mesh, type) do update
   set version = r.version + 1, spec = excluded.spec, labels = excluded.labels, sync_version = excluded.sync_version,
     status = coalesce($7::jsonb, r.status), modification_time = excluded.modification_time
   where not $12::bool or ${mayReplaceRow('excluded.labels')}
-  returning r.version`;
+  ${RETURNING}`;
 const UPDATE = `${SAID} update resources r
   set version = r.version + 1, spec = $5::text, labels = $6::jsonb, status = coalesce($7::jsonb, r.status), sync_version = $8::text,
     modification_time = ${NOW}
   from said where ${SAME_KEY} and ($9::int is null or r.version = $9::int)
-  returning r.version`;
+    and ($10::text is null or ${createdMs} = $10::text::timestamp)
+  ${RETURNING}`;
 
 /**
  * Stores a write in a transaction of its own.
@@ -54,10 +57,10 @@ const UPDATE = `${SAID} update resources r
 export async function runSingleWrite(db: Kysely<Tables>, write: Write): Promise<WriteOutcome | null> {
   if (write.op === 'delete' || unstorable(write) !== null) return null;
   const { rows } = await db.executeQuery(singleStatement(write));
-  const [row] = rows as { readonly version: number }[];
+  const [row] = rows as { readonly version: number; readonly created: string }[];
   if (row === undefined) return null;
   // A row starts with version 0, and every update raises it.
-  return { result: row.version === 0 ? 'created' : 'updated', version: row.version };
+  return { result: row.version === 0 ? 'created' : 'updated', version: row.version, creationTime: utc(row.created) };
 }
 
 /** The statement of a write, with its parameters. */
@@ -67,7 +70,8 @@ export function singleStatement(write: Content): CompiledQuery {
     ...[singleAuthorText(write), key.type, key.mesh, key.name, JSON.stringify(spec), JSON.stringify(labels)],
     ...[status === undefined ? null : JSON.stringify(status), syncVersion ?? null],
   ];
-  if (op === 'update') return CompiledQuery.raw(UPDATE, [...content, write.expectVersion ?? null]);
+  if (op === 'update')
+    return CompiledQuery.raw(UPDATE, [...content, write.expectVersion ?? null, timestampOf(write.expectCreation)]);
   const owned = [...content, owner?.type ?? null, owner?.mesh ?? null, owner?.name ?? null];
   if (op === 'create') return CompiledQuery.raw(CREATE, owned);
   return CompiledQuery.raw(PUT, [...owned, write.op === 'put' && write.ownOnly === true]);

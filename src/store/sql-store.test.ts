@@ -139,7 +139,7 @@ describe('a batch in which every write must succeed', () => {
   it('says what each write came to, also where one has no row', async () => {
     const { store } = failing(0, '');
     const update: Write = { op: 'update', key: KEY, labels: {}, spec: {} };
-    expect(await store.writeAll([create('b'), update])).toEqual([{ result: 'created', version: 0 }, { result: 'missing' }]);
+    expect(await store.writeAll([create('b'), update])).toMatchObject([{ result: 'created', version: 0 }, { result: 'missing' }]);
   });
 
   it.each<[string, Write[], number]>([

@@ -5,7 +5,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { MeridianError } from '../base/errors.ts';
 import { compareKeys, keyOf, keyText, type ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
-import { canExist } from './resource-row.ts';
+import { canExist, createdMs, timestampOf, utc } from './resource-row.ts';
 import type { Fence, Write, WriteOutcome } from './resource-store.ts';
 import { authorsText, mayReplaceRow, unstorable } from './single-write.ts';
 
@@ -121,13 +121,11 @@ export async function requireFence(tx: Tx, { peer, epoch }: Fence): Promise<void
 
 async function runDeletes({ tx, outcomes, hasAuthors }: Run, deletes: readonly Indexed<Delete>[]): Promise<void> {
   if (deletes.length === 0) return;
-  const input = JSON.stringify(
-    deletes.map(({ index, write }) => ({ index, ...keyOf(write.key), expect: write.expectVersion ?? null })),
-  );
+  const input = JSON.stringify(deletes.map(({ index, write }) => ({ index, ...keyOf(write.key), ...expectedOf(write) })));
   const said = authorsOf(deletes, hasAuthors);
   const { rows } = await sql<{ index: number; version: number }>`${said.first}
-    delete from resources r using jsonb_to_recordset(${input}::jsonb) as d(index int, type text, mesh text, name text, expect int)${said.from}
-    where r.type = d.type and r.mesh = d.mesh and r.name = d.name and (d.expect is null or r.version = d.expect)
+    delete from resources r using jsonb_to_recordset(${input}::jsonb) as d(index int, type text, mesh text, name text, expect int, created timestamp)${said.from}
+    where r.type = d.type and r.mesh = d.mesh and r.name = d.name and ${isExpected('d')}
     returning d.index, r.version`.execute(tx);
   for (const { index, version } of rows) outcomes[index] = { result: 'deleted', version };
   await explainFailures(tx, deletes, outcomes);
@@ -159,13 +157,15 @@ function inputOf(writes: readonly Indexed<Content>[], hasAuthors: boolean): RawB
         status jsonb, sync_version text, owner_type text, owner_mesh text, owner_name text)${said.from})`;
 }
 
+const nowUtc = sql`now() at time zone 'utc'`;
+
 /** @param only a condition on a row of `input` */
 const insertInput = (
   only: RawBuilder<unknown>,
 ): RawBuilder<unknown> => sql`into resources as r (type, mesh, name, version, spec, labels, status, sync_version,
     owner_type, owner_mesh, owner_name, creation_time, modification_time)
   select type, mesh, name, 0, spec, labels, coalesce(status, '{}'), sync_version,
-    owner_type, owner_mesh, owner_name, now() at time zone 'utc', now() at time zone 'utc'
+    owner_type, owner_mesh, owner_name, ${nowUtc}, ${nowUtc}
   from input i where has_owner and ${only}`;
 
 function withoutOwner({ owner }: Content): WriteOutcome {
@@ -173,17 +173,19 @@ function withoutOwner({ owner }: Content): WriteOutcome {
 }
 
 function readyInserts({ tx, outcomes, hasAuthors }: Run, inserts: readonly Indexed<Content>[]): Ready {
-  // Return only the rows that were not inserted: usually there are none.
-  const statement = sql<{ index: number; has_owner: boolean }>`
+  // Return only the rows that were not inserted, usually none, and the time of all the others.
+  const statement = sql<{ index: number | null; has_owner: boolean; created: string }>`
     with ${inputOf(inserts, hasAuthors)}, inserted as (insert ${insertInput(sql`true`)} on conflict do nothing returning type, mesh, name)
-    select i.index, i.has_owner from input i
-    where not exists (select 1 from inserted n where n.type = i.type and n.mesh = i.mesh and n.name = i.name)`;
+    select i.index, i.has_owner, null as created from input i
+    where not exists (select 1 from inserted n where n.type = i.type and n.mesh = i.mesh and n.name = i.name)
+    union all select null, null, (${nowUtc})::text`;
   return async () => {
     const { rows } = await statement.execute(tx);
     const hadOwner = new Map(rows.map((row) => [row.index, row.has_owner]));
+    const creationTime = utc(rows.find(({ index }) => index === null)?.created ?? '');
     for (const { index, write } of inserts) {
       const hasOwner = hadOwner.get(index);
-      if (hasOwner === undefined) outcomes[index] = { result: 'created', version: 0 };
+      if (hasOwner === undefined) outcomes[index] = { result: 'created', version: 0, creationTime };
       else outcomes[index] = hasOwner ? { result: 'exists' } : withoutOwner(write);
     }
   };
@@ -197,22 +199,23 @@ const mayReplaceIfAny = sql`coalesce((
 function readyPuts({ tx, outcomes, hasAuthors }: Run, puts: readonly Indexed<Put>[]): Ready {
   const [first] = puts;
   const ownOnly = first?.write.ownOnly === true;
-  const statement = sql<{ index: number; has_owner: boolean; version: number | null }>`
+  const statement = sql<{ index: number; has_owner: boolean; version: number | null; created: string }>`
     with ${inputOf(puts, hasAuthors)}, stored as (
       insert ${insertInput(ownOnly ? mayReplaceIfAny : sql`true`)} on conflict (name, mesh, type) do update
       set version = r.version + 1, spec = excluded.spec, labels = excluded.labels, sync_version = excluded.sync_version,
         ${first?.write.status === undefined ? sql`` : sql`status = excluded.status,`} modification_time = excluded.modification_time
       ${ownOnly ? sql.raw(`where ${mayReplaceRow('excluded.labels')}`) : sql``}
-      returning r.type, r.mesh, r.name, r.version)
-    select i.index, i.has_owner, s.version
+      returning r.type, r.mesh, r.name, r.version, r.creation_time::text as created)
+    select i.index, i.has_owner, s.version, s.created
     from input i left join stored s on s.type = i.type and s.mesh = i.mesh and s.name = i.name`;
   return async () => {
     const { rows } = await statement.execute(tx);
     const found = new Map(rows.map((row) => [row.index, row]));
     for (const { index, write } of puts) {
-      const { has_owner: hasOwner = false, version = null } = found.get(index) ?? {};
+      const { has_owner: hasOwner = false, version = null, created = '' } = found.get(index) ?? {};
       // A row starts with version 0, and every update raises it.
-      if (version !== null) outcomes[index] = { result: version === 0 ? 'created' : 'updated', version };
+      if (version !== null)
+        outcomes[index] = { result: version === 0 ? 'created' : 'updated', version, creationTime: utc(created) };
       else outcomes[index] = hasOwner ? { result: 'conflict' } : withoutOwner(write);
     }
   };
@@ -220,21 +223,30 @@ function readyPuts({ tx, outcomes, hasAuthors }: Run, puts: readonly Indexed<Put
 
 async function runUpdates({ tx, outcomes, hasAuthors }: Run, updates: readonly Indexed<Update>[]): Promise<void> {
   if (updates.length === 0) return;
-  const input = JSON.stringify(
-    updates.map(({ index, write }) => ({ ...contentOf(index, write), expect: write.expectVersion ?? null })),
-  );
+  const input = JSON.stringify(updates.map(({ index, write }) => ({ ...contentOf(index, write), ...expectedOf(write) })));
   const said = authorsOf(updates, hasAuthors);
-  const { rows } = await sql<{ index: number; version: number }>`${said.first}
+  const { rows } = await sql<{ index: number; version: number; created: string }>`${said.first}
     update resources r set version = r.version + 1, spec = u.spec, labels = u.labels, status = coalesce(u.status, r.status),
       sync_version = u.sync_version, modification_time = now() at time zone 'utc'
-    from jsonb_to_recordset(${input}::jsonb) as u(index int, type text, mesh text, name text, spec text, labels jsonb, status jsonb, sync_version text, expect int)${said.from}
-    where r.type = u.type and r.mesh = u.mesh and r.name = u.name and (u.expect is null or r.version = u.expect)
-    returning u.index, r.version`.execute(tx);
-  for (const { index, version } of rows) outcomes[index] = { result: 'updated', version };
+    from jsonb_to_recordset(${input}::jsonb) as u(index int, type text, mesh text, name text, spec text, labels jsonb, status jsonb, sync_version text, expect int, created timestamp)${said.from}
+    where r.type = u.type and r.mesh = u.mesh and r.name = u.name and ${isExpected('u')}
+    returning u.index, r.version, r.creation_time::text as created`.execute(tx);
+  for (const { index, version, created } of rows) outcomes[index] = { result: 'updated', version, creationTime: utc(created) };
   await explainFailures(tx, updates, outcomes);
 }
 
-/** Distinguishes a missing row from a row of another version. */
+/** What a row must still have: columns of the input of `isExpected`. */
+function expectedOf({ expectVersion, expectCreation }: Update | Delete): object {
+  return { expect: expectVersion ?? null, created: timestampOf(expectCreation) };
+}
+
+/** @param input the name of the table with the expected version and time of creation of each row */
+function isExpected(input: string): RawBuilder<unknown> {
+  const [version, created] = [`${input}.expect`, `${input}.created`];
+  return sql.raw(`(${version} is null or r.version = ${version}) and (${created} is null or ${createdMs} = ${created})`);
+}
+
+/** Distinguishes a missing row from a row of another version, or another row. */
 async function explainFailures(tx: Tx, writes: readonly Indexed<Write>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
   const open = writes.filter(({ index }) => outcomes[index] === undefined);
   if (open.length === 0) return;

@@ -10,6 +10,7 @@ type Spec = { to: { default: { connectionTimeout: string } }[] };
 type Body = {
   items: { version: number; changed?: string[] }[];
   next: number | null;
+  etag?: string;
   title?: string;
   detail?: string;
   missing?: object;
@@ -90,6 +91,14 @@ describe('the history of a resource', () => {
     expect((await ask('GET', `${URL}/_history`)).body.items).toMatchObject([{ version: 0, by: 'bob' }]);
   });
 
+  it('has the ETag of the resource while it exists, for a write that must not lose another one', async () => {
+    await put(1);
+    const { etag } = (await api.inject({ url: URL, headers: { host: 'localhost' } })).headers;
+    expect((await ask('GET', `${URL}/_history`)).body.etag).toBe(etag);
+    await ask('DELETE', URL);
+    expect((await ask('GET', `${URL}/_history`)).body.etag).toBeUndefined();
+  });
+
   it('comes page by page', async () => {
     for (let n = 1; n <= 45; n += 1) await put(n);
     const versions: number[] = [];
@@ -150,7 +159,9 @@ describe('the history of a resource', () => {
       owner,
       syncVersion: 'v1',
     });
-    expect((await ask('GET', `${URL}/_history`)).body).toEqual({ exists: true, home: 'zone east', items: [], next: null });
+    expect((await ask('GET', `${URL}/_history`)).body).toEqual({
+      ...{ exists: true, etag: expect.any(String) as string, home: 'zone east', items: [], next: null },
+    });
   });
 
   it('of a secret is for admins, and has none of its data', async () => {

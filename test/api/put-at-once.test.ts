@@ -136,8 +136,28 @@ it('a PUT without access writes nothing, and reports a missing mesh first', asyn
 it('a PUT with If-Match reads the row first', async () => {
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
   await seed(timeout, {});
-  expect(await put('MeshTimeout', 'slow', undefined, { precondition: [0] })).toMatchObject({ result: 'updated', version: 1 });
+  expect(await put('MeshTimeout', 'slow', undefined, { precondition: [{ version: 0, created: null }] })).toMatchObject({
+    result: 'updated',
+    version: 1,
+  });
   expect(store.writes).toEqual(['update']);
+});
+
+it('a write with If-Match is refused when the row is created again between its read and its write', async () => {
+  await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
+  await seed(timeout, {});
+  const id = JSON.stringify(Object.values(timeout));
+  const precondition = [{ version: 0, created: 0 }];
+  const isTheOther = async (write: () => Promise<unknown>): Promise<void> => {
+    const row = await store.get(timeout);
+    if (row === undefined) throw new Error('the row is seeded');
+    store.beforeWrite = () => void store.rows.set(id, { ...row, creationTime: new Date(7), spec: { by: 'another' } });
+    expect(await failure(write())).toContain('it was deleted and created again');
+    expect(store.rows.get(id)).toMatchObject({ version: 0, spec: { by: 'another' } });
+    store.rows.set(id, row);
+  };
+  await isTheOther(() => put('MeshTimeout', 'slow', undefined, { precondition }));
+  await isTheOther(() => service.delete(typeOf('MeshTimeout'), 'default', 'slow', { ...call, precondition }));
 });
 
 it('a PUT creates a partly computed resource without a read, and reads it on an update to keep the computed part', async () => {

@@ -44,7 +44,8 @@ async function raw(path: string, headers: Record<string, string>): Promise<{ ans
 }
 
 beforeEach(async () => {
-  store = new TinyStore();
+  let seconds = 0;
+  store = new TinyStore(() => new Date((seconds += 1) * 1_000));
   await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
   await listen();
 });
@@ -137,6 +138,26 @@ describe('a write', () => {
     const answer = await call('PUT', path, timeout('t'), { 'if-match': tag });
     expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('the resource does not exist')]);
     expect(store.rows.has(JSON.stringify(['MeshTimeout', 'default', 't']))).toBe(false);
+  });
+
+  it('with If-Match is refused when the resource was deleted and created again', async () => {
+    const tag = (await call('PUT', path, timeout('t'))).headers.get('etag') ?? '';
+    await call('DELETE', path);
+    const again = await call('PUT', path, timeout('t'));
+    for (const method of ['PUT', 'DELETE']) {
+      const answer = await call(method, path, method === 'PUT' ? timeout('t') : undefined, { 'if-match': tag });
+      expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('it was deleted and created again')]);
+    }
+    expect((await call('GET', path)).headers.get('etag')).toBe(again.headers.get('etag'));
+    const list = `${tag}, ${again.headers.get('etag') ?? ''}`;
+    expect((await call('PUT', path, timeout('t'), { 'if-match': list })).status).toBe(200);
+  });
+
+  it('with If-Match accepts a version alone', async () => {
+    await call('PUT', path, timeout('t'));
+    expect((await call('PUT', path, timeout('t', { labels: { a: '1' } }), { 'if-match': '"0"' })).status).toBe(200);
+    expect((await call('PUT', path, timeout('t', { labels: { a: '2' } }), { 'if-match': '0' })).status).toBe(409);
+    expect((await call('DELETE', path, undefined, { 'if-match': '1' })).status).toBe(200);
   });
 
   it('with If-Match accepts a weak tag as the strong one', async () => {

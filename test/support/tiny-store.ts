@@ -260,7 +260,7 @@ export class TinyStore implements ResourceStore {
     const before = this.rows.get(idOf(key));
     if (op === 'delete') {
       if (before === undefined) return { result: 'missing' };
-      if (write.expectVersion !== undefined && write.expectVersion !== before.version) return { result: 'conflict' };
+      if (!isExpected(write, before)) return { result: 'conflict' };
       this.#delete(before, changed, write.by, undefined);
       return { result: 'deleted', version: before.version };
     }
@@ -269,7 +269,7 @@ export class TinyStore implements ResourceStore {
     const { owner = null } = write;
     if (op === 'update') {
       if (before === undefined) return { result: 'missing' };
-      if (write.expectVersion !== undefined && write.expectVersion !== before.version) return { result: 'conflict' };
+      if (!isExpected(write, before)) return { result: 'conflict' };
     } else if (owner !== null && !this.rows.has(idOf(owner)))
       return { result: 'rejected', message: `its owner ${owner.type} ${JSON.stringify(owner.name)} does not exist` };
     if (op === 'create' && before !== undefined) return { result: 'exists' };
@@ -291,7 +291,7 @@ export class TinyStore implements ResourceStore {
     if (before === undefined) this.#history.created(row, write.by);
     else this.#history.updated(before, row, write.by);
     changed.push(key);
-    return { result: before === undefined ? 'created' : 'updated', version: row.version };
+    return { result: before === undefined ? 'created' : 'updated', version: row.version, creationTime: row.creationTime };
   }
 
   /** Deletes the rows that the row owns too. */
@@ -303,6 +303,13 @@ export class TinyStore implements ResourceStore {
     for (const owned of [...this.rows.values()])
       if (owned.owner !== null && idOf(owned.owner) === idOf(row)) this.#delete(owned, changed, undefined, by);
   }
+}
+
+function isExpected({ expectVersion, expectCreation }: Exclude<Write, { op: 'put' }>, row: Resource): boolean {
+  return (
+    (expectVersion ?? row.version) === row.version &&
+    (expectCreation ?? row.creationTime).getTime() === row.creationTime.getTime()
+  );
 }
 
 function turnOf(write: Write): number {

@@ -15,6 +15,11 @@ const ADDED = new Set(['creationTime', 'modificationTime', 'kri', 'status']);
 
 export type Stored = { readonly etag: string | null; readonly texts: Readonly<Record<Notation, string>> };
 
+/** The version in an ETag, which is opaque elsewhere; empty without one. */
+export function versionOf(etag: string | null): string {
+  return /\d+/.exec(etag ?? '')?.[0] ?? '';
+}
+
 /** A draft as the body of a request. */
 export function bodyOf({ text, notation: as }: Draft): NonNullable<Sending['text']> {
   return { content: text, type: TYPES[as] };

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { apiPath, type TypeInfo } from '../catalog.ts';
 import { useLive } from '../live.ts';
-import { bodyOf, loadDocument, notation, type Draft, type Stored } from '../notation.ts';
+import { bodyOf, loadDocument, notation, versionOf, type Draft, type Stored } from '../notation.ts';
 import { ask } from '../session.ts';
 import { DocumentForm, type Outcome } from './document-form.tsx';
 import { Failure } from './failure.tsx';
@@ -29,7 +29,7 @@ export function Editor({ type, mesh, name }: Props): JSX.Element {
     <section class="card editor" aria-label="Document">
       <div class="bar">
         <h2>Document</h2>
-        {shown?.etag !== undefined && shown.etag !== null && <span class="soft">version {shown.etag.replaceAll('"', '')}</span>}
+        {shown !== undefined && shown.etag !== null && <span class="soft">version {versionOf(shown.etag)}</span>}
         {edited === null && data !== undefined && (
           <span class="end">
             <NotationChooser chosen={notation.value} onChoose={(chosen) => (notation.value = chosen)} />
@@ -40,7 +40,7 @@ export function Editor({ type, mesh, name }: Props): JSX.Element {
         )}
       </div>
       <Failure of={failure} />
-      {isOverdue && <p class="note">Somebody else has changed it: it is now version {data.etag?.replaceAll('"', '')}.</p>}
+      {isOverdue && <p class="note">Somebody else has changed it: it is now version {versionOf(data.etag)}.</p>}
       {shown !== undefined && edited === null && (
         <pre class="diff scroll" tabIndex={0} aria-label="Stored document">
           {shown.texts[notation.value]}

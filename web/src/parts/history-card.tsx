@@ -64,7 +64,7 @@ export function HistoryCard({ path, concerns, onWritten }: Props): JSX.Element {
           key={from}
           path={path}
           version={from}
-          etag={data.exists ? (items[0]?.etag ?? null) : null}
+          etag={data.etag ?? null}
           onWritten={() => {
             setChosen({});
             reload();

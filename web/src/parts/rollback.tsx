@@ -11,7 +11,7 @@ type Props = {
   /** Of the resource in the REST API. */
   readonly path: string;
   readonly version: number;
-  /** Of the newest version; null after a deletion. */
+  /** Of the resource with the listed versions; null after a deletion. */
   readonly etag: string | null;
   readonly onWritten: () => void;
 };
@@ -19,10 +19,9 @@ type Props = {
 export function Rollback({ path, version, etag, onWritten }: Props): JSX.Element {
   const [plan, setPlan] = useState<Done | undefined>();
   const [failure, setFailure] = useState<ApiFailure | undefined>();
-  const ifMatch = etag === null ? null : `"${etag}"`;
   const send = (query: string, then: (done: Done) => void): void => {
     setFailure(undefined);
-    ask<Done>(`${path}/_rollback${query}`, { method: 'POST', body: { to: version }, ifMatch }).then(
+    ask<Done>(`${path}/_rollback${query}`, { method: 'POST', body: { to: version }, ifMatch: etag }).then(
       ({ body }) => then(body),
       (error: unknown) => setFailure(error instanceof ApiFailure ? error : new ApiFailure(0, String(error))),
     );
