@@ -12,7 +12,8 @@ import { AnswerWatch, type Unanswered } from './answer-watch.ts';
 import { isVisibleTo, type Viewer } from './rules.ts';
 import type { Changelog } from './changelog.ts';
 import { formFor } from './entry.ts';
-import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
+import { FirstState, type FirstStateOptions } from './first-state.ts';
+import type { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import { slotsToReview } from './membership-change.ts';
 import { readNodeMetadata } from './node.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
@@ -27,26 +28,23 @@ const MAX_UNKNOWN_TYPES = 100;
 /** Room for type, nonce and sender in a message. */
 const ENVELOPE_BYTES = 512;
 
-export type SenderOptions = StreamOptions & {
-  readonly changelog: Changelog;
-  readonly initialSyncLimiter: InitialSyncLimiter;
-  /** Null on a zone, which sends only to global. */
-  readonly zones: Pick<ZoneRegistry, 'profileOf' | 'watch' | 'caughtUp'> | null;
-  /** The message may wait for `flush`. */
-  readonly send: (message: Buffer) => void;
-  /** Of all streams of the process; without it this stream has turns of its own. */
-  readonly turns?: TurnList;
-  /** Called at the end of each turn. */
-  readonly flush?: () => void;
-  /** The peer reads that it is in step with types (decision 87). */
-  readonly readsInStep?: boolean;
-  /** False while messages of this stream wait in this process. Changes then wait in the log until `drained` is called. */
-  readonly hasRoom?: () => boolean;
-  /** The peer has answered a response of its first state. @param isSettled it has all of it */
-  readonly answered?: (isSettled: boolean) => void;
-  /** The full state of the peer waits for so many milliseconds. */
-  readonly delayed?: (waitMs: number) => void;
-};
+export type SenderOptions = StreamOptions &
+  Pick<FirstStateOptions, 'answered' | 'delayed'> & {
+    readonly changelog: Changelog;
+    readonly initialSyncLimiter: InitialSyncLimiter;
+    /** Null on a zone, which sends only to global. */
+    readonly zones: Pick<ZoneRegistry, 'profileOf' | 'watch' | 'caughtUp'> | null;
+    /** The message may wait for `flush`. */
+    readonly send: (message: Buffer) => void;
+    /** Of all streams of the process; without it this stream has turns of its own. */
+    readonly turns?: TurnList;
+    /** Called at the end of each turn. */
+    readonly flush?: () => void;
+    /** The peer reads that it is in step with types (decision 87). */
+    readonly readsInStep?: boolean;
+    /** False while messages of this stream wait in this process. Changes then wait in the log until `drained` is called. */
+    readonly hasRoom?: () => boolean;
+  };
 
 /** The node of a peer without metadata. */
 const STRANGER = { digest: '', features: [], resumes: false };
@@ -70,13 +68,7 @@ export class Sender {
   #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
   /** Meshes that the peer has and this side has never had. */
   readonly #unknownMeshes = new Set<string>();
-  #admitted = false;
-  /** The peer has answered all of its first state. */
-  #hasFirstState = false;
-  /** The permit for the first states of this stream; null until it subscribes. */
-  #permit: Permit | null = null;
-  /** The versions that the peer has named; `unknown` while no type has resources. */
-  #versions: 'unknown' | 'some' | 'none' = 'unknown';
+  readonly #firstState: FirstState;
   #scheduled = false;
   #closed = false;
   /** Milliseconds of the clock at which the stream began. */
@@ -92,6 +84,7 @@ export class Sender {
     this.#turns = options.turns ?? new TurnList(clock);
     this.#chunkBytes = () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2);
     this.#view = this.#viewWith(STRANGER.features);
+    this.#firstState = new FirstState(options, () => this.#schedule());
     this.#stop = options.changelog.onAppend((type) => {
       if (type === 'Mesh') this.#endWhenKnown();
       const stream = this.#types.get(type);
@@ -129,7 +122,7 @@ export class Sender {
 
   /** The peer has its first state, and has answered everything. */
   get isSettled(): boolean {
-    return this.#admitted && this.#areAllSettled();
+    return this.#firstState.isAdmitted && this.#areAllSettled();
   }
 
   /** The peer says which versions it has, and is then sent the difference alone. */
@@ -198,7 +191,7 @@ export class Sender {
     this.#closed = true;
     this.#stop();
     this.#stopWatching();
-    this.#permit?.leave();
+    this.#firstState.close();
     this.#answers.close();
     for (const stream of this.#types.values()) stream.close();
     this.#types.clear();
@@ -224,31 +217,9 @@ export class Sender {
       ...(resumes && { held, saysInStep: readsInStep }),
     });
     this.#types.set(typeUrl, stream);
-    this.#hasFirstState = false;
-    const isFull = this.#hear(resumes && initialResourceVersions.size > 0, log?.size ?? 0);
-    if (before !== undefined || isFull) this.#leave();
-    this.#enter();
+    const hasVersions = resumes && initialResourceVersions.size > 0;
+    this.#firstState.asked({ type: typeUrl, hasVersions, resources: log?.size ?? 0, isAgain: before !== undefined });
     this.#wake(typeUrl);
-  }
-
-  /**
-   * A peer that names no version of the first type that has resources asks for its full state.
-   * @returns whether it shows so now
-   */
-  #hear(hasVersions: boolean, resources: number): boolean {
-    if (hasVersions) this.#versions = 'some';
-    else if (resources > 0 && this.#versions === 'unknown') {
-      this.#versions = 'none';
-      return true;
-    }
-    return false;
-  }
-
-  /** A peer that asks for everything again waits for a permit again. */
-  #leave(): void {
-    this.#permit?.leave();
-    this.#permit = null;
-    this.#admitted = false;
   }
 
   /** An unknown mesh was created: a new stream compares its resources again. */
@@ -307,34 +278,18 @@ export class Sender {
   #settle(request: DeltaRequest): void {
     const stream = this.#types.get(request.typeUrl);
     if (stream?.settle(request) !== true) return;
-    if (!this.#hasFirstState) this.#advance();
+    this.#answered();
     if (stream.hasMore) this.#wake(request.typeUrl);
   }
 
-  /** The peer has answered a part of its first state. */
-  #advance(): void {
-    this.#permit?.progress();
-    this.#hasFirstState = this.#areAllSettled();
-    if (this.#hasFirstState) this.#permit?.leave();
-    this.#options.answered?.(this.#hasFirstState);
+  /** The peer has answered something. */
+  #answered(): void {
+    if (!this.#firstState.isAnswered) this.#firstState.answered(this.#areAllSettled());
   }
 
   #areAllSettled(): boolean {
     for (const { subscription } of this.#types.values()) if (subscription?.isSettled === false) return false;
     return true;
-  }
-
-  #enter(): void {
-    if (this.#permit !== null || this.#closed) return;
-    const { initialSyncLimiter, peer, delayed } = this.#options;
-    const go = (): void => {
-      this.#admitted = true;
-      this.#schedule();
-    };
-    this.#permit = initialSyncLimiter.enter(peer, go, {
-      versions: this.#versions,
-      ...(delayed !== undefined && { onWait: delayed }),
-    });
   }
 
   #oldestUnanswered(): Unanswered | null {
@@ -351,7 +306,7 @@ export class Sender {
 
   /** Sends the changes of one turn of the event loop together. */
   #schedule(): void {
-    if (this.#scheduled || !this.#admitted || this.#closed) return;
+    if (this.#scheduled || !this.#firstState.isAdmitted || this.#closed) return;
     this.#scheduled = true;
     this.#turns.add(this);
   }
@@ -360,7 +315,7 @@ export class Sender {
   takeTurn(): void {
     this.#scheduled = false;
     // The peer may have asked for everything again since then, and waits for a permit.
-    if (!this.#admitted || this.#closed) return;
+    if (!this.#firstState.isAdmitted || this.#closed) return;
     const { hasRoom } = this.#options;
     for (let type = this.#due[0]; type !== undefined && hasRoom?.() !== false; type = this.#due[0]) {
       this.#due.shift();
@@ -382,7 +337,7 @@ export class Sender {
     }
     send(message);
     this.#answers.sent();
-    this.#permit?.sent(message.length);
+    this.#firstState.sent(message.length);
     // A peer may send any type name: unknown ones must not become metric labels.
     if (stream?.subscription === null) return;
     const { entries, removed } = draft;
@@ -395,6 +350,6 @@ export class Sender {
     if (this.#inStep.length === 0) return;
     this.#options.send(encodeInStep(this.#inStep));
     this.#inStep = [];
-    if (!this.#hasFirstState) this.#advance();
+    this.#answered();
   }
 }

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { feature } from '../../src/kds/features.ts';
 import { DEFAULT_QUOTAS } from '../../src/kds/quotas.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
+import { clusterIdKey } from '../../src/defaults/create-defaults.ts';
 import { PlayedZone } from './played-zone.ts';
 import { serverUnderAttack, SLOW } from './server-under-attack.ts';
 
@@ -41,5 +42,20 @@ describe('a global that limits the full states of a zone', () => {
     await server.store.write({ op: 'delete', key: mesh });
     late.leave();
     resuming.leave();
+  });
+
+  it('never delays a zone that asks for its cluster first, and names its versions then', async () => {
+    const delayed: SyncEvent[] = [];
+    server.observers.push((event) => void (event.kind === 'overQuota' && delayed.push(event)));
+    await server.store.write({ op: 'create', key: clusterIdKey, labels: {}, spec: { config: 'ours' } });
+    for (let connection = 0; connection < 4; connection += 1) {
+      const zone = join('north');
+      zone.subscribe('Config');
+      expect((await zone.take()).resources.map(({ name }) => name)).toEqual(['kuma-cluster-id.']);
+      zone.subscribe('MeshTimeout', new Map([[SLOW, 'of an older state']]));
+      expect((await zone.take()).resources.map(({ name }) => name)).toEqual([SLOW]);
+      zone.leave();
+    }
+    expect(delayed).toEqual([]);
   });
 });

@@ -1,0 +1,112 @@
+// The first state of one stream: which versions the peer names, the permit to send it, and whether the peer has answered all of it.
+import type { Entering, InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
+
+/**
+ * A zone that knows its cluster asks for this type first, alone and without versions, to check whose global it reached (engine 14). It
+ * says nothing of the state that it asks for then.
+ */
+const ASKED_ALONE = 'Config';
+
+export type FirstStateOptions = {
+  readonly peer: string;
+  readonly initialSyncLimiter: Pick<InitialSyncLimiter, 'enter'>;
+  /** The peer has answered a response of its first state. @param isSettled it has all of it */
+  readonly answered?: (isSettled: boolean) => void;
+  /** The full state of the peer waits for so many milliseconds. */
+  readonly delayed?: (waitMs: number) => void;
+};
+
+/** A subscription of the peer. */
+export type Asked = {
+  readonly type: string;
+  /** The peer named the versions that it has. */
+  readonly hasVersions: boolean;
+  /** How many resources the type has. */
+  readonly resources: number;
+  /** The peer has asked for the type on this stream before. */
+  readonly isAgain: boolean;
+};
+
+export class FirstState {
+  readonly #options: FirstStateOptions;
+  readonly #admit: () => void;
+  /** Null until the peer subscribes. */
+  #permit: Permit | null = null;
+  #isAdmitted = false;
+  #isAnswered = false;
+  /** The versions that the peer has named; `unknown` while no type has resources. */
+  #versions: Entering['versions'] = 'unknown';
+
+  /** @param admit called when the peer may be sent something, at once or later */
+  constructor(options: FirstStateOptions, admit: () => void) {
+    this.#options = options;
+    this.#admit = admit;
+  }
+
+  /** The peer may be sent something. */
+  get isAdmitted(): boolean {
+    return this.#isAdmitted;
+  }
+
+  /** The peer has answered all of its first state. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  /** The peer subscribes to a type: it waits for a permit, and again if it asks for everything again. */
+  asked({ type, hasVersions, resources, isAgain }: Asked): void {
+    const isFull = type !== ASKED_ALONE && this.#hear(hasVersions, resources);
+    if (isAgain || isFull) this.#giveBack();
+    this.#isAnswered = false;
+    if (this.#permit === null) this.#enter();
+  }
+
+  /** A message of this many bytes was sent. */
+  sent(bytes: number): void {
+    this.#permit?.sent(bytes);
+  }
+
+  /** The peer has answered a part of its first state. @param isSettled it has answered everything */
+  answered(isSettled: boolean): void {
+    this.#permit?.progress();
+    this.#isAnswered = isSettled;
+    if (isSettled) this.#permit?.leave();
+    this.#options.answered?.(isSettled);
+  }
+
+  /** The stream has ended. */
+  close(): void {
+    this.#permit?.leave();
+  }
+
+  /**
+   * A peer that names no version of the first type that has resources asks for its full state.
+   * @returns whether it shows so now
+   */
+  #hear(hasVersions: boolean, resources: number): boolean {
+    if (hasVersions) this.#versions = 'some';
+    else if (resources > 0 && this.#versions === 'unknown') {
+      this.#versions = 'none';
+      return true;
+    }
+    return false;
+  }
+
+  #giveBack(): void {
+    this.#permit?.leave();
+    this.#permit = null;
+    this.#isAdmitted = false;
+  }
+
+  #enter(): void {
+    const { initialSyncLimiter, peer, delayed } = this.#options;
+    const go = (): void => {
+      this.#isAdmitted = true;
+      this.#admit();
+    };
+    this.#permit = initialSyncLimiter.enter(peer, go, {
+      versions: this.#versions,
+      ...(delayed !== undefined && { onWait: delayed }),
+    });
+  }
+}
