@@ -34,6 +34,7 @@ export class FirstState {
   #permit: Permit | null = null;
   #isAdmitted = false;
   #isAnswered = false;
+  #isAsked = false;
   /** The versions that the peer has named; `unknown` while no type has resources. */
   #versions: Entering['versions'] = 'unknown';
 
@@ -48,15 +49,21 @@ export class FirstState {
     return this.#isAdmitted;
   }
 
+  /** The peer has asked for more than what tells it whose global it reached. */
+  get isAsked(): boolean {
+    return this.#isAsked;
+  }
+
   /** The peer has answered all of its first state. */
   get isAnswered(): boolean {
     return this.#isAnswered;
   }
 
-  /** The peer subscribes to a type: it waits for a permit, and again if it asks for everything again. */
+  /** The peer subscribes to a type: it waits for a permit, and again if it asks for everything again or had everything before. */
   asked({ type, hasVersions, resources, isAgain }: Asked): void {
+    if (type !== ASKED_ALONE) this.#isAsked = true;
     const isFull = type !== ASKED_ALONE && this.#hear(hasVersions, resources);
-    if (isAgain || isFull) this.#giveBack();
+    if (isAgain || isFull || this.#isAnswered) this.#giveBack();
     this.#isAnswered = false;
     if (this.#permit === null) this.#enter();
   }

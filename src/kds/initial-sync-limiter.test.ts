@@ -62,14 +62,14 @@ describe('the limiter of first states', () => {
   describe('of peers that name their versions', () => {
     const ALL = 8 * MAX_PERMITS;
 
-    function resume(count: number): Permit[] {
+    function resume(count: number, versions: 'some' | 'unknown' = 'some'): Permit[] {
       return Array.from({ length: count }, (_, index) =>
-        states.enter(`resuming-${String(index)}`, () => void admitted.push(index), { versions: 'some' }),
+        states.enter(`resuming-${String(index)}`, () => void admitted.push(index), { versions }),
       );
     }
 
-    it('go to 64 at once, and others wait for eight of them', () => {
-      const peers = resume(ALL + 1);
+    it.each(['some', 'unknown'] as const)('go to 64 at once with %s versions, and others wait for eight of them', (versions) => {
+      const peers = resume(ALL + 1, versions);
       expect(admitted).toHaveLength(ALL);
       peers[0]?.leave();
       expect(admitted).toHaveLength(ALL + 1);
@@ -349,7 +349,7 @@ describe('the limiter of first states', () => {
     expect([full, waits]).toEqual([['east', 'east', 'west'], [5_000]]);
     third.leave();
     await vi.advanceTimersByTimeAsync(2_000);
-    states.enter('east', () => void full.push('east resumed')).leave();
+    states.enter('east', () => void full.push('east resumed'), { versions: 'some' }).leave();
     // The time that has passed counts for the next stream of the peer.
     join('east');
     await vi.advanceTimersByTimeAsync(2_999);

@@ -1,8 +1,8 @@
 // Limits how many peers receive their first state at once: without a limit 500 joining zones cost 1.8 GB (engine 20). A peer has one
 // permit at most, for the newest of its streams: a zone that reconnects within seconds does not wait for its dead stream, and a zone
 // with thousands of streams delays only itself. A stalled peer loses its permit to a waiting one. A peer that requests its full
-// state again and again waits until its byte budget and the rate of full states allow it. A peer that names its versions takes a part of a
-// permit, until it is sent much. Decision 39 says why a semaphore is not enough.
+// state again and again waits until its byte budget and the rate of full states allow it. A peer that does not ask for its full state takes
+// a part of a permit, until it is sent much. Decision 39 says why a semaphore is not enough.
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { FullStateRate, type FullStateLimits } from './full-state-rate.ts';
@@ -44,7 +44,10 @@ export type Permit = {
 };
 
 export type Entering = {
-  /** The versions that the peer has named. With `none` it gets everything; with `some` probably little. `unknown` until it has resources to name. */
+  /**
+   * The versions that the peer has named. With `none` it gets everything; with `some` probably little; with `unknown` nothing that it could have
+   * named yet.
+   */
   readonly versions: 'unknown' | 'some' | 'none';
   /** The rate of full states delays the stream by this many milliseconds. */
   readonly onWait?: (waitMs: number) => void;
@@ -96,7 +99,7 @@ export class InitialSyncLimiter {
   }
 
   /** Calls `go` when the stream has its permit, at once or later. */
-  enter(peer: string, go: () => void, { versions, onWait }: Entering = { versions: 'unknown' }): Permit {
+  enter(peer: string, go: () => void, { versions, onWait }: Entering = { versions: 'none' }): Permit {
     const stream: Stream = { go, versions };
     const waitMs = versions === 'none' ? (this.#fullStates?.waitOf(peer) ?? 0) : 0;
     if (waitMs > 0) onWait?.(waitMs);
@@ -250,7 +253,7 @@ export class InitialSyncLimiter {
 }
 
 function partsOf({ versions }: Stream): number {
-  return versions === 'some' ? PARTS_OF_SMALL : PARTS;
+  return versions === 'none' ? PARTS : PARTS_OF_SMALL;
 }
 
 function newest(queue: ReadonlySet<Stream> = new Set()): Stream | undefined {

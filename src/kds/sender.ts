@@ -288,6 +288,7 @@ export class Sender {
   }
 
   #areAllSettled(): boolean {
+    if (!this.#firstState.isAsked) return false;
     for (const { subscription } of this.#types.values()) if (subscription?.isSettled === false) return false;
     return true;
   }
