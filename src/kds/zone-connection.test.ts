@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { Metadata, status, type Client } from '@grpc/grpc-js';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/global-service-messages.ts';
@@ -143,6 +143,25 @@ describe('a health check', () => {
       await expect(connection.healthCheck()).rejects.toMatchObject({ code });
     },
   );
+
+  it.each(['ends', 'has ended'])('of a connection that %s is cancelled and fails', async (when) => {
+    answer = { code: status.CANCELLED };
+    const cancelled = vi.spyOn(Call.prototype, 'cancel');
+    onTestFinished(() => cancelled.mockRestore());
+    if (when === 'has ended') stop.abort();
+    const checking = connection.healthCheck();
+    stop.abort();
+    expect(cancelled).toHaveBeenCalledTimes(1);
+    await expect(checking).rejects.toMatchObject(answer);
+  });
+
+  it('that was answered is not cancelled when its connection ends', async () => {
+    const cancelled = vi.spyOn(Call.prototype, 'cancel');
+    onTestFinished(() => cancelled.mockRestore());
+    await connection.healthCheck();
+    stop.abort();
+    expect(cancelled).not.toHaveBeenCalled();
+  });
 });
 
 describe('a question', () => {

@@ -2,7 +2,7 @@
 // its admission of global is granted.
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { Metadata, status, type Client, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js';
+import { Metadata, status, type Client, type ClientDuplexStream, type MethodDefinition, type ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -99,59 +99,61 @@ export class Connection {
   /**
    * Asks for the period, and learns from the headers of the answer whether the peer is Meridian. A Kuma global may answer with an
    * error until the zone has synced once. The zone treats such a global as a Kuma global.
-   * @throws ServiceError of `NO_ANSWER`
+   * @throws ServiceError of `NO_ANSWER`, or of a connection that ends meanwhile
    */
   async healthCheck(): Promise<Health> {
-    const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
-    return await new Promise((resolve, reject) => {
-      let isMeridian = false;
-      const deadline = this.#options.clock.now().getTime() + ANSWER_MS;
-      const call = this.#client.makeUnaryRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        encodeHealthCheckRequest(),
-        this.#headers(),
-        { deadline },
-        (error, bytes) => {
-          if (error === null) {
-            const intervalMs = bytes === undefined ? 0 : decodeHealthCheckResponse(bytes).intervalMs;
-            resolve({ isMeridian, intervalMs, failure: null });
-          } else if (error.code === status.UNIMPLEMENTED) resolve({ isMeridian: false, intervalMs: 0, failure: null });
-          else if (NO_ANSWER.has(error.code)) reject(error);
-          else resolve({ isMeridian, intervalMs: 0, failure: error.details });
-        },
-      );
-      call.on('metadata', (metadata) => {
-        this.#globalFeatures = featuresIn(metadata);
-        isMeridian = this.#globalFeatures.includes(feature.meridian);
-      });
-    });
+    let isMeridian = false;
+    const learn = (metadata: Metadata): void => {
+      this.#globalFeatures = featuresIn(metadata);
+      isMeridian = this.#globalFeatures.includes(feature.meridian);
+    };
+    try {
+      const bytes = await this.#call(globalService.healthCheck, encodeHealthCheckRequest(), ANSWER_MS, this.#signal, learn);
+      return { isMeridian, intervalMs: decodeHealthCheckResponse(bytes).intervalMs, failure: null };
+    } catch (error) {
+      const { code, details } = error as Partial<ServiceError>;
+      if (code === status.UNIMPLEMENTED) return { isMeridian: false, intervalMs: 0, failure: null };
+      if (code === undefined || details === undefined || NO_ANSWER.has(code) || this.#signal.aborted) throw error;
+      return { isMeridian, intervalMs: 0, failure: details };
+    }
   }
 
   /** Null: global knows no questions. @throws MeridianError `unavailable` when global does not answer in time */
   async ask(question: Buffer, limitMs: number, signal: AbortSignal): Promise<Buffer | null> {
-    const { path, requestSerialize, responseDeserialize } = questionService.ask;
     const either = AbortSignal.any([signal, this.#signal]);
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
+    try {
+      return await this.#call(questionService.ask, question, limitMs, either);
+    } catch (error) {
+      const failure = error as ServiceError;
+      if (failure.code === status.UNIMPLEMENTED) return null;
+      throw noAnswer(failure, limitMs);
+    }
+  }
+
+  /** One call, cancelled by the signal. @param learn called with the headers of the answer @throws ServiceError */
+  async #call(
+    { path, requestSerialize, responseDeserialize }: MethodDefinition<Buffer, Buffer>,
+    request: Buffer,
+    limitMs: number,
+    signal: AbortSignal,
+    learn: (metadata: Metadata) => void = () => undefined,
+  ): Promise<Buffer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     const deadline = this.#options.clock.now().getTime() + limitMs;
     const call = this.#client.makeUnaryRequest(
       path,
       requestSerialize,
       responseDeserialize,
-      question,
+      request,
       this.#headers(),
       { deadline },
-      (error, bytes) => {
-        if (error === null) resolve(bytes ?? Buffer.alloc(0));
-        else if (error.code === status.UNIMPLEMENTED) resolve(null);
-        else reject(noAnswer(error, limitMs));
-      },
+      (error, bytes = Buffer.alloc(0)) => (error === null ? resolve(bytes) : reject(error)),
     );
+    call.on('metadata', learn);
     const cancel = (): void => call.cancel();
-    either.addEventListener('abort', cancel);
-    if (either.aborted) cancel();
-    return await promise.finally(() => either.removeEventListener('abort', cancel));
+    signal.addEventListener('abort', cancel);
+    if (signal.aborted) cancel();
+    return await promise.finally(() => signal.removeEventListener('abort', cancel));
   }
 
   /** @throws when a global turns out to be Meridian after the connection began: the next connection resumes */
