@@ -148,7 +148,9 @@ export class PeerRows {
   async #gone(info: TypeInfo, { removed, prune }: Work): Promise<ResourceMeta[]> {
     const rows = new Map<string, ResourceMeta>((await this.named(info, removed.values())).map((row) => [nameText(row), row]));
     if (prune === null) return [...rows.values()];
-    for (const row of await this.inScope([info])) if (!prune.except.has(nameText(row))) rows.set(nameText(row), row);
+    const { except, heldMeshes } = prune;
+    for (const row of await this.inScope([info]))
+      if (!except.has(nameText(row)) && !heldMeshes.has(row.mesh)) rows.set(nameText(row), row);
     return [...rows.values()];
   }
 }

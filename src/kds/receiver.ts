@@ -27,6 +27,7 @@ import type { Work } from './diff-response.ts';
 import { CountedProxies } from './counted-proxies.ts';
 import { PeerRows } from './peer-rows.ts';
 import { ProxyReports } from './proxy-reports.ts';
+import { oneOfEachMesh } from './unknown-meshes.ts';
 
 /** A type that must be received and accepted before the other types are requested (engine 14). */
 export type Admission = {
@@ -225,13 +226,13 @@ export class Receiver {
   }
 
   /** The names that the last part of a full state does not prune: all names in the state, also of refused resources. */
-  #pruneAfter(info: TypeInfo, { isPartial }: DeltaResponse, { resources, refusals }: ReadResponse): Work['prune'] {
+  #pruneAfter(info: TypeInfo, { isPartial, heldMeshes }: DeltaResponse, { resources, refusals }: ReadResponse): Work['prune'] {
     const named = this.#fullState.get(info.name);
     if (named === undefined) return null;
     for (const text of [...resources.keys(), ...refusals.map(nameText)]) named.add(text);
     if (isPartial) return null;
     this.#fullState.delete(info.name);
-    return { except: named };
+    return { except: named, heldMeshes: new Set(heldMeshes) };
   }
 
   async #subscribeAll(types: readonly TypeInfo[]): Promise<void> {
@@ -241,18 +242,22 @@ export class Receiver {
 
   /** @param versions null: the full state is wanted */
   #subscribe(info: TypeInfo, versions: ReadonlyMap<string, string> | null): void {
-    const { send, zone, node, maxMessageBytes } = this.#options;
+    const { send, zone, node, maxMessageBytes, rules } = this.#options;
     // Each stream begins with all insights that are counted.
     const isCounted = this.#proxies !== null && info.name === PACED_TYPE;
-    const fits = versions !== null && !isCounted && sizeOf(versions) <= maxMessageBytes / 2;
-    if (!fits) this.#fullState.set(info.name, new Set());
+    const isSmall = (named: ReadonlyMap<string, string>): boolean => sizeOf(named) <= maxMessageBytes / 2;
+    const resumes = versions !== null && !isCounted && isSmall(versions);
+    if (!resumes) this.#fullState.set(info.name, new Set());
+    // Global then says of which meshes the zone must not prune anything.
+    const some = rules.by === 'zone' && versions !== null ? oneOfEachMesh(info.name, versions) : new Map<string, string>();
+    const named = resumes ? versions : some;
     send(
       encodeDeltaRequest({
-        node: { id: zone, ...this.#newMetadata(nodeMetadata(node, fits)) },
+        node: { id: zone, ...this.#newMetadata(nodeMetadata(node, resumes)) },
         typeUrl: info.name,
         subscribe: ['*'],
         unsubscribe: [],
-        initialResourceVersions: fits ? versions : new Map(),
+        initialResourceVersions: isSmall(named) ? named : new Map(),
         responseNonce: '',
         errorDetail: null,
       }),

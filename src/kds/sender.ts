@@ -214,7 +214,9 @@ export class Sender {
     const stream = new TypeStream(this.#shared, {
       ...{ type: typeUrl, subscription, nonces: before?.nonces ?? new Nonces(), behindSince: before?.behindSince ?? null },
       unacceptedSince,
-      ...(resumes && { held, saysInStep: readsInStep }),
+      held,
+      // A peer that resumes is sent what it loses; another prunes after its full state.
+      ...(resumes ? { saysInStep: readsInStep } : { heldMeshes: [...meshesIn(typeUrl, held.keys())] }),
     });
     this.#types.set(typeUrl, stream);
     const hasVersions = resumes && initialResourceVersions.size > 0;

@@ -42,6 +42,7 @@ it.each([
   ['names that are gone', { removed: ['another.default'] }],
   ['number of names that are gone', { removed: [] }],
   ['place in the full state', { isPartial: false }],
+  ['list of held meshes', { heldMeshes: ['shop'] }],
 ])('the cache does not return a message with another %s', (_, difference) => {
   for (const before of [parts, small]) {
     const messages = new SharedMessages(systemClock);

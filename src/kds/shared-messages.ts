@@ -77,6 +77,7 @@ function isSame(one: DeltaResponseParts, other: DeltaResponseParts): boolean {
     one.controlPlane === other.controlPlane &&
     one.isPartial === other.isPartial &&
     one.isWithdrawal === other.isWithdrawal &&
+    areSame(one.heldMeshes ?? [], other.heldMeshes ?? []) &&
     areSame(one.entries, other.entries) &&
     areSame(one.removed, other.removed)
   );

@@ -47,6 +47,8 @@ export type TypeStreamOptions = {
   readonly subscription: Subscription | null;
   /** Resources that the peer keeps, because their mesh never existed here. */
   readonly held?: ReadonlyMap<string, string>;
+  /** The meshes of which a full state must not prune anything. */
+  readonly heldMeshes?: readonly string[];
   /** The peer said which versions it has, and reads that it is in step. It then gets no response that names nothing. */
   readonly saysInStep?: boolean;
   readonly nonces: Nonces;
@@ -120,6 +122,8 @@ export class TypeStream {
   readonly #saysInStep: boolean;
   /** The nonce of the response that waits for its answer; empty without one. */
   #nonce = '';
+  /** Named until the full state has ended. */
+  #heldMeshes: readonly string[] | undefined;
   #sentAt = 0;
   #wasSent = false;
   /** When the oldest response was sent that the peer has not accepted, in milliseconds of the clock; null when it has accepted all. */
@@ -137,13 +141,14 @@ export class TypeStream {
 
   constructor(
     stream: SharedByTypes,
-    { type, subscription, held, saysInStep = false, nonces, behindSince, unacceptedSince = null }: TypeStreamOptions,
+    { type, subscription, held, heldMeshes, saysInStep = false, nonces, behindSince, unacceptedSince = null }: TypeStreamOptions,
   ) {
     this.subscription = subscription;
     this.nonces = nonces;
     this.#stream = stream;
     this.#type = type;
     this.#saysInStep = saysInStep;
+    this.#heldMeshes = heldMeshes;
     this.#unacceptedSince = unacceptedSince;
     this.#behindSince = subscription === null ? null : (behindSince ?? stream.clock.now()).getTime();
     this.#reports = new ProblemReports(stream, type, held);
@@ -219,7 +224,8 @@ export class TypeStream {
     const { identifier, maxMessageBytes, encode = encodeDeltaResponse, clock } = this.#stream;
     const { entries, removed, isPartial, isWithdrawal } = draft;
     const nonce = this.nonces.next(draft.upTo);
-    const response = { typeUrl: this.#type, nonce, controlPlane: identifier, entries, removed, isPartial, isWithdrawal };
+    const about = { typeUrl: this.#type, nonce, controlPlane: identifier };
+    const response = { ...about, entries, removed, isPartial, isWithdrawal, heldMeshes: this.#heldMeshes };
     const message = draft.bytes > maxMessageBytes ? null : encode(response);
     if (message === null || message.length > maxMessageBytes) {
       // The peer would read a smaller response as the full state, and prune all other resources. The full state is tried again at
@@ -229,6 +235,7 @@ export class TypeStream {
       return null;
     }
     this.#reports.fits();
+    if (!isPartial) this.#heldMeshes = undefined;
     this.#nonce = nonce;
     this.#sentAt = clock.elapsed();
     this.#wasSent = true;

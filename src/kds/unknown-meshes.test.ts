@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { holdUnknown, meshesIn } from './unknown-meshes.ts';
+import { holdUnknown, meshesIn, oneOfEachMesh } from './unknown-meshes.ts';
 
 const versions = (...names: string[]): Map<string, string> => new Map(names.map((name) => [name, `version of ${name}`]));
 
@@ -7,6 +7,10 @@ it('the meshes of the resources of a peer are those of their wire names', () => 
   expect(meshesIn('MeshTimeout', ['a.shop', 'b.shop', 'c.d.pay', 'without'])).toEqual(new Set(['shop', 'pay']));
   expect(meshesIn('Mesh', ['shop.', 'pay.'])).toEqual(new Set(['shop', 'pay']));
   expect(meshesIn('HostnameGenerator', ['one.', 'two.'])).toEqual(new Set());
+});
+
+it('one resource of each mesh stands for the others', () => {
+  expect(oneOfEachMesh('MeshTimeout', versions('a.shop', 'b.shop', 'c.pay', 'without'))).toEqual(versions('a.shop', 'c.pay'));
 });
 
 describe('a resource of an unknown mesh', () => {

@@ -21,6 +21,22 @@ export function meshesIn(type: string, known: Iterable<string>): Set<string> {
   return meshes;
 }
 
+/**
+ * One resource of each mesh, for a request that cannot name all: the peer then says which of the meshes it never had.
+ * @param versions of all resources
+ */
+export function oneOfEachMesh(type: string, versions: ReadonlyMap<string, string>): Map<string, string> {
+  const meshes = new Set<string>();
+  const named = new Map<string, string>();
+  for (const [wireName, version] of versions) {
+    const mesh = meshOf(type, wireName);
+    if (mesh === null || meshes.has(mesh)) continue;
+    meshes.add(mesh);
+    named.set(wireName, version);
+  }
+  return named;
+}
+
 /** Divides the peer's resources: those of known meshes, and those of unknown meshes with the reason why they stay. */
 export function holdUnknown(
   type: string,

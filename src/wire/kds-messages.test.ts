@@ -103,6 +103,12 @@ describe('DeltaDiscoveryResponse', () => {
     });
   });
 
+  it('says in one field that more follows, what goes from one peer alone, and which meshes are held', () => {
+    const parts = { typeUrl: 'Mesh', nonce: '3', controlPlane: 'global', entries: [], removed: ['a.'] };
+    const said = { isPartial: true, isWithdrawal: true, heldMeshes: ['shop', 'pay'] };
+    expect(decodeDeltaResponse(encodeDeltaResponse({ ...parts, ...said }))).toMatchObject(said);
+  });
+
   it('is counted without being decoded, up to a limit', () => {
     const counts = fc.tuple(fc.nat(300), fc.nat(300), fc.nat(700));
     fc.assert(

@@ -57,11 +57,15 @@ export type DeltaResponse = {
   readonly isPartial: boolean;
   /** The removed Meshes exist, and go from this zone alone; only between peers of ours. */
   readonly isWithdrawal?: boolean;
+  /** Meshes that the sender never had: a full state prunes nothing of them. Only between peers of ours. */
+  readonly heldMeshes?: readonly string[];
 };
 
 /** Words of `system_version_info`, with spaces between them; Kuma always leaves the field empty and never reads it. */
 const PARTIAL = 'meridian-partial';
 const WITHDRAWAL = 'meridian-withdrawal';
+/** The name of a mesh follows. */
+const HELD = 'meridian-held=';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -164,11 +168,14 @@ export type DeltaResponseParts = Pick<DeltaResponse, 'typeUrl' | 'nonce' | 'cont
   readonly removed: readonly string[];
   readonly isPartial?: boolean;
   readonly isWithdrawal?: boolean;
+  readonly heldMeshes?: readonly string[] | undefined;
 };
 
 export function encodeDeltaResponse(response: DeltaResponseParts): Buffer {
   const writer = createWriter();
-  const words = [...(response.isPartial === true ? [PARTIAL] : []), ...(response.isWithdrawal === true ? [WITHDRAWAL] : [])];
+  const words = (response.heldMeshes ?? []).map((mesh) => HELD + mesh);
+  if (response.isPartial === true) words.push(PARTIAL);
+  if (response.isWithdrawal === true) words.push(WITHDRAWAL);
   if (words.length > 0) writeText(writer, 1, words.join(' '));
   writeText(writer, 4, response.typeUrl);
   writeText(writer, 5, response.nonce);
@@ -219,6 +226,8 @@ function responseReader(): { response: DeltaResponse; visit: FieldVisitor } {
       const words = readText(reader).split(' ');
       response.isPartial = words.includes(PARTIAL);
       if (words.includes(WITHDRAWAL)) response.isWithdrawal = true;
+      const held = words.filter((word) => word.startsWith(HELD));
+      if (held.length > 0) response.heldMeshes = held.map((word) => word.slice(HELD.length));
     } else if (tag === lengthTag(2)) resources.push(decodeResource(reader.bytes()));
     else if (tag === lengthTag(4)) response.typeUrl = readText(reader);
     else if (tag === lengthTag(5)) response.nonce = readText(reader);

@@ -7,6 +7,7 @@ import { createLogger } from '../../src/base/log.ts';
 import { KnownZones } from '../../src/peering/known-zones.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
+import type { KdsClientOptions } from '../../src/kds/client.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { KdsServer } from '../../src/kds/server.ts';
@@ -47,7 +48,7 @@ afterEach(async () => {
   await Promise.all(running);
 });
 
-async function connect(): Promise<void> {
+async function connect(options: Partial<KdsClientOptions> = {}): Promise<void> {
   const zones = new KnownZones(global, following);
   const changelog = new Changelog(global, globalSendRules(), log);
   running.push(zones.run(stop.signal), changelog.run(stop.signal));
@@ -71,7 +72,7 @@ async function connect(): Promise<void> {
   });
   const port = await server.listen();
   stop.signal.addEventListener('abort', () => running.push(server.close()));
-  running.push(connectZone(zone, port, stop.signal));
+  running.push(connectZone(zone, port, stop.signal, options));
 }
 
 const names = (type: string): string[] => [...zone.rows.values()].filter((row) => row.type === type).map(({ name }) => name);
@@ -83,10 +84,10 @@ function withheld(): Record<string, string[]> {
   return found;
 }
 
-async function isHeld(): Promise<void> {
+async function isHeld(timeouts = ['slow']): Promise<void> {
   await vi.waitFor(() => expect(withheld()).toMatchObject({ Mesh: ['shop.'], MeshTimeout: ['slow.shop'] }), WAIT);
   // A missing resource in a mesh that global has is removed as usual.
-  await vi.waitFor(() => expect(names('MeshTimeout')).toEqual(['slow']), WAIT);
+  await vi.waitFor(() => expect(names('MeshTimeout')).toEqual(timeouts), WAIT);
   expect(names('Mesh')).toEqual(['default', 'shop']);
   expect(names('MeshService')).toEqual(['cart']);
 }
@@ -115,4 +116,14 @@ it('a mesh is deleted at once when global has it with kds-sync disabled', async 
   await connect();
   await vi.waitFor(() => expect(names('Mesh')).toEqual(['default']), WAIT);
   expect(withheld()).toEqual({});
+});
+
+it('a mesh unknown to global is kept with more resources than a request can name, until it is created on global', async () => {
+  const many = Array.from({ length: 60 }, (_, n) => `slow-${'n'.repeat(100)}-${String(n)}`);
+  for (const name of many)
+    await zone.write({ op: 'create', key: { ...timeout, name }, spec: targetRef, ...fromGlobal, owner: mesh('shop') });
+  await connect({ maxMessageBytes: 8_000 });
+  await isHeld(['slow', ...many]);
+  await global.write({ op: 'create', key: mesh('shop'), labels: {}, spec: {} });
+  await vi.waitFor(() => expect(names('MeshTimeout')).toEqual([]), WAIT);
 });
