@@ -277,11 +277,20 @@ export class Subscription {
     if (sendable === null) {
       // The peer has a resource that it may not see now.
       if (slot.entry !== null && this.#known?.delete(name) === true) this.#hold(slot);
-      return !this.#held.has(slot.index) || draft.remove(name, slot, this.#isWithdrawal(slot));
+      return !this.#held.has(slot.index) || this.#handOver(slot, name) || draft.remove(name, slot, this.#isWithdrawal(slot));
     }
     if (this.#known?.get(name) === sendable.version) this.#hold(slot);
     else if (!draft.add(slot, sendable.bytes)) return false;
     this.#known?.delete(name);
+    return true;
+  }
+
+  /** Another row has the wire name of the slot now: the peer gets that one as an update. @returns false if the peer loses the name */
+  #handOver(slot: Slot, name: string): boolean {
+    const heir = this.log.find(slot.key);
+    if (heir === undefined || heir === slot || this.#nameOf(heir) !== name) return false;
+    this.#hold(heir);
+    this.#release(slot);
     return true;
   }
 

@@ -59,11 +59,15 @@ export class TypeLog {
     return this.#byIndex[index] ?? null;
   }
 
-  /** Puts the latest state of a resource at the tail. */
+  /**
+   * Puts the latest state of a resource at the tail. A row with another plain name gets another slot than the removed row that had the key
+   * before: that tombstone keeps its name, for the peers that know it by this name.
+   */
   append(names: SlotNames, entry: Entry): Slot {
     const known = this.#byKey.get(names.key);
-    const slot = known ?? this.#createSlot(names);
-    if (known !== undefined) {
+    const isLeft = known === undefined || (known.entry === null && known.plainName !== names.plainName);
+    const slot = isLeft ? this.#createSlot(names) : known;
+    if (!isLeft) {
       this.#unlink(known);
       this.#unindex(known);
     }
@@ -176,7 +180,7 @@ export class TypeLog {
   #dropIfGone(slot: Slot): void {
     if (slot.entry !== null || slot.holders > 0) return;
     this.#unlink(slot);
-    this.#byKey.delete(slot.key);
+    if (this.#byKey.get(slot.key) === slot) this.#byKey.delete(slot.key);
     this.#byIndex[slot.index] = null;
     this.#free.push(slot.index);
   }

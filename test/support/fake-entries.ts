@@ -24,9 +24,9 @@ function entry(name: string, version: string): FakeEntry {
   };
 }
 
-/** Writes a resource into the slot of `key`; its name without a hash is `plain-<name>`. */
-export function put(log: TypeLog, name: string, version: string, key = name): void {
-  log.append({ key, wireName: name, plainName: `plain-${name}` }, entry(name, version));
+/** Writes a resource into the slot of `key`; `plainName` is its name without a hash. */
+export function put(log: TypeLog, name: string, version: string, key = name, plainName = `plain-${name}`): void {
+  log.append({ key, wireName: name, plainName }, entry(name, version));
 }
 
 export function remove(log: TypeLog, key: string): void {
