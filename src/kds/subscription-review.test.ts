@@ -85,6 +85,23 @@ describe('a slot that a peer may no longer see', () => {
   });
 });
 
+describe('a withheld resource that a peer may no longer see', () => {
+  it('is not reported anymore, and is reported again when the peer may see it again', () => {
+    const { hidden, subscription, review, log } = setUp();
+    const large = 'large'.repeat(300);
+    put(log, large, '1');
+    exchange(subscription);
+    expect(subscription.withheldCount).toBe(1);
+    hidden.add(large);
+    expect(review(large)).toBe(true);
+    expect([subscription.next(), subscription.withheldCount]).toEqual([null, 0]);
+    expect([review(large), subscription.isSettled]).toEqual([false, true]);
+    hidden.clear();
+    expect(review(large)).toBe(true);
+    expect([subscription.next(), subscription.withheldCount]).toEqual([null, 1]);
+  });
+});
+
 describe('a Mesh that exists and is taken from a peer', () => {
   it('is a withdrawal, and never in one response with a Mesh that was deleted', () => {
     const { hidden, subscription, review, log } = setUp('Mesh');

@@ -253,7 +253,8 @@ export class Subscription {
   #isDue(slot: Slot): boolean {
     if (this.log.find(slot.key) !== slot || slot.position > this.#sent) return false;
     const isSeen = slot.entry !== null && this.#view.canSee(slot.entry);
-    if (isSeen !== this.#held.has(slot.index)) return true;
+    // What it may not have is no longer withheld from it.
+    if (isSeen !== this.#held.has(slot.index) || (!isSeen && this.#withheld.has(slot))) return true;
     // It refused to lose what it may have again: its content may be older.
     return isSeen && (this.#nacked.refused.has(slot) || this.#nacked.suspects.has(slot));
   }
