@@ -39,12 +39,11 @@ export class ProblemReports {
   /** Reports the refused resources when they have changed. */
   refused({ nacked }: { readonly nacked: Pick<Subscription['nacked'], 'revision' | 'takeReport'> }): void {
     if (nacked.revision === this.#nackedRevision) return;
-    const isFirst = this.#nackedRevision === 0;
     this.#nackedRevision = nacked.revision;
     const type = this.#type;
     const { peer, streamId, observe, warnings } = this.#stream;
     const report = nacked.takeReport();
-    observe({ kind: 'refused', peer, streamId, type, isFirst, ...report });
+    observe({ kind: 'refused', peer, streamId, type, ...report });
     const { refused, suspects } = report;
     const reason = refused.reason ?? suspects.reason;
     if (reason === null) return;

@@ -11,6 +11,7 @@ import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import { MAX_PROBES } from './nacked-resources.ts';
 import { globalSendRules } from './rules.ts';
 import { Sender } from './sender.ts';
+import type { SyncEvent } from './sync-events.ts';
 import type { Resource } from '../resource/types.ts';
 
 const clock = new ManualClock();
@@ -39,9 +40,13 @@ function growingSource(): { source: Source; add: (name: string) => void } {
 }
 
 /** A stream to a peer that refuses all while it `refuses`, and has refused its first response. */
-async function streamTo(peer: {
-  refuses: boolean;
-}): Promise<{ sender: Sender; add: (name: string) => void; sent: () => number }> {
+async function streamTo(peer: { refuses: boolean }): Promise<{
+  sender: Sender;
+  add: (name: string) => void;
+  sent: () => number;
+  kinds: SyncEvent['kind'][];
+  subscribe: () => void;
+}> {
   const { source, add } = growingSource();
   const log = createLogger('silent');
   const changelog = new Changelog(source, globalSendRules(), log);
@@ -57,6 +62,7 @@ async function streamTo(peer: {
     ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
   };
   let sent = 0;
+  const kinds: SyncEvent['kind'][] = [];
   const sender = new Sender({
     ...{
       peer: 'east',
@@ -67,7 +73,7 @@ async function streamTo(peer: {
       zones: null,
       log,
     },
-    ...{ maxMessageBytes: 100_000, clock, fail: () => undefined, observe: () => undefined },
+    ...{ maxMessageBytes: 100_000, clock, fail: () => undefined, observe: ({ kind }) => void kinds.push(kind) },
     send(message) {
       sent += 1;
       const errorDetail = peer.refuses ? { code: 0, message: 'no', details: [] } : null;
@@ -77,7 +83,7 @@ async function streamTo(peer: {
   });
   sender.handle(request);
   await expect.poll(() => sent).toBe(1);
-  return { sender, add, sent: () => sent };
+  return { sender, add, sent: () => sent, kinds, subscribe: () => sender.handle(request) };
 }
 
 it('the sender retries refused resources once an interval, with a bounded number of responses', async () => {
@@ -113,4 +119,13 @@ it('the sender retries once after five seconds when the peer has accepted all re
   expect([await sentAfter(4_999), await sentAfter(1)]).toEqual([6, 7]);
   sender.close();
   expect(clock.sleepers).toBe(0);
+});
+
+it('the sender reports a second subscription of a type, and not the first', async () => {
+  const { sender, kinds, sent, subscribe } = await streamTo({ refuses: false });
+  expect(kinds).not.toContain('resubscribed');
+  subscribe();
+  await expect.poll(sent, WAIT).toBe(2);
+  expect(kinds.filter((kind) => kind === 'resubscribed')).toHaveLength(1);
+  sender.close();
 });

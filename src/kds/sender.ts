@@ -219,6 +219,9 @@ export class Sender {
       ...(resumes ? { saysInStep: readsInStep } : { heldMeshes: [...meshesIn(typeUrl, held.keys())] }),
     });
     this.#types.set(typeUrl, stream);
+    const { peer, streamId, observe } = this.#options;
+    // A peer may send any type name: observers need not know unknown ones.
+    if (before !== undefined && log !== undefined) observe({ kind: 'resubscribed', peer, streamId, type: typeUrl });
     const hasVersions = resumes && initialResourceVersions.size > 0;
     this.#firstState.asked({ type: typeUrl, hasVersions, resources: log?.size ?? 0, isAgain: before !== undefined });
     this.#wake(typeUrl);

@@ -41,6 +41,11 @@ export type SyncEvent =
       readonly stream: StreamKind;
       readonly error: string | null;
     }
+  /**
+   * The peer subscribes to the type once more on the stream: what it refuses, and what this side withholds from it, is reported anew, and not
+   * at all when there is nothing.
+   */
+  | { readonly kind: 'resubscribed'; readonly peer: string; readonly streamId: string; readonly type: string }
   /** This side sent a response. `position` is the end of what it covers in the log of the type, here and below. */
   | {
       readonly kind: 'sent';
@@ -80,13 +85,12 @@ export type SyncEvent =
       readonly resources: ReadonlyMap<string, string>;
       readonly all: string | null;
     }
-  /** The peer has refused resources of the type, or has accepted some since. `isFirst`: of a subscription, of which nothing was reported. */
+  /** The peer has refused resources of the type, or has accepted some since. */
   | (RefusalReport & {
       readonly kind: 'refused';
       readonly peer: string;
       readonly streamId: string;
       readonly type: string;
-      readonly isFirst: boolean;
     })
   /** The peer answered a response with a NACK. */
   | {

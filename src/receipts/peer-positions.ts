@@ -28,10 +28,12 @@ export class PeerPositions {
     return before;
   }
 
-  /** The peer begins again, or another one gets its index. */
-  clear(index: number): void {
-    for (const known of this.#byType.values())
+  /** The peer begins again, with one type or with all of them, or another one gets its index. */
+  clear(index: number, type?: string): void {
+    for (const [one, known] of this.#byType) {
+      if (type !== undefined && one !== type) continue;
       for (const field of FIELDS) if (index < known[field].length) known[field][index] = 0;
+    }
   }
 }
 

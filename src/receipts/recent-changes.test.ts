@@ -29,9 +29,9 @@ function streamOf(peer: string, streamId = `${peer}-1`) {
     acknowledged: (position: number): SyncEvent => ({ kind: 'acknowledged', ...about, position, seconds: 0 }),
     passed: (position: number): SyncEvent => ({ kind: 'passed', ...about, position }),
     rejected: (position: number): SyncEvent => ({ kind: 'rejected', ...about, position, fault: 'user', message: 'no' }),
-    refused: (names: Record<string, string>, solved: string[] = [], isFirst = false): SyncEvent => {
+    refused: (names: Record<string, string>, solved: string[] = []): SyncEvent => {
       const changed = new Map(Object.entries(names));
-      return { kind: 'refused', ...about, isFirst, refused: namedResources(changed), suspects: NONE, changed, solved };
+      return { kind: 'refused', ...about, refused: namedResources(changed), suspects: NONE, changed, solved };
     },
     withheld: (names: Record<string, string>, all: string | null = null): SyncEvent => ({
       ...{ kind: 'withheld', ...about },
@@ -294,7 +294,8 @@ describe('the tally of a change', () => {
     tell(first.rejected(2), 20);
     expect([one.tally.refused, two.tally.refused]).toEqual([1, 1]);
     tell(second.opened, 30);
-    tell(second.refused({ [two.wireName]: 'no' }, [], true), 40);
+    tell(second.refused({ [two.wireName]: 'no' }), 40);
+    tell(second.rejected(2), 40);
     expect([one.tally, two.tally]).toMatchObject([
       { acknowledged: 1, refused: 0 },
       { acknowledged: 0, refused: 1 },

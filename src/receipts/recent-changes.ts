@@ -6,14 +6,13 @@ import type { LoggedChange } from '../kds/changelog.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import { isVisibleTo, reasonHidden, type ProfileOf, type Viewer } from '../kds/rules.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
+import { KnownPeers, type Peer } from './known-peers.ts';
 import { byteOf, millisecondsOf, NONE } from './milliseconds-byte.ts';
 import { PeerPositions, roomFor } from './peer-positions.ts';
 
 export const MAX_CHANGES = 1_000;
 /** All changes of 2,000 zones, or about 190 of 10,000. The changes themselves take less than another megabyte. */
 const MAX_BYTES = 4_000_000;
-/** Sets of features that are shared by peers: most peers have one of a few versions. */
-const MAX_SHARED = 64;
 /** Peers for which each change has room at first. */
 const FEW_PEERS = 16;
 /** This byte stands for a refusal, in place of a time. */
@@ -21,18 +20,6 @@ const REFUSED = 255;
 
 const FIELDS = ['sent', 'acknowledged'] as const;
 type Field = (typeof FIELDS)[number];
-
-export type Peer = {
-  /** Its place in the times of each change. */
-  readonly index: number;
-  /** The open streams that carry changes. */
-  readonly streams: Set<string>;
-  features: ReadonlySet<string>;
-  /** Type → wire name → why the peer refuses the resource, or may. */
-  refused: ReadonlyMap<string, Map<string, string>>;
-  /** Type → the resources that this side withholds; `all` says why each of the type is. */
-  withheld: ReadonlyMap<string, { readonly names: ReadonlyMap<string, string>; readonly all: string | null }>;
-};
 
 /** The changes of one resource that are kept, the oldest first. */
 type History = { readonly changes: Change[] };
@@ -70,20 +57,14 @@ export type Delivery = {
   readonly reason: string | null;
 };
 
-/** Of most peers. */
-const NONE_OF_IT: ReadonlyMap<string, never> = new Map<string, never>();
-const NO_FEATURES: ReadonlySet<string> = new Set();
-
 type RowOfChange = Pick<LoggedChange, 'type' | 'mesh' | 'name'>;
 
 export class RecentChanges {
   /** The streams on which this side sends. */
   readonly #stream: StreamKind;
-  readonly #peers = new Map<string, Peer>();
-  readonly #freeIndexes: number[] = [];
+  readonly #peers = new KnownPeers();
   /** The last positions that each peer was sent, and has acknowledged, on its newest stream. */
   readonly #reached = new PeerPositions();
-  readonly #featureSets = new Map<string, ReadonlySet<string>>();
   readonly #changes: Change[] = [];
   readonly #byType = new Map<string, Change[]>();
   /** Type and wire name → its changes. */
@@ -120,7 +101,7 @@ export class RecentChanges {
   }
 
   get peers(): ReadonlyMap<string, Peer> {
-    return this.#peers;
+    return this.#peers.all;
   }
 
   /** @param now milliseconds since 1970 */
@@ -149,12 +130,15 @@ export class RecentChanges {
     switch (event.kind) {
       case 'opened':
         if (event.stream !== this.#stream) return false;
-        this.#open(event.peer).streams.add(event.streamId);
+        this.#open(event.peer, event.streamId);
         return true;
+      case 'resubscribed':
+        return this.#subscribedAgain(event.peer, event.type);
       case 'closed':
-        return this.#peers.get(event.peer)?.streams.delete(event.streamId) === true;
+        return this.#peers.close(event.peer, event.streamId);
       case 'node':
-        return this.#meet(event.peer, event.node.features);
+        this.#peers.meet(event.peer, event.node.features);
+        return true;
       case 'sent':
         return this.#sent(event.peer, event.type, event.position, now);
       case 'acknowledged':
@@ -164,7 +148,7 @@ export class RecentChanges {
       case 'refused':
         return this.#refused(event, now);
       case 'withheld':
-        this.#withheld(event.peer, event.type, { names: event.resources, all: event.all });
+        this.#peers.withhold(event.peer, event.type, { names: event.resources, all: event.all });
         return true;
       default:
         return false;
@@ -173,11 +157,9 @@ export class RecentChanges {
 
   /** Drops a peer that was deleted. One with an open stream stays. */
   forget(name: string): void {
-    const peer = this.#peers.get(name);
-    if (peer === undefined || peer.streams.size > 0) return;
-    this.#peers.delete(name);
+    const peer = this.#peers.forget(name);
+    if (peer === undefined) return;
     this.#reached.clear(peer.index);
-    this.#freeIndexes.push(peer.index);
     for (const change of this.#changes) for (const field of FIELDS) this.#mark(change, field, name, peer, NONE);
   }
 
@@ -196,7 +178,9 @@ export class RecentChanges {
     const acknowledgedMs = millisecondsOf(byte);
     if (acknowledgedMs !== null) return { ...delivery('acknowledged'), sentMs, acknowledgedMs };
     const refused = peer.refused.get(type)?.get(wireName);
-    if (byte === REFUSED || (refused !== undefined && times === null)) return { ...delivery('refused', refused ?? null), sentMs };
+    // What an earlier stream refused waits for the answer of this one.
+    const isRefused = byte === REFUSED && this.#reached.of('acknowledged', type, peer.index) >= change.position;
+    if (isRefused || (refused !== undefined && times === null)) return { ...delivery('refused', refused ?? null), sentMs };
     const withheld = peer.withheld.get(type);
     const reason = withheld?.names.get(wireName) ?? withheld?.all ?? null;
     if (reason !== null) return delivery('withheld', reason);
@@ -209,7 +193,7 @@ export class RecentChanges {
   /** The tally of a change over these peers alone. Zeros for a change whose times are no longer kept. */
   tallyOf(change: Change, counts: (name: string, peer: Peer) => boolean): Tally {
     const tally = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
-    for (const [name, peer] of this.#peers) {
+    for (const [name, peer] of this.peers) {
       if (!counts(name, peer) || !this.#isCounted(change, name, peer)) continue;
       for (const field of FIELDS) count(tally, field, change.times?.[field][peer.index] ?? NONE, 1);
     }
@@ -230,24 +214,18 @@ export class RecentChanges {
     };
   }
 
-  #open(name: string): Peer {
-    const known = this.#peers.get(name);
+  #open(name: string, streamId: string): void {
+    const { index } = this.#peers.open(name, streamId);
     // The first response on a stream repeats what an earlier one may have confirmed.
-    if (known !== undefined) this.#reached.clear(known.index);
-    if (known !== undefined) return known;
-    const index = this.#freeIndexes.pop() ?? this.#peers.size;
-    const peer: Peer = { index, streams: new Set(), features: NO_FEATURES, refused: NONE_OF_IT, withheld: NONE_OF_IT };
-    this.#peers.set(name, peer);
+    this.#reached.clear(index);
     if (index >= this.#room) this.#makeRoom(roomFor(index, this.#room));
-    return peer;
   }
 
-  #meet(name: string, features: readonly string[]): boolean {
+  #subscribedAgain(name: string, type: string): boolean {
     const peer = this.#peers.get(name);
-    if (peer === undefined) return true;
-    const text = JSON.stringify(features);
-    peer.features = this.#featureSets.get(text) ?? new Set(features);
-    if (this.#featureSets.size < MAX_SHARED) this.#featureSets.set(text, peer.features);
+    if (peer === undefined) return false;
+    this.#peers.subscribeAgain(peer, type);
+    this.#reached.clear(peer.index, type);
     return true;
   }
 
@@ -276,26 +254,15 @@ export class RecentChanges {
   }
 
   /** A resource that was refused and no longer is: a retry was accepted. */
-  #refused({ peer: name, type, isFirst, changed, solved }: SyncEvent & { kind: 'refused' }, now: number): boolean {
+  #refused({ peer: name, type, changed, solved }: SyncEvent & { kind: 'refused' }, now: number): boolean {
     const peer = this.#peers.get(name);
     if (peer === undefined) return false;
-    const names = peer.refused.get(type) ?? new Map<string, string>();
-    if (!peer.refused.has(type)) peer.refused = new Map(peer.refused).set(type, names);
-    // What was refused on an earlier subscription and is not now was accepted meanwhile.
-    const accepted = isFirst ? [...names.keys()].filter((wireName) => !changed.has(wireName)) : solved;
-    for (const wireName of accepted) {
-      names.delete(wireName);
+    this.#peers.refuse(peer, type, { changed, solved });
+    for (const wireName of solved)
       for (const change of this.#histories.get(historyKey(type, wireName))?.changes ?? [])
         if (change.times?.acknowledged[peer.index] === REFUSED)
           this.#mark(change, 'acknowledged', name, peer, byteOf(now - change.at));
-    }
-    for (const [wireName, reason] of changed) names.set(wireName, reason);
     return true;
-  }
-
-  #withheld(name: string, type: string, of: { readonly names: ReadonlyMap<string, string>; readonly all: string | null }): void {
-    const peer = this.#peers.get(name);
-    if (peer !== undefined) peer.withheld = new Map(peer.withheld).set(type, of);
   }
 
   /** The resources whose newest change is after `from` and not after `to`. */
@@ -308,11 +275,16 @@ export class RecentChanges {
     }
   }
 
-  /** Marks the changes of a resource without a mark, from the newest back to the first that has one. */
+  /**
+   * Marks the changes of a resource without a mark, from the newest back to the first that has one. A newest one that was refused is decided
+   * again: it was sent once more.
+   */
   #markBackward({ changes }: History, field: Field, name: string, peer: Peer, byte: (change: Change) => number): void {
     for (let at = changes.length - 1; at >= 0; at -= 1) {
       const change = changes[at];
-      if (change?.times == null || change.times[field][peer.index] !== NONE) return;
+      const known = change?.times?.[field][peer.index];
+      if (change === undefined || known === undefined) return;
+      if (known !== NONE && (known !== REFUSED || at < changes.length - 1)) return;
       this.#mark(change, field, name, peer, byte(change));
     }
   }

@@ -46,6 +46,8 @@ export function foldProblems(
   switch (event.kind) {
     case 'opened':
       return dropStream(problems, event.stream);
+    case 'resubscribed':
+      return dropStream(problems, sending, event.type);
     case 'refused': {
       const { type, refused, suspects } = event;
       const known = setNamed(problems, { stream: sending, type, kind: 'refused' }, refused, now);
@@ -98,9 +100,10 @@ function setNamed(
   return setProblem(problems, at, problem);
 }
 
-/** Removes the problems of a stream: a new stream tries everything again. */
-function dropStream(problems: SyncProblems, stream: string): SyncProblems {
-  return problems.some((one) => one.stream === stream) ? problems.filter((one) => one.stream !== stream) : problems;
+/** Removes the problems of a stream, or of one type on it: a new stream tries everything again, and a new subscription its type. */
+function dropStream(problems: SyncProblems, stream: string, type?: string): SyncProblems {
+  const left = problems.filter((one) => one.stream !== stream || (type !== undefined && one.type !== type));
+  return left.length === problems.length ? problems : left;
 }
 
 /** The status of a ZoneInsight row: `{}` while everything works. */

@@ -74,7 +74,7 @@ describe('ZoneInsightWriter', () => {
     const refuses = (...names: string[]): void => {
       const changed = new Map(names.map((name) => [name, 'bad']));
       const none = namedResources(new Map());
-      const report = { refused: namedResources(changed), suspects: none, changed, solved: [], isFirst: false };
+      const report = { refused: namedResources(changed), suspects: none, changed, solved: [] };
       writer.observe({ kind: 'refused', peer: 'east', streamId: 's1', type: 'Mesh', ...report });
     };
     const stored = async (): Promise<unknown> =>

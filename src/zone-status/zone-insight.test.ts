@@ -251,7 +251,7 @@ describe('the problems of a zone', () => {
     ...{ kind: 'received', peer: 'east', streamId: 's2', type: 'Dataplane', refused, written: 1, seconds: 1 },
   });
   const refused = (names: Record<string, string>, suspects: Record<string, string> = {}): SyncEvent => ({
-    ...{ kind: 'refused', peer: 'east', streamId: 's1', type: 'Mesh', isFirst: false, changed: new Map(), solved: [] },
+    ...{ kind: 'refused', peer: 'east', streamId: 's1', type: 'Mesh', changed: new Map(), solved: [] },
     refused: namedResources(new Map(Object.entries(names))),
     suspects: namedResources(new Map(Object.entries(suspects))),
   });
@@ -341,5 +341,11 @@ describe('the problems of a zone', () => {
     const bad = fold([opened('s1'), refused({ 'a.default': 'no' }), counted('acknowledged', 'Mesh')]);
     expect(bad.problems).toHaveLength(1);
     expect(foldInsight(bad, opened('s3'), global, at(9)).problems).toEqual([]);
+  });
+
+  it('end with a new subscription of their type', () => {
+    const bad = fold([opened('s1'), refused({ 'a.default': 'no' }), withheld([['r.default', 'no']])]);
+    const again: SyncEvent = { kind: 'resubscribed', peer: 'east', streamId: 's1', type: 'Mesh' };
+    expect(foldInsight(bad, again, global, at(9)).problems).toMatchObject([{ type: 'MeshRetry' }]);
   });
 });

@@ -89,6 +89,7 @@ function foldEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionKe
     case 'refused':
     case 'withheld':
     case 'passed':
+    case 'resubscribed':
       return state;
   }
 }
