@@ -184,6 +184,21 @@ describe('the recent changes', () => {
     expect(changes.ofRow({ ...key, mesh: 'other' })).toBeUndefined();
   });
 
+  it.each([
+    ['was deleted and created again', [3, null, 0, 1]],
+    ['was created again before the log saw that it was deleted', [3, 0, 1]],
+    ['was created again with the version that it had', [1, 1]],
+  ])('a row that %s is found in its present life alone', (_, versions) => {
+    const { changes } = setUp('east');
+    const made = versions.map((version, index) =>
+      changes.append(logged(index + 1, { name: 'a', wireName: 'a.default', version, isRemoval: version === null }), START),
+    );
+    const find = (version: number): Change | undefined => changes.ofRow({ type: TYPE, mesh: 'default', name: 'a' }, version);
+    expect(find(0)).toBe(made.find(({ version }, at) => at > 0 && version !== null));
+    expect(find(1)).toBe(made.at(-1));
+    expect(find(3)).toBe(made.find(({ isRemoval }) => isRemoval));
+  });
+
   it('an acknowledgement costs the changes that it acknowledges, and no older ones', () => {
     const { changes, tell } = setUp('east');
     const old = Array.from({ length: 50 }, (_, at) => changes.append(logged(at + 1), START));

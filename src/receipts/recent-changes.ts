@@ -91,13 +91,14 @@ export class RecentChanges {
     return this.#changes.find((change) => change.id === id);
   }
 
-  /** The newest change of a row, or the oldest with at least this version. Undefined if none is kept. */
+  /** The newest change of a row, or the oldest of its present life with at least this version. Undefined if none is kept. */
   ofRow({ type, mesh, name }: Pick<LoggedChange, 'type' | 'mesh' | 'name'>, version: number | null = null): Change | undefined {
     const own = (this.#byType.get(type) ?? []).filter((change) => change.name === name && change.mesh === mesh);
     if (version === null) return own.at(-1);
-    return (
-      own.find((change) => change.version !== null && change.version >= version) ?? own.findLast(({ isRemoval }) => isRemoval)
-    );
+    // A row that is created again starts at version 0, also where the log did not see that it was gone.
+    const life = own.findLastIndex((one, at) => one.version === null || one.version <= (own[at - 1]?.version ?? -1));
+    const found = own.find((one, at) => at >= life && one.version !== null && one.version >= version);
+    return found ?? own.findLast(({ isRemoval }) => isRemoval);
   }
 
   get peers(): ReadonlyMap<string, Peer> {
