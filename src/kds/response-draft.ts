@@ -62,6 +62,14 @@ export class DraftBuilder {
     return true;
   }
 
+  /** Wire names of the items that have such a position, or none. */
+  namesUpTo(position: number): readonly string[] {
+    const names: string[] = [];
+    for (const items of [this.added, this.gone])
+      for (const item of items) if (isStray(item) || item.position <= position) names.push(item.wireName);
+    return names;
+  }
+
   finish(upTo: number, isPartial: boolean): Draft {
     const { entries, bytes, isWithdrawal } = this;
     return { entries, removed: [...this.removed], bytes, isPartial, isWithdrawal, upTo };
@@ -72,4 +80,8 @@ export class DraftBuilder {
     this.bytes += bytes;
     return true;
   }
+}
+
+export function isStray(item: Item): item is Stray {
+  return 'isStray' in item;
 }

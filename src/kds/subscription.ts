@@ -2,7 +2,7 @@
 // Invariants: at most one response is pending; a slot's held bit is set from the moment its name is sent until the peer
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
 import { SparseMap } from '../base/sparse-map.ts';
-import { DraftBuilder, type Draft, type Item, type Stray } from './response-draft.ts';
+import { DraftBuilder, isStray, type Draft, type Item } from './response-draft.ts';
 import type { Encoding, Entry, Form, Withheld } from './entry.ts';
 import { Bitset } from './bitset.ts';
 import { NackedResources } from './nacked-resources.ts';
@@ -35,6 +35,7 @@ type Pending = {
   readonly added: readonly Slot[];
   readonly gone: readonly Item[];
   readonly upTo: number;
+  readonly again: readonly string[];
   /** It is the full state in one message. */
   readonly isWhole: boolean;
 };
@@ -70,6 +71,11 @@ export class Subscription {
   /** Position up to which the peer has confirmed everything. */
   get acknowledged(): number {
     return this.#acknowledged;
+  }
+
+  /** Wire names of the response that waits for its answer, from the part of the log that the peer has answered already. */
+  get again(): readonly string[] {
+    return this.#pending?.again ?? [];
   }
 
   /** True after the first state was sent completely and answered. */
@@ -197,7 +203,8 @@ export class Subscription {
 
   #send(draft: DraftBuilder, { isWhole, isPartial }: { isWhole: boolean; isPartial: boolean }): Draft {
     for (const slot of draft.added) this.#hold(slot);
-    this.#pending = { added: draft.added, gone: draft.gone, upTo: this.#sent, isWhole };
+    const { added, gone } = draft;
+    this.#pending = { added, gone, upTo: this.#sent, again: draft.namesUpTo(this.#acknowledged), isWhole };
     return draft.finish(this.#sent, isPartial);
   }
 
@@ -390,8 +397,4 @@ export class Subscription {
     this.#held.delete(item.index);
     this.log.release(item);
   }
-}
-
-function isStray(item: Item): item is Stray {
-  return 'isStray' in item;
 }

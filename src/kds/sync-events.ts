@@ -46,7 +46,10 @@ export type SyncEvent =
    * at all when there is nothing.
    */
   | { readonly kind: 'resubscribed'; readonly peer: string; readonly streamId: string; readonly type: string }
-  /** This side sent a response. `position` is the end of what it covers in the log of the type, here and below. */
+  /**
+   * This side sent a response. `position` is the end of what it covers in the log of the type, here and below. `again`: wire names of what it
+   * has beside that, from the part of the log that the peer had answered.
+   */
   | {
       readonly kind: 'sent';
       readonly peer: string;
@@ -63,6 +66,7 @@ export type SyncEvent =
       readonly streamId: string;
       readonly type: string;
       readonly position: number;
+      readonly again?: readonly string[];
       readonly seconds: number;
     }
   /** Nothing new in the log up to the position is for this peer: nothing was sent. */
@@ -99,6 +103,7 @@ export type SyncEvent =
       readonly streamId: string;
       readonly type: string;
       readonly position: number;
+      readonly again?: readonly string[];
       readonly fault: NackFault;
       /** For people. */
       readonly message: string;

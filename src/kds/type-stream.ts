@@ -252,6 +252,8 @@ export class TypeStream {
     if (subscription === null) return false;
     const about = { peer: this.#stream.peer, streamId: this.#stream.streamId, type: this.#type };
     const { observe, clock } = this.#stream;
+    const { again } = subscription;
+    const named = again.length > 0 && { again };
     if (errorDetail === null) {
       subscription.acknowledge();
       if (subscription.nacked.size === 0) {
@@ -263,16 +265,17 @@ export class TypeStream {
         kind: 'acknowledged',
         ...about,
         position: subscription.acknowledged,
+        ...named,
         seconds: (clock.elapsed() - this.#sentAt) / 1000,
       });
     } else {
       const { message, details } = errorDetail;
-      const named = readNackDetails(details);
-      const reasons = new Map(named.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
+      const faults = readNackDetails(details);
+      const reasons = new Map(faults.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
       subscription.reject(reasons, message.slice(0, MAX_REASON));
       this.#reports.refused(subscription);
-      const fault = nackFaultOf(named, message);
-      observe({ kind: 'rejected', ...about, position: subscription.acknowledged, fault, message });
+      const fault = nackFaultOf(faults, message);
+      observe({ kind: 'rejected', ...about, position: subscription.acknowledged, ...named, fault, message });
     }
     if (subscription.nacked.size > 0) this.#retryLater();
     this.#confirmed();

@@ -35,6 +35,37 @@ describe('what a zone has of a change', () => {
     expect(change.tally).toMatchObject({ refused: 1, acknowledged: 0 });
   });
 
+  it.each([
+    ['a newer one that it refuses too', 'bad again'],
+    ['a newer one that it accepts', null],
+    ['its removal', null],
+  ])('stays refused after %s', (how, refusal) => {
+    const { changes, connect, write, remove, stateOf } = setUpStreams();
+    const stream = connect('s1');
+    const change = write('a', 0);
+    stream.send();
+    stream.answer('bad');
+    const next = how === 'its removal' ? remove('a') : write('a', 1);
+    stream.send();
+    expect([stateOf(change), stateOf(next), changes.lastConfirmed(change)(PEER)]).toEqual(['refused', 'sent', null]);
+    stream.answer(refusal);
+    expect([stateOf(change), stateOf(next)]).toEqual(['refused', refusal === null ? 'acknowledged' : 'refused']);
+    expect(change.tally).toMatchObject({ acknowledged: 0, refused: 1 });
+  });
+
+  it('is acknowledged when a retry is accepted, also while a newer change waits', () => {
+    const { connect, write, stateOf } = setUpStreams();
+    const stream = connect('s1');
+    const change = write('a', 0);
+    stream.send();
+    stream.answer('bad');
+    stream.subscription.retry();
+    expect(stream.send()?.entries).toHaveLength(1);
+    const next = write('a', 1);
+    stream.answer();
+    expect([stateOf(change), stateOf(next)]).toEqual(['acknowledged', 'pending']);
+  });
+
   it.each(['stream', 'subscription'])('is not withheld where a new %s sends it', (kind) => {
     const { connect, subscribeAgain, write, stateOf } = setUpStreams();
     const first = connect('s1', { form: 'kuma', known: null });

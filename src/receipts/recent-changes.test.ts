@@ -26,7 +26,9 @@ function streamOf(peer: string, streamId = `${peer}-1`) {
     opened: { kind: 'opened', peer, streamId, stream: 'globalToZone', authorized: true } as SyncEvent,
     closed: { kind: 'closed', peer, streamId, stream: 'globalToZone', error: null } as SyncEvent,
     sent: (position: number): SyncEvent => ({ kind: 'sent', ...about, position, resources: 1, removed: 0, bytes: 1 }),
-    acknowledged: (position: number): SyncEvent => ({ kind: 'acknowledged', ...about, position, seconds: 0 }),
+    acknowledged: (position: number, again: string[] = []): SyncEvent => ({
+      ...{ kind: 'acknowledged', ...about, position, again, seconds: 0 },
+    }),
     passed: (position: number): SyncEvent => ({ kind: 'passed', ...about, position }),
     rejected: (position: number): SyncEvent => ({ kind: 'rejected', ...about, position, fault: 'user', message: 'no' }),
     refused: (names: Record<string, string>, solved: string[] = []): SyncEvent => {
@@ -138,7 +140,7 @@ describe('the recent changes', () => {
     expect(stateOf(good, 'east')).toBe('acknowledged');
     expect(changes.delivery(bad, 'east')).toMatchObject({ state: 'refused', reason: 'unknown field' });
     tell(east.refused({}, [bad.wireName]), 50);
-    tell(east.acknowledged(2), 50);
+    tell(east.acknowledged(2, [bad.wireName]), 50);
     expect(changes.delivery(bad, 'east')).toMatchObject({
       state: 'acknowledged',
       acknowledgedMs: millisecondsOf(byteOf(50)),
@@ -293,6 +295,7 @@ describe('the tally of a change', () => {
     tell(west.rejected(1), 20);
     expect(change.tally).toEqual({ sent: 3, acknowledged: 1, refused: 1, slowestMs: expect.closeTo(10, 0) as number });
     tell(west.refused({}, [change.wireName]), 40);
+    tell(west.acknowledged(1, [change.wireName]), 40);
     expect(change.tally).toMatchObject({ acknowledged: 2, refused: 0, slowestMs: expect.closeTo(40, -1) as number });
     expect(changes.tallyOf(change, (name) => name === 'west')).toMatchObject({ sent: 1, acknowledged: 1, refused: 0 });
   });

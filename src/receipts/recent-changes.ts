@@ -57,6 +57,13 @@ export type Delivery = {
   readonly reason: string | null;
 };
 
+/** @property again wire names from before the part of the log that the response begins with */
+type Answer = {
+  readonly peer: string;
+  readonly type: string;
+  readonly position: number;
+  readonly again?: readonly string[];
+};
 type RowOfChange = Pick<LoggedChange, 'type' | 'mesh' | 'name'>;
 
 export class RecentChanges {
@@ -145,9 +152,9 @@ export class RecentChanges {
       case 'acknowledged':
       case 'passed':
       case 'rejected':
-        return this.#acknowledged(event.peer, event.type, event.position, now);
+        return this.#answered(event, now);
       case 'refused':
-        return this.#refused(event, now);
+        return this.#refused(event);
       case 'withheld':
         this.#peers.withhold(event.peer, event.type, { names: event.resources, all: event.all });
         return true;
@@ -235,35 +242,40 @@ export class RecentChanges {
     if (peer === undefined) return false;
     const before = this.#reached.raise('sent', type, peer.index, position);
     for (const history of this.#between(type, before, position))
-      this.#markBackward(history, 'sent', name, peer, (change) => byteOf(now - change.at));
+      this.#markBackward(history, position, 'sent', name, peer, (change) => byteOf(now - change.at));
     return true;
   }
 
-  #acknowledged(name: string, type: string, position: number, now: number): boolean {
+  #answered({ peer: name, type, position, again = [] }: Answer, now: number): boolean {
     const peer = this.#peers.get(name);
     if (peer === undefined) return false;
     const before = this.#reached.raise('acknowledged', type, peer.index, position);
     const refused = peer.refused.get(type);
     const withheld = peer.withheld.get(type);
-    for (const history of this.#between(type, before, position)) {
+    for (const history of this.#covered(type, before, position, again)) {
       const { wireName } = newestOf(history);
       if (withheld !== undefined && (withheld.all !== null || withheld.names.has(wireName))) continue;
       const isRefused = refused?.has(wireName) === true;
-      this.#markBackward(history, 'acknowledged', name, peer, (change) => (isRefused ? REFUSED : byteOf(now - change.at)));
+      const byte = (change: Change): number => (isRefused ? REFUSED : byteOf(now - change.at));
+      this.#markBackward(history, position, 'acknowledged', name, peer, byte);
     }
     return true;
   }
 
-  /** A resource that was refused and no longer is: a retry was accepted. */
-  #refused({ peer: name, type, changed, solved }: SyncEvent & { kind: 'refused' }, now: number): boolean {
+  #refused({ peer: name, type, changed, solved }: SyncEvent & { kind: 'refused' }): boolean {
     const peer = this.#peers.get(name);
-    if (peer === undefined) return false;
-    this.#peers.refuse(peer, type, { changed, solved });
-    for (const wireName of solved)
-      for (const change of this.#histories.get(historyKey(type, wireName))?.changes ?? [])
-        if (change.times?.acknowledged[peer.index] === REFUSED)
-          this.#mark(change, 'acknowledged', name, peer, byteOf(now - change.at));
-    return true;
+    // What is no longer refused was accepted, or a newer state is on its way: the answer says which.
+    if (peer !== undefined) this.#peers.refuse(peer, type, { changed, solved });
+    return peer !== undefined;
+  }
+
+  /** The resources of a response that covers the log from one position to another, and has these beside that. */
+  *#covered(type: string, from: number, to: number, again: readonly string[]): Generator<History> {
+    yield* this.#between(type, from, to);
+    for (const wireName of again) {
+      const history = this.#histories.get(historyKey(type, wireName));
+      if (history !== undefined) yield history;
+    }
   }
 
   /** The resources whose newest change is after `from` and not after `to`. */
@@ -277,15 +289,23 @@ export class RecentChanges {
   }
 
   /**
-   * Marks the changes of a resource without a mark, from the newest back to the first that has one. A newest one that was refused is decided
-   * again: it was sent once more.
+   * Marks the changes of a resource up to a position that have no mark, from the newest of them back to the first that has one. The newest
+   * was sent once more if it was refused: it is decided again.
    */
-  #markBackward({ changes }: History, field: Field, name: string, peer: Peer, byte: (change: Change) => number): void {
-    for (let at = changes.length - 1; at >= 0; at -= 1) {
+  #markBackward(
+    { changes }: History,
+    upTo: number,
+    field: Field,
+    name: string,
+    peer: Peer,
+    byte: (change: Change) => number,
+  ): void {
+    const newest = changes.findLastIndex(({ position }) => position <= upTo);
+    for (let at = newest; at >= 0; at -= 1) {
       const change = changes[at];
       const known = change?.times?.[field][peer.index];
       if (change === undefined || known === undefined) return;
-      if (known !== NONE && (known !== REFUSED || at < changes.length - 1)) return;
+      if (known !== NONE && (known !== REFUSED || at < newest)) return;
       this.#mark(change, field, name, peer, byte(change));
     }
   }
