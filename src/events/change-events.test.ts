@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import type { LoggedChange } from '../kds/changelog.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
-import { RecentChanges, type Change, type Tally } from '../receipts/recent-changes.ts';
+import type { Tally } from '../receipts/peer-marks.ts';
+import { RecentChanges, type Change } from '../receipts/recent-changes.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { ChangeEvents } from './change-events.ts';
 

@@ -2,7 +2,8 @@
 // each zone. Other replicas count the zones that are connected there: one question a second asks about all changes in flight.
 import { every } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import type { Change, Tally } from '../receipts/recent-changes.ts';
+import type { Tally } from '../receipts/peer-marks.ts';
+import type { Change } from '../receipts/recent-changes.ts';
 import { MAX_TALLIES, type Receipts } from '../receipts/receipts.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { EventSource, Tell } from './event-hub.ts';

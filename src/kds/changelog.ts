@@ -40,6 +40,9 @@ export type LoggedChange = ResourceKey & {
   readonly visibility: Visibility;
 };
 
+/** A resource that moved to the end of its log, unchanged: other peers may see it. */
+export type LoggedMove = Pick<LoggedChange, 'type' | 'wireName' | 'position'>;
+
 export class Changelog {
   readonly rules: SendRules;
   readonly #source: Source;
@@ -54,6 +57,7 @@ export class Changelog {
   readonly #byZone = new Map<string, Map<string, Map<Slot, TypeLog>>>();
   readonly #listeners = new Set<ChangelogListener>();
   readonly #changeListeners = new Set<(change: LoggedChange) => void>();
+  readonly #moveListeners = new Set<(move: LoggedMove) => void>();
   #isLoaded = false;
   readonly #ready = Promise.withResolvers<undefined>();
   readonly #follower: FeedFollower;
@@ -140,6 +144,12 @@ export class Changelog {
     return () => this.#changeListeners.delete(listener);
   }
 
+  /** Calls back, synchronously, with each move. Returns the way to stop. */
+  onMove(listener: (move: LoggedMove) => void): () => void {
+    this.#moveListeners.add(listener);
+    return () => this.#moveListeners.delete(listener);
+  }
+
   /** Follows the source until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#follower.run((hints) => this.#apply(hints, signal), signal);
@@ -156,6 +166,8 @@ export class Changelog {
       if (isSent(before, mesh) === isSent(after, mesh)) continue;
       for (const [slot, log] of slots) {
         log.touch(slot);
+        const { wireName, position } = slot;
+        for (const listener of this.#moveListeners) listener({ type: log.type, wireName, position });
         touched.add(log.type);
       }
     }

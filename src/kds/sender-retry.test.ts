@@ -44,7 +44,7 @@ async function streamTo(peer: { refuses: boolean }): Promise<{
   sender: Sender;
   add: (name: string) => void;
   sent: () => number;
-  kinds: SyncEvent['kind'][];
+  events: SyncEvent[];
   subscribe: () => void;
 }> {
   const { source, add } = growingSource();
@@ -62,7 +62,7 @@ async function streamTo(peer: { refuses: boolean }): Promise<{
     ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
   };
   let sent = 0;
-  const kinds: SyncEvent['kind'][] = [];
+  const events: SyncEvent[] = [];
   const sender = new Sender({
     ...{
       peer: 'east',
@@ -73,7 +73,7 @@ async function streamTo(peer: { refuses: boolean }): Promise<{
       zones: null,
       log,
     },
-    ...{ maxMessageBytes: 100_000, clock, fail: () => undefined, observe: ({ kind }) => void kinds.push(kind) },
+    ...{ maxMessageBytes: 100_000, clock, fail: () => undefined, observe: (event) => void events.push(event) },
     send(message) {
       sent += 1;
       const errorDetail = peer.refuses ? { code: 0, message: 'no', details: [] } : null;
@@ -83,7 +83,7 @@ async function streamTo(peer: { refuses: boolean }): Promise<{
   });
   sender.handle(request);
   await expect.poll(() => sent).toBe(1);
-  return { sender, add, sent: () => sent, kinds, subscribe: () => sender.handle(request) };
+  return { sender, add, sent: () => sent, events, subscribe: () => sender.handle(request) };
 }
 
 it('the sender retries refused resources once an interval, with a bounded number of responses', async () => {
@@ -122,10 +122,26 @@ it('the sender retries once after five seconds when the peer has accepted all re
 });
 
 it('the sender reports a second subscription of a type, and not the first', async () => {
-  const { sender, kinds, sent, subscribe } = await streamTo({ refuses: false });
-  expect(kinds).not.toContain('resubscribed');
+  const { sender, events, sent, subscribe } = await streamTo({ refuses: false });
+  const again = (): SyncEvent[] => events.filter(({ kind }) => kind === 'resubscribed');
+  expect(again()).toEqual([]);
   subscribe();
   await expect.poll(sent, WAIT).toBe(2);
-  expect(kinds.filter((kind) => kind === 'resubscribed')).toHaveLength(1);
+  expect(again()).toHaveLength(1);
+  sender.close();
+});
+
+it('the sender names the resources of a retry, and not those of a change', async () => {
+  const peer = { refuses: true };
+  const { sender, add, sent, events } = await streamTo(peer);
+  const named = (): unknown[] =>
+    events.flatMap((event) => (event.kind === 'sent' || event.kind === 'acknowledged' ? [event.again ?? null] : []));
+  add('a');
+  await expect.poll(sent, WAIT).toBe(2);
+  expect(named()).toEqual([null, null]);
+  peer.refuses = false;
+  await clock.advance(5_000);
+  const [sentNames, answered] = named().slice(2);
+  expect([sentNames, answered]).toEqual([[expect.stringMatching(/^a-.*default$/)], sentNames]);
   sender.close();
 });

@@ -17,7 +17,7 @@ import type { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import { slotsToReview } from './membership-change.ts';
 import { readNodeMetadata } from './node.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
-import { MAX_BEHIND, type Delivery, type Lag, type TypeProgress, type Unaccepted } from './open-senders.ts';
+import type { Delivery, Lag, TypeProgress, Unaccepted } from './open-senders.ts';
 import { Subscription, type PeerView } from './subscription.ts';
 import { Nonces, TypeStream, type SharedByTypes, type StreamOptions } from './type-stream.ts';
 import { holdUnknown, meshesIn } from './unknown-meshes.ts';
@@ -151,15 +151,8 @@ export class Sender {
 
   /** How far the peer is with each type that it subscribed to, by name. */
   progress(): TypeProgress[] {
-    return [...this.#types]
-      .flatMap(([type, { subscription, behindSince, lastConfirmedAt }]) => {
-        if (subscription === null) return [];
-        const behind = subscription.behindBy(MAX_BEHIND);
-        const { nacked, withheldCount } = subscription;
-        const since = behind === 0 ? null : behindSince;
-        return [{ type, behind, since, confirmedAt: lastConfirmedAt, refused: nacked.size, withheld: withheldCount }];
-      })
-      .sort((a, b) => compareText(a.type, b.type));
+    const known = [...this.#types.values()].flatMap((stream) => stream.progress() ?? []);
+    return known.sort((a, b) => compareText(a.type, b.type));
   }
 
   /** What the peer has of a row by the log as it is. Wait for `ready` first, so that every change that is committed is in it. */
@@ -341,13 +334,14 @@ export class Sender {
       this.#inStep.push(type);
       return;
     }
+    const again = stream?.subscription?.again ?? [];
     send(message);
     this.#answers.sent();
     this.#firstState.sent(message.length);
     // A peer may send any type name: unknown ones must not become metric labels.
     if (stream?.subscription === null) return;
     const { entries, removed } = draft;
-    const about = { peer, streamId, type, position: draft.upTo };
+    const about = { peer, streamId, type, position: draft.upTo, ...(again.length > 0 && { again }) };
     observe({ kind: 'sent', ...about, resources: entries.length, removed: removed.length, bytes: message.length });
   }
 

@@ -56,6 +56,7 @@ export type SyncEvent =
       readonly streamId: string;
       readonly type: string;
       readonly position: number;
+      readonly again?: readonly string[];
       readonly resources: number;
       readonly removed: number;
       readonly bytes: number;

@@ -6,6 +6,7 @@ import type { Logger } from '../base/log.ts';
 import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
 import type { Draft } from './response-draft.ts';
 import { nackFaultOf, readNackDetails } from './nack.ts';
+import { MAX_BEHIND, type TypeProgress } from './open-senders.ts';
 import { ProblemReports } from './problem-reports.ts';
 import type { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
@@ -199,6 +200,15 @@ export class TypeStream {
   /** When the peer confirmed a position. For a position before the kept answers this is the oldest of them: it is in sync since then at the latest. */
   confirmedAt(position: number): Date | null {
     return this.#answers.firstAt(position);
+  }
+
+  /** How far the peer is; null for a type that this side does not provide. */
+  progress(): TypeProgress | null {
+    if (this.subscription === null) return null;
+    const { nacked, withheldCount: withheld } = this.subscription;
+    const behind = this.subscription.behindBy(MAX_BEHIND);
+    const since = behind === 0 ? null : this.behindSince;
+    return { type: this.#type, behind, since, confirmedAt: this.lastConfirmedAt, refused: nacked.size, withheld };
   }
 
   /**

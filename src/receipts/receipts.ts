@@ -14,7 +14,8 @@ import { textOf } from '../resource/read-json.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { isMember } from '../resource/zone-profile.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { RecentChanges, type Change, type Delivery, type Logged, type Tally } from './recent-changes.ts';
+import { noTally, type Tally } from './peer-marks.ts';
+import { RecentChanges, type Change, type Delivery, type Logged } from './recent-changes.ts';
 import { ReceiptQuestions, type Deliveries } from './receipt-questions.ts';
 
 /** Requests that wait for acknowledgements at the same time. */
@@ -119,7 +120,7 @@ export class Receipts {
             refused: sum.refused + refused,
             slowestMs: Math.max(sum.slowestMs, slowestMs),
           }),
-          { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 },
+          noTally(),
         ),
     );
   }
@@ -152,10 +153,12 @@ export class Receipts {
     const serving = { changelog, peers };
     this.#serving = serving;
     this.changes.profileOf = peers.profileOf;
-    const { clock } = this.#options;
-    const stop = changelog.onChange((change) => void this.changes.append(change, clock.now().getTime()));
+    const stops = [
+      changelog.onChange((change) => void this.changes.append(change, this.#options.clock.now().getTime())),
+      changelog.onMove((move) => this.changes.move(move)),
+    ];
     return () => {
-      stop();
+      for (const stop of stops) stop();
       if (this.#serving === serving) this.#serving = null;
     };
   }
@@ -229,7 +232,7 @@ export class Receipts {
     for (const [index, change] of changes.entries()) {
       if (signal.aborted) return;
       const targets = await this.#turns.run(() => targetsOf(change));
-      yield { change, targets, elsewhere: flat[index] ?? { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 } };
+      yield { change, targets, elsewhere: flat[index] ?? noTally() };
     }
   }
 

@@ -1,6 +1,7 @@
 // The recent changes over several streams, retries and changes of what a zone may see, with the events of real streams.
 import { describe, expect, it } from 'vitest';
 import { PEER, setUpStreams } from '../../test/support/sending-stream.ts';
+import { ANY_ZONE } from '../resource/zone-profile.ts';
 
 describe('what a zone has of a change', () => {
   it.each(['stream', 'subscription'])('is decided by the answers of a new %s after a refusal', (kind) => {
@@ -78,5 +79,97 @@ describe('what a zone has of a change', () => {
     second.send();
     second.answer();
     expect(stateOf(change)).toBe('acknowledged');
+  });
+});
+
+describe('a change that a zone may not see', () => {
+  /** The zone is a member of mesh `shop` where `isMember` says so. */
+  function setUpMember() {
+    const all = setUpStreams();
+    const zone = { isMember: false, isHomeEnabled: true };
+    all.changes.profileOf = (name) =>
+      name === PEER
+        ? { ...ANY_ZONE, meshes: new Set(zone.isMember ? ['shop'] : []) }
+        : { ...ANY_ZONE, isEnabled: zone.isHomeEnabled };
+    const stream = all.connect('s1', { canSee: () => zone.isMember && zone.isHomeEnabled });
+    stream.send();
+    stream.answer();
+    const write = (name: string) => all.write(name, 0, { visibility: { to: 'others', zone: 'west', mesh: 'shop' } });
+    const become = (isMember: boolean): void => {
+      zone.isMember = isMember;
+      stream.subscription.review([...all.log.since(0)]);
+    };
+    const touch = (name: string): void => {
+      const slot = all.log.find(name);
+      if (slot === undefined) throw new Error(`${name} is not in the log`);
+      all.log.touch(slot);
+      all.changes.move({ type: all.log.type, wireName: name, position: slot.position });
+    };
+    return { ...all, stream, write, become, touch, zone };
+  }
+
+  it('is acknowledged by the answer alone when the zone becomes a member', () => {
+    const { changes, stream, write, become, stateOf } = setUpMember();
+    const change = write('a');
+    expect([stream.send(), stateOf(change)]).toEqual([null, 'hidden']);
+    become(true);
+    expect([stateOf(change), changes.lastConfirmed(change)(PEER)]).toEqual(['pending', null]);
+    expect(stream.send()?.entries).toHaveLength(1);
+    expect(stateOf(change)).toBe('sent');
+    stream.answer('bad');
+    expect(changes.delivery(change, PEER)).toMatchObject({ state: 'refused', reason: 'bad' });
+    stream.subscription.retry();
+    stream.send();
+    stream.answer();
+    expect([stateOf(change), change.tally]).toMatchObject(['acknowledged', { sent: 1, acknowledged: 1, refused: 0 }]);
+  });
+
+  it('is not acknowledged by the answer to a response that was made before', () => {
+    const { stream, write, become, log, stateOf } = setUpMember();
+    become(true);
+    const first = write('a');
+    stream.send();
+    stream.answer();
+    become(false);
+    const change = write('b');
+    expect([stream.send()?.removed, log.position]).toEqual([['a'], 2]);
+    become(true);
+    stream.answer();
+    expect([stateOf(first), stateOf(change)]).toEqual(['pending', 'pending']);
+    expect(stream.send()?.entries).toHaveLength(2);
+    stream.answer();
+    expect([stateOf(first), stateOf(change)]).toEqual(['acknowledged', 'acknowledged']);
+  });
+
+  it('is sent once more when the zone leaves the mesh and comes back', () => {
+    const { changes, stream, write, become, stateOf } = setUpMember();
+    become(true);
+    const change = write('a');
+    for (let round = 0; round < 2; round += 1) {
+      become(true);
+      stream.send();
+      expect(stateOf(change)).toBe('sent');
+      stream.answer();
+      expect([stateOf(change), change.tally]).toMatchObject(['acknowledged', { sent: 1, acknowledged: 1 }]);
+      become(false);
+      stream.send();
+      stream.answer();
+      expect([stateOf(change), changes.lastConfirmed(change)(PEER)]).toEqual(['hidden', null]);
+      expect(change.tally).toMatchObject({ sent: 0, acknowledged: 0 });
+    }
+  });
+
+  it('is acknowledged by the answer alone when its zone is enabled', () => {
+    const { stream, write, become, touch, zone, stateOf } = setUpMember();
+    become(true);
+    zone.isHomeEnabled = false;
+    const [change, other] = [write('a'), write('b')];
+    expect([stream.send(), stateOf(change)]).toEqual([null, 'hidden']);
+    zone.isHomeEnabled = true;
+    for (const name of ['b', 'a']) touch(name);
+    expect([stateOf(change), stateOf(other)]).toEqual(['pending', 'pending']);
+    expect(stream.send()?.entries).toHaveLength(2);
+    stream.answer();
+    expect([stateOf(change), stateOf(other)]).toEqual(['acknowledged', 'acknowledged']);
   });
 });

@@ -1,13 +1,15 @@
 // The last changes that this process sends to its peers, and when each peer was sent and acknowledged each of them. A peer acknowledges
 // positions of a log; this turns them into times of changes. Pure: the caller passes the time.
 // Invariants: at most MAX_CHANGES changes and MAX_BYTES of times are kept; an acknowledgement costs what it acknowledges; a change that a
-// later one of the same resource replaced before it was sent counts as acknowledged with the later one.
-import type { LoggedChange } from '../kds/changelog.ts';
+// later one of the same resource replaced before it was sent counts as acknowledged with the later one; a peer has not acknowledged what it
+// could not see when the response was made.
+import type { LoggedChange, LoggedMove } from '../kds/changelog.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import { isVisibleTo, reasonHidden, type ProfileOf, type Viewer } from '../kds/rules.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 import { KnownPeers, type Peer } from './known-peers.ts';
 import { byteOf, millisecondsOf, NONE } from './milliseconds-byte.ts';
+import { addTo, HIDDEN, mark, marksFor, noTally, REFUSED, unmark, type Marks, type Tally } from './peer-marks.ts';
 import { PeerPositions, roomFor } from './peer-positions.ts';
 
 export const MAX_CHANGES = 1_000;
@@ -15,12 +17,6 @@ export const MAX_CHANGES = 1_000;
 const MAX_BYTES = 4_000_000;
 /** Peers for which each change has room at first. */
 const FEW_PEERS = 16;
-/** This byte stands for a refusal, in place of a time. */
-const REFUSED = 255;
-
-const FIELDS = ['sent', 'acknowledged'] as const;
-type Field = (typeof FIELDS)[number];
-
 /** The changes of one resource that are kept, the oldest first. */
 type History = { readonly changes: Change[] };
 
@@ -28,19 +24,18 @@ type History = { readonly changes: Change[] };
 export type Logged = Pick<LoggedChange, 'type' | 'wireName' | 'position' | 'visibility'>;
 
 export type Change = LoggedChange & {
+  /** Its position in the log. One that is unchanged moves to the end of the log when other peers may see it. */
+  position: number;
   /** Grows by one with each change of this process. */
   readonly id: number;
   /** Milliseconds since 1970, by the clock of this process, from which the times of peers count. */
   readonly at: number;
   readonly history: History;
   /** By index of the peer: time in a byte. Null for an old change in a large fleet. */
-  times: { readonly sent: Uint8Array; readonly acknowledged: Uint8Array } | null;
+  times: Marks | null;
   /** How many peers of this process have acknowledged it. No longer counted when the times are dropped. */
   readonly tally: Tally;
 };
-
-/** Peers that were sent a change, have acknowledged or refused it; `slowestMs`: from the commit to the last acknowledgement. */
-export type Tally = { sent: number; acknowledged: number; refused: number; slowestMs: number };
 
 /**
  * `acknowledged`, `refused`: the answer of the peer. `withheld`: this side cannot send it in a form that the peer reads. `sent`: the
@@ -58,7 +53,7 @@ export type Delivery = {
 };
 
 /** @property again wire names from before the part of the log that the response begins with */
-type Answer = {
+type Response = {
   readonly peer: string;
   readonly type: string;
   readonly position: number;
@@ -120,8 +115,8 @@ export class RecentChanges {
     this.#histories.set(key, history);
     // The clock of the writer may be another one: a change cannot be sent before its commit.
     const at = Math.min(committed, now);
-    const tally = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
-    const change: Change = { ...logged, id: ++this.#lastId, at, history, times: this.#newTimes(), tally };
+    const marks = { times: marksFor(this.#room), tally: noTally() };
+    const change: Change = { ...logged, id: ++this.#lastId, at, history, ...marks };
     history.changes.push(change);
     this.#changes.push(change);
     const ofType = this.#byType.get(logged.type) ?? [];
@@ -131,6 +126,16 @@ export class RecentChanges {
     this.#forgetTimes();
     this.onProgress?.(change);
     return change;
+  }
+
+  /** The log has moved a resource to its end, unchanged: other peers may see it from now on. */
+  move({ type, wireName, position }: LoggedMove): void {
+    const change = this.#histories.get(historyKey(type, wireName))?.changes.at(-1);
+    const ofType = this.#byType.get(type);
+    if (change === undefined || ofType === undefined) return;
+    change.position = position;
+    ofType.splice(ofType.indexOf(change), 1);
+    ofType.push(change);
   }
 
   /** @param now milliseconds since 1970. @returns false if the event concerns no change */
@@ -148,9 +153,10 @@ export class RecentChanges {
         this.#peers.meet(event.peer, event.node.features);
         return true;
       case 'sent':
-        return this.#sent(event.peer, event.type, event.position, now);
-      case 'acknowledged':
+        return this.#covers(event, now);
       case 'passed':
+        return this.#covers(event, null) && this.#answered(event, now);
+      case 'acknowledged':
       case 'rejected':
         return this.#answered(event, now);
       case 'refused':
@@ -168,7 +174,7 @@ export class RecentChanges {
     const peer = this.#peers.forget(name);
     if (peer === undefined) return;
     this.#reached.clear(peer.index);
-    for (const change of this.#changes) for (const field of FIELDS) this.#mark(change, field, name, peer, NONE);
+    for (const change of this.#changes) if (unmark(change, peer.index)) this.onProgress?.(change);
   }
 
   /** The state of a change at a peer; without a kept change, the present state of the resource. */
@@ -200,10 +206,9 @@ export class RecentChanges {
 
   /** The tally of a change over these peers alone. Zeros for a change whose times are no longer kept. */
   tallyOf(change: Change, counts: (name: string, peer: Peer) => boolean): Tally {
-    const tally = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
+    const tally = noTally();
     for (const [name, peer] of this.peers) {
-      if (!counts(name, peer) || !this.#isCounted(change, name, peer)) continue;
-      for (const field of FIELDS) count(tally, field, change.times?.[field][peer.index] ?? NONE, 1);
+      if (counts(name, peer) && this.#isCounted(change, name, peer)) addTo(tally, change.times, peer.index);
     }
     return tally;
   }
@@ -237,29 +242,57 @@ export class RecentChanges {
     return true;
   }
 
-  #sent(name: string, type: string, position: number, now: number): boolean {
+  /**
+   * A response covers the log up to a position, or nothing of it was for the peer. What the peer may not see now is not in it, and the peer
+   * no longer has it when it has answered.
+   * @param now null where nothing was sent
+   */
+  #covers({ peer: name, type, position, again = [] }: Response, now: number | null): boolean {
     const peer = this.#peers.get(name);
     if (peer === undefined) return false;
     const before = this.#reached.raise('sent', type, peer.index, position);
-    for (const history of this.#between(type, before, position))
-      this.#markBackward(history, position, 'sent', name, peer, (change) => byteOf(now - change.at));
+    const viewer = this.#viewerOf(name, peer);
+    for (const history of this.#covered(type, before, position, again))
+      for (const change of upTo(history, position)) {
+        const known = change.times?.sent[peer.index] ?? NONE;
+        const isSeen = isVisibleTo(change.visibility, viewer);
+        if (isSeen ? known !== NONE && known !== HIDDEN : known === HIDDEN) break;
+        if (!isSeen) this.#mark(change, 'acknowledged', peer, NONE);
+        this.#mark(change, 'sent', peer, isSeen ? (now === null ? NONE : byteOf(now - change.at)) : HIDDEN);
+      }
     return true;
   }
 
-  #answered({ peer: name, type, position, again = [] }: Answer, now: number): boolean {
+  /**
+   * Marks what a response had, from the newest change of each resource back to the first that has an answer. The newest was sent once more if
+   * it was refused: it is decided again.
+   */
+  #answered({ peer: name, type, position, again = [] }: Response, now: number): boolean {
     const peer = this.#peers.get(name);
     if (peer === undefined) return false;
     const before = this.#reached.raise('acknowledged', type, peer.index, position);
+    const viewer = this.#viewerOf(name, peer);
     const refused = peer.refused.get(type);
     const withheld = peer.withheld.get(type);
     for (const history of this.#covered(type, before, position, again)) {
       const { wireName } = newestOf(history);
       if (withheld !== undefined && (withheld.all !== null || withheld.names.has(wireName))) continue;
       const isRefused = refused?.has(wireName) === true;
-      const byte = (change: Change): number => (isRefused ? REFUSED : byteOf(now - change.at));
-      this.#markBackward(history, position, 'acknowledged', name, peer, byte);
+      let isNewest = true;
+      for (const change of upTo(history, position)) {
+        const known = change.times?.acknowledged[peer.index] ?? NONE;
+        if (known !== NONE && (known !== REFUSED || !isNewest)) break;
+        isNewest = false;
+        const sent = change.times?.sent[peer.index] ?? NONE;
+        if (sent === HIDDEN || (sent === NONE && !isVisibleTo(change.visibility, viewer))) continue;
+        this.#mark(change, 'acknowledged', peer, isRefused ? REFUSED : byteOf(now - change.at));
+      }
     }
     return true;
+  }
+
+  #viewerOf(zone: string, { features }: Peer): Viewer {
+    return { zone, features, profileOf: this.profileOf };
   }
 
   #refused({ peer: name, type, changed, solved }: SyncEvent & { kind: 'refused' }): boolean {
@@ -288,60 +321,20 @@ export class RecentChanges {
     }
   }
 
-  /**
-   * Marks the changes of a resource up to a position that have no mark, from the newest of them back to the first that has one. The newest
-   * was sent once more if it was refused: it is decided again.
-   */
-  #markBackward(
-    { changes }: History,
-    upTo: number,
-    field: Field,
-    name: string,
-    peer: Peer,
-    byte: (change: Change) => number,
-  ): void {
-    const newest = changes.findLastIndex(({ position }) => position <= upTo);
-    for (let at = newest; at >= 0; at -= 1) {
-      const change = changes[at];
-      const known = change?.times?.[field][peer.index];
-      if (change === undefined || known === undefined) return;
-      if (known !== NONE && (known !== REFUSED || at < newest)) return;
-      this.#mark(change, field, name, peer, byte(change));
-    }
+  #mark(change: Change, field: 'sent' | 'acknowledged', { index }: Peer, byte: number): void {
+    if (mark(change, field, index, byte)) this.onProgress?.(change);
   }
 
-  #mark(change: Change, field: Field, name: string, peer: Peer, byte: number): void {
-    const bytes = change.times?.[field];
-    const before = bytes?.[peer.index] ?? NONE;
-    if (bytes === undefined || before === byte) return;
-    bytes[peer.index] = byte;
-    if (!this.#isCounted(change, name, peer)) return;
-    count(change.tally, field, before, -1);
-    count(change.tally, field, byte, 1);
-    this.onProgress?.(change);
-  }
-
-  /** A peer passes positions of changes that it may not see. Whether their origin is enabled is not for a count of answers. */
+  /** Whether the origin of a change is enabled is not for a count of answers. */
   #isCounted({ visibility }: Change, zone: string, { features }: Peer): boolean {
     const own = this.profileOf(zone);
     const viewer: Viewer = { zone, features, profileOf: (name) => (name === zone ? own : ANY_ZONE) };
     return isVisibleTo(visibility, viewer);
   }
 
-  #newTimes(): Change['times'] {
-    return { sent: new Uint8Array(this.#room), acknowledged: new Uint8Array(this.#room) };
-  }
-
   #makeRoom(room: number): void {
     this.#room = room;
-    for (const change of this.#changes) {
-      if (change.times === null) continue;
-      const { sent, acknowledged } = change.times;
-      const times = { sent: new Uint8Array(this.#room), acknowledged: new Uint8Array(this.#room) };
-      times.sent.set(sent);
-      times.acknowledged.set(acknowledged);
-      change.times = times;
-    }
+    for (const change of this.#changes) if (change.times !== null) change.times = marksFor(room, change.times);
     this.#forgetTimes();
   }
 
@@ -358,19 +351,19 @@ export class RecentChanges {
     const oldest = this.#changes.shift();
     if (oldest === undefined) return;
     this.#withoutTimes = Math.max(0, this.#withoutTimes - 1);
-    this.#byType.get(oldest.type)?.shift();
+    const ofType = this.#byType.get(oldest.type) ?? [];
+    ofType.splice(ofType.indexOf(oldest), 1);
     oldest.history.changes.shift();
     if (oldest.history.changes.length === 0) this.#histories.delete(historyKey(oldest.type, oldest.wireName));
   }
 }
 
-function count(tally: Tally, field: Field, byte: number, by: 1 | -1): void {
-  if (byte === NONE) return;
-  // A zone may have become a member, or none, between the two marks.
-  if (field === 'sent') tally.sent = Math.max(0, tally.sent + by);
-  else if (byte === REFUSED) tally.refused = Math.max(0, tally.refused + by);
-  else tally.acknowledged = Math.max(0, tally.acknowledged + by);
-  if (field === 'acknowledged' && by === 1) tally.slowestMs = Math.max(tally.slowestMs, millisecondsOf(byte) ?? 0);
+/** The changes of a resource that are not after a position, the newest first. */
+function* upTo({ changes }: History, position: number): Generator<Change> {
+  for (let at = changes.length - 1; at >= 0; at -= 1) {
+    const change = changes[at];
+    if (change !== undefined && change.position <= position) yield change;
+  }
 }
 
 function newestOf({ changes }: History): Change {

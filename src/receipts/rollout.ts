@@ -1,7 +1,8 @@
 // A followed change as an answer: how many peers have it, how fast, and each peer with its state. Pure.
 import type { Answer } from '../api/answers.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { Change, Tally } from './recent-changes.ts';
+import { noTally, type Tally } from './peer-marks.ts';
+import type { Change } from './recent-changes.ts';
 import type { Followed, Target } from './receipts.ts';
 
 type Rollout = Answer<'Rollout'>;
@@ -83,7 +84,7 @@ function facts({ version, isRemoval, at }: Change): Pick<Answer<'ChangeSummary'>
   return { version, isRemoval, committedAt: new Date(at).toISOString() };
 }
 
-const NO_TALLY: Tally = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
+const NO_TALLY: Tally = noTally();
 const WORST_FIRST: readonly Outcome[] = ['refused', 'waiting', 'away', 'everywhere'];
 
 function worse(a: Outcome, b: Outcome): Outcome {

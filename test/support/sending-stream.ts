@@ -49,7 +49,8 @@ export class SendingStream {
     const draft = this.stream.next()?.draft ?? null;
     if (draft === null) return null;
     const { entries, removed, upTo: position, bytes } = draft;
-    this.#observe({ kind: 'sent', ...this.#about, position, resources: entries.length, removed: removed.length, bytes });
+    const { again } = this.subscription;
+    this.#observe({ kind: 'sent', ...this.#about, position, again, resources: entries.length, removed: removed.length, bytes });
     return draft;
   }
 

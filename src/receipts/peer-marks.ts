@@ -1,0 +1,58 @@
+// What a change keeps of each peer, by the index of the peer: when it was sent and when it was acknowledged, each in a byte; and how many
+// peers there are of each kind. Pure. Invariant: the counts are those of the bytes.
+import { millisecondsOf, NONE } from './milliseconds-byte.ts';
+
+/** In place of a time: the peer refused it. */
+export const REFUSED = 255;
+/** In place of the time at which it was sent: the peer may not have seen it when its position of the log was sent, or passed. */
+export const HIDDEN = 254;
+
+const FIELDS = ['sent', 'acknowledged'] as const;
+type Field = (typeof FIELDS)[number];
+
+/** Peers that were sent a change, have acknowledged or refused it; `slowestMs`: from the commit to the last acknowledgement. */
+export type Tally = { sent: number; acknowledged: number; refused: number; slowestMs: number };
+
+export type Marks = Readonly<Record<Field, Uint8Array>>;
+/** @property times null for an old change in a large fleet; its tally then stays as it is */
+type Marked = { readonly times: Marks | null; readonly tally: Tally };
+
+export function noTally(): Tally {
+  return { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
+}
+
+/** Marks with room for so many peers. @param known those of fewer */
+export function marksFor(room: number, known?: Marks): Marks {
+  const marks = { sent: new Uint8Array(room), acknowledged: new Uint8Array(room) };
+  if (known !== undefined) for (const field of FIELDS) marks[field].set(known[field]);
+  return marks;
+}
+
+/** @returns whether the tally is another one now */
+export function mark({ times, tally }: Marked, field: Field, index: number, byte: number): boolean {
+  const bytes = times?.[field];
+  const before = bytes?.[index] ?? NONE;
+  if (bytes === undefined || before === byte) return false;
+  bytes[index] = byte;
+  const wasCounted = count(tally, field, before, -1);
+  return count(tally, field, byte, 1) || wasCounted;
+}
+
+/** Removes the marks of a peer. @returns whether the tally is another one now */
+export function unmark(change: Marked, index: number): boolean {
+  return FIELDS.map((field) => mark(change, field, index, NONE)).includes(true);
+}
+
+/** Adds the marks of a peer to a tally. */
+export function addTo(tally: Tally, times: Marks | null, index: number): void {
+  for (const field of FIELDS) count(tally, field, times?.[field][index] ?? NONE, 1);
+}
+
+function count(tally: Tally, field: Field, byte: number, by: 1 | -1): boolean {
+  if (byte === NONE || byte === HIDDEN) return false;
+  if (field === 'sent') tally.sent += by;
+  else if (byte === REFUSED) tally.refused += by;
+  else tally.acknowledged += by;
+  if (field === 'acknowledged' && by === 1) tally.slowestMs = Math.max(tally.slowestMs, millisecondsOf(byte) ?? 0);
+  return true;
+}
