@@ -19,7 +19,7 @@ export type Rules = {
 /** `stored`: its name on this control plane. */
 export type Loser = { readonly type: string; readonly mesh: string; readonly name: string; readonly stored: string };
 
-/** Type, mesh, zone and name: what a KRI and the labels of a resource both tell. */
+/** Type, mesh, zone, namespace and name: what a KRI and the labels of a resource both tell. A KRI has the zone whatever the origin. */
 type Identity = string;
 
 export function losersOf(effective: Effective, { rules }: Rules): readonly Loser[] {
@@ -53,18 +53,14 @@ function winnersIn({ policies, inbounds, outbounds }: Effective): Identity[] {
 }
 
 function identityOfKri(type: string, kri: string): Identity {
-  const [, , mesh = '', zone = '', , name = ''] = kri.split('_');
-  return JSON.stringify([type, mesh, zone, name]);
+  const [, , mesh = '', zone = '', namespace = '', name = ''] = kri.split('_');
+  return JSON.stringify([type, mesh, zone, namespace, name]);
 }
 
 function identityOf(meta: Meta): Identity {
   const { type, mesh, labels = {} } = meta;
-  return JSON.stringify([
-    type,
-    mesh,
-    labels['kuma.io/origin'] === 'zone' ? (labels['kuma.io/zone'] ?? '') : '',
-    displayName(meta),
-  ]);
+  const { 'kuma.io/zone': zone = '', 'k8s.kuma.io/namespace': namespace = '' } = labels;
+  return JSON.stringify([type, mesh, zone, namespace, displayName(meta)]);
 }
 
 function displayName({ name, labels = {} }: Meta): string {
