@@ -131,6 +131,35 @@ describe('the insights of many zones', () => {
     expect(isOnline(row?.spec ?? {})).toBe(false);
   });
 
+  it.each([
+    ['stored as closed', true],
+    ['tried once more and left', false],
+  ])('that are being stored at a stop are %s', async (_, isStoreUp) => {
+    const { store, writer, tell } = fleetOf(4);
+    const writeBatch = store.writeBatch.bind(store);
+    const [began, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const tried: number[] = [];
+    store.writeBatch = async (writes, fence) => {
+      tried.push(writes.length);
+      began.resolve();
+      await gate.promise;
+      if (!isStoreUp) throw new Error('away');
+      return await writeBatch(writes, fence);
+    };
+    const stop = new AbortController();
+    const running = writer.run(stop.signal);
+    tell(opened);
+    await began.promise;
+    stop.abort();
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    gate.resolve();
+    await running;
+    // The first zone alone is stored by a statement of its own.
+    expect(tried).toEqual([3, 4]);
+    const rows = await store.getMany(many(4).map((name) => ({ type: 'ZoneInsight', mesh: '', name })));
+    expect(rows.map(({ spec }) => isOnline(spec))).toEqual(isStoreUp ? [false, false, false, false] : [true]);
+  });
+
   it('that open at once share statements after the first, without a flush, and with a pause after each', async () => {
     const { clock, store, tell, statements } = fleetOf(1_200);
     tell(opened);

@@ -157,7 +157,13 @@ export class ZoneInsightWriter {
 
   /** Stores all unsaved states; resolves when they are stored, or have failed until the next flush. */
   async flush(): Promise<void> {
+    // What changes while it is being stored is unsaved again when that ends.
+    await Promise.all(this.#flying());
     await this.#flushTogether(this.#entries.size);
+  }
+
+  #flying(): Promise<void>[] {
+    return [...this.#entries.values()].flatMap(({ flushing }) => flushing ?? []);
   }
 
   /** Stores the zones that wait longest. Each has its turn in an interval that grows with the fleet. */
@@ -169,7 +175,7 @@ export class ZoneInsightWriter {
 
   /** Stores at most `most` unsaved states, the longest waiting first, and waits for those that are being stored. */
   async #flushTogether(most: number): Promise<void> {
-    const flying = [...this.#entries.values()].flatMap(({ flushing }) => flushing ?? []);
+    const flying = this.#flying();
     const due = [...this.#entries].filter(([, { dirty, flushing }]) => dirty && flushing === null).slice(0, most);
     for (const one of due) {
       this.#entries.delete(one[0]);
