@@ -27,26 +27,23 @@ export type Asked = {
   readonly isAgain: boolean;
 };
 
+/** `waiting`: the peer may be sent nothing yet; `sending`: its first state; `done`: it has answered all of that. */
+export type Phase = 'waiting' | 'sending' | 'done';
+
 export class FirstState {
   readonly #options: FirstStateOptions;
-  readonly #admit: () => void;
+  readonly #onPhase: (phase: Phase) => void;
+  #phase: Phase = 'waiting';
   /** Null until the peer subscribes. */
   #permit: Permit | null = null;
-  #isAdmitted = false;
-  #isAnswered = false;
   #isAsked = false;
   /** The versions that the peer has named; `unknown` while no type has resources. */
   #versions: Entering['versions'] = 'unknown';
 
-  /** @param admit called when the peer may be sent something, at once or later */
-  constructor(options: FirstStateOptions, admit: () => void) {
+  /** @param onPhase called with each new phase, at once or later */
+  constructor(options: FirstStateOptions, onPhase: (phase: Phase) => void) {
     this.#options = options;
-    this.#admit = admit;
-  }
-
-  /** The peer may be sent something. */
-  get isAdmitted(): boolean {
-    return this.#isAdmitted;
+    this.#onPhase = onPhase;
   }
 
   /** The peer has asked for more than what tells it whose global it reached. */
@@ -54,21 +51,15 @@ export class FirstState {
     return this.#isAsked;
   }
 
-  /** The peer has answered all of its first state. */
-  get isAnswered(): boolean {
-    return this.#isAnswered;
-  }
-
   /** The peer subscribes to a type: it waits for a permit, and again if it asks for everything again or had everything before. */
   asked({ type, hasVersions, resources, isAgain }: Asked): void {
     if (type !== ASKED_ALONE) this.#isAsked = true;
     const isFull = type !== ASKED_ALONE && this.#hear(hasVersions, resources);
-    if (isAgain || isFull || this.#isAnswered) this.#giveBack();
-    this.#isAnswered = false;
+    if (isAgain || isFull || this.#phase === 'done') this.#giveBack();
     if (this.#permit === null) this.#enter();
   }
 
-  /** A message of this many bytes was sent. */
+  /** A message of this many bytes was sent of the first state. */
   sent(bytes: number): void {
     this.#permit?.sent(bytes);
   }
@@ -76,9 +67,12 @@ export class FirstState {
   /** The peer has answered a part of its first state. @param isSettled it has answered everything */
   answered(isSettled: boolean): void {
     this.#permit?.progress();
-    this.#isAnswered = isSettled;
-    if (isSettled) this.#permit?.leave();
-    this.#options.answered?.(isSettled);
+    const isDone = isSettled && this.#phase !== 'waiting';
+    if (isDone) {
+      this.#permit?.leave();
+      this.#enterPhase('done');
+    }
+    this.#options.answered?.(isDone);
   }
 
   /** The stream has ended. */
@@ -102,16 +96,17 @@ export class FirstState {
   #giveBack(): void {
     this.#permit?.leave();
     this.#permit = null;
-    this.#isAdmitted = false;
+    this.#enterPhase('waiting');
+  }
+
+  #enterPhase(phase: Phase): void {
+    this.#phase = phase;
+    this.#onPhase(phase);
   }
 
   #enter(): void {
     const { initialSyncLimiter, peer, delayed } = this.#options;
-    const go = (): void => {
-      this.#isAdmitted = true;
-      this.#admit();
-    };
-    this.#permit = initialSyncLimiter.enter(peer, go, {
+    this.#permit = initialSyncLimiter.enter(peer, () => this.#enterPhase('sending'), {
       versions: this.#versions,
       ...(delayed !== undefined && { onWait: delayed }),
     });

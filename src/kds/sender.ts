@@ -12,7 +12,7 @@ import { AnswerWatch, type Unanswered } from './answer-watch.ts';
 import { isVisibleTo, type Viewer } from './rules.ts';
 import type { Changelog } from './changelog.ts';
 import { formFor } from './entry.ts';
-import { FirstState, type FirstStateOptions } from './first-state.ts';
+import { FirstState, type FirstStateOptions, type Phase } from './first-state.ts';
 import type { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import { slotsToReview } from './membership-change.ts';
 import { readNodeMetadata } from './node.ts';
@@ -69,6 +69,8 @@ export class Sender {
   /** Meshes that the peer has and this side has never had. */
   readonly #unknownMeshes = new Set<string>();
   readonly #firstState: FirstState;
+  /** Of the first state. */
+  #phase: Phase = 'waiting';
   #scheduled = false;
   #closed = false;
   /** Milliseconds of the clock at which the stream began. */
@@ -84,7 +86,10 @@ export class Sender {
     this.#turns = options.turns ?? new TurnList(clock);
     this.#chunkBytes = () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2);
     this.#view = this.#viewWith(STRANGER.features);
-    this.#firstState = new FirstState(options, () => this.#schedule());
+    this.#firstState = new FirstState(options, (phase) => {
+      this.#phase = phase;
+      this.#schedule();
+    });
     this.#stop = options.changelog.onAppend((type) => {
       if (type === 'Mesh') this.#endWhenKnown();
       const stream = this.#types.get(type);
@@ -122,7 +127,7 @@ export class Sender {
 
   /** The peer has its first state, and has answered everything. */
   get isSettled(): boolean {
-    return this.#firstState.isAdmitted && this.#areAllSettled();
+    return this.#phase !== 'waiting' && this.#areAllSettled();
   }
 
   /** The peer says which versions it has, and is then sent the difference alone. */
@@ -282,7 +287,7 @@ export class Sender {
 
   /** The peer has answered something. */
   #answered(): void {
-    if (!this.#firstState.isAnswered) this.#firstState.answered(this.#areAllSettled());
+    if (this.#phase !== 'done') this.#firstState.answered(this.#areAllSettled());
   }
 
   #areAllSettled(): boolean {
@@ -305,7 +310,7 @@ export class Sender {
 
   /** Sends the changes of one turn of the event loop together. */
   #schedule(): void {
-    if (this.#scheduled || !this.#firstState.isAdmitted || this.#closed) return;
+    if (this.#scheduled || this.#phase === 'waiting' || this.#closed) return;
     this.#scheduled = true;
     this.#turns.add(this);
   }
@@ -314,7 +319,7 @@ export class Sender {
   takeTurn(): void {
     this.#scheduled = false;
     // The peer may have asked for everything again since then, and waits for a permit.
-    if (!this.#firstState.isAdmitted || this.#closed) return;
+    if (this.#phase === 'waiting' || this.#closed) return;
     const { hasRoom } = this.#options;
     for (let type = this.#due[0]; type !== undefined && hasRoom?.() !== false; type = this.#due[0]) {
       this.#due.shift();
@@ -337,7 +342,7 @@ export class Sender {
     const again = stream?.subscription?.again ?? [];
     send(message);
     this.#answers.sent();
-    this.#firstState.sent(message.length);
+    if (this.#phase === 'sending') this.#firstState.sent(message.length);
     // A peer may send any type name: unknown ones must not become metric labels.
     if (stream?.subscription === null) return;
     const { entries, removed } = draft;
