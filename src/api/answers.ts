@@ -72,6 +72,7 @@ export const answerSchemas = {
     gui: text,
     mode: z.enum(['global', 'zone']),
     zone: text.exactOptional(),
+    federated: z.boolean().exactOptional().meta({ description: 'of a zone: whether it has a global' }),
   }),
   WhoAmI: z.object({ name: text, groups: list(text) }),
   Change: change,

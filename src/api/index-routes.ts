@@ -18,7 +18,7 @@ export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiCo
     clusterId: await options.clusterId(),
     gui: '/gui',
     mode: options.mode,
-    ...(options.zone !== null && { zone: options.zone }),
+    ...(options.zone !== null && { zone: options.zone, federated: options.federated }),
   }));
   // The only response without indentation.
   app.get('/config', about(TAG, 'Its configuration without secrets'), async (request, reply) => {

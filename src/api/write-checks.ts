@@ -14,6 +14,7 @@ import { policyRole } from '../resource/policy-role.ts';
 import { isObject } from '../resource/read-json.ts';
 import { checkSpec as checkBySchema, type CheckedResource, type SpecCheck } from '../resource/schema/check-spec.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
+import { isListOfGlobal } from '../resource/revoked-ids.ts';
 import { isClusterWide, namesOf, RFC_1035_LABEL, RFC_1035_REASON } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
@@ -28,6 +29,8 @@ const RFC_1123_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*
 export const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
 export const MESH_NAME_REASON = 'must be at most 253 of lower-case letters, digits, "-", "_" and "."';
 const MAX_NAME = 253;
+/** Why a zone with a global does not write a list of revoked tokens: that of global would not come in any more, or replace it. */
+const LIST_OF_GLOBAL = 'this zone has the list of revoked tokens from its global: revoke the token there';
 /** The character limit of a label key in a field: a prefix, a slash and a name. */
 const MAX_KEY = 317;
 
@@ -193,6 +196,7 @@ function nameFault(
   if (name.length > MAX_NAME) return 'must have at most 253 characters';
   if (!RFC_1123_SUBDOMAIN.test(name))
     return 'must be an RFC 1123 subdomain: lower-case letters, digits, "-" and ".", starting and ending with a letter or digit';
+  if (federated && isListOfGlobal(info, { mesh, name })) return LIST_OF_GLOBAL;
   if (federated && `${zone ?? ''}.${name}`.length >= MAX_NAME)
     return 'must have less than 253 characters together with the name of the zone and a dot';
   if (info.kds.skipHash || displayName.length <= MAX_VISIBLE_BYTES) return null;

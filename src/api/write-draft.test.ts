@@ -47,6 +47,20 @@ function faults(given: Given): [string, string][] {
 
 const fields = (given: Given): string[] => faults(given).map(([field]) => field);
 
+describe('a list of revoked tokens', () => {
+  it.each([
+    ['GlobalSecret', 'zone-token-revocations', true],
+    ['Secret', 'dataplane-token-revocations-default', true],
+    ['GlobalSecret', 'user-token-revocations', false],
+    ['Secret', 'dataplane-token-revocations-other', false],
+  ])('of global is refused in a zone with a global: %s %s', (type, name, isOfGlobal) => {
+    const given = { type, name, spec: { data: 'YQ==' } };
+    const reason = 'this zone has the list of revoked tokens from its global: revoke the token there';
+    expect(faults({ ...given, writer: FEDERATED })).toEqual(isOfGlobal ? [['name', reason]] : []);
+    for (const writer of [GLOBAL, ALONE]) expect(faults({ ...given, writer })).toEqual([]);
+  });
+});
+
 describe('a draft', () => {
   it('needs a JSON object', () => {
     const rules = { writer: ALONE, checksOrigin: true };

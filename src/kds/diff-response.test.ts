@@ -17,6 +17,7 @@ const rules: ReceiveRules = {
   ...{ by: 'global', types: [typeOf(TYPE)], scope: {}, status: 'take', ownerOnCreate: owner, rewrite: (resource) => resource },
   storedName: (name) => name,
   inScope: ({ labels }) => labels['mine'] === 'yes',
+  replaces: ({ name }) => name === 'list',
   requiredName: ({ labels }) => labels['named'] ?? null,
   holderOf: () => 'global',
 };
@@ -77,6 +78,13 @@ describe('a resource of a response', () => {
   it('updates a row of another version and the same content where the peer resumes by versions', () => {
     const given = { incoming: [resource('a')], stored: [row('a', { syncVersion: 'v1' })] };
     expect(plan(given, { exactVersions: true }).writes).toMatchObject([{ op: 'update', syncVersion: 'v2' }]);
+  });
+
+  it('replaces a row out of scope where the rules say so, and does not delete it', () => {
+    const own = row('list', { labels: {}, syncVersion: null });
+    const { writes, refusals } = plan({ incoming: [resource('list')], stored: [own] });
+    expect([writes, refusals]).toMatchObject([[{ op: 'update', expectVersion: 5, syncVersion: 'v2' }], []]);
+    expect(plan({ gone: [own] }).writes).toEqual([]);
   });
 
   it('is refused where a row out of scope has its name, and where its labels want another name', () => {

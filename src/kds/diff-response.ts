@@ -32,7 +32,7 @@ export type PlanInput = Pick<Work, 'incoming'> & {
 };
 
 /**
- * Computes the writes and the refusals. A resource is refused if a row out of scope has its name, or if its labels do not allow the
+ * Computes the writes and the refusals. A resource is refused if a row out of scope has its name and the rules keep it, or if its labels do not allow the
  * name of a new row. An existing row keeps its name even if its labels change: peers lose labels for one update. One step handles one
  * row.
  */
@@ -50,7 +50,7 @@ export function* planWrites(input: PlanInput): Steps<{ writes: SyncWrite[]; refu
       const required = rules.requiredName(resource, info);
       if (required === null || required === name) writes.push({ op: 'create', ...content, owner: rules.ownerOnCreate });
       else refusals.push(nackedResource(info.name, key, misnamed(required)));
-    } else if (!rules.inScope(row, info))
+    } else if (!rules.inScope(row, info) && !rules.replaces(row, info))
       refusals.push(nackedResource(info.name, key, `resource already exists, it belongs to ${rules.holderOf(row)}`));
     else if (!isEqual(row, resource, input)) writes.push({ op: 'update', ...content, expectVersion: row.version });
   }

@@ -34,6 +34,21 @@ describe('the receive rules of a zone (kds-wire 6.1)', () => {
   });
 });
 
+describe('the revocation lists in a zone', () => {
+  it.each<[string, mesh: string, name: string, replaces: boolean]>([
+    ['GlobalSecret', '', 'zone-token-revocations', true],
+    ['GlobalSecret', '', 'user-token-revocations', false],
+    ['GlobalSecret', '', 'dataplane-token-revocations-shop', false],
+    ['Secret', 'shop', 'dataplane-token-revocations-shop', true],
+    ['Secret', 'shop', 'dataplane-token-revocations-other', false],
+    ['Secret', 'shop', 'zone-token-revocations', false],
+    ['MeshTimeout', 'shop', 'dataplane-token-revocations-shop', false],
+  ])('are replaced by those of global: %s %s/%s', (type, mesh, name, replaces) => {
+    expect(zoneReceiveRules().replaces({ mesh, name }, typeOf(type))).toBe(replaces);
+    expect(globalReceiveRules('east', { hashedNames: true }).replaces({ mesh, name }, typeOf(type))).toBe(false);
+  });
+});
+
 describe('the receive rules of global (kds-wire 6.1)', () => {
   const rules = globalReceiveRules('east', { hashedNames: true });
   const legacy = globalReceiveRules('east', { hashedNames: false });

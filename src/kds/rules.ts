@@ -4,6 +4,7 @@ import { hashNameOf, wireIdentity } from '../resource/hash-name.ts';
 import { label } from '../resource/labels.ts';
 import { belongsToZone, isFromGlobal, isLocal, isOfZone, zoneOf, type OwnedRow } from '../resource/ownership.ts';
 import { policyRole } from '../resource/policy-role.ts';
+import { isListOfGlobal } from '../resource/revoked-ids.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Mode, Resource, ResourceKey } from '../resource/types.ts';
 import type { WireResource } from '../resource/codec.ts';
@@ -307,6 +308,8 @@ export type ReceiveRules = {
   readonly rewrite: (resource: WireResource, info: TypeInfo) => WireResource;
   /** Whether a stored or incoming row is in scope. The receiver ignores all others (kds-wire 6.1). */
   readonly inScope: (resource: OwnedRow, info: TypeInfo) => boolean;
+  /** Whether an incoming resource replaces a row that is not in scope, instead of being refused. The row is never deleted. */
+  readonly replaces: (row: Pick<Resource, 'mesh' | 'name'>, info: TypeInfo) => boolean;
   /** The filter that finds every row in scope; null = all rows of the type. */
   readonly scope: Omit<MetaQuery, 'types'> | null;
   readonly ownerOnCreate: ResourceKey | null;
@@ -326,6 +329,8 @@ export function zoneReceiveRules(): ReceiveRules {
     holderOf: () => 'this zone',
     rewrite: (resource) => resource,
     inScope: (row, info) => ONLY_FROM_GLOBAL.has(info.name) || isFromGlobal(row),
+    // A zone may have written such a list before it had a global, or by an older release.
+    replaces: (row, info) => isListOfGlobal(info, row),
     scope: null,
     ownerOnCreate: null,
   };
@@ -351,6 +356,7 @@ export function globalReceiveRules(zone: string, options: { hashedNames: boolean
       spec: info.name === 'Dataplane' ? withGatewayZone(resource.spec, zone) : resource.spec,
     }),
     inScope: (row) => belongsToZone(row, zone),
+    replaces: () => false,
     scope: { labels: { [label.zone]: zone }, namePrefix: `${zone}.`, owner },
     ownerOnCreate: owner,
   };

@@ -1,6 +1,27 @@
 // The ids of revoked tokens: one secret holds all of them, with commas between (rest-api 5).
 import { secretSpec, secretText } from './secret-data.ts';
-import type { JsonObject, Resource } from './types.ts';
+import type { TypeInfo } from './type-registry.ts';
+import type { JsonObject, Resource, ResourceKey } from './types.ts';
+
+/** The list of revoked zone tokens, a GlobalSecret. */
+export const ZONE_TOKEN_REVOCATIONS = 'zone-token-revocations';
+
+/** The list of revoked dataplane tokens, a Secret of the mesh. */
+export function dataplaneTokenRevocations(mesh: string): string {
+  return `dataplane-token-revocations-${mesh}`;
+}
+
+/**
+ * Whether this is the name of a list that a zone with a global has from there. Of two lists of one name the one of global counts: a row
+ * of the zone in its place would keep revoked tokens valid.
+ */
+export function isListOfGlobal(
+  { name: type }: Pick<TypeInfo, 'name'>,
+  { mesh, name }: Pick<ResourceKey, 'mesh' | 'name'>,
+): boolean {
+  if (type === 'GlobalSecret') return name === ZONE_TOKEN_REVOCATIONS;
+  return type === 'Secret' && name === dataplaneTokenRevocations(mesh);
+}
 
 /** In the order of the secret, without surrounding white space. */
 export function revokedIds(secret: Pick<Resource, 'spec'>): string[] {

@@ -1,6 +1,7 @@
 // The secrets of each kind of token: the names of its signing keys and of its revocation list (rest-api 5, kds-wire 8). A key signs
 // tokens of one realm only.
 import { dataplaneTokenKeyPrefix, ZONE_TOKEN_KEY_PREFIX } from '../defaults/default-resources.ts';
+import { dataplaneTokenRevocations, ZONE_TOKEN_REVOCATIONS } from '../resource/revoked-ids.ts';
 
 export type TokenKind = 'user' | 'zone' | 'dataplane';
 
@@ -34,7 +35,7 @@ export const zoneRealm: TokenRealm = {
   secretType: 'GlobalSecret',
   keyName: withoutDash(ZONE_TOKEN_KEY_PREFIX),
   holds: 'private',
-  revocations: 'zone-token-revocations',
+  revocations: ZONE_TOKEN_REVOCATIONS,
 };
 
 /** Zone tokens in a zone with a global: the public halves are synced (kds-wire 5.3). */
@@ -48,7 +49,7 @@ export function dataplaneRealm(mesh: string): TokenRealm {
     secretType: 'Secret',
     keyName: withoutDash(dataplaneTokenKeyPrefix(mesh)),
     holds: 'private',
-    revocations: `dataplane-token-revocations-${mesh}`,
+    revocations: dataplaneTokenRevocations(mesh),
   };
 }
 

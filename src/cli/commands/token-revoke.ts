@@ -15,8 +15,9 @@ type Options = ConnectOptions & MeshOptions & { readonly id?: string; readonly k
 type Revoked = { readonly kind: Kind; readonly mesh: string; readonly id: string; readonly of: string };
 
 const HELP = `
-Zone tokens and dataplane tokens are revoked on global, a user token on the
-control plane that issued it. The open streams of the token end at once.
+Zone tokens and dataplane tokens are revoked on global: a zone that has one
+refuses to. A user token is revoked on the control plane that issued it. The
+open streams of the token end at once.
 Another signing key in place of the old one ends all its tokens.
 
 Examples:
@@ -47,10 +48,17 @@ async function revoke(file: string | undefined, { id, kind, mesh, ...connection 
   const realm = { user: userRealm, zone: zoneRealm, dataplane: dataplaneRealm(revoked.mesh) }[revoked.kind];
   const client = await connect(connection);
   const list = { info: typeOf(realm.secretType), mesh: realm.mesh, name: realm.revocations };
+  const { mode, federated } = await client.index();
+  const isInZone = revoked.kind !== 'user' && mode === 'zone';
+  if (isInZone && federated === true)
+    throw new MeridianError(
+      'invalid',
+      `${client.address} is a zone with a global, which has the list of revoked ${revoked.kind} tokens: revoke the token there`,
+    );
   const isNew = await addRevocation(client, list, revoked.id);
-  const isElsewhere = revoked.kind !== 'user' && (await client.index()).mode === 'zone';
   print(`${revoked.of} ${revoked.id} ${isNew ? 'is revoked' : 'was already revoked'} at ${client.address}`);
-  if (isElsewhere)
+  // Only Meridian says whether a zone has a global.
+  if (isInZone && federated === undefined)
     note('This is a zone. If it has a global, revoke the token there: global and the other zones still accept it.');
 }
 

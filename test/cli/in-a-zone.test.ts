@@ -1,0 +1,45 @@
+// Commands against a zone or a global with a store in memory: what depends on the side that answers.
+import { beforeEach, expect, it } from 'vitest';
+import { testApi, type Place } from '../api/test-api.ts';
+import { runMeridian, type Outcome } from '../support/run-meridian.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+
+let store: TinyStore;
+
+beforeEach(async () => {
+  store = new TinyStore();
+  await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'shop' }, labels: {}, spec: {} });
+});
+
+/** Runs a command with a control plane of that kind. */
+async function at(place: Place, args: readonly string[], input = ''): Promise<Outcome> {
+  const api = testApi(store, place);
+  try {
+    const address = await api.listen({ host: '127.0.0.1', port: 0 });
+    return await runMeridian(args, { input, env: { ...process.env, MERIDIAN_ADDRESS: address } });
+  } finally {
+    await api.close();
+  }
+}
+
+const REVOCATIONS = { type: 'Secret', mesh: 'shop', name: 'dataplane-token-revocations-shop' };
+
+it('token revoke sends a person from a zone to its global, and writes nothing', async () => {
+  const revoke = ['token', 'revoke', '--kind', 'dataplane', '--mesh', 'shop', '--id', 'a'];
+  const refused = await at('zone', revoke);
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain(
+    'is a zone with a global, which has the list of revoked dataplane tokens: revoke the token there',
+  );
+  expect(await store.get(REVOCATIONS)).toBeUndefined();
+  expect(await at('alone', revoke)).toMatchObject({ code: 0, stderr: '' });
+  expect(await store.get(REVOCATIONS)).toBeDefined();
+});
+
+it('apply stores no list of revoked tokens in a zone with a global', async () => {
+  const input = JSON.stringify({ ...REVOCATIONS, data: 'YQ==' });
+  const refused = await at('zone', ['apply', '-f', '-'], input);
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain('this zone has the list of revoked tokens from its global: revoke the token there');
+  expect(await store.get(REVOCATIONS)).toBeUndefined();
+});
