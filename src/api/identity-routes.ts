@@ -9,15 +9,19 @@ import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
+import { addOtherSide } from './other-side.ts';
 import { about, component } from './route-config.ts';
 import { zoneType } from './route-types.ts';
 
+const TAG = 'Control plane';
+const ADOPT_PATH = '/zones/:name/_adopt';
+const ACCEPT_PATH = '/_accept-global';
 const TEXT = { type: 'string' };
-const ADOPT = about('Control plane', 'Accept another store for a zone: the one given, or the one that was refused last', {
+const ADOPT = about(TAG, 'Accept another store for a zone: the one given, or the one that was refused last', {
   body: { type: 'object', properties: { storeId: TEXT, forget: { type: 'boolean' } }, additionalProperties: false },
   answer: component('AdoptedStore'),
 });
-const ACCEPT = about('Control plane', 'Accept another global for this zone: the one given, or the one that was refused last', {
+const ACCEPT = about(TAG, 'Accept another global for this zone: the one given, or the one that was refused last', {
   body: { type: 'object', properties: { clusterId: TEXT }, additionalProperties: false },
   answer: component('AcceptedGlobal'),
 });
@@ -27,9 +31,13 @@ export function addIdentityRoutes(app: FastifyInstance, { options, store, servic
   const onRequest = async (request: FastifyRequest): Promise<void> => callers.require('acceptPeers', request);
   const route = { onRequest, bodyLimit: SMALL_BODY_BYTES };
   const { readOnly, mode, federated } = options;
+  const refuse = (url: string, needed: string): void => addOtherSide(app, { method: 'POST', url, tag: TAG, needed }, options);
+  if (mode === 'global') refuse(ACCEPT_PATH, 'another global is accepted in the zone, so call the zone');
+  else refuse(ADOPT_PATH, 'another store of a zone is accepted on global, so call the global');
+  if (mode === 'zone' && !federated) refuse(ACCEPT_PATH, 'another global is accepted in a zone that has one');
   if (mode === 'global')
     app.post<{ Params: { name: string } }>(
-      '/zones/:name/_adopt',
+      ADOPT_PATH,
       { ...ADOPT, ...route },
       async (request): Promise<Answer<'AdoptedStore'>> => {
         requireWritable(readOnly);
@@ -45,7 +53,7 @@ export function addIdentityRoutes(app: FastifyInstance, { options, store, servic
       },
     );
   else if (federated)
-    app.post('/_accept-global', { ...ACCEPT, ...route }, async (request): Promise<Answer<'AcceptedGlobal'>> => {
+    app.post(ACCEPT_PATH, { ...ACCEPT, ...route }, async (request): Promise<Answer<'AcceptedGlobal'>> => {
       requireWritable(readOnly);
       const { clusterId } = fieldsOf(request.body, ['clusterId']);
       const accepted = await acceptPeer(store, clusterIdKey, idIn('clusterId', clusterId)).catch(explain);

@@ -12,22 +12,30 @@ import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
+import { addOtherSide } from './other-side.ts';
 import { about, component } from './route-config.ts';
 
 type At = { Params: { mesh: string; name: string } };
 
 const IDENTITY = typeOf('MeshIdentity');
-const PATH = `/meshes/:mesh/${IDENTITY.path}/:name`;
+const TELL_PATH = `/meshes/:mesh/${IDENTITY.path}/:name/_rotation`;
+const ASK_PATH = `/meshes/:mesh/${IDENTITY.path}/:name/_rotate`;
+const TAG = 'Identity';
 const TITLE = 'Could not rotate the authority';
-const ASK = about('Identity', 'Change the certificate authority of a MeshIdentity in this zone, without a failed request', {
+const ASK = about(TAG, 'Change the certificate authority of a MeshIdentity in this zone, without a failed request', {
   answer: component('AuthorityRotation'),
 });
-const TELL = about('Identity', 'How far the change of a certificate authority is', { answer: component('AuthorityRotation') });
+const TELL = about(TAG, 'How far the change of a certificate authority is', { answer: component('AuthorityRotation') });
 
 /** A zone has them: each zone has an authority of its own. */
 export function addRotationRoutes(app: FastifyInstance, { options, store, service, callers, audit }: ApiContext): void {
   const { mode, zone, readOnly } = options;
-  if (mode !== 'zone' || zone === null) return;
+  if (mode !== 'zone' || zone === null) {
+    const needed = 'each zone has an authority of its own for a MeshIdentity, so call the zone';
+    addOtherSide(app, { method: 'GET', url: TELL_PATH, tag: TAG, needed }, options);
+    addOtherSide(app, { method: 'POST', url: ASK_PATH, tag: TAG, needed }, options);
+    return;
+  }
   const onRequest = async (request: FastifyRequest): Promise<void> => callers.require('adminResources', request);
   const stateOf = async (identity: Resource): Promise<Answer<'AuthorityRotation'>> => {
     const row = await store.get(rotationKey(identity.mesh, identity.name));
@@ -40,13 +48,13 @@ export function addRotationRoutes(app: FastifyInstance, { options, store, servic
     };
   };
   app.get<At>(
-    `${PATH}/_rotation`,
+    TELL_PATH,
     TELL,
     async ({ params }): Promise<Answer<'AuthorityRotation'>> =>
       await stateOf(await service.get(IDENTITY, params.mesh, params.name)),
   );
   app.post<At>(
-    `${PATH}/_rotate`,
+    ASK_PATH,
     { ...ASK, onRequest, bodyLimit: SMALL_BODY_BYTES },
     async (request): Promise<Answer<'AuthorityRotation'>> => {
       if (readOnly) throw new ApiError('read_only', 'Method not allowed', 'apiServer.readOnly is true on this control plane');

@@ -69,5 +69,12 @@ describe('a zone', () => {
 });
 
 it('a global has no authority to change', async () => {
-  expect((await call('POST', '_rotate', 'global')).status).toBe(404);
+  for (const [method, path] of [
+    ['POST', '_rotate'],
+    ['GET', '_rotation'],
+  ] as const)
+    expect(await call(method, path, 'global')).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('this control plane is the global: each zone has an authority') as string },
+    });
 });

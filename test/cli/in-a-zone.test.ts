@@ -1,5 +1,7 @@
 // Commands against a zone or a global with a store in memory: what depends on the side that answers.
 import { beforeEach, expect, it } from 'vitest';
+import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
 import { testApi, type Place } from '../api/test-api.ts';
 import { runMeridian, type Outcome } from '../support/run-meridian.ts';
 import { TinyStore } from '../support/tiny-store.ts';
@@ -13,7 +15,7 @@ beforeEach(async () => {
 
 /** Runs a command with a control plane of that kind. */
 async function at(place: Place, args: readonly string[], input = ''): Promise<Outcome> {
-  const api = testApi(store, place);
+  const api = testApi(store, place, { addRoutes: addPolicyInspect(globalSendRules()) });
   try {
     const address = await api.listen({ host: '127.0.0.1', port: 0 });
     return await runMeridian(args, { input, env: { ...process.env, MERIDIAN_ADDRESS: address } });
@@ -42,4 +44,21 @@ it('apply stores no list of revoked tokens in a zone with a global', async () =>
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain('this zone has the list of revoked tokens from its global: revoke the token there');
   expect(await store.get(REVOCATIONS)).toBeUndefined();
+});
+
+it.each<[Place, args: string, said: string]>([
+  ['global', 'zone accept-global', 'this control plane is the global: another global is accepted in the zone, so call the zone'],
+  ['alone', 'zone accept-global', 'this control plane is zone east, which has no global: another global is accepted in a zone'],
+  [
+    'zone',
+    'zone adopt east',
+    'this control plane is zone east: another store of a zone is accepted on global, so call the global',
+  ],
+  ['global', 'identity rotate identity --mesh shop', 'this control plane is the global: each zone has an authority of its own'],
+  ['global', 'inspect identity identity --mesh shop', 'this control plane is the global: each zone has an authority of its own'],
+])('a command of the other side names both sides: at %s, %s', async (place, args, said) => {
+  await store.write({ op: 'create', key: { type: 'MeshIdentity', mesh: 'shop', name: 'identity' }, labels: {}, spec: {} });
+  const { code, stdout, stderr } = await at(place, args.split(' '));
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain(said);
 });
