@@ -62,3 +62,29 @@ it.each<[Place, args: string, said: string]>([
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain(said);
 });
+
+it('apply --prune keeps a Zone, and names a deletion that is refused, also as a dry run', async () => {
+  const labels = { set: 'a' };
+  for (const [type, mesh] of [
+    ['Zone', ''],
+    ['MeshMultiZoneService', 'shop'],
+    ['MeshTimeout', 'shop'],
+  ] as const)
+    await store.write({ op: 'create', key: { type, mesh, name: 'old' }, labels, spec: {} });
+  const spec = { to: [{ targetRef: { kind: 'Mesh' }, default: { connectionTimeout: '1s' } }] };
+  const own = { ...labels, 'kuma.io/origin': 'zone' };
+  const input = JSON.stringify({ type: 'MeshTimeout', mesh: 'shop', name: 'new', labels: own, spec });
+  const prune = ['apply', '-f', '-', '--prune', '-l', 'set=a'];
+  const reason = 'MeshMultiZoneService cannot be written here: write it on a global';
+  for (const more of [['--dry-run'], []]) {
+    const { code, stdout, stderr } = await at('zone', [...prune, '-o', 'json', ...more], input);
+    const [, ...pruned] = JSON.parse(stdout) as unknown[];
+    expect(pruned).toEqual([
+      { type: 'MeshTimeout', mesh: 'shop', name: 'old', result: 'pruned' },
+      { type: 'MeshMultiZoneService', mesh: 'shop', name: 'old', result: 'failed', messages: [expect.stringContaining(reason)] },
+    ]);
+    expect([code, stderr]).toEqual([1, 'meridian: 1 of 2 resources could not be pruned\n']);
+  }
+  expect((await at('zone', prune, input)).stdout).toContain('MeshMultiZoneService shop/old cannot be pruned: ');
+  expect([...store.rows.values()].map(({ type }) => type)).toEqual(['Mesh', 'Zone', 'MeshMultiZoneService', 'MeshTimeout']);
+});

@@ -5,7 +5,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import { planApply, sendPlan, type Applied, type ApplyPlan } from '../documents/apply-requests.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
-import { resourcesToPrune, type Pruned } from '../documents/prune.ts';
+import { prune, type Pruned } from '../documents/prune.ts';
 import { selectionOf } from '../client/selector.ts';
 import { addFileOption, addMeshOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
 import { exitCodeOfRollouts, UsageError } from '../exit-codes.ts';
@@ -36,7 +36,8 @@ transaction: all or nothing. More than 32 MiB need several transactions, and a
 message says so.
 
 --prune looks at the resources of all meshes and types that were written on this
-control plane. Meshes and secrets stay. Try it with --dry-run first.
+control plane. Meshes, Zones and secrets stay. A resource that cannot be deleted
+is failed in the answer, and the exit code is 1. --dry-run finds it too.
 ${WAIT_HELP}
 
 Examples:
@@ -57,8 +58,16 @@ export function addApplyCommand(program: Command): void {
     .action(apply);
 }
 
-async function apply({ file, mesh, output, dryRun = false, prune = false, selector, ...connection }: Options): Promise<void> {
-  if (prune !== (selector !== undefined))
+async function apply({
+  file,
+  mesh,
+  output,
+  dryRun = false,
+  prune: prunes = false,
+  selector,
+  ...connection
+}: Options): Promise<void> {
+  if (prunes !== (selector !== undefined))
     throw new UsageError('--prune needs -l, and -l needs --prune: it chooses what is deleted');
   const selection = selectionOf({ selector });
   const waitMs = dryRun ? 0 : waitOf(connection);
@@ -82,16 +91,26 @@ async function apply({ file, mesh, output, dryRun = false, prune = false, select
   for (const { document, text } of unansweredWarnings(warnings, all)) note(`warning: ${describeDocument(document)}: ${text}`);
   if (!isForPrograms(output) && all.length > 1) print(summary(all, plan, dryRun));
   const failed = all.filter(({ result }) => result === 'failed').length;
-  const pruned = prune && failed === 0 ? await resourcesToPrune(client, documents, selection) : [];
-  for (const one of pruned) {
-    if (!dryRun) await client.delete(one.info, one.mesh, one.name);
-    if (!isForPrograms(output)) print(`${describeDocument(one)} ${dryRun ? 'would be pruned' : 'pruned'}`);
-  }
-  const rollouts = await rolloutsOf(client, [...writtenOf(all), ...pruned], waitMs);
+  const pruned: Pruned[] = [];
+  if (prunes && failed === 0)
+    for await (const one of prune(client, documents, { selection, dryRun })) {
+      pruned.push(one);
+      if (!isForPrograms(output)) print(prunedText(one, dryRun));
+    }
+  const refused = pruned.filter(({ failure }) => failure !== null);
+  const rollouts = await rolloutsOf(client, [...writtenOf(all), ...pruned.filter(({ failure }) => failure === null)], waitMs);
   if (isForPrograms(output)) print(serialize(answerFor(all, pruned, rollouts), output));
   else if (rollouts !== null) print(rolloutsText(rollouts));
   process.exitCode = exitCodeOfRollouts(rollouts ?? []);
   if (failed > 0) throw new MeridianError('invalid', `${String(failed)} of ${String(all.length)} resources could not be applied`);
+  if (refused.length > 0)
+    throw new MeridianError('invalid', `${String(refused.length)} of ${String(pruned.length)} resources could not be pruned`);
+}
+
+function prunedText(one: Pruned, dryRun: boolean): string {
+  const { failure } = one;
+  const result = failure === null ? (dryRun ? 'would be pruned' : 'pruned') : `cannot be pruned: ${failure}`;
+  return `${describeDocument(one)} ${result}`;
 }
 
 /** The stored resources; a failed one has no rollout. */
@@ -114,9 +133,12 @@ function answerFor(
   };
   return [
     ...all.map((one) => withRollout(forPrograms(one), one.result !== 'failed')),
-    ...pruned.map(({ info, mesh, name }) =>
-      withRollout({ type: info.name, ...(mesh !== '' && { mesh }), name, result: 'pruned' }, true),
-    ),
+    ...pruned.map(({ info, mesh, name, failure }) => {
+      const shown = { type: info.name, ...(mesh !== '' && { mesh }), name };
+      return failure === null
+        ? withRollout({ ...shown, result: 'pruned' }, true)
+        : { ...shown, result: 'failed', messages: [failure] };
+    }),
   ];
 }
 

@@ -6,6 +6,7 @@ import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
+import { reasonOf } from '../documents/prune.ts';
 import { exitCodeOfRollouts, UsageError } from '../exit-codes.ts';
 import { findOne, requireType, targetOf } from '../client/find.ts';
 import { addWaitOptions, rolloutsOf, waitOf, WAIT_HELP, type WaitOptions, type Written } from '../client/follow-rollouts.ts';
@@ -127,8 +128,7 @@ async function deleteFiles(files: readonly string[], options: Options): Promise<
       if (ignoreNotFound && isNotFound(error)) print(`${describeDocument(document)} does not exist`);
       else {
         failures.push(error);
-        const reasons = error.violations.map(({ reason }) => reason);
-        note(`${document.place}: ${describeDocument(document)}: ${reasons.length > 0 ? reasons.join('; ') : error.message}`);
+        note(`${document.place}: ${describeDocument(document)}: ${reasonOf(error)}`);
       }
     }
   }

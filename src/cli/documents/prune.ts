@@ -1,4 +1,6 @@
-// `apply --prune`: the resources with the given labels that the files no longer have. Meshes stay: one takes everything in it along.
+// `apply --prune`: deletes the resources with the given labels that the files no longer have. Meshes and Zones stay: a Mesh takes
+// everything in it along, and a Zone the copies of its zone.
+import { MeridianError } from '../../base/errors.ts';
 import { storedNameOf } from '../../document/read-document.ts';
 import { textOf } from '../../resource/read-json.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
@@ -8,19 +10,51 @@ import { exportedTypes, isCopy, isDerived } from './apply-order.ts';
 import type { ResourceDocument } from './read-files.ts';
 
 /** @property name stored name */
-export type Pruned = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
+type Named = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
+/** @property failure why the control plane does not delete it; null if it is deleted */
+export type Pruned = Named & { readonly failure: string | null };
+
+const KEPT: ReadonlySet<string> = new Set(['Mesh', 'Zone']);
+
+/**
+ * Deletes what `resourcesToPrune` finds; with `dryRun` it asks whether each can be deleted. A refused deletion does not end it.
+ * @throws MeridianError `unavailable`
+ */
+export async function* prune(
+  client: ApiClient,
+  documents: readonly ResourceDocument[],
+  { selection, dryRun }: { readonly selection: Selection; readonly dryRun: boolean },
+): AsyncGenerator<Pruned> {
+  for (const one of await resourcesToPrune(client, documents, selection)) {
+    const { info, mesh, name } = one;
+    try {
+      if (dryRun) await client.planDelete(info, mesh, name);
+      else await client.delete(info, mesh, name);
+      yield { ...one, failure: null };
+    } catch (error) {
+      if (!(error instanceof MeridianError) || error.code === 'unavailable') throw error;
+      // Another deletion has taken it along.
+      yield { ...one, failure: error.code === 'not_found' ? null : reasonOf(error) };
+    }
+  }
+}
+
+/** Without the title of the answer, where it has reasons. */
+export function reasonOf({ message, violations }: MeridianError): string {
+  return violations.length > 0 ? violations.map(({ reason }) => reason).join('; ') : message;
+}
 
 /** In the order in which they can be deleted. Secrets, copies of other control planes and computed resources stay. */
-export async function resourcesToPrune(
+async function resourcesToPrune(
   client: ApiClient,
   documents: readonly ResourceDocument[],
   { filter, matches }: Selection,
-): Promise<Pruned[]> {
+): Promise<Named[]> {
   const { mode } = await client.index();
   const kept = new Set(documents.map((document) => keyOf({ ...document, name: storedNameOf(document) })));
-  const found: Pruned[] = [];
+  const found: Named[] = [];
   for (const info of exportedTypes({ secrets: false, mode })) {
-    if (info.name === 'Mesh') continue;
+    if (KEPT.has(info.name)) continue;
     const isChosen = (item: Item): boolean =>
       !isCopy(item, mode) && !isDerived(item) && (matches === null || matches(item.labels ?? {}));
     for (const item of await client.list(info, undefined, filter, isChosen)) {
@@ -31,6 +65,6 @@ export async function resourcesToPrune(
   return found.toReversed();
 }
 
-function keyOf({ info, mesh, name }: Pruned): string {
+function keyOf({ info, mesh, name }: Named): string {
   return JSON.stringify([info.name, mesh, name]);
 }
