@@ -144,6 +144,18 @@ describe('get', () => {
     expect(kubernetes.stdout).toContain('apiVersion: kuma.io/v1alpha1');
   });
 
+  it('prints one JSON document for several resources of another form, and for none', async () => {
+    const listed = async (format: string, ...more: string[]): Promise<unknown> =>
+      JSON.parse((await run('get', 'meshhttproutes,mt', '-A', '-o', 'json', '--format', format, ...more)).stdout);
+    const list = await listed('kubernetes');
+    const kinds = (list as { items: { kind: string }[] }).items.map(({ kind }) => kind);
+    expect([list, new Set(kinds)]).toMatchObject([{ apiVersion: 'v1', kind: 'List' }, new Set(['MeshHTTPRoute', 'MeshTimeout'])]);
+    const nothing = { apiVersion: 'v1', kind: 'List', items: [] };
+    expect(await listed('kubernetes', '-l', 'team=none')).toEqual(nothing);
+    const { stdout } = await run('get', 'meshhttproutes', '-A', '-l', 'team=none', '-o', 'json', '--format', 'gateway-api');
+    expect(JSON.parse(stdout)).toEqual(nothing);
+  });
+
   it('prints a remedy for a wrong type, name, mesh or address', async () => {
     const said = async (args: string[], code: number, text: string): Promise<void> => {
       const outcome = await run(...args);

@@ -93,7 +93,7 @@ async function get(typeText: string, nameText: string | undefined, options: Opti
   if (name !== undefined) {
     const item = await findOne(client, info, mesh, name, { command: `get ${info.name}`, filter });
     if (watch) await watchResources(client, info, { mesh: item.mesh, name: item.name, filter: {}, matches: null }, output);
-    else if (isForPrograms(output)) await printForm(client, [{ info, items: [item] }], { format, output });
+    else if (isForPrograms(output)) await printForm(client, [{ info, items: [item] }], { format, output, isList: false });
     else await printForPeople([{ info, pages: [[item]] }], output);
     return;
   }
@@ -110,7 +110,7 @@ async function get(typeText: string, nameText: string | undefined, options: Opti
     const found: Listed[] = [];
     for (const one of [info, ...others]) found.push({ info: one, items: await listed(one) });
     const items = found.flatMap((one) => one.items);
-    if (format !== 'universal') await printForm(client, found, { format, output });
+    if (format !== 'universal') await printForm(client, found, { format, output, isList: true });
     else print(serialize({ total: items.length, items }, output));
     return;
   }
@@ -129,16 +129,16 @@ async function get(typeText: string, nameText: string | undefined, options: Opti
 
 type Listed = { readonly info: TypeInfo; readonly items: readonly Item[] };
 
-/** Prints the documents one after the other, as input for `apply` and kubectl. */
+/** Prints the documents as input for `apply` and kubectl: YAML has one after the other, JSON a List. */
 async function printForm(
   client: ApiClient,
   found: readonly Listed[],
-  { format, output }: { format: Options['format']; output: 'json' | 'yaml' },
+  { format, output, isList }: { format: Options['format']; output: 'json' | 'yaml'; isList: boolean },
 ): Promise<void> {
   const documents: JsonObject[] = [];
   for (const { info, items } of found) documents.push(...(await resourceForms[format](info, items, client)));
-  if (documents.length > 0)
-    print(documents.map((document) => serialize(document, output)).join(output === 'yaml' ? '\n---\n' : '\n'));
+  if (isList && output === 'json') print(serialize({ apiVersion: 'v1', kind: 'List', items: documents }, output));
+  else if (documents.length > 0) print(documents.map((document) => serialize(document, output)).join('\n---\n'));
 }
 
 function nothingFound(info: TypeInfo, mesh: string | undefined, isChosen: boolean): string {
