@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { JsonObject } from '../resource/types.ts';
 import type { TokenKind } from '../token/token-realm.ts';
+import { PROXY_TYPES, ZONE_SCOPES } from '../token/token-request.ts';
 import type { TokenRoute } from '../token/token-routes.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
@@ -13,11 +14,22 @@ const validFor: JsonObject = { type: 'string', description: 'a Go duration such 
 const texts: JsonObject = { type: ['array', 'null'], items: text };
 const BODIES: Readonly<Record<TokenKind, JsonObject>> = {
   user: { type: 'object', required: ['name', 'validFor'], properties: { name: text, groups: texts, validFor } },
-  zone: { type: 'object', required: ['zone'], properties: { zone: text, scope: texts, validFor } },
+  zone: {
+    type: 'object',
+    required: ['zone'],
+    properties: { zone: text, scope: { ...texts, items: { enum: [...ZONE_SCOPES] } }, validFor },
+  },
   dataplane: {
     type: 'object',
     required: ['mesh'],
-    properties: { name: text, mesh: text, tags: { type: 'object' }, type: text, workload: text, validFor },
+    properties: {
+      name: text,
+      mesh: text,
+      tags: { type: 'object' },
+      type: { enum: ['', ...PROXY_TYPES] },
+      workload: text,
+      validFor,
+    },
   },
 };
 

@@ -5,6 +5,7 @@ import { objectOf, textMapOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
 import type { DataplaneClaims } from './token-claims.ts';
 import type { TokenVerifier } from './token-verifier.ts';
+import { PROXY_TYPES } from './token-request.ts';
 import { TokenWatch, type TokenWatchOptions } from './token-watch.ts';
 
 /** `dpServer.authn.dpProxy.type`; with `none` tokens are not checked. */
@@ -25,7 +26,7 @@ export type ProxyAuthentication =
   | { readonly ok: false; readonly code: 'unauthenticated' | 'forbidden'; readonly reason: string };
 
 /** The type of proxy that each Dataplane is; a token may name it. */
-const PROXY_TYPE = 'dataplane';
+const [PROXY_TYPE] = PROXY_TYPES;
 
 export class ProxyAuthenticator {
   readonly #verifier: Pick<TokenVerifier, 'dataplane'>;

@@ -30,6 +30,8 @@ describe('a request of a token', () => {
     ['no zone', zoneTokenRequest, {}, ['zone']],
     ['a zone that no zone can be', zoneTokenRequest, { zone: 'East' }, ['zone']],
     ['a scope that is no list', zoneTokenRequest, { zone: 'east', scope: 'cp' }, ['scope']],
+    ['a scope that no proxy has', zoneTokenRequest, { zone: 'east', scope: ['cp', 'foo'] }, ['scope.1']],
+    ['a type that no proxy has', dataplaneTokenRequest, { mesh: 'm', type: 'foo' }, ['type']],
     ['no mesh', dataplaneTokenRequest, {}, ['mesh']],
     ['a mesh that no mesh can be', dataplaneTokenRequest, { mesh: 'a/b' }, ['mesh']],
     ['a mesh with a long name', dataplaneTokenRequest, { mesh: 'm'.repeat(254) }, ['mesh']],
@@ -37,6 +39,16 @@ describe('a request of a token', () => {
     ['several', dataplaneTokenRequest, { mesh: '', name: 1, validFor: 'soon' }, ['name', 'mesh', 'validFor']],
   ])('is refused with %s, by its field', (_, request, body, fields) => {
     expect(fieldsOf(request, body)).toEqual(fields);
+  });
+
+  it('may name each type of proxy and each scope, and the refusal names them', () => {
+    for (const type of ['', 'dataplane', 'ingress', 'egress', null])
+      expect(fieldsOf(dataplaneTokenRequest, { mesh: 'm', type })).toEqual([]);
+    expect(fieldsOf(zoneTokenRequest, { zone: 'east', scope: ['cp', 'ingress', 'egress'] })).toEqual([]);
+    const { error: type } = dataplaneTokenRequest.safeParse({ mesh: 'm', type: 'foo' });
+    const { error: scope } = zoneTokenRequest.safeParse({ zone: 'east', scope: ['foo'] });
+    expect(type?.issues.map(({ message }) => message)).toEqual(['must be dataplane, ingress or egress']);
+    expect(scope?.issues.map(({ message }) => message)).toEqual(['must be cp, ingress or egress']);
   });
 
   it('may name a mesh of 253 characters', () => {

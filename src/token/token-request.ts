@@ -28,6 +28,11 @@ const validFor = (given: string, context: z.RefinementCtx): number => {
   return z.NEVER;
 };
 
+/** The types of proxy that a dataplane token may name. A Dataplane is of the first; the others are zone proxies of Kuma. */
+export const PROXY_TYPES = ['dataplane', 'ingress', 'egress'] as const;
+/** The scopes of a zone token. A control plane needs the first; the others are for zone proxies of Kuma. */
+export const ZONE_SCOPES = ['cp', 'ingress', 'egress'] as const;
+
 export const userTokenRequest = z.object({ name: required, groups: texts, validFor: required.transform(validFor) });
 
 export const zoneTokenRequest = z.object({
@@ -35,7 +40,7 @@ export const zoneTokenRequest = z.object({
     error: 'must be the name of a zone: lower-case letters, digits and hyphens, a letter first, at most 63',
   }),
   scope: z
-    .array(plain, 'must be a list of strings')
+    .array(z.enum(ZONE_SCOPES, `must be ${oneOf(ZONE_SCOPES)}`), 'must be a list of strings')
     .nullish()
     .transform((given) => given ?? null),
   validFor: text.transform(validFor),
@@ -50,10 +55,15 @@ export const dataplaneTokenRequest = z.object({
     .record(plain, z.array(plain, 'must be a list of strings'), 'must be lists of strings by name')
     .nullish()
     .transform((given) => given ?? {}),
-  type: text,
+  type: text.refine((given) => ['', ...PROXY_TYPES].includes(given), `must be ${oneOf(PROXY_TYPES)}`),
   workload: text,
   validFor: text.transform(validFor),
 });
+
+/** `a, b or c`. */
+function oneOf(values: readonly string[]): string {
+  return `${values.slice(0, -1).join(', ')} or ${values.at(-1) ?? ''}`;
+}
 
 /** The violations of a failed parse, each with its field, in the form of the REST API (rest-api 2.6). */
 export function violationsOf({ issues }: z.ZodError): Violation[] {

@@ -2,6 +2,7 @@
 // admits only `east`, for any `client-id`.
 import { howToJoin, howToLetIn, isZoneName } from './zone-token-advice.ts';
 import type { TokenVerifier } from './token-verifier.ts';
+import { ZONE_SCOPES } from './token-request.ts';
 import { TokenWatch, type TokenWatchOptions } from './token-watch.ts';
 
 /** `multizone.global.kds.auth`. */
@@ -20,7 +21,7 @@ export type ZoneAuthentication =
   { readonly ok: true; readonly token: ZoneToken | null } | { readonly ok: false; readonly reason: string };
 
 /** The scope that a token with scopes must have. A token without scopes allows everything. */
-const SCOPE = 'cp';
+const [SCOPE] = ZONE_SCOPES;
 
 export class ZoneAuthenticator {
   readonly #verifier: Pick<TokenVerifier, 'zone'>;

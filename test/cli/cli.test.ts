@@ -443,6 +443,24 @@ describe('generate', () => {
     expect((await run('generate', 'zone-token', '--zone', 'east')).code).toBe(2);
   });
 
+  it('names the types and scopes for an unknown one, with and without a control plane', async () => {
+    await line.write('types.pem', (await run('generate', 'signing-key', '--format', 'pem')).stdout);
+    for (const offline of [[], ['--signing-key-path', 'types.pem', '--kid', '1']]) {
+      const type = await run('generate', 'dataplane-token', '--mesh', 'shop', '--type', 'foo', '--valid-for', '1h', ...offline);
+      expect(type).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/type: must be dataplane, ingress or egress/) as string,
+      });
+      const scope = await run('generate', 'zone-token', '--zone', 'east', '--scope', 'foo', '--valid-for', '1h', ...offline);
+      expect(scope).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/scope\.0: must be cp, ingress or egress/) as string,
+      });
+    }
+  });
+
   it('writes a token or a key to a file for its owner, and replaces a file only with an option', async () => {
     const modeOf = (file: string): number => statSync(join(line.folder, file)).mode & 0o777;
     const read = (file: string): string => readFileSync(join(line.folder, file), 'utf8');

@@ -16,10 +16,10 @@ type Timed = Signed & { readonly validFor: string };
 export function addGenerateTokens(generate: Command): void {
   timed(generate.command('zone-token').description('the token of a zone for its global'))
     .requiredOption('--zone <zone>', 'name of the zone of the token')
-    .option('--scope <scope>', 'a scope of the token; repeatable', collect)
+    .option('--scope <scope>', 'cp, ingress or egress; repeatable; see below', collect)
     .addHelpText(
       'after',
-      '\nRun it where the admin of the global is.\n\nExamples:\n  meridian generate zone-token --zone east --valid-for 8760h --out east.token\n  meridian generate zone-token --zone east --valid-for 8760h \\\n    --signing-key-path key.pem --kid 2 --out east.token\n  MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=east.token \\\n    meridian zone run --name east --global-address grpcs://global.example:5685',
+      '\nRun it where the admin of the global is. A zone needs scope cp, or a token\nwithout scopes; ingress and egress are for zone proxies of Kuma.\n\nExamples:\n  meridian generate zone-token --zone east --valid-for 8760h --out east.token\n  meridian generate zone-token --zone east --valid-for 8760h \\\n    --signing-key-path key.pem --kid 2 --out east.token\n  MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=east.token \\\n    meridian zone run --name east --global-address grpcs://global.example:5685',
     )
     .action(async ({ zone, scope, validFor, ...connection }: Timed & { zone: string; scope?: string[] }) =>
       issue('zone', { zone, ...(scope !== undefined && { scope: listed(scope) }), validFor }, connection),
@@ -36,12 +36,12 @@ export function addGenerateTokens(generate: Command): void {
     );
   addMeshOption(timed(generate.command('dataplane-token').description('the token of a proxy for its zone')))
     .option('--name <name>', 'name of the Dataplane; without it any of the mesh')
-    .option('--type <type>', 'dataplane, ingress or egress')
+    .option('--type <type>', 'dataplane, ingress or egress; see below')
     .option('--tag <key=value>', 'tag that the Dataplane must have; may be given again', collect)
     .option('--workload <name>', 'workload that the Dataplane must be of')
     .addHelpText(
       'after',
-      '\nExamples:\n  meridian generate dataplane-token --mesh shop --name web-1 --valid-for 720h\n  meridian generate dataplane-token --mesh shop --tag team=web --valid-for 24h',
+      '\nEvery proxy of a Meridian zone is a Dataplane, also a zone ingress or egress: it\nneeds a token without type, or of type dataplane. Types ingress and egress are\nfor zone proxies of Kuma.\n\nExamples:\n  meridian generate dataplane-token --mesh shop --name web-1 --valid-for 720h\n  meridian generate dataplane-token --mesh shop --tag team=web --valid-for 24h',
     )
     .action(dataplaneToken);
 }
