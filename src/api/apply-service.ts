@@ -10,7 +10,7 @@ import type { ApplyDocument } from './apply-documents.ts';
 import { ApiError } from './error-body.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
 import { draftOf, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
-import { planWrite, resultOf } from './write-plan.ts';
+import { planWrite, requireOwn, resultOf } from './write-plan.ts';
 
 /** Milliseconds of checks before other work runs. */
 const MAX_SLICE_MS = 10;
@@ -35,9 +35,17 @@ type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; r
 /** @returns the outcome of each document, with `dryRun` the expected one. @throws ApiError 400 with fields `documents[3].spec…` */
 export async function applyAll(documents: readonly ApplyDocument[], options: Options, call: Call): Promise<AppliedWrite[]> {
   await requireMeshes(documents, options);
-  const drafts = await checkEach(documents, ({ info, mesh, name, body }) => {
+  const check = ({ info, mesh, name, body }: ApplyDocument): Draft => {
     options.service.requireWritable(info);
     return draftOf(info, { mesh, name }, body, options.rules, { strict: true });
+  };
+  const drafts = await checkEach(documents, check).catch(async (failure: unknown) => {
+    const requireNoCopy = await copiesAmong(documents, options, call);
+    await checkEach(documents, (document) => {
+      requireNoCopy(document);
+      check(document);
+    });
+    throw failure;
   });
   requireDistinct(documents, drafts);
   for (const document of documents) call.authorize(document);
@@ -60,6 +68,28 @@ async function requireMeshes(documents: readonly ApplyDocument[], { service }: O
   const made = new Set(documents.filter(({ info }) => info.name === 'Mesh').map(({ name }) => name));
   const wanted = new Map(documents.filter(({ mesh }) => mesh !== '' && !made.has(mesh)).map(({ mesh, info }) => [mesh, info]));
   await Promise.all([...wanted].map(([mesh, info]) => service.requireMesh(info, mesh)));
+}
+
+/**
+ * A check that refuses documents of copies. They cannot be written here whatever is corrected, so that is said in place of other faults.
+ * It refuses nothing if the caller may not write all of them: then they do not learn which there are.
+ */
+async function copiesAmong(
+  documents: readonly ApplyDocument[],
+  { store, rules }: Options,
+  { authorize }: Call,
+): Promise<(document: ApplyDocument) => void> {
+  try {
+    for (const document of documents) authorize(document);
+  } catch {
+    return () => undefined;
+  }
+  const keyOf = ({ info, mesh, name }: ApplyDocument): ResourceKey => ({ type: info.name, mesh, name });
+  const rows = new Map((await store.getMany(documents.map(keyOf))).map((row) => [describeKey(row), row]));
+  return (document) => {
+    const row = rows.get(describeKey(keyOf(document)));
+    if (row !== undefined) requireOwn(document.info, row, 'update', rules);
+  };
 }
 
 async function planAll(

@@ -211,8 +211,21 @@ export class ResourceService {
       return draft;
     } catch (failure) {
       await this.requireMesh(info, at.mesh);
+      await this.#requireNoCopy(info, at, call);
       throw failure;
     }
+  }
+
+  /** A copy cannot be written here whatever is corrected, so that is said before other faults. @throws ApiError 400 */
+  async #requireNoCopy(info: TypeInfo, at: At, call: WriteCall): Promise<void> {
+    try {
+      call.authorize(info, at);
+    } catch {
+      // Who may not write it does not learn whether there is one.
+      return;
+    }
+    const stored = await this.#options.store.getMeta({ type: info.name, ...at });
+    if (stored !== undefined) requireOwn(info, stored, 'update', this.#options.rules);
   }
 
   /** The stored row. It is read with its mesh in one round trip. @throws ApiError 404 without the mesh */

@@ -112,6 +112,15 @@ it.each<[string, Labels, string | null, string]>([
   expect(store.rows.get(JSON.stringify(Object.values(timeout)))?.version).toBe(0);
 });
 
+it('a PUT of a copy in a zone is refused as that, whatever else is wrong with it', async () => {
+  service = serviceOf({ mode: 'zone', zone: 'east', federated: true });
+  await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
+  await seed(timeout, { 'kuma.io/origin': 'global' }, 'v1');
+  for (const spec of [valid['MeshTimeout'], { to: 1 }])
+    expect(await failure(put('MeshTimeout', 'slow', spec))).toContain('this is a copy of a resource of global: update it there');
+  expect(await failure(put('MeshTimeout', 'other'))).toContain('must be zone');
+});
+
 it('a PUT reports a missing mesh when the store refuses a row without its owner', async () => {
   expect(await failure(put('MeshTimeout', 'slow'))).toContain('mesh "default" does not exist');
   expect(store.rows.size).toBe(0);

@@ -1,5 +1,7 @@
 // Commands against a zone or a global with a store in memory: what depends on the side that answers.
 import { beforeEach, expect, it } from 'vitest';
+import { defaultAccess, tokenAccess } from '../../src/api/access.ts';
+import type { ApiOptions } from '../../src/api/api-options.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { testApi, type Place } from '../api/test-api.ts';
@@ -13,17 +15,21 @@ beforeEach(async () => {
   await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'shop' }, labels: {}, spec: {} });
 });
 
-/** Runs a command with a control plane of that kind. */
-async function at(place: Place, args: readonly string[], input = ''): Promise<Outcome> {
-  const api = testApi(store, place, { addRoutes: addPolicyInspect(globalSendRules()) });
+type Given = { readonly input?: string; readonly env?: NodeJS.ProcessEnv; readonly more?: Partial<ApiOptions> };
+
+/** Runs a command with a control plane of that kind, whose address is also in place of ADDRESS. */
+async function at(place: Place, args: readonly string[], { input = '', env = {}, more = {} }: Given = {}): Promise<Outcome> {
+  const api = testApi(store, place, { addRoutes: addPolicyInspect(globalSendRules()), ...more });
   try {
     const address = await api.listen({ host: '127.0.0.1', port: 0 });
-    return await runMeridian(args, { input, env: { ...process.env, MERIDIAN_ADDRESS: address } });
+    const words = args.map((word) => (word === 'ADDRESS' ? address : word));
+    return await runMeridian(words, { input, env: { ...process.env, MERIDIAN_ADDRESS: address, ...env } });
   } finally {
     await api.close();
   }
 }
 
+const SPEC = { to: [{ targetRef: { kind: 'Mesh' }, default: { connectionTimeout: '1s' } }] };
 const REVOCATIONS = { type: 'Secret', mesh: 'shop', name: 'dataplane-token-revocations-shop' };
 
 it('token revoke sends a person from a zone to its global, and writes nothing', async () => {
@@ -40,7 +46,7 @@ it('token revoke sends a person from a zone to its global, and writes nothing', 
 
 it('apply stores no list of revoked tokens in a zone with a global', async () => {
   const input = JSON.stringify({ ...REVOCATIONS, data: 'YQ==' });
-  const refused = await at('zone', ['apply', '-f', '-'], input);
+  const refused = await at('zone', ['apply', '-f', '-'], { input });
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain('this zone has the list of revoked tokens from its global: revoke the token there');
   expect(await store.get(REVOCATIONS)).toBeUndefined();
@@ -71,13 +77,12 @@ it('apply --prune keeps a Zone, and names a deletion that is refused, also as a 
     ['MeshTimeout', 'shop'],
   ] as const)
     await store.write({ op: 'create', key: { type, mesh, name: 'old' }, labels, spec: {} });
-  const spec = { to: [{ targetRef: { kind: 'Mesh' }, default: { connectionTimeout: '1s' } }] };
   const own = { ...labels, 'kuma.io/origin': 'zone' };
-  const input = JSON.stringify({ type: 'MeshTimeout', mesh: 'shop', name: 'new', labels: own, spec });
+  const input = JSON.stringify({ type: 'MeshTimeout', mesh: 'shop', name: 'new', labels: own, spec: SPEC });
   const prune = ['apply', '-f', '-', '--prune', '-l', 'set=a'];
   const reason = 'MeshMultiZoneService cannot be written here: write it on a global';
   for (const more of [['--dry-run'], []]) {
-    const { code, stdout, stderr } = await at('zone', [...prune, '-o', 'json', ...more], input);
+    const { code, stdout, stderr } = await at('zone', [...prune, '-o', 'json', ...more], { input });
     const [, ...pruned] = JSON.parse(stdout) as unknown[];
     expect(pruned).toEqual([
       { type: 'MeshTimeout', mesh: 'shop', name: 'old', result: 'pruned' },
@@ -85,6 +90,40 @@ it('apply --prune keeps a Zone, and names a deletion that is refused, also as a 
     ]);
     expect([code, stderr]).toEqual([1, 'meridian: 1 of 2 resources could not be pruned\n']);
   }
-  expect((await at('zone', prune, input)).stdout).toContain('MeshMultiZoneService shop/old cannot be pruned: ');
+  expect((await at('zone', prune, { input })).stdout).toContain('MeshMultiZoneService shop/old cannot be pruned: ');
   expect([...store.rows.values()].map(({ type }) => type)).toEqual(['Mesh', 'Zone', 'MeshMultiZoneService', 'MeshTimeout']);
+});
+
+it('apply and edit say at once that a resource is a copy', async () => {
+  const key = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
+  await store.write({ op: 'create', key, labels: { 'kuma.io/origin': 'global' }, spec: SPEC, syncVersion: 'v1' });
+  const copy = 'this is a copy of a resource of global: update it there';
+  for (const labels of [{ 'kuma.io/origin': 'global' }, { 'kuma.io/origin': 'zone' }, {}]) {
+    const changed = JSON.stringify({ ...key, labels, spec: SPEC });
+    const other = JSON.stringify({ ...key, name: 'new', labels: { 'kuma.io/origin': 'global' }, spec: SPEC });
+    const { code, stderr } = await at('zone', ['apply', '-f', '-'], { input: `${changed}\n---\n${other}` });
+    expect([code, stderr.split(copy).length, stderr.split('must be zone').length]).toEqual([1, 2, 2]);
+  }
+  const edit = ['edit', 'mt', 'slow', '--mesh', 'shop', '--address', 'ADDRESS'];
+  const { code, stderr } = await at('zone', edit, { env: { EDITOR: 'sed -i s/1s/2s/' } });
+  expect(code).toBe(1);
+  expect(stderr).toContain(copy);
+  expect(stderr).not.toContain('must be zone');
+  expect(stderr).toMatch(/meridian apply -f \S+ --address http:\/\/127\.0\.0\.1:\d+\n/);
+});
+
+it('a caller who may not write learns nothing of a copy, and edit does not suggest to store the text', async () => {
+  const key = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
+  await store.write({ op: 'create', key, labels: { 'kuma.io/origin': 'global' }, spec: SPEC, syncVersion: 'v1' });
+  const nobody = { user: async () => ({ ok: false, reason: '' }) as const };
+  const follow = { follow: () => () => undefined };
+  const rules = { ...defaultAccess, resources: [] };
+  const more = { access: tokenAccess({ type: 'none', localhostIsAdmin: false }, nobody, follow, rules) };
+  const input = JSON.stringify({ ...key, labels: { 'kuma.io/origin': 'global' }, spec: SPEC });
+  const applied = await at('zone', ['apply', '-f', '-'], { input, more });
+  expect(applied.stderr).toContain('must be zone here');
+  expect(applied.stderr).not.toContain('copy');
+  const edited = await at('global', ['edit', 'mt', 'slow', '--mesh', 'shop'], { env: { EDITOR: 'sed -i s/1s/2s/' }, more });
+  expect(edited).toMatchObject({ code: 1, stderr: expect.stringMatching(/may not write[^]*meridian diff -f/) as string });
+  expect(edited.stderr).not.toContain('meridian apply');
 });

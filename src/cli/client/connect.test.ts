@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
-import { chooseControlPlane, DEFAULT_ADDRESS, endpointOf } from './connect.ts';
+import { chooseControlPlane, connectWords, DEFAULT_ADDRESS, endpointOf } from './connect.ts';
 import {
   addControlPlane,
   parseContexts,
@@ -58,6 +58,15 @@ describe('the control plane of a command', () => {
   it('is an error that names the option of an unreadable file', async () => {
     await expect(endpointOf({ name: '', address: 'http://a/', tokenFile: '/nowhere' })).rejects.toThrow('--token-file');
     expect(await endpointOf({ name: '', address: 'http://a/' })).toMatchObject({ address: 'http://a' });
+  });
+});
+
+describe('the options of the control plane in a command to copy', () => {
+  it('are those that were given, in a form for the shell, without a token', () => {
+    expect(connectWords({})).toBe('');
+    const given = { address: 'http://east:5681', tokenFile: "jo's token", token: 'hush', skipVerify: true };
+    expect(connectWords(given)).toBe(` --address http://east:5681 --token-file 'jo'\\''s token' --skip-verify`);
+    expect(connectWords({ context: 'east', caCertFile: '/ca.pem' })).toBe(' --context east --ca-cert-file /ca.pem');
   });
 });
 

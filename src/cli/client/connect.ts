@@ -35,6 +35,21 @@ export function addCredentialOptions(command: Command): Command {
     .option('--skip-verify', 'do not verify the certificate; for tests only');
 }
 
+/** The options again, for a command that people copy; each begins with a space. A token stays out of it. */
+export function connectWords({ token: _token, skipVerify, ...values }: ConnectOptions): string {
+  const { address, context, tokenFile, caCertFile, clientCertFile, clientKeyFile } = values;
+  const named = Object.entries({
+    ...{ '--address': address, '--context': context, '--token-file': tokenFile, '--ca-cert-file': caCertFile },
+    ...{ '--client-cert-file': clientCertFile, '--client-key-file': clientKeyFile },
+  });
+  const words = named.flatMap(([option, value]) => (value === undefined ? [] : [` ${option} ${shellWord(value)}`]));
+  return `${words.join('')}${skipVerify === true ? ' --skip-verify' : ''}`;
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 export async function connect(options: ConnectOptions): Promise<ApiClient> {
   return new ApiClient(await endpointOf(chooseControlPlane(options, process.env, await readContexts())));
 }

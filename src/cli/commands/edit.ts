@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { MeridianError } from '../../base/errors.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { editable } from '../../document/universal-form.ts';
-import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
+import { addConnectOptions, connect, connectWords, type ConnectOptions } from '../client/connect.ts';
 import { parseDocuments, type ResourceDocument } from '../documents/read-files.ts';
 import { EditedFile, withComments, withoutComments } from '../documents/edit-text.ts';
 import { addWaitOptions, rolloutsOf, WAIT_HELP, waitOf, type WaitOptions, type Written } from '../client/follow-rollouts.ts';
@@ -37,19 +37,19 @@ export function addEditCommand(program: Command): void {
     .action(async (type: string, name: string, { mesh, namespace, ...connection }: Options) => {
       const waitMs = waitOf(connection);
       const client = await connect(connection);
-      const written = await edit(client, type, name, { mesh, namespace });
+      const written = await edit(client, type, name, { mesh, namespace, again: connectWords(connection) });
       const rollouts = await rolloutsOf(client, written, waitMs);
       if (rollouts !== null) print(rolloutsText(rollouts));
       process.exitCode = exitCodeOfRollouts(rollouts ?? []);
     });
 }
 
-/** @returns the resource, if it was changed */
+/** @param again the options of the connection, for commands to copy @returns the resource, if it was changed */
 async function edit(
   client: ApiClient,
   typeName: string,
   name: string,
-  { mesh, namespace }: MeshOptions & NamespaceOptions,
+  { mesh, namespace, again }: MeshOptions & NamespaceOptions & { readonly again: string },
 ): Promise<Written[]> {
   const info = requireType(typeName);
   const { name: storedName, mesh: inMesh = '' } = await findOne(client, info, mesh, name, {
@@ -65,7 +65,7 @@ async function edit(
   let problems: readonly string[] = [];
   for (;;) {
     const written = await file.edit(withComments(text, about, problems)).catch(async (error: unknown) => {
-      if (text !== original) throw kept(file, error);
+      if (text !== original) throw kept(file, error, again);
       await file.remove();
       throw error;
     });
@@ -76,7 +76,8 @@ async function edit(
       return [];
     }
     // Closing the editor without a change after an error ends the command.
-    if (problems.length > 0 && edited === text) throw kept(file, new MeridianError('invalid', 'the errors were not corrected'));
+    if (problems.length > 0 && edited === text)
+      throw kept(file, new MeridianError('invalid', 'the errors were not corrected'), again);
     text = edited;
     try {
       // Keep the comments, so that positions are those of the file.
@@ -86,7 +87,7 @@ async function edit(
       for (const warning of warnings) note(`warning: ${warning}`);
       return [{ info, mesh: inMesh, name: storedName }];
     } catch (error) {
-      if (!(error instanceof MeridianError) || error.code !== 'invalid') throw kept(file, error);
+      if (!(error instanceof MeridianError) || error.code !== 'invalid') throw kept(file, error, again);
       problems = error.message.split('\n');
       note(error.message);
     }
@@ -117,9 +118,14 @@ async function store(client: ApiClient, document: ResourceDocument, etag: string
   }
 }
 
-function kept(file: EditedFile, error: unknown): unknown {
+/** @param again the options of the connection */
+function kept(file: EditedFile, error: unknown, again: string): unknown {
   if (!(error instanceof MeridianError)) return error;
   const what = error.code === 'conflict' ? 'Another writer has changed the resource. Nothing' : 'Nothing';
-  const next = `see how it differs: meridian diff -f ${file.path}\n  store it all the same: meridian apply -f ${file.path}`;
-  return new MeridianError(error.code, `${error.message}\n${what} was stored. Your text is kept;\n  ${next}`, { cause: error });
+  const differs = `see how it differs: meridian diff -f ${file.path}${again}`;
+  // Without the right, and where the type is not written, apply is refused too.
+  const isFinal = error.code === 'forbidden' || error.code === 'read_only';
+  const store = isFinal ? '' : `\n  store it all the same: meridian apply -f ${file.path}${again}`;
+  const said = `${error.message}\n${what} was stored. Your text is kept;\n  ${differs}${store}`;
+  return new MeridianError(error.code, said, { cause: error });
 }
