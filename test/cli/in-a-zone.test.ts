@@ -1,6 +1,6 @@
-// Commands against a zone or a global with a store in memory: what depends on the side that answers.
+// Commands against a zone or a global with a store in memory: what depends on the side that answers, and on the rights of the caller.
 import { beforeEach, expect, it } from 'vitest';
-import { defaultAccess, tokenAccess } from '../../src/api/access.ts';
+import { defaultAccess, tokenAccess, type AccessRules } from '../../src/api/access.ts';
 import type { ApiOptions } from '../../src/api/api-options.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
@@ -30,6 +30,14 @@ async function at(place: Place, args: readonly string[], { input = '', env = {},
 }
 
 const SPEC = { to: [{ targetRef: { kind: 'Mesh' }, default: { connectionTimeout: '1s' } }] };
+/** Every caller is unknown. */
+function asNobody(rules: Partial<AccessRules> = {}): Partial<ApiOptions> {
+  const nobody = { user: async () => ({ ok: false, reason: '' }) as const };
+  const follow = { follow: () => () => undefined };
+  const access = tokenAccess({ type: 'none', localhostIsAdmin: false }, nobody, follow, { ...defaultAccess, ...rules });
+  return { access };
+}
+
 const REVOCATIONS = { type: 'Secret', mesh: 'shop', name: 'dataplane-token-revocations-shop' };
 
 it('token revoke sends a person from a zone to its global, and writes nothing', async () => {
@@ -115,10 +123,7 @@ it('apply and edit say at once that a resource is a copy', async () => {
 it('a caller who may not write learns nothing of a copy, and edit does not suggest to store the text', async () => {
   const key = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
   await store.write({ op: 'create', key, labels: { 'kuma.io/origin': 'global' }, spec: SPEC, syncVersion: 'v1' });
-  const nobody = { user: async () => ({ ok: false, reason: '' }) as const };
-  const follow = { follow: () => () => undefined };
-  const rules = { ...defaultAccess, resources: [] };
-  const more = { access: tokenAccess({ type: 'none', localhostIsAdmin: false }, nobody, follow, rules) };
+  const more = asNobody({ resources: [] });
   const input = JSON.stringify({ ...key, labels: { 'kuma.io/origin': 'global' }, spec: SPEC });
   const applied = await at('zone', ['apply', '-f', '-'], { input, more });
   expect(applied.stderr).toContain('must be zone here');
@@ -126,4 +131,14 @@ it('a caller who may not write learns nothing of a copy, and edit does not sugge
   const edited = await at('global', ['edit', 'mt', 'slow', '--mesh', 'shop'], { env: { EDITOR: 'sed -i s/1s/2s/' }, more });
   expect(edited).toMatchObject({ code: 1, stderr: expect.stringMatching(/may not write[^]*meridian diff -f/) as string });
   expect(edited.stderr).not.toContain('meridian apply');
+});
+
+it('export with secrets prints nothing for a caller who may not read them', async () => {
+  const exported = await at('global', ['export', '--include-secrets'], { more: asNobody() });
+  expect(exported).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('may not read or write secrets') as string,
+  });
+  expect((await at('global', ['export'], { more: asNobody() })).stdout).toContain('name: shop');
 });

@@ -31,9 +31,12 @@ export function addExportCommand(program: Command): void {
 async function exportAll({ mesh, includeSecrets = false, ...connection }: Options): Promise<void> {
   const client = await connect(connection);
   const { mode } = await client.index();
+  const types = exportedTypes({ secrets: includeSecrets, mode });
+  // Without the right to read secrets nothing is printed: half an export looks like a whole one in a file.
+  for (const info of types) if (info.adminOnly) await client.read(`/${info.path}?size=1`);
   let exported = 0;
   let copies = 0;
-  for (const info of exportedTypes({ secrets: includeSecrets, mode })) {
+  for (const info of types) {
     if (mesh !== undefined && info.scope === 'Global' && info.name !== 'Mesh') continue;
     const items = await client.list(info, info.scope === 'Mesh' ? mesh : undefined);
     for (const item of items) {
