@@ -1,7 +1,7 @@
 // JSON Web Tokens in the form of this product: RS256 only, a kid in the header, an expiry in the claims (rest-api 5).
 // Invariant: for any text, `verifyJwt` returns claims, or a reason that quotes no part of a signature.
 import type { KeyObject } from 'node:crypto';
-import { SignJWT, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import { SignJWT, compactVerify, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 
 /** The only algorithm. A token with another one is refused before any key is read. */
 const ALGORITHM = 'RS256';
@@ -80,6 +80,14 @@ export async function verifyJwt(token: string, kid: string, publicKey: KeyObject
   } catch (error) {
     return refused(reasonOf(error, kid));
   }
+}
+
+/** Whether the signature is of this key, also of a token that has ended. Never rejects. */
+export async function isSignedBy(token: string, publicKey: KeyObject): Promise<boolean> {
+  return await compactVerify(token, publicKey, { algorithms: [ALGORITHM] }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** A kid in a message: a serial number unchanged, any other text quoted and cut. */

@@ -26,11 +26,11 @@ export class KeySet {
    * @param rows secrets of the realm's type and mesh; other names are ignored
    * @param extra additional public keys, with precedence over rows with the same kid
    */
-  constructor(realm: TokenRealm, rows: readonly Resource[], extra: readonly StaticKey[] = []) {
+  constructor(realm: TokenRealm, rows: readonly Pick<Resource, 'name' | 'spec'>[], extra: readonly StaticKey[] = []) {
     this.#realm = realm;
     const named = rows
       .map((row) => ({ row, kid: kidOf(realm, row.name) }))
-      .filter((one): one is { row: Resource; kid: string } => one.kid !== null)
+      .filter((one): one is { row: Pick<Resource, 'name' | 'spec'>; kid: string } => one.kid !== null)
       .toSorted((a, b) => compareSerials(b.kid, a.kid))
       .slice(0, MAX_KEYS);
     for (const { row, kid } of named) this.#keys.set(kid, parseRow(realm, kid, row));
@@ -71,7 +71,7 @@ function compareSerials(a: string, b: string): number {
   return byForm || a.length - b.length || compareText(a, b);
 }
 
-function parseRow(realm: TokenRealm, kid: string, row: Resource): SigningKey | UnusableKey {
+function parseRow(realm: TokenRealm, kid: string, row: Pick<Resource, 'spec'>): SigningKey | UnusableKey {
   const pem = secretText(row);
   const form = realm.holds === 'private' ? 'RSA PRIVATE KEY' : 'RSA PUBLIC KEY';
   try {

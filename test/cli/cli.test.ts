@@ -562,6 +562,26 @@ describe('token revoke', () => {
     expect(await revokedIds('globalsecret', 'user-token-revocations')).toBe(`${idOf(first)},${idOf(second)}`);
   });
 
+  it('changes nothing for a user token that another control plane signed', async () => {
+    await line.write('elsewhere.pem', (await run('generate', 'signing-key', '--format', 'pem')).stdout);
+    const listed = await revokedIds('globalsecret', 'user-token-revocations');
+    const signed = async (kid: string): Promise<string> => {
+      const args = ['user-token', '--name', 'jo', '--signing-key-path', 'elsewhere.pem', '--kid', kid, '--out', `${kid}.token`];
+      return await issue(...args);
+    };
+    await signed('1');
+    const refused = await run('token', 'revoke', '1.token');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/has not signed the token of user jo, .*nothing was changed.*--kind user --id/);
+    expect(await revokedIds('globalsecret', 'user-token-revocations')).toBe(listed);
+    await signed('7');
+    const unknown = await run('token', 'revoke', '7.token');
+    expect([unknown.code, unknown.stderr]).toEqual([
+      0,
+      expect.stringContaining('Only the control plane that issued a user token'),
+    ]);
+  });
+
   it('knows the list of each kind of token', async () => {
     await line.write('zone.token', await issue('zone-token', '--zone', 'east'));
     await line.write('dp.token', await issue('dataplane-token', '--mesh', 'shop', '--name', 'web'));
