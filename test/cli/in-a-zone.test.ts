@@ -6,11 +6,15 @@ import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { testApi, type Place } from '../api/test-api.ts';
 import { runMeridian, type Outcome } from '../support/run-meridian.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
 let store: TinyStore;
+/** Where an edit that was refused keeps its text. */
+let folder: string;
 
 beforeEach(async () => {
+  folder = temporaryFolder();
   store = new TinyStore();
   await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'shop' }, labels: {}, spec: {} });
 });
@@ -23,7 +27,7 @@ async function at(place: Place, args: readonly string[], { input = '', env = {},
   try {
     const address = await api.listen({ host: '127.0.0.1', port: 0 });
     const words = args.map((word) => (word === 'ADDRESS' ? address : word));
-    return await runMeridian(words, { input, env: { ...process.env, MERIDIAN_ADDRESS: address, ...env } });
+    return await runMeridian(words, { input, env: { ...process.env, TMPDIR: folder, MERIDIAN_ADDRESS: address, ...env } });
   } finally {
     await api.close();
   }
