@@ -49,6 +49,7 @@ describe('the inbounds of a proxy', () => {
       3,
       [],
     ],
+    ['one inbound twice', { inbound: [{ port: 80 }, { port: 80 }] }, 1, []],
     ['one place twice', { inbound: [{ port: 80 }, { port: 80, name: 'a' }] }, 1, ['networking.inbound[1].port']],
     ['one that is not ready', { inbound: [{ port: 80, state: 'NotReady' }] }, 1, []],
   ])('with %s', (_, networking, listeners, fields) => {

@@ -55,23 +55,26 @@ export type InboundContext = TelemetryContext & Pick<OutboundContext, 'tls'>;
 export function addInbounds(config: ProxyConfig, context: InboundContext): void {
   const { proxy } = context.rules;
   const report = reportTo(config.problems);
-  const listening = new Map<string, number>();
+  const listening = new Map<string, Inbound>();
   for (const [at, inbound] of inboundsOf(proxy).entries()) {
     const place = placeOf(inbound);
     const other = listening.get(place);
-    const problem = other === undefined ? addressProblem(inbound) : usedTwice(at, place, other);
-    if (problem === null) {
-      listening.set(place, at);
+    const problem = other === undefined ? addressProblem(inbound) : differenceOf(inbound, other, at);
+    if (problem !== null) report(problem);
+    else if (other === undefined) {
+      listening.set(place, inbound);
       addInbound(config, context, inbound);
-    } else report(problem);
+    }
   }
   const advertised = textOf(objectOf(proxy.resource.spec['networking'])['advertisedAddress']);
   if (advertised !== '' && isIP(advertised) === 0)
     report({ policy: null, field: 'networking.advertisedAddress', reason: 'must be an IP address: an endpoint has no name' });
 }
 
-function usedTwice(at: number, place: string, other: number): ConfigProblem {
-  const reason = `${place} is used by inbound[${String(other)}] already: this one has no listener`;
+/** One place has one listener. Null where the other inbound there says the same: a pod behind two Services of Kubernetes has both. */
+function differenceOf(inbound: Inbound, other: Inbound, at: number): ConfigProblem | null {
+  if (inbound.section.section === other.section.section && inbound.protocol === other.protocol) return null;
+  const reason = `${placeOf(inbound)} is used by inbound ${other.section.section} already: this one has no listener`;
   return { policy: null, field: `networking.inbound[${String(at)}].port`, reason };
 }
 
