@@ -136,11 +136,9 @@ export class ProxyServer {
     this.#streams.get(key)?.end(canceled('another stream of the same Dataplane takes the place of this one'));
     this.#streams.set(key, stream);
     return () => {
-      // A newer stream needs the certificate itself.
-      if (this.#streams.get(key) === stream) {
-        this.#streams.delete(key);
-        this.#certificates.release({ mesh, name });
-      }
+      if (this.#streams.get(key) === stream) this.#streams.delete(key);
+      // A newer stream needs the certificate itself. An older one may have asked for it after the newer one ended.
+      if (!this.#streams.has(key)) this.#certificates.release({ mesh, name });
       if (isBrought) this.#options.dataplanes.release(facts);
     };
   }
