@@ -40,12 +40,13 @@ export async function applyAll(documents: readonly ApplyDocument[], options: Opt
     return draftOf(info, { mesh, name }, body, options.rules, { strict: true });
   };
   const drafts = await checkEach(documents, check).catch(async (failure: unknown) => {
-    const requireNoCopy = await copiesAmong(documents, options, call);
-    await checkEach(documents, (document) => {
-      requireNoCopy(document);
-      check(document);
+    const copies = await copiesAmong(documents, options, call);
+    if (copies.size === 0) throw failure;
+    return await checkEach(documents, (document) => {
+      const refusal = copies.get(document);
+      if (refusal !== undefined) throw refusal;
+      return check(document);
     });
-    throw failure;
   });
   requireDistinct(documents, drafts);
   for (const document of documents) call.authorize(document);
@@ -71,25 +72,32 @@ async function requireMeshes(documents: readonly ApplyDocument[], { service }: O
 }
 
 /**
- * A check that refuses documents of copies. They cannot be written here whatever is corrected, so that is said in place of other faults.
- * It refuses nothing if the caller may not write all of them: then they do not learn which there are.
+ * The documents of copies, with their refusals. A copy cannot be written here whatever is corrected, so its refusal replaces its other faults.
+ * Empty if the caller may not write all documents: then they do not learn which there are.
  */
 async function copiesAmong(
   documents: readonly ApplyDocument[],
   { store, rules }: Options,
   { authorize }: Call,
-): Promise<(document: ApplyDocument) => void> {
+): Promise<ReadonlyMap<ApplyDocument, MeridianError>> {
+  const copies = new Map<ApplyDocument, MeridianError>();
   try {
     for (const document of documents) authorize(document);
   } catch {
-    return () => undefined;
+    return copies;
   }
   const keyOf = ({ info, mesh, name }: ApplyDocument): ResourceKey => ({ type: info.name, mesh, name });
   const rows = new Map((await store.getMany(documents.map(keyOf))).map((row) => [describeKey(row), row]));
-  return (document) => {
+  for (const document of documents) {
     const row = rows.get(describeKey(keyOf(document)));
-    if (row !== undefined) requireOwn(document.info, row, 'update', rules);
-  };
+    try {
+      if (row !== undefined) requireOwn(document.info, row, 'update', rules);
+    } catch (refusal) {
+      if (!(refusal instanceof MeridianError)) throw refusal;
+      copies.set(document, refusal);
+    }
+  }
+  return copies;
 }
 
 async function planAll(

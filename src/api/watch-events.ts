@@ -1,6 +1,6 @@
 // Turns a list into events: first its items, then the changes (the feed gives hints, the rows are the truth). Invariants: each
 // state of an item is sent once. A slow reader gets only the latest version. The memory of a watch is bounded.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import { keyOf, keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Following } from '../store/follow-feed.ts';
@@ -106,10 +106,7 @@ export async function* watchEvents(watched: Watched, options: Options, signal: A
 
 /** Differs for each state of a row, in a bounded length: another program may change a row and leave its version. */
 function versionOf({ version, creationTime, labels, spec, status }: Resource): string {
-  const content = createHash('sha256')
-    .update(JSON.stringify([labels, spec, status]))
-    .digest('base64url')
-    .slice(0, 22);
+  const content = hash('sha256', JSON.stringify([labels, spec, status]), 'base64url').slice(0, 22);
   return `${String(version)} ${String(creationTime.getTime())} ${content}`;
 }
 
