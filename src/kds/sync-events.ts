@@ -41,10 +41,7 @@ export type SyncEvent =
       readonly stream: StreamKind;
       readonly error: string | null;
     }
-  /**
-   * The peer subscribes to the type once more on the stream: what it refuses, and what this side withholds from it, is reported anew, and not
-   * at all when there is nothing.
-   */
+  /** The peer subscribes to the type again on the same stream. The earlier reports of `refused` and `withheld` no longer hold. */
   | { readonly kind: 'resubscribed'; readonly peer: string; readonly streamId: string; readonly type: string }
   /**
    * This side sent a response. `position` is the end of what it covers in the log of the type, here and below. `again`: wire names of what it

@@ -189,9 +189,8 @@ export class FeedFollower {
 
   /** Resolves when a hint arrives or the signal aborts, and after the time. */
   async #arrival(withinMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    if (withinMs === Infinity) return await promise;
+    // Most waits have no limit, and need no AbortController.
+    if (withinMs === Infinity) return await new Promise((resolve) => (this.#wake = resolve));
     const arrived = new AbortController();
     this.#wake = () => arrived.abort(NEWS);
     await this.#options.clock.sleep(withinMs, arrived.signal);

@@ -34,11 +34,11 @@ async function at(place: Place, args: readonly string[], { input = '', env = {},
 }
 
 const SPEC = { to: [{ targetRef: { kind: 'Mesh' }, default: { connectionTimeout: '1s' } }] };
-/** Every caller is unknown. */
-function asNobody(rules: Partial<AccessRules> = {}): Partial<ApiOptions> {
-  const nobody = { user: async () => ({ ok: false, reason: '' }) as const };
+/** No token is valid: every caller is anonymous. */
+function asAnonymous(rules: Partial<AccessRules> = {}): Partial<ApiOptions> {
+  const verifier = { user: () => Promise.resolve({ ok: false, reason: '' } as const) };
   const follow = { follow: () => () => undefined };
-  const access = tokenAccess({ type: 'none', localhostIsAdmin: false }, nobody, follow, { ...defaultAccess, ...rules });
+  const access = tokenAccess({ type: 'none', localhostIsAdmin: false }, verifier, follow, { ...defaultAccess, ...rules });
   return { access };
 }
 
@@ -127,7 +127,7 @@ it('apply and edit say at once that a resource is a copy', async () => {
 it('a caller who may not write learns nothing of a copy, and edit does not suggest to store the text', async () => {
   const key = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
   await store.write({ op: 'create', key, labels: { 'kuma.io/origin': 'global' }, spec: SPEC, syncVersion: 'v1' });
-  const more = asNobody({ resources: [] });
+  const more = asAnonymous({ resources: [] });
   const input = JSON.stringify({ ...key, labels: { 'kuma.io/origin': 'global' }, spec: SPEC });
   const applied = await at('zone', ['apply', '-f', '-'], { input, more });
   expect(applied.stderr).toContain('must be zone here');
@@ -138,11 +138,11 @@ it('a caller who may not write learns nothing of a copy, and edit does not sugge
 });
 
 it('export with secrets prints nothing for a caller who may not read them', async () => {
-  const exported = await at('global', ['export', '--include-secrets'], { more: asNobody() });
+  const exported = await at('global', ['export', '--include-secrets'], { more: asAnonymous() });
   expect(exported).toMatchObject({
     code: 1,
     stdout: '',
     stderr: expect.stringContaining('may not read or write secrets') as string,
   });
-  expect((await at('global', ['export'], { more: asNobody() })).stdout).toContain('name: shop');
+  expect((await at('global', ['export'], { more: asAnonymous() })).stdout).toContain('name: shop');
 });
