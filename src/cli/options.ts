@@ -45,3 +45,10 @@ export function addFileOption(command: Command, { required }: { required: boolea
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
+
+/** The parser of options that name a version of a resource. */
+export function versionOf(value: string): string {
+  if (!/^\d{1,9}$/.test(value))
+    throw new InvalidArgumentError('It must be the number of a version; `meridian history` lists them.');
+  return value;
+}

@@ -131,7 +131,7 @@ describe('get', () => {
     expect(await totals('!team')).toBe(await totals('team notin (payments,storefront)'));
     const { code, stdout, stderr } = await run('get', 'mt', '--mesh', 'shop', '--zone', 'east');
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toContain('no mesh timeouts');
+    expect(stderr).toContain('no mesh timeouts of zone east in mesh shop');
   });
 
   it('prints YAML that apply accepts unchanged, and other forms', async () => {
@@ -313,6 +313,18 @@ describe('edit', () => {
     expect(readFileSync(/meridian apply -f (\S+)/.exec(stderr)?.[1] ?? '', 'utf8')).toContain('mine: 7s');
     const emptied = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: 'truncate -s 0' } });
     expect(emptied).toMatchObject({ code: 0, stdout: 'MeshTimeout shop/edited unchanged\n' });
+  });
+
+  it('says which editor left no file, and keeps an earlier text', async () => {
+    const removed = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: 'rm' } });
+    expect(removed).toMatchObject({ code: 1, stderr: 'meridian: the editor "rm" left no file that can be read\n' });
+    await line.write(
+      'then-rm.sh',
+      '#!/bin/sh\ngrep -q "not accepted" "$1" && exec rm "$1"\nsed -i s/requestTimeout/mine/ "$1"\n',
+      0o700,
+    );
+    const { stderr } = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: './then-rm.sh' } });
+    expect(readFileSync(/meridian apply -f (\S+)/.exec(stderr)?.[1] ?? '', 'utf8')).toContain('mine: 7s');
   });
 });
 
@@ -520,6 +532,11 @@ describe('generate', () => {
     for (const file of ['cert.pem', 'key.pem']) expect(statSync(join(line.folder, file)).mode & 0o777).toBe(0o600);
     expect((await run(...args)).stderr).toContain('--force');
     for (const option of ['--overwrite', '--force']) expect((await run(...args, option)).code).toBe(0);
+    for (const hostname of ['a b', 'https://global', '*.*.example'])
+      expect(await run(...args.slice(0, -1), hostname, '--force')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`--hostname: "${hostname}" is no IP address and no DNS name`) as string,
+      });
     const [cert, key] = ['cert.pem', 'key.pem'].map((file) => readFileSync(join(line.folder, file)));
     const server = createServer({ cert, key }, (_request, response) => response.end('{"product":"Meridian","version":"1"}'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

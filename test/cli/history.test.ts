@@ -111,6 +111,14 @@ describe('rollback', () => {
     const refused = await run('rollback', 'mt', 'twice', '--to', '1');
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('version 1 is a deletion');
-    expect((await run('rollback', 'mt', 'twice', '--to', 'x')).code).toBe(2);
+    for (const call of [
+      ['rollback', 'mt', 'twice', '--to', 'x'],
+      ['diff', 'mt', 'twice', '--from', 'x'],
+      ['diff', 'mt', 'twice', '--to', '-1'],
+    ])
+      expect(await run(...call)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('must be the number of a version') as string,
+      });
   });
 });

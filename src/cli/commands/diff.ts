@@ -7,7 +7,14 @@ import { EXIT, UsageError } from '../exit-codes.ts';
 import { requireType } from '../client/find.ts';
 import { findVersioned } from '../client/find-versioned.ts';
 import { MeridianError } from '../../base/errors.ts';
-import { addFileOption, addMeshOption, addNamespaceOption, type MeshOptions, type NamespaceOptions } from '../options.ts';
+import {
+  addFileOption,
+  addMeshOption,
+  addNamespaceOption,
+  versionOf,
+  type MeshOptions,
+  type NamespaceOptions,
+} from '../options.ts';
 import { note, print, printPainted } from '../output.ts';
 import { describeDocument } from '../views/problem-text.ts';
 import { differenceOf, linesBetween } from '../documents/show-difference.ts';
@@ -36,8 +43,8 @@ export function addDiffCommand(program: Command): void {
     .argument('[type]', 'type, plural or short name')
     .argument('[name]', 'display name or stored name');
   addConnectOptions(addNamespaceOption(addMeshOption(addFileOption(command, { required: false }))))
-    .option('--from <version>', 'the version to begin with')
-    .option('--to <version>', 'the version to end with')
+    .option('--from <version>', 'the version to begin with', versionOf)
+    .option('--to <version>', 'the version to end with', versionOf)
     .addHelpText('after', HELP)
     .action(async (type: string | undefined, name: string | undefined, options: Options) => {
       const { file } = options;

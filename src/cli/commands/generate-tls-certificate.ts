@@ -1,5 +1,7 @@
 // `meridian generate tls-certificate`: a key and a self-signed certificate, in files that only this user can read.
+import { isIP } from 'node:net';
 import { Option, type Command } from 'commander';
+import { isDnsName } from '../../resource/schema/spec-fields.ts';
 import { UsageError } from '../exit-codes.ts';
 import { collect } from '../options.ts';
 import { note } from '../output.ts';
@@ -42,11 +44,22 @@ async function generateCertificate({ type, hostname = [], certFile, keyFile, ...
   const replace = replacing.force === true || replacing.overwrite === true;
   const hosts = hostname.flatMap((host) => host.split(',')).filter((host) => host !== '');
   if (hosts.length === 0) throw new UsageError('--hostname: give at least one name or address that the certificate is for');
+  for (const host of hosts) {
+    if (!isCertified(host))
+      throw new UsageError(
+        `--hostname: ${JSON.stringify(host)} is no IP address and no DNS name: letters, digits, hyphens and dots`,
+      );
+  }
   const { createSelfSigned } = await import('../../base/self-signed.ts');
   const { certPem, keyPem } = await createSelfSigned(type, hosts, new Date());
   await put('--key-file', keyFile, keyPem, replace);
   await put('--cert-file', certFile, certPem, replace);
   note(`certificate of ${hosts.join(', ')} in ${certFile}, its key in ${keyFile}; it is valid for ten years`);
+}
+
+/** An IP address or a DNS name, whose first label may be `*`. */
+function isCertified(host: string): boolean {
+  return isIP(host) !== 0 || isDnsName(host.toLowerCase().replace(/^\*\./, ''));
 }
 
 async function put(option: string, path: string, text: string, replace: boolean): Promise<void> {

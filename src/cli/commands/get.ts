@@ -114,10 +114,14 @@ async function get(typeText: string, nameText: string | undefined, options: Opti
     else print(serialize({ total: items.length, items }, output));
     return;
   }
-  const isNarrowed = matches !== null || Object.keys(filter).length > 0;
+  const chosenBy = [
+    ...(selector === undefined ? [] : ['with these labels']),
+    ...(zone === undefined ? [] : [`of zone ${zone}`]),
+    ...(namespace === undefined ? [] : [`of namespace ${namespace}`]),
+  ];
   const sections = [info, ...others].map((one) => ({
     info: one,
-    nothing: nothingFound(one, meshOf(one), isNarrowed),
+    nothing: nothingFound(one, meshOf(one), chosenBy),
     // The order, and each name once, need the whole list.
     pages:
       sortBy !== undefined || output === 'name'
@@ -141,9 +145,9 @@ async function printForm(
   else if (documents.length > 0) print(documents.map((document) => serialize(document, output)).join('\n---\n'));
 }
 
-function nothingFound(info: TypeInfo, mesh: string | undefined, isChosen: boolean): string {
+function nothingFound(info: TypeInfo, mesh: string | undefined, chosenBy: readonly string[]): string {
   const where = mesh === undefined || info.scope === 'Global' ? '' : ` in mesh ${mesh}; -A shows all meshes`;
-  return `no ${info.plural.toLowerCase()}${isChosen ? ' with these labels' : ''}${where}`;
+  return `${[`no ${info.plural.toLowerCase()}`, ...chosenBy].join(' ')}${where}`;
 }
 
 async function* onePage(items: () => Promise<Item[]>): AsyncGenerator<Item[]> {

@@ -5,8 +5,8 @@ import { requireType } from '../client/find.ts';
 import { findVersioned } from '../client/find-versioned.ts';
 import { addWaitOptions, rolloutsOf, waitOf, WAIT_HELP, type WaitOptions } from '../client/follow-rollouts.ts';
 import { linesBetween } from '../documents/show-difference.ts';
-import { exitCodeOfRollouts, UsageError } from '../exit-codes.ts';
-import { addMeshOption, addNamespaceOption, type MeshOptions, type NamespaceOptions } from '../options.ts';
+import { exitCodeOfRollouts } from '../exit-codes.ts';
+import { addMeshOption, addNamespaceOption, versionOf, type MeshOptions, type NamespaceOptions } from '../options.ts';
 import { note, print, printPainted } from '../output.ts';
 import { editable } from '../../document/universal-form.ts';
 import { describeDocument } from '../views/problem-text.ts';
@@ -29,7 +29,7 @@ export function addRollbackCommand(program: Command): void {
     .description('write an earlier version of a resource again')
     .argument('<type>', 'type, plural or short name: MeshTimeout, meshtimeouts, mt')
     .argument('<name>', 'display name or stored name')
-    .requiredOption('--to <version>', 'the version, as `meridian history` names it')
+    .requiredOption('--to <version>', 'the version, as `meridian history` names it', versionOf)
     .option('--dry-run', 'show what would change, and change nothing');
   addConnectOptions(addWaitOptions(addNamespaceOption(addMeshOption(command))))
     .addHelpText('after', HELP)
@@ -38,7 +38,6 @@ export function addRollbackCommand(program: Command): void {
 
 async function rollBack(type: string, name: string, options: Options): Promise<void> {
   const { mesh, namespace, to, dryRun = false, ...connection } = options;
-  if (!/^\d{1,9}$/.test(to)) throw new UsageError('--to must be the number of a version; `meridian history` lists them');
   const waitMs = waitOf(connection);
   const client = await connect(connection);
   const info = requireType(type);

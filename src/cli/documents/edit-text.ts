@@ -30,7 +30,12 @@ export class EditedFile {
     const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'edit', this.path], { stdio: 'inherit' });
     const [code] = (await once(child, 'exit')) as [number | null];
     if (code !== 0) throw new MeridianError('invalid', `the editor ${JSON.stringify(editor)} failed; ${REMEDY}`);
-    return await readFile(this.path, 'utf8');
+    try {
+      return await readFile(this.path, 'utf8');
+    } catch (error) {
+      await writeFile(this.path, text, { mode: 0o600 });
+      throw new MeridianError('invalid', `the editor ${JSON.stringify(editor)} left no file that can be read`, { cause: error });
+    }
   }
 
   async remove(): Promise<void> {
