@@ -167,6 +167,90 @@ describe('a resource in Kubernetes form', () => {
   ])('is refused with its field %s', (field, document) => {
     expect(fromKubernetes(document)).toMatchObject({ violation: { field } });
   });
+
+  it.each(['name', 'mesh', 'type', 'labels', 'spec', 'status', 'kri'])(
+    'may not have %s in the spec of a protobuf type, where it would replace that of the metadata',
+    (key) => {
+      const document = {
+        ...{ apiVersion: 'kuma.io/v1alpha1', kind: 'Dataplane', metadata: { name: 'a', namespace: 'shop' } },
+        spec: { networking: { address: '192.0.2.1' }, [key]: 'b' },
+      };
+      expect(fromKubernetes(document)).toMatchObject({ violation: { field: `spec.${key}` } });
+    },
+  );
+
+  it.each([['Mesh'], ['MeshTimeout'], ['MeshService']])('of kind %s may not have a spec that is no object', (kind) => {
+    const annotations = { 'gateway.networking.k8s.io/app-protocol': 'http' };
+    const document = (given: Json): JsonObject => ({
+      ...{ apiVersion: 'kuma.io/v1alpha1', kind, metadata: { name: 'a', annotations }, spec: given },
+    });
+    for (const given of [[{}], 'oops', 5, false])
+      expect(fromKubernetes(document(given))).toEqual({ violation: { field: 'spec', reason: 'must be an object' } });
+    // Null is absent.
+    expect(read(document(null)).spec).toEqual({});
+  });
+
+  it.each([
+    [{ [label.mesh]: 'two' }, { violation: { field: 'mesh', reason: 'must be "two", as in the label kuma.io/mesh' } }],
+    [{ [label.mesh]: 'one' }, { body: { mesh: 'one' } }],
+    [{}, { body: { mesh: 'one' } }],
+  ])('may not have two meshes: mesh one with labels %j', (labels, expected) => {
+    const document = {
+      apiVersion: 'kuma.io/v1alpha1',
+      kind: 'Dataplane',
+      mesh: 'one',
+      metadata: { name: 'a', labels },
+      spec: {},
+    };
+    expect(fromKubernetes(document)).toMatchObject(expected);
+  });
+
+  it('may not have a namespace that is no string', () => {
+    const metadata = { name: 'a', namespace: ['shop'] };
+    expect(fromKubernetes({ apiVersion: 'kuma.io/v1alpha1', kind: 'MeshTimeout', metadata, spec: {} })).toEqual({
+      violation: { field: 'metadata.namespace', reason: 'must be a string' },
+    });
+  });
+});
+
+describe('a Kubernetes Secret', () => {
+  const secret = (rest: JsonObject): JsonObject => {
+    const metadata = { name: 's', labels: { [label.mesh]: 'shop' } };
+    return { apiVersion: 'v1', kind: 'Secret', type: 'system.kuma.io/secret', metadata, ...rest };
+  };
+
+  it.each<[JsonObject, string]>([
+    [{ data: { value: 'YQ==' } }, 'YQ=='],
+    [{ data: { value: '' } }, ''],
+    [{ stringData: { value: 'grüße' } }, 'Z3LDvMOfZQ=='],
+    [{ data: { value: 'YQ==' }, stringData: { value: 'b' } }, 'Yg=='],
+    [{ data: { value: 'YQ==' }, stringData: { value: null } }, 'YQ=='],
+  ])('with %j has the value %s', (rest, data) => {
+    expect(read(secret(rest)).spec).toEqual({ data });
+  });
+
+  it.each<[string, JsonObject]>([
+    ['data.value', {}],
+    ['data.value', { data: null }],
+    ['data.value', { data: { 'tls.crt': 'YQ==' } }],
+    ['data.value', { stringData: { password: 'a' } }],
+    ['data.value', { data: { value: null } }],
+    ['data.value', { data: { value: 5 } }],
+    ['data', { data: 'YQ==' }],
+    ['stringData', { stringData: ['a'] }],
+    ['stringData.value', { stringData: { value: 5 } }],
+  ])('without a value is refused with its field %s, and not stored empty: %j', (field, rest) => {
+    expect(fromKubernetes(secret(rest))).toMatchObject({ violation: { field } });
+  });
+});
+
+describe('a resource in Universal form', () => {
+  it.each(['oops', ['a'], 5, false])('may not have the spec %j, which is no object', (given) => {
+    for (const type of ['Mesh', 'MeshTimeout'])
+      expect(readUniversal(typeOf(type), { type, name: 'a', spec: given })).toEqual({
+        violations: [{ field: 'spec', reason: 'must be an object' }],
+      });
+  });
 });
 
 describe('a MeshService in Kubernetes form', () => {

@@ -10,7 +10,7 @@ import { isObject, objectOf } from '../resource/read-json.ts';
 import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
-import type { DocumentedResource } from './universal-form.ts';
+import { type DocumentedResource, isBesideSpec } from './universal-form.ts';
 
 const API_VERSION = 'kuma.io/v1alpha1';
 /** `type` of the Kubernetes Secrets that are resources. */
@@ -49,45 +49,77 @@ export function fromKubernetes(document: JsonObject): UniversalDocument {
     const read = universalOf(document);
     return 'body' in read ? { body: withStoredName(read.body) } : read;
   }
-  const { apiVersion, kind, mesh: meshField, metadata, spec, type, data } = document;
+  const { apiVersion, kind, mesh, metadata, type } = document;
   const isSecret = apiVersion === 'v1' && kind === 'Secret';
   if (apiVersion !== API_VERSION && !isSecret)
     return fault('apiVersion', `must be ${API_VERSION} or of Gateway API, or leave it out and give type, name and mesh`);
   const secretName = Object.keys(SECRET_TYPES).find((name) => SECRET_TYPES[name] === type);
   if (isSecret && secretName === undefined) return fault('type', `must be ${Object.values(SECRET_TYPES).join(' or ')}`);
   if (!isObject(metadata)) return fault('metadata', 'must be an object');
-  const { name, namespace, labels = {} } = metadata;
+  const { name, labels = {} } = metadata;
   if (!isObject(labels)) return fault('metadata.labels', 'must be an object of strings');
   const info = findType(secretName ?? (typeof kind === 'string' ? kind : ''));
+  const meshLabel = labels[label.mesh] ?? null;
+  if (info?.scope === 'Mesh' && meshLabel !== null && (mesh ?? meshLabel) !== meshLabel)
+    return fault('mesh', `must be ${JSON.stringify(meshLabel)}, as in the label ${label.mesh}`);
   const own = { ...labels };
   if (info === undefined || info.scope === 'Mesh') Reflect.deleteProperty(own, label.mesh);
-  const protocol = info?.name === 'MeshService' ? objectOf(metadata['annotations'])[PROTOCOL_ANNOTATION] : undefined;
-  if (protocol !== undefined && (typeof protocol !== 'string' || !isKnownProtocol(protocol)))
-    return fault(
-      `metadata.annotations["${PROTOCOL_ANNOTATION}"]`,
-      'must be tcp, http, http2, grpc, kubernetes.io/h2c or kubernetes.io/ws',
-    );
-  if (!isSecret && typeof namespace === 'string' && (info === undefined || !isClusterWide(info))) {
+  const namespace = isSecret || (info !== undefined && isClusterWide(info)) ? null : (metadata['namespace'] ?? null);
+  if (namespace !== null) {
+    if (typeof namespace !== 'string') return fault('metadata.namespace', 'must be a string');
     const named = own[label.namespace] ?? '';
     if (named !== '' && named !== namespace)
       return fault('metadata.namespace', `must be ${JSON.stringify(named)}, as in the label ${label.namespace}`);
     // Kubernetes requires a namespace. A resource without one has the system namespace there.
     if (namespace !== SYSTEM_NAMESPACE && namespace !== '') own[label.namespace] = namespace;
   }
-  const flat = isSecret ? { data: (isObject(data) ? data['value'] : undefined) ?? '' } : objectOf(spec);
+  const content = isSecret ? secretContent(document) : specContent(info, document, objectOf(metadata['annotations']));
+  if ('violation' in content) return content;
   return {
     body: withStoredName({
       type: secretName ?? kind ?? null,
       name: name ?? null,
-      ...(info?.scope === 'Mesh' && { mesh: labels[label.mesh] ?? meshField ?? 'default' }),
+      ...(info?.scope === 'Mesh' && { mesh: meshLabel ?? mesh ?? 'default' }),
       labels: own,
-      ...(info?.codec.kind === 'proto'
-        ? flat
-        : {
-            spec:
-              protocol === undefined ? (spec ?? {}) : withAnnotatedProtocol({ [PROTOCOL_ANNOTATION]: protocol }, objectOf(spec)),
-          }),
+      ...content.body,
     }),
+  };
+}
+
+/** The value of a Secret: `data.value` in base64 or `stringData.value` as text, which has precedence (Kubernetes «Secret»). */
+function secretContent({ data = null, stringData = null }: JsonObject): UniversalDocument {
+  for (const [field, given] of Object.entries({ data, stringData }))
+    if (given !== null && !isObject(given)) return { violation: { field, reason: 'must be an object with value' } };
+  const text = objectOf(stringData)['value'] ?? null;
+  if (text !== null) {
+    if (typeof text !== 'string') return { violation: { field: 'stringData.value', reason: 'must be a string' } };
+    return { body: { data: Buffer.from(text).toString('base64') } };
+  }
+  const value = objectOf(data)['value'] ?? null;
+  if (typeof value === 'string') return { body: { data: value } };
+  const reason = value === null ? 'must be given: the secret in base64, or as text in stringData.value' : 'must be a string';
+  return { violation: { field: 'data.value', reason } };
+}
+
+/** The spec: at the top level for a protobuf type, else under `spec`. Without one it is empty. */
+function specContent(info: TypeInfo | undefined, { spec }: JsonObject, annotations: JsonObject): UniversalDocument {
+  const given = spec ?? {};
+  if (!isObject(given)) return { violation: { field: 'spec', reason: 'must be an object' } };
+  if (info?.codec.kind === 'proto') {
+    const key = Object.keys(given).find(isBesideSpec);
+    if (key === undefined) return { body: given };
+    const reason = 'must not be in the spec: kind is the type, and metadata has the name, the namespace and the labels';
+    return { violation: { field: `spec.${key}`, reason } };
+  }
+  const protocol = info?.name === 'MeshService' ? annotations[PROTOCOL_ANNOTATION] : undefined;
+  if (protocol === undefined) return { body: { spec: given } };
+  if (typeof protocol === 'string' && isKnownProtocol(protocol))
+    return { body: { spec: withAnnotatedProtocol({ [PROTOCOL_ANNOTATION]: protocol }, given) } };
+  return {
+    violation: {
+      field: `metadata.annotations["${PROTOCOL_ANNOTATION}"]`,
+      reason: 'must be tcp, http, http2, grpc, kubernetes.io/h2c or kubernetes.io/ws',
+    },
   };
 }
 

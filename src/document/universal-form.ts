@@ -26,6 +26,11 @@ const COMPUTED_LABELS: ReadonlySet<string> = new Set([
 /** Keys of specs that a PUT does not change (D21). */
 const COMPUTED_SPEC: Readonly<Record<string, readonly string[]>> = { MeshService: ['state', 'identities', 'zoneIngress'] };
 
+/** Whether a key of a document stands beside its spec. No spec of a protobuf type has a field of that name. */
+export function isBesideSpec(key: string): boolean {
+  return key === 'spec' || WRITTEN_KEYS.has(key) || READ_ONLY_KEYS.has(key);
+}
+
 /** The fields of a document except its times. */
 export type DocumentedResource = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'spec' | 'status'>;
 
@@ -101,11 +106,12 @@ function meshOf(info: TypeInfo, { mesh }: JsonObject): Json | undefined {
 }
 
 function specOf(info: TypeInfo, document: JsonObject): Json | undefined {
-  const { spec, ...rest } = document;
+  const { spec } = document;
   if (info.codec.kind === 'json') return spec;
-  const flat = Object.fromEntries(Object.entries(rest).filter(([key]) => !WRITTEN_KEYS.has(key) && !READ_ONLY_KEYS.has(key)));
   // A Dataplane may also have `networking` under `spec` (D18).
-  return { ...objectOf(spec), ...flat };
+  const nested = spec ?? {};
+  if (!isObject(nested)) return nested;
+  return { ...nested, ...Object.fromEntries(Object.entries(document).filter(([key]) => !isBesideSpec(key))) };
 }
 
 /** A document without read-only keys, with all of its labels. */
