@@ -96,6 +96,28 @@ describe('documents', () => {
     expect(placeOf('Dataplane', 'networking.address')).toBe('d.yaml:5:5');
   });
 
+  it.each([
+    ['metadata.namespace', 'labels["k8s.kuma.io/namespace"]', '5:3', '  namespace: b'],
+    ['its label', 'labels["k8s.kuma.io/namespace"]', '5:13', '  labels: { k8s.kuma.io/namespace: b }\n  namespace: b'],
+    ['mesh', 'mesh', '5:1', 'mesh: m'],
+    ['the label of the mesh', 'mesh', '5:13', '  labels: { kuma.io/mesh: m }'],
+    ['kind', 'type', '2:1', ''],
+  ])('in Kubernetes form have the position of %s, as they are written', async (_, field, place, text) => {
+    const written = `apiVersion: kuma.io/v1alpha1\nkind: MeshTimeout\nmetadata:\n  name: t\n${text}\nspec: { to: [] }\n`;
+    const [document] = await readDocuments([folderWith({ 'k.yaml': written })], 'default');
+    expect(document?.placeOf(field)).toMatch(new RegExp(`k\\.yaml:${place}$`));
+  });
+
+  it('in Kubernetes form have the position of the value of a Secret, and of its type', async () => {
+    const text = (type: string): string =>
+      `apiVersion: v1\nkind: Secret\nmetadata: { name: s }\ntype: ${type}\ndata:\n  value: YQ==\n`;
+    const [document] = await readDocuments([folderWith({ 's.yaml': text('system.kuma.io/secret') })], 'default');
+    expect(document?.placeOf('data')).toMatch(/s\.yaml:6:3$/);
+    await expect(readDocuments([folderWith({ 's.yaml': text('Opaque') })], 'default')).rejects.toThrow(
+      /s\.yaml:4:1: type: must be/,
+    );
+  });
+
   it('in Kubernetes form may be the secrets of Kuma', async () => {
     const text =
       'apiVersion: v1\nkind: Secret\ntype: system.kuma.io/secret\nmetadata: { name: s, labels: { kuma.io/mesh: shop } }\ndata: { value: YQ== }';
