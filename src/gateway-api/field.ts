@@ -3,6 +3,13 @@
 import type { Refuse } from '../base/violations.ts';
 import { isObject } from '../resource/read-json.ts';
 
+/** The format of a text: its test, its description for a violation, and its maximum length. */
+export type TextForm = {
+  readonly pattern: { readonly test: (text: string) => boolean };
+  readonly is: string;
+  readonly max: number;
+};
+
 const PLAIN_KEY = /^[A-Za-z_][\w-]{0,62}$/;
 const MAX_SHOWN = 60;
 /** The maximum number of list items, far above any limit of Gateway API. */
@@ -94,7 +101,7 @@ export class Field {
   }
 
   /** The text, or undefined where nothing is given or it was refused. */
-  text(form?: { readonly pattern: RegExp; readonly is: string; readonly max: number }): string | undefined {
+  text(form?: TextForm): string | undefined {
     if (!this.isGiven) return undefined;
     if (typeof this.#value !== 'string') return this.refuse(`must be a string, not ${this.shown}`);
     if (form !== undefined && (this.#value.length > form.max || !form.pattern.test(this.#value)))
@@ -103,7 +110,7 @@ export class Field {
   }
 
   /** As `text`, and it must be there and not empty. */
-  requiredText(form?: { readonly pattern: RegExp; readonly is: string; readonly max: number }): string | undefined {
+  requiredText(form?: TextForm): string | undefined {
     if (!this.isGiven || this.#value === '') return this.refuse('must be given');
     return this.text(form);
   }

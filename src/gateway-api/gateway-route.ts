@@ -1,5 +1,6 @@
 // The normalised model of a Gateway API route: one form for both spellings of a backend (GEP-718 «API» and «Note on future
 // consolidation»). Invariant: every default is filled in, and the model has every field of the document's spec.
+import type { Violation } from '../base/violations.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
 
 /** The group of Gateway API's own kinds. */
@@ -52,6 +53,8 @@ export type RouteRule = {
   readonly backends: readonly Backend[];
   /** Whole milliseconds, 0 = no limit. */
   readonly requestTimeout: number | undefined;
+  /** The reasons to leave out the rule, whose other fields may then be incomplete. Only a rule of a stored route has some. */
+  readonly violations: readonly Violation[];
 };
 
 export type GatewayRoute = {

@@ -159,14 +159,14 @@ function parseHeaderModifier(conf: Field): JsonObject {
       if (!item.isGiven) item.refuse('must be an object with name and value');
       if (!item.isGiven || !item.isObject()) return [];
       item.allowKeys(['name', 'value']);
-      const name = note(item.at('name'), item.at('name').requiredText(textForms.headerName));
-      const value = item.at('value').requiredText(textForms.value);
+      const name = note(item.at('name'), item.at('name').requiredText(textForms.changedHeaderName));
+      const value = item.at('value').requiredText(textForms.headerValue);
       return name === undefined || value === undefined ? [] : [{ name, value }];
     });
     if (pairs.length > 0) lists[key] = pairs;
   }
   const remove = itemsOf(conf.at('remove')).flatMap((item) => {
-    const name = note(item, item.requiredText(textForms.headerName));
+    const name = note(item, item.requiredText(textForms.changedHeaderName));
     return name === undefined ? [] : [name];
   });
   if (remove.length > 0) lists['remove'] = remove;

@@ -1,5 +1,6 @@
 // `rules[].matches[]`: path, method, headers, query parameters, in the form that MeshHTTPRoute has them (policies 2.5).
-// Invariant: the result is valid there: absolute paths, prefixes without a trailing slash, lower-case header names.
+// Invariant: the result is valid there: absolute paths, prefixes without a trailing slash, lower-case header names,
+// regular expressions of RE2.
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { Field } from './field.ts';
 import { textForms } from './text-forms.ts';
@@ -34,7 +35,7 @@ function parsePath(path: Field): JsonObject {
   if (!path.isGiven || !path.isObject()) return EVERYTHING.path;
   path.allowKeys(['type', 'value']);
   const given = path.at('type').isGiven ? path.at('type').choice([...PATH_TYPES, 'Prefix']) : 'PathPrefix';
-  const form = given === 'RegularExpression' ? textForms.regularExpression : textForms.path;
+  const form = given === 'RegularExpression' ? textForms.pathExpression : textForms.path;
   const value = path.at('value').isGiven ? path.at('value').requiredText(form) : '/';
   if (given === undefined || value === undefined) return EVERYTHING.path;
   if (given === 'Exact' || given === 'RegularExpression') return { type: given, value };
@@ -50,7 +51,7 @@ function parseValues(list: Field, { isHeader }: { isHeader: boolean }): Json[] {
     item.allowKeys(['type', 'name', 'value']);
     const type = item.at('type').isGiven ? item.at('type').choice(VALUE_TYPES) : 'Exact';
     const given = item.at('name').requiredText(isHeader ? textForms.headerName : textForms.value);
-    const value = item.at('value').requiredText(textForms.value);
+    const value = item.at('value').requiredText(type === 'RegularExpression' ? textForms.valueExpression : textForms.value);
     if (type === undefined || given === undefined || value === undefined) return [];
     const name = isHeader ? given.toLowerCase() : given;
     if (seen.has(name)) item.at('name').refuse(`${JSON.stringify(name)} stands in this match already: keep one`);

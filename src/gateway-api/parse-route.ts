@@ -45,6 +45,25 @@ export function parseRoute(document: unknown, options: { readonly mesh?: string 
   return route === undefined || violations.length > 0 ? { violations } : { route };
 }
 
+/**
+ * As `parseRoute`, for a route that is stored: its violations come from a check that is newer, or it was written past the API. Only the
+ * rules with violations are left out. The route is refused when no rule is valid, and when a violation is outside of the rules.
+ */
+export function parseStoredRoute(document: unknown, options: { readonly mesh?: string } = {}): ParsedRoute {
+  const violations: Violation[] = [];
+  const route = readRoute(document, options, (field, reason) => violations.push({ field: field || 'document', reason }));
+  const byRule = Map.groupBy(violations, ({ field }) => ruleIndexOf(field));
+  const rules = route?.rules.map((rule, index) => ({ ...rule, violations: byRule.get(index) ?? [] })) ?? [];
+  if (route === undefined || byRule.has(null) || rules.every((rule) => rule.violations.length > 0)) return { violations };
+  return { route: { ...route, rules } };
+}
+
+/** `spec.rules[3].name` → 3; null for a field outside of the rules. */
+function ruleIndexOf(field: string): number | null {
+  const [, index] = /^spec\.rules\[(\d+)\]/.exec(field) ?? [];
+  return index === undefined ? null : Number(index);
+}
+
 /** Undefined if the document is not a route. Faults are reported as violations. */
 function readRoute(document: unknown, options: { readonly mesh?: string }, refuse: Refuse): GatewayRoute | undefined {
   const root = new Field(document, '', refuse);

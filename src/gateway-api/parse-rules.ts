@@ -1,5 +1,6 @@
 // `spec.rules`: an HTTPRoute's have matches, filters and timeouts; a TCPRoute's have only backends.
 // Invariant: every field of a rule maps to MeshHTTPRoute, MeshTCPRoute or MeshTimeout, or is refused by name.
+import { isObject } from '../resource/read-json.ts';
 import { parseGatewayDuration } from './durations.ts';
 import type { Field } from './field.ts';
 import type { RouteRule } from './gateway-route.ts';
@@ -8,6 +9,9 @@ import { parseFilters } from './parse-filters.ts';
 import { parseMatches } from './parse-matches.ts';
 import { textForms } from './text-forms.ts';
 
+const NOTHING: RouteRule = {
+  ...{ name: undefined, matches: [], filters: [], backends: [], requestTimeout: undefined, violations: [] },
+};
 const NO_HOME = {
   retry: 'is not supported in a MeshHTTPRoute: write a MeshRetry with to[].targetRef {kind: MeshHTTPRoute, name: <this route>}',
   sessionPersistence:
@@ -19,12 +23,14 @@ const NO_BACKEND_REQUEST =
 /** The rules of an HTTPRoute, at least one. */
 export function parseHttpRules(spec: Field, namespace: string | undefined): RouteRule[] {
   return rulesOf(spec).map((rule) => {
+    if (!isObject(rule.value)) return NOTHING;
     rule.allowKeys(['name', 'matches', 'filters', 'backendRefs', 'forwardTo', 'timeouts'], NO_HOME);
+    const name = rule.at('name').text(textForms.name);
     const matches = parseMatches(rule);
     const filters = parseFilters(rule, matches, namespace);
     const backends = parseBackends(rule, namespace);
     checkBackends(rule);
-    return { name: rule.at('name').text(textForms.name), matches, filters, backends, requestTimeout: parseTimeouts(rule) };
+    return { ...NOTHING, name, matches, filters, backends, requestTimeout: parseTimeouts(rule) };
   });
 }
 
@@ -36,26 +42,30 @@ export function parseTcpRules(spec: Field, namespace: string | undefined): Route
       .at('rules')
       .refuse(`must have one rule, not ${String(rules.length)}: a MeshTCPRoute has no more; put all backends into one`);
   return rules.map((rule) => {
+    if (!isObject(rule.value)) return NOTHING;
     rule.allowKeys(['name', 'backendRefs', 'forwardTo']);
     const backends = parseBackends(rule, namespace);
     checkBackends(rule);
-    return { name: rule.at('name').text(textForms.name), matches: [], filters: [], backends, requestTimeout: undefined };
+    return { ...NOTHING, name: rule.at('name').text(textForms.name), backends };
   });
 }
 
+/** Every rule, so that each keeps its place. One that is no object is refused. */
 function rulesOf(spec: Field): Field[] {
   const field = spec.at('rules');
   const rules = field.items();
   if (!field.isGiven || field.isEmptyList) field.refuse('must have at least one rule');
-  for (const rule of rules) if (!rule.isGiven) rule.refuse('must be an object');
-  const objects = rules.filter((rule) => rule.isGiven && rule.isObject());
+  for (const rule of rules) {
+    if (!rule.isGiven) rule.refuse('must be an object');
+    rule.isObject();
+  }
   const names = new Map<string, string>();
-  for (const name of objects.map((rule) => rule.at('name')).filter((field) => field.isGiven)) {
+  for (const name of rules.map((rule) => rule.at('name')).filter((field) => field.isGiven)) {
     const other = names.get(name.shown);
     if (other !== undefined) name.refuse(`is the name of ${other} already: names of rules are unique`);
     names.set(name.shown, name.path.replace(/\.name$/, ''));
   }
-  return objects;
+  return rules;
 }
 
 /** Every rule except a redirect must have backends (D25). */

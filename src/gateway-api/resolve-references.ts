@@ -1,20 +1,24 @@
 // Resolves every reference of a route: parents become targets, backends become backendRefs. A rule with an unresolved reference is left
-// out (GEP-718 «API»: «If the referent cannot be found, the rule is not included in the route»).
+// out (GEP-718 «API»: «If the referent cannot be found, the rule is not included in the route»). So is an invalid rule of a stored route.
 import type { JsonObject } from '../resource/types.ts';
 import { appProtocolOf } from './app-protocol.ts';
 import { type Backend, describeRef, type GatewayRoute, type ParentRef, type RouteRule } from './gateway-route.ts';
 import { describePorts, type Referent, type Resolver, sectionOf, type ServicePort } from './service-resolver.ts';
 
-/** A rule that is left out, with one unresolved reference and Gateway API's reason for it. */
-export type BrokenReference = {
+/** A rule that is left out, and one field that is the cause. */
+export type DroppedRule = {
   /** Index in `spec.rules`. */
   readonly rule: number;
   readonly ruleName: string | undefined;
-  /** Path of the reference in the document. */
+  /** Path of the field in the document. */
   readonly at: string;
-  readonly reason: 'BackendNotFound' | 'InvalidKind' | 'UnsupportedProtocol';
+  /** Gateway API's reason. */
+  readonly reason: 'BackendNotFound' | 'InvalidKind' | 'UnsupportedProtocol' | 'UnsupportedValue';
   readonly message: string;
 };
+
+/** A rule that is left out, with one unresolved reference. */
+export type BrokenReference = DroppedRule & { readonly reason: Exclude<DroppedRule['reason'], 'UnsupportedValue'> };
 
 export type ResolvedParent = {
   readonly parent: ParentRef;
@@ -28,6 +32,8 @@ export type ResolvedRoute = {
   readonly rules: readonly RouteRule[];
   readonly backendRefs: ReadonlyMap<Backend, JsonObject>;
   readonly broken: readonly BrokenReference[];
+  /** The violations of the rules. */
+  readonly invalid: readonly DroppedRule[];
   /** A sentence for each reference that is resolved but has less effect than it seems. */
   readonly warnings: readonly string[];
 };
@@ -48,9 +54,17 @@ export function resolveReferences(route: GatewayRoute, resolve: Resolver): Resol
     }
     if (rule.backends.length > 0 && rule.backends.every(({ weight }) => weight === 0))
       warnings.push(`spec.rules[${String(index)}]: no backend has a weight over 0, so none of its requests is forwarded`);
-    return broken.length === before;
+    return broken.length === before && rule.violations.length === 0;
   });
-  return { parents, rules, backendRefs, broken, warnings: [...new Set(warnings)] };
+  return { parents, rules, backendRefs, broken, invalid: invalidRules(route), warnings: [...new Set(warnings)] };
+}
+
+function invalidRules({ rules }: GatewayRoute): DroppedRule[] {
+  return rules.flatMap(({ name, violations }, rule) =>
+    violations.map(({ field, reason }): DroppedRule => {
+      return { rule, ruleName: name, at: field, reason: 'UnsupportedValue', message: reason };
+    }),
+  );
 }
 
 function resolveParent(route: GatewayRoute, parent: ParentRef, resolve: Resolver, warnings: string[]): ResolvedParent['target'] {

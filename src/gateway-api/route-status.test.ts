@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../resource/types.ts';
-import { parseRoute, readableParents } from './parse-route.ts';
+import { parseRoute, parseStoredRoute, readableParents } from './parse-route.ts';
 import { CONTROLLER_NAME, invalidStatus, routeStatus } from './route-status.ts';
 import { toMeshRoutes } from './to-mesh-routes.ts';
 
@@ -70,6 +70,33 @@ describe('routeStatus', () => {
     [{ parents: [null, { controllerName: CONTROLLER_NAME, conditions: {} }] }],
   ])('ignores the invalid previous status %j', (former) => {
     expect(conditionsOf(statusAt(5, true, former))).toEqual(['Accepted True Accepted 05', 'ResolvedRefs True ResolvedRefs 05']);
+  });
+
+  it('reports an unresolved reference and an invalid rule in one condition PartiallyInvalid', () => {
+    const backendRefs = [{ name: 'cart', port: 80 }];
+    const parsed = parseStoredRoute({
+      ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata: { name: 'r' } },
+      spec: {
+        parentRefs: [{ kind: 'Service', name: 'cart' }],
+        rules: [
+          { backendRefs, name: 'bad', timeouts: { request: 'x' } },
+          { backendRefs },
+          { backendRefs: [{ name: 'new', port: 80 }] },
+        ],
+      },
+    });
+    if ('violations' in parsed) throw new Error(JSON.stringify(parsed.violations));
+    const conversion = toMeshRoutes(parsed.route, ({ name }) =>
+      name === 'new' ? { missing: 'not yet' } : { found: { kind: 'MeshService', name, ports: [{ port: 80 }] } },
+    );
+    const [parent] = routeStatus(conversion, { former: {}, now: new Date(0) })['parents'] as { conditions: JsonObject[] }[];
+    expect(parent?.conditions.map(({ type, status, reason }) => [type, status, reason].join(' '))).toEqual([
+      ...['Accepted True Accepted', 'ResolvedRefs False DegradedRoutes', 'PartiallyInvalid True BackendNotFound'],
+    ]);
+    expect(parent?.conditions[1]?.['message']).toBe('rule 2 is left out until every reference of it is found');
+    expect(parent?.conditions[2]?.['message']).toMatch(
+      /^Dropped Rules 0 \(bad\), 2: spec\.rules\[2\]\.backendRefs\[0\]: .*not yet; spec\.rules\[0\]\.timeouts\.request: must be/,
+    );
   });
 
   it('reports an error to every readable parent of a document, and is stable', () => {

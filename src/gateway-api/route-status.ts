@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { Violation } from '../base/violations.ts';
 import type { ParentRef } from './gateway-route.ts';
-import type { BrokenReference, ResolvedParent } from './resolve-references.ts';
+import type { BrokenReference, DroppedRule, ResolvedParent } from './resolve-references.ts';
 import type { Conversion, DerivedResource } from './to-mesh-routes.ts';
 import { isObject } from '../resource/read-json.ts';
 
@@ -24,19 +24,24 @@ type Verdict = { readonly type: string; readonly status: 'True' | 'False'; reado
 /**
  * The status after a conversion. It has no `observedGeneration`, because a stored resource has no `metadata.generation`.
  * - `Accepted`: False with reason `NoMatchingParent` where the parent is not found.
- * - `ResolvedRefs`: False with reason `DegradedRoutes` where a rule is left out (GEP-718).
- * - `PartiallyInvalid`, only then: the reference and the reason. Gateway API defines it for dropped rules.
+ * - `ResolvedRefs`: False with reason `DegradedRoutes` where a rule is left out because of a reference (GEP-718).
+ * - `PartiallyInvalid`, only where a rule is left out: the field and the reason. Gateway API defines it for dropped rules.
  */
 export function routeStatus({ resolved, byParent }: Conversion, context: StatusContext): JsonObject {
   const parentVerdicts = resolved.parents.map((resolvedParent, index) => ({
     parent: resolvedParent.parent,
-    verdicts: [accepted(resolvedParent, byParent[index] ?? [], resolved.warnings), ...references(resolved.broken)],
+    verdicts: [
+      accepted(resolvedParent, byParent[index] ?? [], resolved.warnings),
+      resolvedRefs(resolved.broken),
+      ...partiallyInvalid([...resolved.broken, ...resolved.invalid]),
+    ],
   }));
   return statusOf(parentVerdicts, context);
 }
 
 /**
- * The status of a route that cannot be read. Writes are checked, so such a row was written past the API, for example with psql.
+ * The status of a route without a valid rule, or with a violation outside of its rules. Writes are checked, so such a row was written
+ * before a check existed, or past the API, for example with psql.
  * @param parents the parents that can be read
  */
 export function invalidStatus(
@@ -90,25 +95,32 @@ function accepted({ target }: ResolvedParent, made: readonly DerivedResource[], 
   return { type: 'Accepted', status: 'True', reason: 'Accepted', message };
 }
 
-function references(broken: readonly BrokenReference[]): Verdict[] {
-  const [first] = broken;
-  if (first === undefined)
-    return [{ type: 'ResolvedRefs', status: 'True', reason: 'ResolvedRefs', message: 'every reference is found' }];
-  const rules = [...new Map(broken.map((item) => [item.rule, item])).values()];
-  const names = rules.map(({ rule, ruleName }) => (ruleName === undefined ? String(rule) : `${String(rule)} (${ruleName})`));
-  const left = rules.length === 1 ? `rule ${names.join('')} is left out` : `rules ${names.join(', ')} are left out`;
-  const shown = broken.slice(0, MAX_DETAILS).map(({ at, message }) => `${at}: ${message}`);
-  const details = [...shown, ...(broken.length > MAX_DETAILS ? [more(broken)] : [])].join('; ');
-  return [
-    { type: 'ResolvedRefs', status: 'False', reason: 'DegradedRoutes', message: `${left} until every reference of it is found` },
-    // The beginning of the message is Gateway API's.
-    {
-      type: 'PartiallyInvalid',
-      status: 'True',
-      reason: first.reason,
-      message: `Dropped Rule${rules.length === 1 ? '' : 's'} ${names.join(', ')}: ${details}`,
-    },
-  ];
+function resolvedRefs(broken: readonly BrokenReference[]): Verdict {
+  if (broken.length === 0)
+    return { type: 'ResolvedRefs', status: 'True', reason: 'ResolvedRefs', message: 'every reference is found' };
+  const names = ruleNames(broken);
+  const left = names.length === 1 ? `rule ${names.join('')} is left out` : `rules ${names.join(', ')} are left out`;
+  const message = `${left} until every reference of it is found`;
+  return { type: 'ResolvedRefs', status: 'False', reason: 'DegradedRoutes', message };
+}
+
+function partiallyInvalid(dropped: readonly DroppedRule[]): Verdict[] {
+  const [first] = dropped;
+  if (first === undefined) return [];
+  const names = ruleNames(dropped);
+  const shown = dropped.slice(0, MAX_DETAILS).map(({ at, message }) => `${at}: ${message}`);
+  const details = [...shown, ...(dropped.length > MAX_DETAILS ? [more(dropped)] : [])].join('; ');
+  // The beginning of the message is Gateway API's.
+  const message = `Dropped Rule${names.length === 1 ? '' : 's'} ${names.join(', ')}: ${details}`;
+  return [{ type: 'PartiallyInvalid', status: 'True', reason: first.reason, message }];
+}
+
+/** The index of each rule once, in the order of the document, with its name. */
+function ruleNames(dropped: readonly DroppedRule[]): string[] {
+  const names = new Map(dropped.map(({ rule, ruleName }) => [rule, ruleName]));
+  return [...names]
+    .toSorted(([a], [b]) => a - b)
+    .map(([rule, ruleName]) => (ruleName === undefined ? String(rule) : `${String(rule)} (${ruleName})`));
 }
 
 function more({ length }: readonly unknown[]): string {

@@ -1,8 +1,15 @@
-// The formats of names and paths in Gateway API and Kubernetes, each with the description that a violation prints.
-
-type TextForm = { readonly pattern: RegExp; readonly is: string; readonly max: number };
+// The formats of names, paths and values in Gateway API and Kubernetes, each with the description that a violation prints.
+// Invariant: the checks of a MeshHTTPRoute accept every text of these formats.
+import { CHANGED_HEADER_NAME, HEADER_VALUE_FORM, isHeaderValue } from '../resource/schema/header-text.ts';
+import { isRe2 } from '../resource/schema/re2.ts';
+import type { TextForm } from './field.ts';
 
 const LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
+const ONE_LINE = /^[^\0\r\n]+$/;
+const REGULAR_EXPRESSION = {
+  pattern: { test: (text: string) => ONE_LINE.test(text) && isRe2(text) },
+  is: 'a regular expression in RE2 syntax with at most 4000 copies by repetitions',
+};
 const SUBDOMAIN = new RegExp(`^${LABEL}(\\.${LABEL})*$`);
 
 export const textForms = {
@@ -18,14 +25,21 @@ export const textForms = {
   /** A port's name, or the port as text. */
   section: { pattern: SUBDOMAIN, is: 'the name of a port', max: 253 },
   headerName: { pattern: /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, is: 'a header name (an HTTP token)', max: 256 },
-  value: { pattern: /^[^\0\r\n]+$/, is: 'one line of text', max: 4096 },
+  changedHeaderName: {
+    pattern: CHANGED_HEADER_NAME,
+    is: 'a header name (an HTTP token) and not host, which a URLRewrite changes',
+    max: 256,
+  },
+  headerValue: { pattern: { test: isHeaderValue }, is: HEADER_VALUE_FORM, max: 4096 },
+  value: { pattern: ONE_LINE, is: 'one line of text', max: 4096 },
   /** Paths are absolute and normalized, as the paths that a proxy compares them with. */
   path: {
     pattern: /^\/(?!.*(\/\/|\/\.\.?(\/|$)|%2[fF]|#)).*$/,
     is: 'an absolute path ("/…") without "//", "/./", "/../", "%2f" and "#"',
     max: 1024,
   },
-  regularExpression: { pattern: /^[^\0\r\n]+$/, is: 'a regular expression', max: 1024 },
+  pathExpression: { ...REGULAR_EXPRESSION, max: 1024 },
+  valueExpression: { ...REGULAR_EXPRESSION, max: 4096 },
   replacement: { pattern: /^(\/[^\0\r\n]*)?$/, is: 'an absolute path ("/…")', max: 1024 },
   hostname: {
     pattern: new RegExp(`^(?!\\d+(\\.\\d+){3}$)${LABEL}(\\.${LABEL})*$`),

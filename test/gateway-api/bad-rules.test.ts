@@ -94,6 +94,21 @@ describe('a bad rule', () => {
       filter('{type: RequestHeaderModifier, requestHeaderModifier: {add: {a: b}}}'),
       `${R}.filters[0].requestHeaderModifier.add: must be a list`,
     ],
+    ...['Host', 'host', 'a b'].map((name): [string, unknown, string] => [
+      `the changed header ${name}`,
+      filter(`{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: "${name}", value: b}]}}`),
+      `${R}.filters[0].requestHeaderModifier.set[0].name: must be a header name (an HTTP token) and not host`,
+    ]),
+    [
+      'a removed header host',
+      filter('{type: RequestHeaderModifier, requestHeaderModifier: {remove: [host]}}'),
+      `${R}.filters[0].requestHeaderModifier.remove[0]: must be a header name`,
+    ],
+    ...['100%', '%NOTHING%', 'a\\u0001'].map((value): [string, unknown, string] => [
+      `the header value ${value}, which Envoy cannot read`,
+      filter(`{type: ResponseHeaderModifier, responseHeaderModifier: {add: [{name: a, value: "${value}"}]}}`),
+      `${R}.filters[0].responseHeaderModifier.add[0].value: must be text of one line; a "%" begins a command of Envoy`,
+    ]),
     [
       'serviceName in a mirror',
       mirror('{serviceName: a, port: 80}'),
@@ -147,6 +162,15 @@ describe('a bad rule', () => {
     ],
     ['a relative path', match('{path: {value: a}}'), `${R}.matches[0].path.value: must be an absolute path`],
     ['a path with dots', match('{path: {type: Exact, value: /a/../b}}'), `${R}.matches[0].path.value: must be an absolute path`],
+    ...['/a(', '/(?!admin).*', 'a{1000}{1000}'].map((value): [string, unknown, ...string[]] => [
+      `${value}, which is no regular expression in RE2 syntax`,
+      match(
+        `{path: {type: RegularExpression, value: "${value}"}, headers: [{type: RegularExpression, name: a, value: "${value}"}], queryParams: [{type: RegularExpression, name: a, value: "${value}"}]}`,
+      ),
+      `${R}.matches[0].headers[0].value: must be a regular expression in RE2 syntax`,
+      `${R}.matches[0].queryParams[0].value: must be a regular expression in RE2 syntax`,
+      `${R}.matches[0].path.value: must be a regular expression in RE2 syntax`,
+    ]),
     [
       'an unknown type of path',
       match('{path: {type: ImplementationSpecific, value: /}}'),

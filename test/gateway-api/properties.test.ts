@@ -91,6 +91,116 @@ describe('every document', () => {
   });
 });
 
+/** A document with every kind of text that an author can choose, and the resources that it becomes. */
+const everyText: JsonObject = {
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'HTTPRoute',
+  metadata: { name: 'r', namespace: 'shop' },
+  spec: {
+    parentRefs: [{ kind: 'Service', name: 'cart', namespace: 'shop', sectionName: 'http' }],
+    rules: [
+      {
+        name: 'first',
+        matches: [
+          {
+            path: { type: 'RegularExpression', value: '/a' },
+            headers: [
+              { type: 'RegularExpression', name: 'a', value: 'b' },
+              { name: 'c', value: 'd' },
+            ],
+            queryParams: [
+              { type: 'RegularExpression', name: 'a', value: 'b' },
+              { name: 'c', value: 'd' },
+            ],
+          },
+          { path: { type: 'Exact', value: '/a' } },
+        ],
+        filters: [
+          {
+            type: 'RequestHeaderModifier',
+            requestHeaderModifier: { set: [{ name: 'a', value: 'b' }], add: [{ name: 'c', value: 'd' }], remove: ['e'] },
+          },
+          { type: 'ResponseHeaderModifier', responseHeaderModifier: { set: [{ name: 'a', value: 'b' }] } },
+          { type: 'URLRewrite', urlRewrite: { hostname: 'a', path: { type: 'ReplaceFullPath', replaceFullPath: '/b' } } },
+        ],
+        backendRefs: [{ name: 'cart', namespace: 'shop', port: 80 }],
+        timeouts: { request: '1s' },
+      },
+      {
+        matches: [{ path: { value: '/a' } }],
+        filters: [
+          { type: 'RequestRedirect', requestRedirect: { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/b' } } },
+        ],
+      },
+    ],
+  },
+};
+const oddTexts = [
+  ...[
+    '',
+    ' ',
+    'a(',
+    '/a(',
+    '[a',
+    '*',
+    '/(?!a).*',
+    '(?<=a)b',
+    '\\1',
+    'a{1000}{1000}',
+    '(a{1000}){5}',
+    'Host',
+    'host',
+    'hOST',
+    ':path',
+  ],
+  ...[
+    '100%',
+    '%%',
+    '%REQ(:PATH)%',
+    '%NOTHING%',
+    'a\u0001',
+    'a\tb',
+    'a\u007f',
+    'a\nb',
+    'ü',
+    '1.2.3',
+    '1.2.3.4',
+    '::1',
+    'a..b',
+    'A.b',
+  ],
+  ...['/', '//', '/a/', '/a//', '/.', '/..', '/./a', '/../a', '/%2F', '/#', '/a\u0001', 'a', '0s', '99999h', 'x'.repeat(300)],
+];
+
+describe('a document with an odd text in one field', () => {
+  const places = (node: Json | undefined, path: readonly string[] = []): string[][] =>
+    typeof node === 'string'
+      ? [[...path]]
+      : Object.entries((node ?? {}) as JsonObject).flatMap(([key, child]) => places(child, [...path, key]));
+  const withText = (path: readonly string[], text: string): JsonObject => {
+    const copy = structuredClone(everyText);
+    const holder = path.slice(0, -1).reduce<JsonObject>((node, key) => node[key] as JsonObject, copy);
+    holder[path.at(-1) ?? ''] = text;
+    return copy;
+  };
+
+  it.each(places(everyText['spec'], ['spec']).map((path) => [path.join('.'), path] as const))(
+    'is refused, or becomes resources that are valid in their schemas: %s',
+    (_, path) => {
+      for (const text of oddTexts) {
+        const parsed = parseRoute(withText(path, text));
+        const resources = 'route' in parsed ? toMeshRoutes(parsed.route, findAll).resources : [];
+        for (const { type, ...resource } of resources)
+          expect(checkSpec(typeOf(type), resource, { strict: true }).violations, text).toEqual([]);
+      }
+    },
+  );
+
+  it('is accepted without it', () => {
+    expect(toMeshRoutes(routeOf(everyText), findAll).resources).toHaveLength(3);
+  });
+});
+
 describe('every valid document', () => {
   it('is converted back to a document that gives the same resources', () => {
     fc.assert(

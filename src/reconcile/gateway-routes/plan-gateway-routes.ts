@@ -1,7 +1,7 @@
 // Plans the mesh routes that Gateway API routes derive (D24): rows that the route owns, and its status. Pure.
 // Invariant: only differences are written, and a row that was not derived is never changed.
 import { isDeepStrictEqual } from 'node:util';
-import { parseRoute, readableParents } from '../../gateway-api/parse-route.ts';
+import { parseStoredRoute, readableParents } from '../../gateway-api/parse-route.ts';
 import { type Resolver, serviceResolver } from '../../gateway-api/service-resolver.ts';
 import { invalidStatus, routeStatus } from '../../gateway-api/route-status.ts';
 import { documentOf, GATEWAY_TYPES } from '../../gateway-api/stored-document.ts';
@@ -54,7 +54,7 @@ export type Derived = { readonly route: Resource; readonly rows: readonly Derive
 
 function derive(route: Resource, resolve: Resolver, writer: ControlPlaneIdentity, now: Date): Derived {
   const document = documentOf(route);
-  const parsed = parseRoute(document, { mesh: route.mesh });
+  const parsed = parseStoredRoute(document, { mesh: route.mesh });
   const context = { former: route.status, now };
   if ('violations' in parsed)
     return { route, rows: [], status: invalidStatus(readableParents(document), parsed.violations, context) };

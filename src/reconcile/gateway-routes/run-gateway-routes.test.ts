@@ -120,6 +120,23 @@ describe('the rows derived from Gateway API routes', () => {
     expect(writes).toEqual([]);
   });
 
+  it('lose only the invalid rule of a stored route, which the status names', async () => {
+    const [first, second] = route.rules;
+    const invalid = { ...second, matches: [{ path: { type: 'RegularExpression', value: '/b(' } }] };
+    await service('next');
+    await store.write({ op: 'put', key, labels, spec: { ...route, rules: [first, invalid, null] } as unknown as JsonObject });
+    await derive();
+    expect(await paths()).toEqual(['/a']);
+    expect(await conditions()).toEqual({
+      ...{ Accepted: 'True Accepted', ResolvedRefs: 'True ResolvedRefs', PartiallyInvalid: 'True UnsupportedValue' },
+    });
+    const status = JSON.stringify((await store.get(key))?.status);
+    expect(status).toContain('Dropped Rules 1, 2: spec.rules[1].matches[0].path.value: must be a regular expression');
+    expect(status).toContain('spec.rules[2]: must be an object');
+    await derive();
+    expect(writes).toEqual([]);
+  });
+
   it('of a mesh without routes are not looked at again', async () => {
     const writer = { mode: 'zone', zone: 'east', federated: true } as const;
     const options = { store, writer, clock: new ManualClock(), log: createLogger('silent') };

@@ -4,25 +4,22 @@ import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { at, items } from './json-access.ts';
 import { isObject } from '../read-json.ts';
-import { FORMAT_FORM, isEnvoyFormat } from './envoy-format.ts';
+import { CHANGED_HEADER_NAME, HEADER_VALUE_FORM, isHeaderValue } from './header-text.ts';
 import { isRe2, RE2_FORM } from './re2.ts';
 import { choice, must, pattern } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 
 const MAX_ITEMS = 16;
-// oxlint-disable-next-line no-control-regex -- a header has none of them
-const CONTROL = /[\0-\x08\n-\x1f\x7f]/;
 const WITHOUT_VALUE = new Set(['Present', 'Absent']);
 
 /** Header names are compared in any case, so a changed header may be written in any. */
 export const headerName = () =>
   pattern(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}$/, 'a header name of 1 to 256 characters, without blanks');
 
-/** Envoy lets no one change the header `host`. */
 const changedHeaderName = () =>
   pattern(
-    /^(?!host$)[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}$/i,
+    CHANGED_HEADER_NAME,
     'a header name of 1 to 256 characters, without blanks, and not host: a hostname is changed by a URLRewrite',
   );
 
@@ -32,10 +29,9 @@ const lowerCaseHeaderName = () =>
 const nameAndValue = z.object({ name: changedHeaderName(), value: headerValue() });
 const headerList = () => z.array(nameAndValue).max(MAX_ITEMS).optional();
 
-/** Text of one line in which a % begins a command of Envoy's. */
 function headerValue() {
-  const what = must(`text of one line; ${FORMAT_FORM}`);
-  return z.string(what).refine((given) => !CONTROL.test(given) && isEnvoyFormat(given), what);
+  const what = must(HEADER_VALUE_FORM);
+  return z.string(what).refine(isHeaderValue, what);
 }
 
 /** `{type, name, value}`; Present and Absent take no value. */

@@ -1,0 +1,15 @@
+// Names and values of changed headers that Envoy takes: for the schemas of policies and for Gateway API routes. Pure.
+import { FORMAT_FORM, isEnvoyFormat } from './envoy-format.ts';
+
+/** Envoy lets no one change the header `host`. */
+export const CHANGED_HEADER_NAME = /^(?!host$)[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}$/i;
+// oxlint-disable-next-line no-control-regex -- a header has none of them
+const CONTROL = /[\0-\x08\n-\x1f\x7f]/;
+
+/** What `isHeaderValue` allows, for errors. */
+export const HEADER_VALUE_FORM = `text of one line; ${FORMAT_FORM}`;
+
+/** Text of one line in which a % begins a command of Envoy's. */
+export function isHeaderValue(text: string): boolean {
+  return !CONTROL.test(text) && isEnvoyFormat(text);
+}
