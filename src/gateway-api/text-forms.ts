@@ -34,7 +34,7 @@ export const textForms = {
   value: { pattern: ONE_LINE, is: 'one line of text', max: 4096 },
   /** Paths are absolute and normalized, as the paths that a proxy compares them with. */
   path: {
-    pattern: /^\/(?!.*(\/\/|\/\.\.?(\/|$)|%2[fF]|#)).*$/,
+    pattern: /^(?!.*(\/\/|\/\.\.?(\/|$)|%2[fF]|#))\/.*$/,
     is: 'an absolute path ("/…") without "//", "/./", "/../", "%2f" and "#"',
     max: 1024,
   },

@@ -162,6 +162,11 @@ describe('a bad rule', () => {
     ],
     ['a relative path', match('{path: {value: a}}'), `${R}.matches[0].path.value: must be an absolute path`],
     ['a path with dots', match('{path: {type: Exact, value: /a/../b}}'), `${R}.matches[0].path.value: must be an absolute path`],
+    ...['//', '//admin', '/a//', '/./a', '/.', '/../admin', '/..', '/%2Fa', '/#'].map((path): [string, unknown, string] => [
+      `the path ${path}, which is not normalized`,
+      match(`{path: {type: PathPrefix, value: "${path}"}}`),
+      `${R}.matches[0].path.value: must be an absolute path`,
+    ]),
     ...['/a(', '/(?!admin).*', 'a{1000}{1000}'].map((value): [string, unknown, ...string[]] => [
       `${value}, which is no regular expression in RE2 syntax`,
       match(
