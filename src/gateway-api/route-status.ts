@@ -19,19 +19,28 @@ export type StatusContext = {
   readonly now: Date;
 };
 
+/** The resources that are not stored, since another row has their stored name, with that name. */
+export type NameConflicts = ReadonlyMap<DerivedResource, string>;
+
 type Verdict = { readonly type: string; readonly status: 'True' | 'False'; readonly reason: string; readonly message: string };
 
 /**
  * The status after a conversion. It has no `observedGeneration`, because a stored resource has no `metadata.generation`.
- * - `Accepted`: False with reason `NoMatchingParent` where the parent is not found.
+ * - `Accepted`: False with reason `NoMatchingParent` where the parent is not found, and with `NameConflict`, a reason of Meridian, where
+ *   another row has the name of one of its resources.
  * - `ResolvedRefs`: False with reason `DegradedRoutes` where a rule is left out because of a reference (GEP-718).
  * - `PartiallyInvalid`, only where a rule is left out: the field and the reason. Gateway API defines it for dropped rules.
+ * @param conflicts of the resources of the conversion
  */
-export function routeStatus({ resolved, byParent }: Conversion, context: StatusContext): JsonObject {
+export function routeStatus(
+  { resolved, byParent }: Conversion,
+  context: StatusContext,
+  conflicts: NameConflicts = new Map(),
+): JsonObject {
   const parentVerdicts = resolved.parents.map((resolvedParent, index) => ({
     parent: resolvedParent.parent,
     verdicts: [
-      accepted(resolvedParent, byParent[index] ?? [], resolved.warnings),
+      accepted(resolvedParent, byParent[index] ?? [], resolved.warnings, conflicts),
       resolvedRefs(resolved.broken),
       ...partiallyInvalid([...resolved.broken, ...resolved.invalid]),
     ],
@@ -83,8 +92,19 @@ function statusOf(parentVerdicts: readonly ParentVerdicts[], { former, now }: St
   return { parents: [...parents, ...others] };
 }
 
-function accepted({ target }: ResolvedParent, made: readonly DerivedResource[], warnings: readonly string[]): Verdict {
+function accepted(
+  { target }: ResolvedParent,
+  made: readonly DerivedResource[],
+  warnings: readonly string[],
+  conflicts: NameConflicts,
+): Verdict {
   if ('problem' in target) return { type: 'Accepted', status: 'False', reason: 'NoMatchingParent', message: target.problem };
+  const taken = made.find((resource) => conflicts.has(resource));
+  if (taken !== undefined) {
+    const row = `${taken.type} ${JSON.stringify(conflicts.get(taken))}`;
+    const message = `${row} exists and was not made from this route: rename one of them`;
+    return { type: 'Accepted', status: 'False', reason: 'NameConflict', message };
+  }
   const routes = made.filter(({ type }) => type !== 'MeshTimeout');
   const [first] = routes;
   const effect =

@@ -50,31 +50,42 @@ export function planGatewayRoutes(made: readonly Derived[], { derived }: Gateway
 type DerivedRow = Write & { readonly op: 'create' };
 
 /** The rows and the status that one route produces. */
-export type Derived = { readonly route: Resource; readonly rows: readonly DerivedRow[]; readonly status: JsonObject };
+export type Derived = {
+  readonly route: Resource;
+  readonly rows: readonly DerivedRow[];
+  /** @param taken those of `rows` whose name another row has */
+  readonly statusWith: (taken: ReadonlySet<DerivedRow>) => JsonObject;
+};
 
 function derive(route: Resource, resolve: Resolver, writer: ControlPlaneIdentity, now: Date): Derived {
   const document = documentOf(route);
   const parsed = parseStoredRoute(document, { mesh: route.mesh });
   const context = { former: route.status, now };
-  if ('violations' in parsed)
-    return { route, rows: [], status: invalidStatus(readableParents(document), parsed.violations, context) };
+  if ('violations' in parsed) {
+    const status = invalidStatus(readableParents(document), parsed.violations, context);
+    return { route, rows: [], statusWith: () => status };
+  }
   const conversion = toMeshRoutes(parsed.route, resolve);
-  const rows = conversion.resources.map((resource) => rowOf(resource, route, writer));
-  return { route, rows, status: routeStatus(conversion, context) };
+  const byResource = new Map(conversion.resources.map((resource) => [resource, rowOf(resource, route, writer)]));
+  const statusWith: Derived['statusWith'] = (taken) => {
+    const conflicts = [...byResource].flatMap(([resource, row]) => (taken.has(row) ? [[resource, row.key.name] as const] : []));
+    return routeStatus(conversion, context, new Map(conflicts));
+  };
+  return { route, rows: [...byResource.values()], statusWith };
 }
 
 /** The writes for rows and status that differ. A name that another row has stays with that row, and the status of the route reports it. */
-function writesOf({ route, rows, status }: Derived, stored: ReadonlyMap<string, Resource>): Write[] {
+function writesOf({ route, rows, statusWith }: Derived, stored: ReadonlyMap<string, Resource>): Write[] {
   const isTaken = ({ key }: DerivedRow): boolean => {
     const row = stored.get(keyText(key));
     return row !== undefined && !isDeepStrictEqual(row.owner, keyOf(route));
   };
-  const taken = rows.find(isTaken);
-  const newStatus = taken === undefined ? status : refused(status, taken.key, route.status);
-  const writes = rows.filter((row) => !isTaken(row)).flatMap((row) => differing(row, stored.get(keyText(row.key))));
-  if (isDeepStrictEqual(newStatus, route.status)) return writes;
+  const taken = new Set(rows.filter(isTaken));
+  const status = statusWith(taken);
+  const writes = rows.filter((row) => !taken.has(row)).flatMap((row) => differing(row, stored.get(keyText(row.key))));
+  if (isDeepStrictEqual(status, route.status)) return writes;
   const { labels, spec, version } = route;
-  return [...writes, { op: 'update', key: keyOf(route), labels, spec, status: newStatus, expectVersion: version }];
+  return [...writes, { op: 'update', key: keyOf(route), labels, spec, status, expectVersion: version }];
 }
 
 export function isDerived({ owner }: Resource): boolean {
@@ -95,22 +106,4 @@ function differing(row: DerivedRow, stored: Resource | undefined): Write[] {
   const { key, labels, spec } = row;
   if (isDeepStrictEqual(stored.labels, labels) && isDeepStrictEqual(stored.spec, spec)) return [];
   return [{ op: 'update', key, labels, spec, expectVersion: stored.version }];
-}
-
-/** The route is not accepted while another row has the name. */
-function refused(status: JsonObject, { type, name }: ResourceKey, former: JsonObject): JsonObject {
-  const message = `${type} ${JSON.stringify(name)} exists and was not made from this route: rename one of them`;
-  const parents = (status['parents'] as JsonObject[]).map((parent) => ({
-    ...parent,
-    conditions: (parent['conditions'] as JsonObject[]).map((condition) =>
-      condition['type'] === 'Accepted' ? { ...condition, status: 'False', reason: 'NameConflict', message } : condition,
-    ),
-  }));
-  const made: JsonObject = { ...status, parents: parents };
-  // A reported transition keeps its time. Otherwise each pass would change the status.
-  return isDeepStrictEqual(withoutTimes(made), withoutTimes(former)) ? former : made;
-}
-
-function withoutTimes(status: JsonObject): unknown {
-  return JSON.parse(JSON.stringify(status, (key, value: unknown) => (key === 'lastTransitionTime' ? undefined : value)));
 }

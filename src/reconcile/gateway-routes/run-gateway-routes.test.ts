@@ -110,6 +110,34 @@ describe('the rows derived from Gateway API routes', () => {
     expect(writes).toEqual([]);
   });
 
+  it('are refused with NameConflict only for the parent whose row has a taken name, and keep the time of the transition', async () => {
+    const parentRefs = ['cart', 'next', 'gone'].map((name) => ({ kind: 'Service', name }));
+    const accepted = async (): Promise<unknown[]> => {
+      const parents = (await store.get(key))?.status['parents'] as { parentRef: JsonObject; conditions: JsonObject[] }[];
+      return parents.map(({ parentRef, conditions: all }) => {
+        const { status, reason, lastTransitionTime } = all.find(({ type }) => type === 'Accepted') ?? {};
+        return [parentRef['name'], status, reason, lastTransitionTime];
+      });
+    };
+    await service('next');
+    await store.write({ op: 'create', key: meshRoute, labels: {}, spec: { targetRef: { kind: 'Mesh' } } });
+    await store.write({ op: 'put', key, labels, spec: { ...route, parentRefs } as unknown as JsonObject });
+    await derive();
+    const first = await accepted();
+    expect(first).toEqual([
+      ['cart', 'False', 'NameConflict', expect.any(String)],
+      ['next', 'True', 'Accepted', expect.any(String)],
+      ['gone', 'False', 'NoMatchingParent', expect.any(String)],
+    ]);
+    expect(await store.list({ type: 'MeshHTTPRoute', mesh: 'default' })).toHaveLength(2);
+    // Another condition changes.
+    const rules = [...route.rules, { forwardTo: [{ backendRef: { name: 'missing' }, port: 80 }] }];
+    await store.write({ op: 'put', key, labels, spec: { parentRefs, rules } as unknown as JsonObject });
+    await derive();
+    expect(await conditions()).toMatchObject({ PartiallyInvalid: 'True BackendNotFound' });
+    expect(await accepted()).toEqual(first);
+  });
+
   it('are deleted with a reason in the status when an unreadable route is written past the API', async () => {
     await derive();
     await store.write({ op: 'put', key, labels, spec: { ...route, rules: [{ backendRefs: [{ name: 'cart' }] }] } });
