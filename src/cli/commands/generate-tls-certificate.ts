@@ -1,7 +1,7 @@
 // `meridian generate tls-certificate`: a key and a self-signed certificate, in files that only this user can read.
 import { isIP } from 'node:net';
 import { Option, type Command } from 'commander';
-import { isDnsName } from '../../resource/schema/spec-fields.ts';
+import { isDnsName } from '../../resource/schema/dns-name.ts';
 import { UsageError } from '../exit-codes.ts';
 import { collect } from '../options.ts';
 import { note } from '../output.ts';

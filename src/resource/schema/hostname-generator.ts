@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { MAX_TEMPLATE, replaceActions } from '../go-template.ts';
 import { labelSelector } from './label-selector.ts';
-import { isDnsName, json, must, text } from './spec-fields.ts';
+import { isDnsName } from './dns-name.ts';
+import { json, must, text } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 
 const KINDS = ['meshService', 'meshExternalService', 'meshMultiZoneService'];

@@ -7,7 +7,8 @@ import type { Findings } from './findings.ts';
 import { items } from './json-access.ts';
 import { isObject } from '../read-json.ts';
 import { proxyRef } from './policy-frame.ts';
-import { choice, isDnsName, port, text } from './spec-fields.ts';
+import { isDnsName } from './dns-name.ts';
+import { choice, port, text } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 

@@ -3,6 +3,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseGoDuration } from '../../base/duration.ts';
+import { isDnsName } from './dns-name.ts';
 import { shown } from './spec-path.ts';
 import { DURATION_FORMAT } from './spec-shape.ts';
 
@@ -15,7 +16,6 @@ export type IntegerFormat = 'int32' | 'uint32' | 'int64';
 
 const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 const DECIMAL = /^\d{1,15}(\.\d{1,15})?$/;
-const DNS_LABELS = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
 type Sentence = { readonly error: (issue: { readonly input?: unknown }) => string };
 
@@ -94,11 +94,6 @@ export function intOrDecimal(range: string, allows: (value: number) => boolean) 
 }
 
 export const percentage = () => intOrDecimal('from 0 to 100', (value) => value >= 0 && value <= 100);
-
-/** A lower-case DNS name: RFC 1123 subdomain, at most 253 characters. */
-export function isDnsName(value: string): boolean {
-  return value.length <= 253 && DNS_LABELS.test(value);
-}
 
 export function dnsName() {
   const what = must('a DNS name: lower-case letters, digits, hyphens and dots, at most 253 characters');
