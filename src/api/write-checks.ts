@@ -16,6 +16,7 @@ import { checkSpec as checkBySchema, type CheckedResource, type SpecCheck } from
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { isListOfGlobal } from '../resource/revoked-ids.ts';
 import { isClusterWide, namesOf, RFC_1035_LABEL, RFC_1035_REASON } from '../resource/stored-name.ts';
+import { writtenSecretViolations } from '../resource/secret-data.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 import { dataplaneViolations, writtenDataplaneViolations } from '../resource/validate-dataplane.ts';
@@ -73,6 +74,7 @@ export function draftOf(
   const { labels: given } = body;
   const { mesh } = at;
   if (info.name === 'Dataplane') refuseAll(writtenDataplaneViolations(body.spec));
+  if (info.name === 'Secret' || info.name === 'GlobalSecret') refuseAll(writtenSecretViolations(body.spec));
   if (info.name === 'Zone') refuseAll(zoneViolations(body.spec));
   const normalized = normalizeSpec(info, body.spec);
   const namespace = isClusterWide(info) ? '' : (given[label.namespace] ?? '');

@@ -61,6 +61,12 @@ describe('a list of revoked tokens', () => {
   });
 });
 
+it.each(['Secret', 'GlobalSecret'])('a %s must give its data, which may be empty', (type) => {
+  for (const spec of [{}, { data: null }])
+    expect(faults({ type, spec })).toEqual([['data', 'must be given: the secret in base64']]);
+  expect(faults({ type, spec: { data: '' } })).toEqual([]);
+});
+
 describe('a draft', () => {
   it('needs a JSON object', () => {
     const rules = { writer: ALONE, checksOrigin: true };

@@ -213,6 +213,18 @@ describe('a resource in Kubernetes form', () => {
   });
 });
 
+describe('a Kubernetes object with an unknown key at the top', () => {
+  it.each<[string, JsonObject]>([
+    ['specs', { apiVersion: 'kuma.io/v1alpha1', kind: 'Mesh', specs: { mtls: {} } }],
+    ['data', { apiVersion: 'kuma.io/v1alpha1', kind: 'MeshTimeout', data: {} }],
+    ['mtls', { apiVersion: 'kuma.io/v1alpha1', kind: 'Mesh', mtls: {} }],
+    ['value', { apiVersion: 'v1', kind: 'Secret', type: 'system.kuma.io/secret', value: 'YQ==' }],
+  ])('is refused with the field %s, and not stored without it', (field, document) => {
+    const reason = expect.stringContaining('is not known here') as string;
+    expect(fromKubernetes({ ...document, metadata: { name: 'a' } })).toEqual({ violation: { field, reason } });
+  });
+});
+
 describe('a Kubernetes Secret', () => {
   const secret = (rest: JsonObject): JsonObject => {
     const metadata = { name: 's', labels: { [label.mesh]: 'shop' } };

@@ -19,6 +19,10 @@ const SECRET_TYPES: Readonly<Record<string, string>> = {
   GlobalSecret: 'system.kuma.io/global-secret',
 };
 
+/** The keys at the top of an object. Kubernetes drops no other: it refuses them, or a typing error would empty the resource. */
+const TOP_KEYS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'mesh', 'spec', 'status']);
+const SECRET_KEYS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'type', 'data', 'stringData', 'immutable']);
+
 /** The object for `kubectl apply`. Mesh and Zone have no namespace. Others have that of their label, by default the system namespace. */
 export function toKubernetes(info: TypeInfo, resource: DocumentedResource): JsonObject {
   if (GATEWAY_TYPES.has(info.name)) return documentOf(resource);
@@ -55,6 +59,9 @@ export function fromKubernetes(document: JsonObject): UniversalDocument {
     return fault('apiVersion', `must be ${API_VERSION} or of Gateway API, or leave it out and give type, name and mesh`);
   const secretName = Object.keys(SECRET_TYPES).find((name) => SECRET_TYPES[name] === type);
   if (isSecret && secretName === undefined) return fault('type', `must be ${Object.values(SECRET_TYPES).join(' or ')}`);
+  const known = isSecret ? SECRET_KEYS : TOP_KEYS;
+  const unknown = Object.keys(document).find((key) => !known.has(key));
+  if (unknown !== undefined) return fault(unknown, `is not known here; a resource has ${[...known].slice(2).join(', ')}`);
   if (!isObject(metadata)) return fault('metadata', 'must be an object');
   const { name, labels = {} } = metadata;
   if (!isObject(labels)) return fault('metadata.labels', 'must be an object of strings');

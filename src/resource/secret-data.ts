@@ -1,10 +1,16 @@
 // What a Secret or a GlobalSecret holds: a text, in base64 in its spec. A wrong shape reads as an empty one.
+import type { Violation } from '../base/violations.ts';
 import { objectOf, textOf } from './read-json.ts';
 import type { JsonObject, Resource } from './types.ts';
 
 /** The spec of a Secret with this text. */
 export function secretSpec(text: string): JsonObject {
   return { data: Buffer.from(text).toString('base64') };
+}
+
+/** The violations of a spec that a person writes: without data it would empty a stored secret. */
+export function writtenSecretViolations({ data = null }: JsonObject): Violation[] {
+  return data === null ? [{ field: 'data', reason: 'must be given: the secret in base64' }] : [];
 }
 
 /** The text in a Secret; `''` for one without text. */
