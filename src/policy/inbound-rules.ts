@@ -10,7 +10,7 @@ import { mergeOrdered, ruleOrder } from './precedence.ts';
 import type { TargetRef } from './target-ref.ts';
 
 export type InboundRule = {
-  /** Null: every request. `spiffeId` is spelled `spiffeID` here (D23). */
+  /** Null: every request. */
   readonly match: JsonObject | null;
   readonly conf: JsonObject;
   readonly policy: Policy;
@@ -74,11 +74,7 @@ function ruleItems({ type, rules, from }: Policy): RuleItem[] {
 
 function expand({ policy, index, conf, matches }: RuleItem): InboundRule[] {
   if (matches.length === 0) return [{ match: null, conf, policy, index }];
-  return matches.map((match) => ({ match: canonicalMatch(match), conf, policy, index }));
-}
-
-function canonicalMatch({ spiffeId, ...match }: JsonObject): JsonObject {
-  return spiffeId === undefined || match['spiffeID'] !== undefined ? match : { spiffeID: spiffeId, ...match };
+  return matches.map((match) => ({ match, conf, policy, index }));
 }
 
 /** A rule with a smaller number is tried earlier. */

@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { parsePolicy } from './parse-policy.ts';
 
 it('a parsed policy has the defaults of its schema and durations in the wire form, for any stored form', () => {
@@ -28,4 +29,34 @@ it('a policy is read with its places in the spec; what is no object is skipped',
     [[2, { a: 1 }]],
   ]);
   expect(parsePolicy(make('MeshTimeout', 'a', { to: 'x' }), 1)).toMatchObject({ to: [], rules: [], from: [], conf: null });
+});
+
+describe('spiffeId', () => {
+  const id = (value: string): JsonObject => ({ type: 'Exact', value: `spiffe://a/${value}` });
+
+  it.each(['allow', 'deny', 'allowWithShadowDeny'])('in %s of a MeshTrafficPermission is read as spiffeID', (list) => {
+    const conf = { [list]: [{ spiffeId: id('x'), sni: { type: 'Exact', value: 's' } }, { spiffeID: id('y') }, 5] };
+    const stored = make('MeshTrafficPermission', 'a', { rules: [{ default: conf }] });
+    const given = structuredClone(stored.spec);
+    expect(parsePolicy(stored, 1).rules[0]?.conf).toEqual({
+      [list]: [{ spiffeID: id('x'), sni: { type: 'Exact', value: 's' } }, { spiffeID: id('y') }, 5],
+    });
+    expect(stored.spec).toEqual(given);
+  });
+
+  it('in matches is read as spiffeID; beside spiffeID it stays, so that a check refuses the match', () => {
+    const rules = [
+      {
+        matches: [
+          { spiffeID: null, spiffeId: id('x') },
+          { spiffeID: id('x'), spiffeId: id('y') },
+        ],
+        default: {},
+      },
+    ];
+    expect(parsePolicy(make('MeshTimeout', 'a', { rules }), 1).rules[0]?.matches).toEqual([
+      { spiffeID: id('x') },
+      { spiffeID: id('x'), spiffeId: id('y') },
+    ]);
+  });
 });

@@ -43,7 +43,7 @@ type Item = {
 };
 /** One `to[]` entry; the conf of a Mesh*Route's entry is its `rules` and `hostnames`. */
 export type ToItem = Item & { readonly targetRef: TargetRef };
-/** One `rules[]` entry; no match means every request. */
+/** One `rules[]` entry; no match means every request. Every `spiffeId` is spelled `spiffeID` here (D23). */
 export type RuleItem = Item & { readonly matches: readonly JsonObject[] };
 /** One `from[]` entry, the old form. */
 export type FromItem = Item & { readonly targetRef: TargetRef };
@@ -53,6 +53,9 @@ const ROUTE_TYPES: ReadonlySet<string> = new Set(['MeshHTTPRoute', 'MeshTCPRoute
 
 /** The configuration of these types is shared by all clients, so a match has no effect. */
 const WITHOUT_MATCHES: ReadonlySet<string> = new Set(['MeshCircuitBreaker', 'MeshTLS']);
+
+/** The lists of clients of a MeshTrafficPermission (policies 2.6). */
+const CLIENT_LISTS = ['allow', 'deny', 'allowWithShadowDeny'];
 
 /** Kinds of targetRef that mean a route. */
 export function isRouteKind(kind: string): boolean {
@@ -96,12 +99,29 @@ export function parsePolicy(resource: Resource, serial: number): Policy {
     rules.push({
       policy,
       index,
-      matches: takesMatches ? objectsOf(item['matches']) : [],
-      conf: withoutNulls(objectOf(item['default'])),
+      matches: takesMatches ? objectsOf(item['matches']).map((match) => canonicalMatch(withoutNulls(match))) : [],
+      conf: canonicalConf(resource.type, withoutNulls(objectOf(item['default']))),
     });
   for (const [index, item] of itemsOf(spec['from']))
     from.push({ policy, index, targetRef: targetRefOf(item['targetRef']), conf: withoutNulls(objectOf(item['default'])) });
   return policy;
+}
+
+/** The conf of a `rules[]` entry. That of a MeshTrafficPermission is lists of matches (policies 2.6). */
+function canonicalConf(type: string, conf: JsonObject): JsonObject {
+  if (type !== 'MeshTrafficPermission') return conf;
+  const read = { ...conf };
+  for (const key of CLIENT_LISTS) {
+    const list = conf[key];
+    if (Array.isArray(list)) read[key] = list.map((item) => (isObject(item) ? canonicalMatch(item) : item));
+  }
+  return read;
+}
+
+/** A match with `spiffeID` in place of its alias (D23). A match with both is left as it is: a check refuses it. */
+function canonicalMatch({ spiffeId, ...match }: JsonObject): JsonObject {
+  if (spiffeId === undefined) return match;
+  return match['spiffeID'] === undefined ? { spiffeID: spiffeId, ...match } : { ...match, spiffeId };
 }
 
 function toConf(type: string, { rules, hostnames, default: conf }: JsonObject): JsonObject {

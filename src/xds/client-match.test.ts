@@ -73,6 +73,22 @@ describe('a permission', () => {
     expect(decisions(http(rules), 'shadowMatcher')).toEqual([['DENY', policy.kri, c]]);
   });
 
+  it('denies every client by an empty match, of those that its rule is about', () => {
+    const everyone = { prefix: 'spiffe://' };
+    const denial = [rule({ deny: [{}] }), rule({ deny: [{}] }, spiffe('Prefix', 'p'))];
+    for (const permission of [http(denial), network(denial)])
+      expect(decisions(permission)).toEqual([
+        ['DENY', policy.kri, everyone],
+        ['DENY', policy.kri, { and: [{ prefix: 'p' }, everyone] }],
+      ]);
+  });
+
+  it('permits nobody by an empty match', () => {
+    const empty = [rule({ allow: [{}] }), rule({ allowWithShadowDeny: [{}] })];
+    expect(decisions(http(empty))).toEqual([]);
+    expect(http(empty)).not.toHaveProperty('shadowMatcher');
+  });
+
   it('denies in its shadow the clients alone that are named for it', () => {
     for (const permission of [http(rules), network(rules)]) {
       const shadow = otherwise(permission['shadowMatcher'] as JsonObject);

@@ -3,6 +3,14 @@ import { isObject, objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { extension } from './proto-json.ts';
 
+/** The match of every client with a certificate of the mesh. */
+export const EVERYONE: JsonObject = { spiffeID: { type: 'Prefix', value: 'spiffe://' } };
+
+/** Whether a match has neither a SPIFFE ID nor a server name. */
+export function isEmptyMatch(match: JsonObject): boolean {
+  return match['spiffeID'] === undefined && match['sni'] === undefined;
+}
+
 /** The predicate for a SPIFFE ID and a server name, which must both fit; null where the match names neither. */
 export function clientPredicate(match: JsonObject): JsonObject | null {
   const predicates = [

@@ -1,10 +1,11 @@
 // MeshTrafficPermission as RBAC of an inbound: the permitted clients, by the SPIFFE ID of their certificate (policies 6, xds 6).
-// Invariant: a denial wins over every permission, and a client without a permission is denied. The rules of an HTTP inbound are in its routes: a
-// permission that changes then replaces no listener, closes no connection, and holds for the next request.
+// Invariant: a denial wins over every permission, and a client without a permission is denied. An empty match denies every client, and
+// permits none. The rules of an HTTP inbound are in its routes: a permission that changes then replaces no listener, closes no connection,
+// and holds for the next request.
 import type { InboundRule } from '../policy/inbound-rules.ts';
 import { objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { clientPredicate } from './client-match.ts';
+import { clientPredicate, EVERYONE, isEmptyMatch } from './client-match.ts';
 import { extension, typed } from './proto-json.ts';
 
 const [DENIED, ALLOWED] = [onMatch('default', 'DENY'), onMatch('default', 'ALLOW')];
@@ -40,12 +41,17 @@ function matchersOf(rules: readonly InboundRule[]): JsonObject {
 /** One matcher a rule, for the clients that it names under these keys. */
 function matchers(rules: readonly InboundRule[], keys: readonly string[], action: 'ALLOW' | 'DENY'): JsonObject[] {
   return rules.flatMap((rule) => {
-    const predicates = keys.flatMap((key) => objectsOf(rule.conf[key])).flatMap((client) => predicateOf(rule, client));
+    const predicates = keys.flatMap((key) => clientsIn(rule, key)).flatMap((client) => predicateOf(rule, client));
     const [first] = predicates;
     if (first === undefined) return [];
     const predicate = predicates.length === 1 ? first : { orMatcher: { predicate: predicates } };
     return [{ predicate, onMatch: onMatch(rule.policy.kri, action) }];
   });
+}
+
+function clientsIn({ conf }: InboundRule, key: string): JsonObject[] {
+  const clients = objectsOf(conf[key]);
+  return key === 'deny' ? clients.map((client) => (isEmptyMatch(client) ? EVERYONE : client)) : clients;
 }
 
 /** A client of a rule with a match must fit both. */

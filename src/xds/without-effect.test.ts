@@ -26,6 +26,7 @@ const PASSTHROUGH = { targetRef: { kind: 'Mesh' }, default: { passthroughMode: '
 
 const WITHOUT_IDENTITY = 'is not enforced: the proxy has no identity, and without TLS clients cannot be identified';
 const BY_SPIFFE_ID = 'is not enforced: name clients by SPIFFE ID in spec.rules';
+const NOBODY = 'permits no client: set spiffeID or sni';
 const PLAIN_TEXT = 'is not enforced: the proxy has no identity, and takes plain text';
 const NO_PORT = 'has no effect: networking.transparentProxying has no redirectPortOutbound';
 const NOT_TRANSPARENT = 'has no effect: the proxy has no transparent proxying';
@@ -37,6 +38,14 @@ it.each<[policy: string, type: string, spec: JsonObject, networking: JsonObject,
   ['clients by tag', 'MeshTrafficPermission', from({ action: 'Allow' }), INBOUND, TLS, [`spec.from ${BY_SPIFFE_ID}`]],
   ['rules about clients', 'MeshTrafficPermission', rules(ALLOW), INGRESS, null, []],
   ['rules about clients', 'MeshTrafficPermission', rules(ALLOW), EGRESS, null, [`spec.rules ${WITHOUT_IDENTITY}`]],
+  [
+    'an empty match',
+    'MeshTrafficPermission',
+    rules(ALLOW, { allow: [CLIENT, {}], allowWithShadowDeny: [{}], deny: [{}] }),
+    INBOUND,
+    TLS,
+    [`spec.rules[1].default.allow[1] ${NOBODY}`, `spec.rules[1].default.allowWithShadowDeny[0] ${NOBODY}`],
+  ],
   [
     'the second rule',
     'MeshTLS',

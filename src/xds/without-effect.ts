@@ -2,6 +2,9 @@
 // reported, because a permission that is not enforced looks like an enforced one.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { isEmptyMatch } from './client-match.ts';
+import { fieldOf } from './config-problem.ts';
 import type { ProxyTls } from './proxy-tls.ts';
 import { transparentProxying } from './transparent-proxying.ts';
 import type { Report } from './usable-policies.ts';
@@ -29,6 +32,10 @@ export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: Pr
     if (type === 'MeshTrafficPermission' && tls !== null)
       for (const { policy } of fromRules)
         report({ policy: policy.kri, field: 'spec.from', reason: 'is not enforced: name clients by SPIFFE ID in spec.rules' });
+    if (type === 'MeshTrafficPermission' && tls !== null)
+      for (const { policy, index, conf } of inbounds.flatMap((section) => section.rules))
+        for (const path of emptyPermissions(conf))
+          report({ policy: policy.kri, field: fieldOf('rules', index, path), reason: 'permits no client: set spiffeID or sni' });
     if (type === 'MeshTrafficPermission' && tls === null)
       for (const { policy } of written)
         report({
@@ -48,4 +55,13 @@ export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: Pr
       for (const { policy } of proxyRule?.contributions ?? [])
         report({ policy: policy.kri, field: 'spec.default', reason: `has no effect: ${why}` });
   }
+}
+
+/** The paths of the items of a MeshTrafficPermission that would permit clients, and name none. */
+function emptyPermissions(conf: JsonObject): string[] {
+  return ['allow', 'allowWithShadowDeny'].flatMap((key) => {
+    const clients = conf[key];
+    if (!Array.isArray(clients)) return [];
+    return clients.flatMap((client, at) => (isObject(client) && isEmptyMatch(client) ? [`${key}[${String(at)}]`] : []));
+  });
 }

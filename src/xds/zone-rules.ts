@@ -6,6 +6,7 @@ import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import { mergeConfs } from '../policy/merge-conf.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
+import { EVERYONE } from './client-match.ts';
 import { usableRules, type Report } from './usable-policies.ts';
 
 /** The rules of one type on one chain. */
@@ -59,9 +60,6 @@ export function chainConf({ named, common }: ChainRules): JsonObject {
 export function chainFilters({ byClient, named, common }: ChainRules): InboundRule[] {
   return [...byClient, ...named, ...common];
 }
-
-/** Everyone with a certificate of the mesh. */
-const EVERYONE: JsonObject = { spiffeID: { type: 'Prefix', value: 'spiffe://' } };
 
 /** MeshTrafficPermission rules whose clients are those of one chain: a client may name its server too. */
 export function permissionsOn(rules: readonly InboundRule[], snis: readonly string[]): InboundRule[] {

@@ -205,9 +205,13 @@ it('a changed MeshTrafficPermission holds for open connections and closes none',
   expect(await denied()).toBeGreaterThan(refused);
 });
 
-it('a MeshTrafficPermission denies a client by its SPIFFE ID', async () => {
+it.each([
+  ['its SPIFFE ID', { spiffeID: { type: 'Exact', value: OTHER } }],
+  ['spiffeId, the other spelling of spiffeID', { spiffeId: { type: 'Exact', value: OTHER } }],
+  ['an empty match', {}],
+])('a MeshTrafficPermission denies a client by %s', async (_, match) => {
   const given = await certificateOf(OTHER);
-  await permit('some', { deny: [{ spiffeID: { type: 'Exact', value: OTHER } }] });
+  await permit('some', { deny: [match] });
   await expect.poll(() => ask(given)).toBe('HTTP/1.1 403');
   await mesh.delete('MeshTrafficPermission', 'some');
   await expect.poll(() => ask(given)).toBe('HTTP/1.1 200');

@@ -23,7 +23,7 @@ const matchShape = {
   sni: z.object({ type: choice('Exact'), value: dnsName() }).optional(),
 };
 
-/** SPIFFE ID and SNI must both fit; without either every request does. */
+/** SPIFFE ID and SNI must both fit; without either every request does. An item of `allow` without either permits no client. */
 export const inboundMatch = withRules(z.object(matchShape), checkSpellings);
 
 /** As `inboundMatch`, with at least one of the two. */
