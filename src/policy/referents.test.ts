@@ -40,6 +40,12 @@ describe('a reference by name', () => {
     expect(resolve([east, westShop], { name: 'backend' })).toEqual([east]);
   });
 
+  it('finds an object of its own zone in any namespace before one of another zone without a namespace', () => {
+    expect(resolve([east, westShop], { name: 'backend' }, { zone: 'west' })).toEqual([westShop]);
+    expect(resolve([east, eastShop, westShop], { name: 'backend' }, { zone: 'east' })).toEqual([east]);
+    expect(resolve([east, westShop], { name: 'backend' }, { zone: 'north' })).toEqual([east]);
+  });
+
   it('finds objects in the namespace of the policy only', () => {
     expect(resolve([east, eastShop], { name: 'backend' }, { zone: 'east', namespace: 'other' })).toEqual([]);
   });

@@ -67,8 +67,8 @@ export class Referents {
 
   /**
    * The objects that a reference resolves to, possibly none. By labels: all objects with every label, in any zone and namespace. By
-   * name: those in the policy's own zone, else in any zone. If neither the reference nor the policy has a namespace and no object
-   * without one exists, objects in any namespace.
+   * name: those in the policy's own zone, else in any zone. If neither the reference nor the policy has a namespace, objects without
+   * one, else in any namespace; the own zone counts first.
    * @param zone of the asking proxy, `''` for all zones. Resources that its control plane does not have are not found on global
    *   either
    */
@@ -77,10 +77,11 @@ export class Referents {
     const named = [...found].filter((held) => this.#isVisible(held, zone));
     if (ref.labels !== null) return sorted(named).map(({ resource }) => resource);
     const namespace = ref.namespace || from.namespace;
-    const here = named.filter((held) => held.namespace === namespace);
-    const candidates = here.length === 0 && namespace === '' ? named : here;
-    const own = candidates.filter((held) => held.zone === from.zone);
-    return sorted(own.length > 0 ? own : candidates).map(({ resource }) => resource);
+    const own = inNamespace(
+      named.filter((held) => held.zone === from.zone),
+      namespace,
+    );
+    return sorted(own.length > 0 ? own : inNamespace(named, namespace)).map(({ resource }) => resource);
   }
 
   #isVisible(held: Held, zone: string): boolean {
@@ -100,6 +101,12 @@ export class Referents {
     if (index === undefined) this.#byLabel.set(kind, (index = new PairIndex<Held>()));
     return index;
   }
+}
+
+/** Those in a namespace. Without a namespace (`''`): those that have none, else all (D8). */
+function inNamespace(held: readonly Held[], namespace: string): readonly Held[] {
+  const here = held.filter((one) => one.namespace === namespace);
+  return here.length === 0 && namespace === '' ? held : here;
 }
 
 /** Sorted by KRI. Of copies with one KRI only the first by stored name. */
