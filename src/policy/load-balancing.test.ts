@@ -129,6 +129,13 @@ describe('hash policies in force', () => {
     expect(service).toEqual({ conf: ring(list('old')), hashes: list('old') });
   });
 
+  it('an empty item on a route leaves the hash policies of the service in force (D13)', () => {
+    const policies = [[SERVICE, { ...ring(), hashPolicies: list('new') }]] as const;
+    const { service, route1 } = inForce([...policies, [ROUTE, {}]]);
+    expect(service.hashes).toEqual(list('new'));
+    expect(route1).toEqual(service);
+  });
+
   it('Mesh new, route new: of the Mesh only what a route can have (D12)', () => {
     const { route1 } = inForce([
       [MESH, { hashPolicies: list('mesh'), localityAwareness: { disabled: true } }],

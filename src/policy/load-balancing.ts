@@ -29,7 +29,8 @@ export function whyNoHashing(conf: JsonObject): string | null {
 }
 
 /**
- * The proxy's own rules with a loadBalancer on their route keys. A route on services with different loadBalancers shows none.
+ * The proxy's own rules with a loadBalancer on their route keys. A route on services with different loadBalancers shows none, and so
+ * does a route without conf.
  * @param own the rules of a proxy that are not shared, including those of all routes
  * @param all the own and the shared rules
  */
@@ -46,7 +47,8 @@ export function withRouteLoadBalancers(
       return loadBalancer === undefined ? [] : [{ loadBalancer, contributions }];
     });
     const [first] = services;
-    if (first === undefined) continue;
+    // A route without conf of its own has the conf of its service (D13).
+    if (first === undefined || Object.keys(rule.conf[0] ?? {}).length === 0) continue;
     const { loadBalancer: shown } = first;
     if (services.some(({ loadBalancer }) => JSON.stringify(loadBalancer) !== JSON.stringify(shown))) continue;
     completed.set(kri, {
