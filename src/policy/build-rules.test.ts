@@ -225,6 +225,25 @@ describe('inbound rules', () => {
       fromRules: [{ from: { kind: 'Mesh' }, conf: { action: 'Allow' } }],
     });
   });
+
+  it('read from[] of a MeshFaultInjection as rules without a match where its kind is Mesh', () => {
+    const fault = (httpStatus: number): JsonObject => ({ http: [{ abort: { httpStatus, percentage: 100 } }] });
+    const from = [
+      { targetRef: { kind: 'Mesh' }, default: fault(500) },
+      { targetRef: { kind: 'MeshSubset', tags: { app: 'a' } }, default: fault(501) },
+      { targetRef: { kind: 'Mesh', proxyTypes: ['Gateway'] }, default: fault(502) },
+    ];
+    const found = rulesOf('MeshFaultInjection', [
+      make('MeshFaultInjection', 'p', { from }),
+      make('MeshFaultInjection', 'q', { from, rules: [{ default: fault(503) }] }),
+    ]);
+    const [section] = found?.inboundRules ?? [];
+    expect(section?.rules).toMatchObject([
+      { match: null, conf: fault(503) },
+      { match: null, conf: fault(500) },
+    ]);
+    expect(new Set(section?.fromRules.map(({ index }) => index))).toEqual(new Set([1, 2]));
+  });
 });
 
 it('are built from any input without an error', () => {

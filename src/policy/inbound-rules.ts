@@ -25,8 +25,14 @@ export type SectionRules = {
   readonly fromRules: readonly FromRule[];
 };
 
-/** Types whose `from[]` selects clients. A `from[]` of another type is read as rules without match. */
-const FROM_BY_CLIENT: ReadonlySet<string> = new Set(['MeshTrafficPermission', 'MeshFaultInjection']);
+/**
+ * Whether a `from[]` item is for all clients: then it is read as a rule without match (policies 6). MeshTrafficPermission has another conf
+ * in `from[]`, and MeshFaultInjection selects clients by other kinds than Mesh.
+ */
+function isForAll({ policy: { type }, targetRef: { kind, proxyTypes } }: FromItem): boolean {
+  if (type === 'MeshFaultInjection') return kind === 'Mesh' && proxyTypes.length === 0;
+  return type !== 'MeshTrafficPermission';
+}
 
 /** Rules that apply to all sections of all proxies, computed once for a type and a zone. */
 export type SharedInbound = { readonly rules: readonly InboundRule[]; readonly from: readonly FromItem[] };
@@ -38,7 +44,7 @@ export function inboundRulesOf(policies: Iterable<Policy>, zone: string): Shared
   const items = sorted.flatMap(ruleItems).sort(order);
   return {
     rules: items.flatMap(expand).sort((a, b) => specificity(a) - specificity(b)),
-    from: sorted.flatMap(({ type, from }) => (FROM_BY_CLIENT.has(type) ? from : [])).sort(order),
+    from: sorted.flatMap(({ from }) => from.filter((item) => !isForAll(item))).sort(order),
   };
 }
 
@@ -67,9 +73,9 @@ export function catchAllConf(rules: readonly InboundRule[]): JsonObject {
 }
 
 /** `from[]` applies only if `rules` is empty. */
-function ruleItems({ type, rules, from }: Policy): RuleItem[] {
-  if (rules.length > 0 || FROM_BY_CLIENT.has(type)) return [...rules];
-  return from.map(({ policy, index, conf }) => ({ policy, index, conf, matches: [] }));
+function ruleItems({ rules, from }: Policy): readonly RuleItem[] {
+  if (rules.length > 0) return rules;
+  return from.filter(isForAll).map(({ policy, index, conf }) => ({ policy, index, conf, matches: [] }));
 }
 
 function expand({ policy, index, conf, matches }: RuleItem): InboundRule[] {

@@ -13,7 +13,8 @@ const INBOUND = { address: '10.0.0.1', inbound: [{ port: 8080, name: 'http', pro
 const EGRESS = { zoneEgress: { address: '10.0.0.1', port: 10_002 } };
 const INGRESS = { zoneIngress: { address: '10.0.0.1', port: 10_001 } };
 const CLIENT = { spiffeID: { type: 'Exact', value: 'spiffe://shop/a' } };
-const from = (conf: JsonObject): JsonObject => ({
+const FAULT = { http: [{ abort: { httpStatus: 503, percentage: 100 } }] };
+const from = (conf: JsonObject): { targetRef: JsonObject; from: JsonObject[] } => ({
   targetRef: { kind: 'Mesh' },
   from: [{ targetRef: { kind: 'Mesh' }, default: conf }],
 });
@@ -36,6 +37,15 @@ it.each<[policy: string, type: string, spec: JsonObject, networking: JsonObject,
   ['rules about clients', 'MeshTrafficPermission', rules(ALLOW), INBOUND, TLS, []],
   ['clients by tag', 'MeshTrafficPermission', from({ action: 'Allow' }), INBOUND, null, [`spec.from ${WITHOUT_IDENTITY}`]],
   ['clients by tag', 'MeshTrafficPermission', from({ action: 'Allow' }), INBOUND, TLS, [`spec.from ${BY_SPIFFE_ID}`]],
+  ['faults for all clients', 'MeshFaultInjection', from(FAULT), INBOUND, null, []],
+  [
+    'faults for clients by tag',
+    'MeshFaultInjection',
+    { from: [...from(FAULT).from, { targetRef: { kind: 'MeshSubset', tags: { app: 'a' } }, default: FAULT }] },
+    INBOUND,
+    null,
+    ['spec.from[1].targetRef has no effect: name clients by SPIFFE ID in spec.rules'],
+  ],
   ['rules about clients', 'MeshTrafficPermission', rules(ALLOW), INGRESS, null, []],
   ['rules about clients', 'MeshTrafficPermission', rules(ALLOW), EGRESS, null, [`spec.rules ${WITHOUT_IDENTITY}`]],
   [

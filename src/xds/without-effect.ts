@@ -32,6 +32,13 @@ export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: Pr
     if (type === 'MeshTrafficPermission' && tls !== null)
       for (const { policy } of fromRules)
         report({ policy: policy.kri, field: 'spec.from', reason: 'is not enforced: name clients by SPIFFE ID in spec.rules' });
+    if (type === 'MeshFaultInjection')
+      for (const { policy, index } of fromRules)
+        report({
+          policy: policy.kri,
+          field: `spec.from[${String(index)}].targetRef`,
+          reason: 'has no effect: name clients by SPIFFE ID in spec.rules',
+        });
     if (type === 'MeshTrafficPermission' && tls !== null)
       for (const { policy, index, conf } of inbounds.flatMap((section) => section.rules))
         for (const path of emptyPermissions(conf))
