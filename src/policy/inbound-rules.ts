@@ -72,6 +72,15 @@ export function catchAllConf(rules: readonly InboundRule[]): JsonObject {
   return mergeConfs(rules.flatMap(({ match, conf }) => (match === null ? [conf] : [])));
 }
 
+/**
+ * Whether the rules of a type with one match are in force beside each other: each permission, each fault, and each log for some clients.
+ * All others merge into one conf (policies 6).
+ */
+export function areSeparate(type: string, match: JsonObject | null): boolean {
+  if (type === 'MeshAccessLog') return match !== null;
+  return type === 'MeshTrafficPermission' || type === 'MeshFaultInjection';
+}
+
 /** `from[]` applies only if `rules` is empty. */
 function ruleItems({ rules, from }: Policy): readonly RuleItem[] {
   if (rules.length > 0) return rules;

@@ -61,6 +61,69 @@ describe('the values in force on a proxy', () => {
     );
   });
 
+  describe('of rules that are in force beside each other', () => {
+    const id = (name: string): JsonObject => ({ spiffeID: { type: 'Exact', value: `spiffe://a/${name}` } });
+    const permission = (name: string, ...rules: JsonObject[]): Resource =>
+      make('MeshTrafficPermission', name, { rules: rules.map((conf) => ({ default: conf })) });
+    const allow = (...names: string[]): JsonObject => ({ allow: names.map(id) });
+    const text = (conf: JsonObject): string => JSON.stringify(Object.values(conf)[0]);
+    const [ALLOW, DENY, HTTP] = ['MeshTrafficPermission allow', 'MeshTrafficPermission deny', 'MeshFaultInjection http'].map(
+      (field) => `inbound dp_default_east__web_http ${field}:`,
+    ) as [string, string, string];
+
+    it('a permission that goes is a change, whichever policy is stronger', () => {
+      const [a, z] = [permission('a', allow('x')), permission('z', allow('y'))];
+      expect(changes([a, z], [a])).toEqual([`${ALLOW} ${text(allow('y'))} (z) → -`]);
+      expect(changes([a, z], [z])).toEqual([`${ALLOW} ${text(allow('x'))} (a) → -`]);
+    });
+
+    it('a rule that comes or goes leaves its neighbours in the policy alone', () => {
+      const [x, y] = [{ deny: [id('x')] }, { deny: [id('y')] }];
+      const [one, two] = [permission('a', y), permission('a', x, y)];
+      expect(changes([two], [one])).toEqual([`${DENY} ${text(x)} (a) → -`]);
+      expect(changes([one], [two])).toEqual([`${DENY} - → ${text(x)} (a)`]);
+    });
+
+    it('a changed rule has its own value before, and what is gone comes last', () => {
+      const before = [permission('a', allow('x'), allow('y')), permission('b', allow('z'))];
+      expect(changes(before, [permission('a', allow('x2'), allow('y2'))])).toEqual([
+        `${ALLOW} ${text(allow('x'))} (a) → ${text(allow('x2'))} (a)`,
+        `${ALLOW} ${text(allow('y'))} (a) → ${text(allow('y2'))} (a)`,
+        `${ALLOW} ${text(allow('z'))} (b) → -`,
+      ]);
+    });
+
+    it('the second of two equal faults is a change', () => {
+      const conf = { http: [{ abort: { httpStatus: 503, percentage: 50 } }] };
+      const fault = (name: string): Resource => make('MeshFaultInjection', name, { rules: [{ default: conf }] });
+      expect(changes([fault('a'), fault('z')], [fault('a')])).toEqual([`${HTTP} ${text(conf)} (z) → -`]);
+    });
+
+    it('logs for one client are each a value; of those for all clients the strongest alone is in force', () => {
+      const log = (name: string, more: JsonObject): Resource =>
+        make('MeshAccessLog', name, {
+          rules: [{ ...more, default: { backends: [{ type: 'File', file: { path: `/${name}` } }] } }],
+        });
+      const [some, all] = [['a', 'z'].map((name) => log(name, { matches: [id('x')] })), ['a', 'z'].map((name) => log(name, {}))];
+      expect(changes(some, some.slice(0, 1))).toEqual([expect.stringMatching(/ MeshAccessLog backends: .*"\/z".* \(z\) → -$/)]);
+      expect(changes(all, all.slice(0, 1))).toEqual([]);
+      expect(changes(all, all.slice(1))).toEqual([expect.stringMatching(/"\/a".* \(a\) → .*"\/z".* \(z\)$/)]);
+    });
+
+    it('count once on inbounds that share a name', () => {
+      const inbound = ['10.0.0.1', '10.0.0.2'].map((address) => ({ address, port: 80, name: 'http', protocol: 'http' }));
+      const common = [make('Mesh', 'default', {}), makeDataplane('web', { zone: 'east' }, { inbound })];
+      expect(changes([], [permission('a', allow('x'))], common)).toEqual([`${ALLOW} - → ${text(allow('x'))} (a)`]);
+    });
+  });
+
+  it('are the same for a match that is written in another order', () => {
+    const limited = (spiffe: JsonObject): Resource =>
+      make('MeshTimeout', 't', { rules: [{ matches: [{ spiffeID: spiffe }], default: { http: { requestTimeout: '1s' } } }] });
+    const value = 'spiffe://a/b';
+    expect(changes([limited({ type: 'Exact', value })], [limited({ value, type: 'Exact' })])).toEqual([]);
+  });
+
   it('change on the routes of an outbound', () => {
     const found = changes([], [makeRoute('canary', { name: 'cart' }, '/v2')]);
     expect(found).toHaveLength(1);
