@@ -111,8 +111,8 @@ function ProxyChanges({
           </tr>
         </thead>
         <tbody>
-          {changes.map(({ kri, route, matches, kind, path, before, after }) => (
-            <tr key={`${kri} ${route ?? ''} ${JSON.stringify(matches ?? null)} ${kind} ${path}`}>
+          {changes.map(({ kri, route, kind, path, before, after }, at) => (
+            <tr key={at}>
               <td class="mono">{route ?? kri}</td>
               <td>
                 {kind} <span class="mono">{path}</span>
