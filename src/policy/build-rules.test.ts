@@ -205,6 +205,21 @@ describe('inbound rules', () => {
     ]);
   });
 
+  it('are ordered by the top-level kind before the role: D10 is about to[] alone', () => {
+    const breaker = (name: string, role: string, targetRef: JsonObject): Resource =>
+      make('MeshCircuitBreaker', name, { targetRef, rules: [{ default: {} }] }, { namespace: 'shop', role });
+    const web = makeDataplane('web', { namespace: 'shop', labels: { app: 'web' } });
+    const found = rulesOf(
+      'MeshCircuitBreaker',
+      [
+        breaker('narrow', 'producer', { kind: 'Dataplane', labels: { app: 'web' } }),
+        breaker('wide', 'consumer', { kind: 'Mesh' }),
+      ],
+      web,
+    );
+    expect(found?.inboundRules[0]?.rules.map(({ policy }) => policy.displayName)).toEqual(['wide', 'narrow']);
+  });
+
   it('have no match for a type without matches', () => {
     const conf = { connectionLimits: { maxConnections: 1 } };
     const matches = [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }];

@@ -35,7 +35,10 @@ export function toOrder(zone: string): Order<ToItem> {
     a.index - b.index;
 }
 
-/** Order of `rules[]` and `from[]` items, and of whole policies: without row 5. */
+/**
+ * Order of `rules[]` and `from[]` items, and of whole policies: without row 5 (policies 6). D10 is about `to[]` alone: an inbound has no
+ * producer and no consumer.
+ */
 export function ruleOrder(zone: string): Order<Numbered> {
   return (a, b) => byPolicy(a.policy, b.policy, zone) || byName(a.policy, b.policy) || a.index - b.index;
 }
