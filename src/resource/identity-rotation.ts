@@ -43,6 +43,12 @@ export function readRotation(secret: Pick<Resource, 'spec'>): Rotation | null {
   return null;
 }
 
+/** The authority beside the one that signs, in PEM: the next one, or the previous one. At most one. */
+export function otherAuthorities(rotation: Rotation | null): string[] {
+  if (rotation?.step === 'distribute') return [rotation.certPem];
+  return rotation?.step === 'renew' ? [rotation.previousPem] : [];
+}
+
 /** The spec of the Secret. */
 export function rotationSpec(rotation: Rotation): JsonObject {
   return secretSpec(JSON.stringify(rotation));

@@ -4,7 +4,7 @@ import { authoritySecrets, providerOf } from '../../identity/identity-spec.ts';
 import type { AuthorityPem } from '../../identity/leaf.ts';
 import { authorityId } from '../../identity/authority-id.ts';
 import { certificatesIn } from '../../identity/trust-bundles.ts';
-import { readRotation, rotationKey, type Rotation } from '../../resource/identity-rotation.ts';
+import { otherAuthorities, readRotation, rotationKey, type Rotation } from '../../resource/identity-rotation.ts';
 import { kriOf } from '../../resource/kri.ts';
 import { label } from '../../resource/labels.ts';
 import { parseMeshIdentity, trustDomainOf } from '../../resource/mesh-identity.ts';
@@ -109,12 +109,9 @@ type HeldAuthorities = { readonly needed: readonly string[]; readonly dropped: r
 function heldAuthorities(authority: string, row: Resource | undefined, now: Date): HeldAuthorities {
   const rotation: Rotation | null = row === undefined ? null : readRotation(row);
   const normal = (pem: string): string[] => certificatesIn([{ pem: { value: pem } }]);
-  if (rotation?.step === 'distribute') return { needed: [authority, ...normal(rotation.certPem)], dropped: [] };
-  if (rotation?.step !== 'renew') return { needed: [authority], dropped: [] };
-  const previous = normal(rotation.previousPem);
-  return Date.parse(rotation.until) > now.getTime()
-    ? { needed: [authority, ...previous], dropped: [] }
-    : { needed: [authority], dropped: previous };
+  const others = otherAuthorities(rotation).flatMap(normal);
+  const isOver = rotation?.step === 'renew' && Date.parse(rotation.until) <= now.getTime();
+  return isOver ? { needed: [authority], dropped: others } : { needed: [authority, ...others], dropped: [] };
 }
 
 /** The MeshTrust with the authorities in it. A new authority stands beside the old ones. */

@@ -10,7 +10,9 @@ import {
   type IdentityInForce,
   type WithdrawalProgress,
 } from '../../resource/identity-in-force.ts';
-import { rotationKey, rotationSpec } from '../../resource/identity-rotation.ts';
+import { readRotation, rotationKey, rotationSpec } from '../../resource/identity-rotation.ts';
+import { label } from '../../resource/labels.ts';
+import { objectsOf } from '../../resource/read-json.ts';
 import type { JsonObject, Labels, ResourceKey } from '../../resource/types.ts';
 import { STEP_LIMIT_MS } from './plan-withdrawal.ts';
 import { reconcileIdentities, runIdentities } from './run-identities.ts';
@@ -20,6 +22,7 @@ const HOUR_MS = 3_600_000;
 const SERVICE = 'kri_msvc_shop_east__cart_';
 const at = (type: string, name: string): ResourceKey => ({ type, mesh: 'shop', name });
 const IN_FORCE = inForceKey('shop', 'identity');
+const ROTATION = rotationKey('shop', 'identity');
 let clock: ManualClock;
 let store: TinyStore;
 let otherZonesMs: number;
@@ -29,8 +32,13 @@ const reconcile = async () => reconcileIdentities(options());
 const put = async (type: string, name: string, spec: JsonObject, labels: Labels = {}, status?: JsonObject): Promise<void> =>
   void (await store.write({ op: 'put', key: at(type, name), labels, spec, ...(status !== undefined && { status }) }));
 const remove = async (key: ResourceKey): Promise<void> => void (await store.write({ op: 'delete', key }));
-async function identify(matchLabels: Labels, name = 'identity', labels: Labels = { 'kuma.io/zone': 'east' }): Promise<void> {
-  const bundled = { autogenerate: { enabled: true }, certificateParameters: { expiry: '1h' } };
+async function identify(
+  matchLabels: Labels,
+  name = 'identity',
+  labels: Labels = { 'kuma.io/zone': 'east' },
+  expiry = '1h',
+): Promise<void> {
+  const bundled = { autogenerate: { enabled: true }, certificateParameters: { expiry } };
   await put('MeshIdentity', name, { selector: { dataplane: { matchLabels } }, provider: { type: 'Bundled', bundled } }, labels);
   await reconcile();
 }
@@ -54,6 +62,15 @@ async function accept(name: string): Promise<void> {
   }
   await insight(name, { withdrawal: withdrawalId(all) });
   await reconcile();
+}
+/** Begins a rotation, which waits for nobody from that step on: the proxies are gone. */
+async function rotateTo(step: 'distribute' | 'renew'): Promise<void> {
+  await store.write({ op: 'create', key: ROTATION, labels: {}, spec: rotationSpec({ step: 'requested' }) });
+  if (step === 'renew') for (const name of ['cart', 'web']) await remove(at('DataplaneInsight', name));
+  await reconcile();
+  const row = await store.get(ROTATION);
+  expect(row && readRotation(row)).toMatchObject({ step });
+  for (const name of ['cart', 'web']) await remove(at('DataplaneInsight', name));
 }
 const hasTrust = async (): Promise<boolean> => (await store.get(at('MeshTrust', 'identity'))) !== undefined;
 
@@ -102,12 +119,7 @@ describe('a withdrawal', () => {
 
   it('of a deleted MeshIdentity goes from servers to clients, and the trust goes after the last certificate', async () => {
     await remove(at('MeshIdentity', 'identity'));
-    await store.write({
-      op: 'create',
-      key: rotationKey('shop', 'identity'),
-      labels: {},
-      spec: rotationSpec({ step: 'requested' }),
-    });
+    await store.write({ op: 'create', key: ROTATION, labels: {}, spec: rotationSpec({ step: 'requested' }) });
     await reconcile();
     const services = [SERVICE, 'kri_msvc_shop_east__web_'];
     expect(await inForce()).toMatchObject({ step: 'open', services, waiting: 2, waitsFor: ['cart', 'web'] });
@@ -124,9 +136,7 @@ describe('a withdrawal', () => {
     expect([await hasTrust(), (await inForce())?.step]).toEqual([true, 'trust']);
     await clock.advance(HOUR_MS / 10);
     expect(await reconcile()).toEqual({ count: 0, wakeAt: null });
-    expect([await hasTrust(), await store.get(IN_FORCE), await store.get(rotationKey('shop', 'identity'))]).toEqual([
-      ...[false, undefined, undefined],
-    ]);
+    expect([await hasTrust(), await store.get(IN_FORCE), await store.get(ROTATION)]).toEqual([...[false, undefined, undefined]]);
     expect(await store.get(at('Secret', 'identity-root-ca'))).toBeDefined();
   });
 
@@ -182,6 +192,62 @@ describe('a withdrawal', () => {
     await clock.advance(HOUR_MS * 1.1);
     await reconcile();
     expect((await store.get(at('MeshTrust', 'identity')))?.spec['caBundles']).toEqual([foreign]);
+  });
+
+  it.each(['distribute', 'renew'] as const)(
+    'during step %s of a rotation takes both authorities from the MeshTrust',
+    async (step) => {
+      await rotateTo(step);
+      await remove(at('MeshIdentity', 'identity'));
+      await reconcile();
+      expect(await inForce()).toMatchObject({ step: 'trust' });
+      await clock.advance(HOUR_MS * 1.1);
+      await reconcile();
+      expect([await store.get(IN_FORCE), await store.get(ROTATION), await hasTrust()]).toEqual([undefined, undefined, false]);
+    },
+  );
+
+  it('during a rotation keeps what others have put into the MeshTrust, and asks no other zone any more', async () => {
+    await rotateTo('distribute');
+    const { spec = {}, status, labels = {} } = (await store.get(at('MeshTrust', 'identity'))) ?? {};
+    expect(labels).toMatchObject({ [label.authorityChanges]: 'true' });
+    const foreign = { type: 'Pem', pem: { value: 'another' } };
+    await put('MeshTrust', 'identity', { ...spec, caBundles: [...objectsOf(spec['caBundles']), foreign] }, labels, status);
+    await remove(at('MeshIdentity', 'identity'));
+    await reconcile();
+    await clock.advance(HOUR_MS * 1.1);
+    await reconcile();
+    const trust = await store.get(at('MeshTrust', 'identity'));
+    expect(trust?.spec['caBundles']).toEqual([foreign]);
+    expect(trust?.labels).not.toHaveProperty([label.authorityChanges]);
+  });
+
+  it('trusts the previous authority of a rotation until its last certificate has ended', async () => {
+    await identify({}, 'identity', { 'kuma.io/zone': 'east' }, '50h');
+    await rotateTo('renew');
+    await identify({});
+    await remove(at('MeshIdentity', 'identity'));
+    await reconcile();
+    await clock.advance(HOUR_MS * 49);
+    await reconcile();
+    expect(await inForce()).toMatchObject({ step: 'trust' });
+    expect((await store.get(at('MeshTrust', 'identity')))?.spec['caBundles']).toHaveLength(2);
+    await clock.advance(HOUR_MS * 2);
+    await reconcile();
+    expect(await hasTrust()).toBe(false);
+  });
+
+  it('keeps its record until the MeshTrust is written', async () => {
+    for (const name of ['cart', 'web']) await remove(at('DataplaneInsight', name));
+    await remove(at('MeshIdentity', 'identity'));
+    await reconcile();
+    await clock.advance(HOUR_MS * 1.1);
+    store.beforeWrite = ({ key }) => (key.type === 'MeshTrust' ? { result: 'conflict' } : undefined);
+    await reconcile();
+    expect([await hasTrust(), (await inForce())?.step]).toEqual([true, 'trust']);
+    store.beforeWrite = () => undefined;
+    await reconcile();
+    expect([await hasTrust(), await inForce()]).toEqual([false, null]);
   });
 
   it('is no withdrawal of services for proxies with another identity, and waits until they have it', async () => {

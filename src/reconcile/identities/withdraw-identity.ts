@@ -11,12 +11,14 @@ import {
   readInForce,
   type IdentityInForce,
 } from '../../resource/identity-in-force.ts';
+import { otherAuthorities, readRotation, type Rotation } from '../../resource/identity-rotation.ts';
 import { kriOf } from '../../resource/kri.ts';
 import { homeZoneOf } from '../../resource/ownership.ts';
 import { objectOf, objectsOf } from '../../resource/read-json.ts';
-import { keyText, type JsonObject, type Resource } from '../../resource/types.ts';
-import type { ResourceStore, Write } from '../../store/resource-store.ts';
+import { keyText, type JsonObject, type Resource, type ResourceKey } from '../../resource/types.ts';
+import type { ResourceStore, Write, WriteOutcome } from '../../store/resource-store.ts';
 import { newRow } from '../computed-row.ts';
+import { askingLabels } from './other-zones.ts';
 import { identityKeys } from './plan-identity.ts';
 import { secretText } from '../../resource/secret-data.ts';
 import { lastEnd } from './plan-rotation.ts';
@@ -48,9 +50,10 @@ async function withdrawIn(options: RotationOptions, mesh: string): Promise<Withd
   const { log } = options;
   for (let pass = 1; pass <= MAX_PASSES; pass += 1) {
     const facts = await factsOf(options.store, mesh);
-    const { writes, ...waiting } = plan(options, facts, mesh);
-    if (writes.length === 0) return waiting;
-    const outcomes = await options.store.writeBatch(writes);
+    const { steps, ...waiting } = plan(options, facts, mesh);
+    if (steps.length === 0) return waiting;
+    const outcomes: WriteOutcome[] = [];
+    for (const step of steps) outcomes.push(...(await options.store.writeAll(step)));
     const refused = outcomes.find((outcome) => outcome.result === 'rejected');
     if (refused?.result !== 'rejected') continue;
     log.warn({ mesh, reason: refused.message }, 'the state in force of a MeshIdentity was not stored');
@@ -60,39 +63,39 @@ async function withdrawIn(options: RotationOptions, mesh: string): Promise<Withd
   return { count: 1, wakeAts: [] };
 }
 
-type Step = Withdrawals & { readonly writes: readonly Write[] };
+/** The writes of each step are one transaction. */
+type Plan = Withdrawals & { readonly steps: readonly (readonly Write[])[] };
 
-function plan(options: RotationOptions, facts: Facts, mesh: string): Step {
+function plan(options: RotationOptions, facts: Facts, mesh: string): Plan {
   const { zone, clock, otherZonesMs, log } = options;
   const now = clock.now();
-  const writes: Write[] = [];
+  const steps: Write[][] = [];
   const wakeAts: number[] = [];
   let count = 0;
   for (const identity of facts.identities) {
     const begun = facts.inForce.has(identity.name) || homeZoneOf(identity, zone) !== zone ? null : beginInForce(identity, now);
-    if (begun !== null) writes.push(created(mesh, identity.name, begun, now));
+    if (begun !== null) steps.push([created(mesh, identity.name, begun, now)]);
   }
   for (const [name, { row, is }] of facts.inForce) {
-    const end = (identity: Resource): Date => lastEnd(identity, facts.insights, now);
-    const planned = planWithdrawal(facts, name, { zone, now, otherZonesMs, lastEnd: end });
+    const planned = planWithdrawal(facts, name, { zone, now, otherZonesMs, lastEnd: (one) => lastEndOf(facts, one, now) });
     if ('over' in planned) {
       log.info({ mesh, name }, 'the withdrawal of an identity is over');
-      writes.push(deleted(row), ...(planned.over === 'trust' ? withoutTrust(facts, heldRow(row, is)) : []));
+      steps.push([deleted(row), ...(planned.over === 'trust' ? withoutTrust(facts, heldRow(row, is)) : [])]);
       continue;
     }
     const { next, progress, wakeAt } = planned;
     if (next !== null) {
       if (next.step !== is.step) log.info({ mesh, name, step: next.step, services: next.services.length }, WORDS[next.step]);
-      writes.push(replaced(row, next, progress));
+      steps.push([replaced(row, next, progress)]);
     } else if (is.step !== 'held') {
       count += 1;
       if (wakeAt !== null) wakeAts.push(wakeAt);
       const before = progressOf(row);
       if (before.waiting !== progress.waiting || before.waitsFor.join() !== progress.waitsFor.join())
-        writes.push(replaced(row, is, progress));
+        steps.push([replaced(row, is, progress)]);
     }
   }
-  return { count, wakeAts, writes };
+  return { count, wakeAts, steps };
 }
 
 const WORDS: Readonly<Record<IdentityInForce['step'], string>> = {
@@ -126,21 +129,43 @@ async function factsOf(store: ResourceStore, mesh: string): Promise<Facts> {
   return { ...rows, dataplanes, insights, services };
 }
 
-/** The MeshTrust without the authority, and no request to change it. Its Secrets stay, for a MeshIdentity of this name. */
+/** When the last certificate ends that an authority of the identity has signed. The one before a rotation may have signed the last. */
+function lastEndOf({ insights, secrets }: Facts, identity: Resource, now: Date): Date {
+  const end = lastEnd(identity, insights, now);
+  const rotation = rotationOf(secrets, identity);
+  if (rotation?.is?.step !== 'renew') return end;
+  const previousEnd = new Date(rotation.is.until);
+  return previousEnd > end ? previousEnd : end;
+}
+
+type StoredRotation = { readonly row: Resource; readonly is: Rotation | null };
+
+function rotationOf(secrets: readonly Resource[], identity: Resource): StoredRotation | null {
+  const row = rowWith(secrets, identityKeys(identity).rotation);
+  return row === undefined ? null : { row, is: readRotation(row) };
+}
+
+/**
+ * The MeshTrust without the authorities of an identity, and no rotation: this one alone names the next authority or the previous one. The
+ * Secrets of the authority stay, for a MeshIdentity of this name.
+ */
 function withoutTrust({ trusts, secrets }: Facts, identity: Resource): Write[] {
   const keys = identityKeys(identity);
-  const named = (key: keyof typeof keys): Resource | undefined =>
-    [...trusts, ...secrets].find((row) => keyText(row) === keyText(keys[key]));
-  const [certificate, trust, rotation] = [named('certificate'), named('trust'), named('rotation')];
-  const requests = rotation === undefined ? [] : [deleted(rotation)];
-  if (certificate === undefined || trust === undefined) return requests;
-  if (objectOf(trust.status['origin'])['kri'] !== kriOf(identity)) return requests;
-  const own = certificatesIn([{ pem: { value: secretText(certificate) } }]);
-  const others = objectsOf(trust.spec['caBundles']).filter((bundle) => !holdsOnly(bundle, own));
-  if (others.length === 0) return [...requests, deleted(trust)];
+  const [certificate, trust] = [rowWith(secrets, keys.certificate), rowWith(trusts, keys.trust)];
+  const rotation = rotationOf(secrets, identity);
+  const ended = rotation === null ? [] : [deleted(rotation.row)];
+  if (trust === undefined || objectOf(trust.status['origin'])['kri'] !== kriOf(identity)) return ended;
+  const own = [...(certificate === undefined ? [] : [secretText(certificate)]), ...otherAuthorities(rotation?.is ?? null)];
+  const certificates = certificatesIn(own.map((value) => ({ pem: { value } })));
+  const caBundles = objectsOf(trust.spec['caBundles']).filter((bundle) => !holdsOnly(bundle, certificates));
+  if (caBundles.length === 0) return [...ended, deleted(trust)];
   const { type, mesh, name, labels, spec, version } = trust;
-  const content = { key: { type, mesh, name }, labels, spec: { ...spec, caBundles: others } };
-  return [...requests, { op: 'update', ...content, expectVersion: version }];
+  const content = { key: { type, mesh, name }, labels: askingLabels(labels, false), spec: { ...spec, caBundles } };
+  return [...ended, { op: 'update', ...content, expectVersion: version }];
+}
+
+function rowWith(rows: readonly Resource[], key: ResourceKey): Resource | undefined {
+  return rows.find((row) => keyText(row) === keyText(key));
 }
 
 function created(mesh: string, name: string, inForce: IdentityInForce, now: Date): Write {
