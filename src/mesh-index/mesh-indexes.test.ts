@@ -1,5 +1,6 @@
 // The index follows the store: an answer includes every earlier write, and only changed rows are read.
 import { afterEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
@@ -66,8 +67,8 @@ afterEach(() => {
   for (const one of stop.splice(0)) one.abort();
 });
 
-async function started(): Promise<{ store: WatchedStore; indexes: MeshIndexes; end: () => Promise<void> }> {
-  const store = new WatchedStore();
+async function started(now?: () => Date): Promise<{ store: WatchedStore; indexes: MeshIndexes; end: () => Promise<void> }> {
+  const store = new WatchedStore(now);
   const signal = new AbortController();
   stop.push(signal);
   const indexes = new MeshIndexes({ store, log: createLogger('silent'), clock: systemClock, signal: signal.signal });
@@ -134,6 +135,17 @@ describe('the indexes of meshes', () => {
     store.rows.delete(id);
     store.tell(hint);
     await expect.poll(async () => (await indexes.indexOf('default')).policy('MeshTimeout', 'a')).toBeUndefined();
+    expect(await indexes.indexOf('default')).toBe(index);
+  });
+
+  it('have the age of a row that was deleted and created again between two reads', async () => {
+    const clock = new ManualClock();
+    const { store, indexes } = await started(() => clock.now());
+    const index = await indexes.indexOf('default');
+    await clock.advance(1000);
+    await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name: 'a' } });
+    await put(store, 'MeshTimeout', 'a', { to: [] });
+    expect((await indexes.indexOf('default')).get('MeshTimeout', 'a')?.creationTime).toEqual(clock.now());
     expect(await indexes.indexOf('default')).toBe(index);
   });
 

@@ -211,11 +211,15 @@ export class MeshIndexes {
   }
 }
 
-/** A new status or version alone does not affect proxies, but for what it says about TLS and the egress. */
+/**
+ * A new status or version alone does not affect proxies, but for what it says about TLS and the egress. A row that was made again has a new
+ * age: of several services the oldest counts.
+ */
 function isNew(index: MeshIndex, row: Resource): boolean {
   const held = index.get(row.type, row.name);
   return (
     held === undefined ||
+    held.creationTime.getTime() !== row.creationTime.getTime() ||
     !isDeepStrictEqual(held.labels, row.labels) ||
     !isDeepStrictEqual(held.spec, row.spec) ||
     !isDeepStrictEqual(statusForProxies(held), statusForProxies(row))
