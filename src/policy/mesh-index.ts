@@ -187,6 +187,11 @@ export class MeshIndex implements Lookup {
     return this.#referents.resolve(ref, from, zone);
   }
 
+  /** The one object that a reference to a backend means. */
+  resolveOldest(ref: TargetRef, from: Place, zone: string): Resource | undefined {
+    return this.#referents.resolveOldest(ref, from, zone);
+  }
+
   /** A value that changes whenever the shared rules of this type can change. */
   revisionOf(type: string): string {
     return `${String(this.#changes.get(type) ?? 0)}/${String(this.#destinationChanges)}`;

@@ -84,6 +84,14 @@ export class Referents {
     return sorted(own.length > 0 ? own : inNamespace(named, namespace)).map(({ resource }) => resource);
   }
 
+  /**
+   * The one object that a reference to a backend means. Of several it is the oldest (policies 1.4, 2.4): a new object takes no traffic from it. Of
+   * one age it is the first by KRI.
+   */
+  resolveOldest(ref: TargetRef, from: Place, zone: string): Resource | undefined {
+    return this.resolve(ref, from, zone).sort((a, b) => a.creationTime.getTime() - b.creationTime.getTime())[0];
+  }
+
   #isVisible(held: Held, zone: string): boolean {
     return zone === '' || held.zone === zone || (held.isShared && !this.disabledZones.has(held.zone));
   }

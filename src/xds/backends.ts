@@ -29,8 +29,7 @@ export class BackendResolver {
   /** The port of a service that a `backendRef` means; undefined where there is none. Of several services the oldest counts. */
   find(ref: JsonObject, from: Place): Outbound | undefined {
     const target = targetRefOf(ref);
-    const found = this.#index.resolve(target, from, this.#zone);
-    const [oldest] = [...found].sort((a, b) => a.creationTime.getTime() - b.creationTime.getTime());
+    const oldest = this.#index.resolveOldest(target, from, this.#zone);
     if (oldest === undefined) return undefined;
     const port = numberOf(ref['port']);
     const ports = outboundsTo(this.#index, oldest);

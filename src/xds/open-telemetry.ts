@@ -27,7 +27,8 @@ export type Collector = {
 };
 
 /**
- * The collector that a backend names; null where the reference means nothing or the address cannot be read.
+ * The collector that a backend names; null where the reference means nothing or the address cannot be read. Of several
+ * MeshOpenTelemetryBackends the oldest counts.
  * @param backend `openTelemetry` of a backend
  * @param from place of the policy
  */
@@ -39,7 +40,7 @@ export function collectorOf(
   { companion }: Pick<ProxyFeatures, 'companion'>,
 ): Collector | null {
   if (!isObject(backendRef)) return collectorAt(textOf(endpoint));
-  const [found] = index.resolve({ ...targetRefOf(backendRef), kind: 'MeshOpenTelemetryBackend' }, from, zone);
+  const found = index.resolveOldest({ ...targetRefOf(backendRef), kind: 'MeshOpenTelemetryBackend' }, from, zone);
   if (found === undefined) return null;
   const { spec } = found;
   const { address, port, path } = objectOf(spec['endpoint']);

@@ -59,7 +59,7 @@ async function start(host: Host): Promise<void> {
   };
   run('services', (log) => servicesReconciler({ ...servicesOptions(config), log }));
   run('workloads', () => workloadsReconciler(name));
-  run('backend-refs', backendRefsReconciler);
+  run('backend-refs', () => backendRefsReconciler(name));
   const identityLog = host.log.child({ component: 'identities' });
   onLeader((signal) =>
     runIdentities({ store, zone: name, otherZonesMs: hasGlobal ? identityChangeDelay : 0, log: identityLog, clock }, signal),

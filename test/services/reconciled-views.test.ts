@@ -133,18 +133,30 @@ describe('after any history a new view writes nothing', () => {
 
   it('of references to backends', () => {
     const labels = fc.constantFrom<Record<string, string>>({ team: 'x' }, { team: 'y' }, { team: 'x', tier: 'z' });
-    const refs = fc.array(labels, { maxLength: 3 });
+    const place = fc.constantFrom<Record<string, string>>(
+      ...[{}, { 'k8s.kuma.io/namespace': 'shop' }, { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' }],
+    );
+    const placed = fc.record({ labels, place }).map((one) => ({ ...one.labels, ...one.place }));
+    const refs = fc.array(
+      fc.oneof(
+        labels.map((one) => ({ labels: one })),
+        name.map((one) => ({ name: one })),
+      ),
+      { maxLength: 3 },
+    );
     const row = fc.oneof(
-      fc.record({ mesh, name, labels }).map(({ name: backend, ...given }) => makeRow('MeshOpenTelemetryBackend', backend, given)),
       fc
-        .record({ mesh, name, refs, type: fc.constantFrom('MeshTrace', 'MeshMetric') })
+        .record({ mesh, name, labels: placed })
+        .map(({ name: backend, ...given }) => makeRow('MeshOpenTelemetryBackend', backend, given)),
+      fc
+        .record({ mesh, name, place, refs, type: fc.constantFrom('MeshTrace', 'MeshMetric') })
         .map(({ type, name: policy, ...given }) => {
           const backends = given.refs.map((one) => ({
-            ...{ type: 'OpenTelemetry', openTelemetry: { backendRef: { kind: 'MeshOpenTelemetryBackend', labels: one } } },
+            ...{ type: 'OpenTelemetry', openTelemetry: { backendRef: { kind: 'MeshOpenTelemetryBackend', ...one } } },
           }));
-          return makeRow(type, policy, { mesh: given.mesh, spec: { default: { backends } } });
+          return makeRow(type, policy, { mesh: given.mesh, labels: given.place, spec: { default: { backends } } });
         }),
     );
-    restsAfter({ types: backendTypes, create: () => new BackendRefsView(), plan: planConditions }, row);
+    restsAfter({ types: backendTypes, create: () => new BackendRefsView('east'), plan: planConditions }, row);
   });
 });

@@ -49,7 +49,7 @@ export class ZoneUnderTest {
     this.#stop = new AbortController();
     const log = createLogger('silent');
     const options = { store: this.store, log, clock: this.clock };
-    const reconcilers = [servicesReconciler({ zone: ZONE, log }), workloadsReconciler(ZONE), backendRefsReconciler()];
+    const reconcilers = [servicesReconciler({ zone: ZONE, log }), workloadsReconciler(ZONE), backendRefsReconciler(ZONE)];
     const { signal } = this.#stop;
     this.#running = Promise.all(reconcilers.map((one) => reconcile(one, options, signal)));
     await this.rest();

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
+import { targetRefOf } from '../../policy/target-ref.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';
 import { BACKEND, BackendRefsView, readBackendRefs } from './backend-refs-view.ts';
 
@@ -11,8 +12,8 @@ it('the view reads the references of a policy to collectors, and no references o
     rules: [{ default: backend({ kind: 'MeshOpenTelemetryBackend', labels: { team: 'b', env: 'a' } }) }],
   };
   expect(readBackendRefs(JSON.parse(JSON.stringify(spec)) as typeof spec & Record<string, never>)).toEqual([
-    { labels: { 'kuma.io/display-name': 'otel' }, text: 'name:otel' },
-    { labels: { team: 'b', env: 'a' }, text: 'labels:env=a,team=b' },
+    { target: targetRefOf({ kind: BACKEND, name: 'otel' }), text: 'name:otel' },
+    { target: targetRefOf({ kind: BACKEND, labels: { team: 'b', env: 'a' } }), text: 'labels:env=a,team=b' },
   ]);
 });
 
@@ -44,7 +45,7 @@ describe('a view of collectors and policies', () => {
   }
 
   beforeEach(() => {
-    view = new BackendRefsView();
+    view = new BackendRefsView('east');
     for (const row of [backend('a'), backend('b'), policy('p', refTo('a', 'a')), policy('none', {})]) view.put(row);
     marked();
   });
@@ -79,7 +80,7 @@ describe('a view of collectors and policies', () => {
     expect(marked()).toEqual(['c 0']);
     view.put(backend('c'));
     expect(marked()).toEqual(['c 1', 'p', 'q']);
-    view.put(backend('c', { labels: {} }));
+    view.put(backend('c', { labels: { 'kuma.io/display-name': 'd' } }));
     expect(marked()).toEqual(['c 0', 'p', 'q name:c']);
     view.remove({ type: BACKEND, mesh: 'default', name: 'a' });
     expect(marked()).toEqual(['p name:a', 'q name:c']);
@@ -87,11 +88,27 @@ describe('a view of collectors and policies', () => {
     expect(marked()).toEqual([]);
   });
 
-  it('means the oldest of several backends with the labels', () => {
-    view.put(backend('older', { labels: { 'kuma.io/display-name': 'a' }, creationTime: new Date(-1) }));
-    expect(marked()).toEqual(['a 0', 'older 2', 'p']);
-    view.put(backend('0', { labels: { 'kuma.io/display-name': 'a' }, creationTime: new Date(-1) }));
-    expect(marked()).toEqual(['0 2', 'older 0', 'p']);
+  it('means the oldest of several backends with the labels, and of one age the first by KRI', () => {
+    const labels = { team: 'x' };
+    const aged = (name: string, created: number): void => view.put(backend(name, { labels, creationTime: new Date(created) }));
+    const openTelemetry = { backendRef: { kind: BACKEND, labels } };
+    view.put(policy('q', { default: { backends: [{ type: 'OpenTelemetry', openTelemetry }] } }));
+    aged('m', 1);
+    marked();
+    aged('older', 0);
+    expect(marked()).toEqual(['m 0', 'older 1', 'p', 'q']);
+    aged('first', 0);
+    expect(marked()).toEqual(['first 1', 'older 0', 'p', 'q']);
+    // It was deleted and created again between two reads.
+    aged('first', 2);
+    expect(marked()).toEqual(['first 0', 'older 1', 'p', 'q']);
+  });
+
+  it('resolves the references of a policy again when its place changes', () => {
+    view.put(policy('p', refTo('a', 'a'), { labels: { 'k8s.kuma.io/namespace': 'shop' } }));
+    expect(marked()).toEqual(['a 0', 'p name:a']);
+    view.put(policy('p', refTo('a', 'a')));
+    expect(marked()).toEqual(['a 2', 'p']);
   });
 
   it('takes in what was written, and marks it when it is touched', () => {

@@ -1,16 +1,17 @@
 // The MeshOpenTelemetryBackends of a zone and the policies that refer to them (policies 2.4: MeshAccessLog; also MeshTrace,
-// MeshMetric); fed with rows, read by the planner. Pure. Invariants: a changed policy resolves only its own references; a backend
-// that is created, deleted or changes its labels resolves those of its mesh; a row is marked only when its conditions can differ.
+// MeshMetric); fed with rows, read by the planner. Pure. Invariants: a reference means the backend that a proxy of the zone gets for
+// it; a changed policy resolves only its own references; a backend that is created, deleted or changes its labels or its age resolves
+// those of its mesh; a row is marked only when its conditions can differ.
 import { isDeepStrictEqual } from 'node:util';
-import { objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
-import { label } from '../../resource/labels.ts';
-import { keyText, type JsonObject, type Labels, type Resource, type ResourceKey } from '../../resource/types.ts';
+import { placeOf } from '../../policy/parse-policy.ts';
+import { Referents } from '../../policy/referents.ts';
+import { targetRefOf, type TargetRef } from '../../policy/target-ref.ts';
+import { objectOf, objectsOf } from '../../resource/read-json.ts';
+import { keyText, type JsonObject, type Resource, type ResourceKey } from '../../resource/types.ts';
 import type { ReconciledView } from '../reconcile.ts';
-import { byAge } from '../computed-row.ts';
 
 export type BackendRef = {
-  /** Labels that the backend must have. */
-  readonly labels: Labels;
+  readonly target: TargetRef;
   /** The reference as a message shows it: `labels:a=b,c=d` or `name:otel`. */
   readonly text: string;
 };
@@ -24,16 +25,16 @@ export function readBackendRefs(spec: JsonObject): BackendRef[] {
   return confs
     .flatMap((conf) => objectsOf(objectOf(conf)['backends']))
     .map((backend) => objectOf(objectOf(backend['openTelemetry'])['backendRef']))
-    .filter(({ kind }) => kind === 'MeshOpenTelemetryBackend')
+    .filter(({ kind }) => kind === BACKEND)
     .flatMap(refOf);
 }
 
 function refOf(ref: JsonObject): BackendRef[] {
-  const name = textOf(ref['name']);
-  if (name !== '') return [{ labels: { [label.displayName]: name }, text: `name:${name}` }];
-  const labels = textMapOf(ref['labels']);
+  const target = targetRefOf(ref);
+  const { name, labels } = target;
+  if (labels === null) return name === '' ? [] : [{ target, text: `name:${name}` }];
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  return pairs.length === 0 ? [] : [{ labels, text: `labels:${pairs.sort().join(',')}` }];
+  return [{ target, text: `labels:${pairs.sort().join(',')}` }];
 }
 
 export const BACKEND = 'MeshOpenTelemetryBackend';
@@ -43,12 +44,24 @@ export const viewedTypes = [BACKEND, 'MeshAccessLog', 'MeshTrace', 'MeshMetric']
 export type PolicyRefs = { readonly row: Resource; readonly refs: readonly BackendRef[]; readonly unresolved: readonly string[] };
 
 type Policy = PolicyRefs & { readonly resolved: readonly string[] };
-type Backend = { row: Resource; references: number };
+type Backend = {
+  row: Resource;
+  /** The row under which references find it: its labels and its age are those of `row`. */
+  readonly referent: Resource;
+  references: number;
+};
 
 export class BackendRefsView implements ReconciledView {
+  readonly #zone: string;
   readonly #backends = new Map<string, Backend>();
+  /** Backends by mesh. */
+  readonly #referents = new Map<string, Referents>();
   readonly #policies = new Map<string, Policy>();
   readonly #marked = new Set<string>();
+
+  constructor(zone: string) {
+    this.#zone = zone;
+  }
 
   put(row: Resource): void {
     if (row.type === BACKEND) this.#putBackend(row);
@@ -58,7 +71,11 @@ export class BackendRefsView implements ReconciledView {
   remove(key: ResourceKey): void {
     const id = keyText(key);
     if (key.type === BACKEND) {
-      if (this.#backends.delete(id)) this.#resolveMesh(key.mesh);
+      const backend = this.#backends.get(id);
+      if (backend === undefined) return;
+      this.#backends.delete(id);
+      this.#referentsOf(key.mesh).delete(backend.referent);
+      this.#resolveMesh(key.mesh);
     } else {
       this.#count(this.#policies.get(id)?.resolved, -1);
       this.#policies.delete(id);
@@ -99,16 +116,24 @@ export class BackendRefsView implements ReconciledView {
   #putBackend(row: Resource): void {
     const id = keyText(row);
     const before = this.#backends.get(id);
-    this.#backends.set(id, { row, references: before?.references ?? 0 });
     if (!isDeepStrictEqual(before?.row.status, row.status)) this.#marked.add(id);
-    if (before === undefined || !isDeepStrictEqual(before.row.labels, row.labels)) this.#resolveMesh(row.mesh);
+    if (before !== undefined && isSameReferent(before.referent, row)) {
+      before.row = row;
+      return;
+    }
+    const referents = this.#referentsOf(row.mesh);
+    if (before !== undefined) referents.delete(before.referent);
+    referents.add(row);
+    this.#backends.set(id, { row, referent: row, references: before?.references ?? 0 });
+    this.#resolveMesh(row.mesh);
   }
 
   #putPolicy(row: Resource): void {
     const id = keyText(row);
     const before = this.#policies.get(id);
     const refs = readBackendRefs(row.spec);
-    if (before !== undefined && isDeepStrictEqual(before.refs, refs)) this.#policies.set(id, { ...before, row });
+    const isSame = isDeepStrictEqual(before?.refs, refs) && isDeepStrictEqual(before?.row.labels, row.labels);
+    if (before !== undefined && isSame) this.#policies.set(id, { ...before, row });
     else this.#resolve(id, row, refs);
     if (!isDeepStrictEqual(before?.row.status, row.status)) this.#marked.add(id);
   }
@@ -122,7 +147,7 @@ export class BackendRefsView implements ReconciledView {
     const resolved: string[] = [];
     const unresolved = new Set<string>();
     for (const ref of refs) {
-      const backend = this.#backendWith(row.mesh, ref.labels);
+      const backend = this.#referentsOf(row.mesh).resolveOldest(ref.target, placeOf(row), this.#zone);
       if (backend === undefined) unresolved.add(ref.text);
       else resolved.push(keyText(backend));
     }
@@ -142,16 +167,13 @@ export class BackendRefsView implements ReconciledView {
     }
   }
 
-  /** The oldest backend with the labels: one reference means one backend. */
-  #backendWith(mesh: string, labels: Labels): Resource | undefined {
-    const wanted = Object.entries(labels);
-    return [...this.#backends.values()]
-      .map(({ row }) => row)
-      .filter((row) => row.mesh === mesh && wanted.every(([key, value]) => row.labels[key] === value))
-      .sort((a, b) => byAge(agedOf(a), agedOf(b)))[0];
+  #referentsOf(mesh: string): Referents {
+    let referents = this.#referents.get(mesh);
+    if (referents === undefined) this.#referents.set(mesh, (referents = new Referents()));
+    return referents;
   }
 }
 
-function agedOf({ creationTime, name }: Resource): { created: number; name: string } {
-  return { created: creationTime.getTime(), name };
+function isSameReferent(a: Resource, b: Resource): boolean {
+  return a.creationTime.getTime() === b.creationTime.getTime() && isDeepStrictEqual(a.labels, b.labels);
 }
