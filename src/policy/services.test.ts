@@ -58,6 +58,8 @@ describe('the proxies of a service', () => {
     [{ dataplaneTags: { app: 'b' } }, ['two']],
     [{ dataplaneTags: {} }, []],
     [{ dataplaneRef: { name: 'one' } }, ['one']],
+    [{ dataplaneRef: { name: 'one.shop' } }, ['one']],
+    [{ dataplaneRef: { name: 'one.other' } }, []],
     [{ dataplaneRef: { name: 'one' }, dataplaneTags: { app: 'b' } }, ['one']],
     [{}, []],
   ])('are those of its zone and namespace that %j selects, by name', (selector, expected) => {

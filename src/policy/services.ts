@@ -1,7 +1,8 @@
 // The facts of a service for policies: its ports, as sections of its KRI, and the selected proxies (policies 2.7 to 2.9, 3.1, D15).
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
-import { displayNameOf } from '../resource/labels.ts';
+import { label } from '../resource/labels.ts';
+import { storedNameOf } from '../resource/stored-name.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
@@ -44,7 +45,7 @@ export function findsProxies(index: MeshIndex): (service: Resource) => Dataplane
   const byName = new PairIndex<DataplaneProxy>();
   for (const proxy of index.proxies()) {
     for (const [key, value] of proxy.pairs) byPair.add(key, value, proxy);
-    byName.add('', displayNameOf(proxy.resource), proxy);
+    for (const name of dataplaneNames(proxy)) byName.add('', name, proxy);
   }
   return (service) => {
     const { name, labels, tags } = dataplaneSelector(service.spec);
@@ -73,9 +74,30 @@ export function isMemberOf({ spec }: Resource, service: Resource): boolean {
 
 /** Whether a MeshService selects a proxy. */
 export function proxySelector(service: Resource): (proxy: DataplaneProxy) => boolean {
-  const { zone, namespace } = placeOf(service);
-  const isSelected = selectorOf(service);
-  return (proxy) => proxy.zone === zone && (namespace === '' || proxy.namespace === namespace) && isSelected(proxy);
+  const { zone } = placeOf(service);
+  const selects = dataplaneMatcher(service);
+  return (proxy) => proxy.zone === zone && selects(proxy);
+}
+
+/** What a MeshService selects a Dataplane by. */
+export type SelectableDataplane = Pick<DataplaneProxy, 'displayName' | 'labels'> & {
+  readonly sections: readonly { readonly tags: Labels }[];
+};
+
+/**
+ * Whether a MeshService selects a Dataplane of its zone (policies 2.7). A MeshService in a namespace selects Dataplanes of this namespace
+ * alone.
+ */
+export function dataplaneMatcher(service: Pick<Resource, 'labels' | 'spec'>): (dataplane: SelectableDataplane) => boolean {
+  const { namespace } = placeOf(service);
+  const selects = selectorOf(service);
+  return (dataplane) => (namespace === '' || dataplane.labels[label.namespace] === namespace) && selects(dataplane);
+}
+
+/** The names by which a `dataplaneRef` means a Dataplane: its display name, and the name of its row in its own zone. */
+export function dataplaneNames({ displayName, labels }: Pick<SelectableDataplane, 'displayName' | 'labels'>): string[] {
+  const storedName = storedNameOf({ displayName, namespace: labels[label.namespace] ?? '' });
+  return storedName === displayName ? [displayName] : [displayName, storedName];
 }
 
 /** The selector of a MeshService. Its first part that is not empty counts; without one it selects nothing. */
@@ -88,10 +110,10 @@ export function dataplaneSelector(spec: JsonObject): { readonly name: string; re
   };
 }
 
-function selectorOf(service: Resource): (proxy: DataplaneProxy) => boolean {
-  const { name, labels, tags } = dataplaneSelector(service.spec);
-  if (name !== '') return ({ resource }) => displayNameOf(resource) === name;
-  if (Object.keys(labels).length > 0) return (proxy) => carries(proxy.labels, labels);
+function selectorOf({ spec }: Pick<Resource, 'spec'>): (dataplane: SelectableDataplane) => boolean {
+  const { name, labels, tags } = dataplaneSelector(spec);
+  if (name !== '') return (dataplane) => dataplaneNames(dataplane).includes(name);
+  if (Object.keys(labels).length > 0) return (dataplane) => carries(dataplane.labels, labels);
   if (Object.keys(tags).length > 0) return ({ sections }) => sections.some((section) => carries(section.tags, tags));
   return () => false;
 }

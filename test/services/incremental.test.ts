@@ -16,6 +16,9 @@ const mesh = fc.constantFrom('default', 'other');
 const app = fc.constantFrom('a', 'b', 'c');
 const age = fc.nat(3);
 const appLabels = fc.record({ app, tier: fc.constantFrom('x', 'y') }, { requiredKeys: ['app'] }) as fc.Arbitrary<Labels>;
+const placedLabels = fc
+  .tuple(appLabels, fc.constantFrom<Labels>({}, {}, { [label.namespace]: 'shop' }))
+  .map((parts): Labels => ({ ...parts[0], ...parts[1] }));
 const origin = fc.constantFrom('zone', 'global');
 
 // Members of one service always agree on ports: which of several lists stays depends on the history, as it should.
@@ -32,7 +35,14 @@ const networking = fc.record(
   { requiredKeys: ['inbound'] },
 );
 const dataplane = fc
-  .record({ mesh, name: fc.constantFrom('d1', 'd2', 'd3', 'd4'), age, labels: appLabels, networking, workload: fc.option(app) })
+  .record({
+    mesh,
+    name: fc.constantFrom('d1', 'd2', 'd3', 'd4'),
+    age,
+    labels: placedLabels,
+    networking,
+    workload: fc.option(app),
+  })
   .map(({ networking: spec, labels, workload, ...key }): ModelRow => {
     const all = workload === null ? labels : { ...labels, [label.workload]: workload };
     return { type: 'Dataplane', ...key, labels: all, spec: { networking: spec } };
@@ -48,10 +58,10 @@ const selector = fc.oneof(
   appLabels.map((matchLabels) => ({ dataplaneLabels: { matchLabels } })),
   fc.constant({ dataplaneLabels: {} }),
   app.map((service) => ({ dataplaneTags: { 'kuma.io/service': service } })),
-  fc.constant({ dataplaneRef: { name: 'd1' } }),
+  fc.constantFrom('d1', 'd1.shop').map((name) => ({ dataplaneRef: { name } })),
 );
 const service = fc
-  .record({ mesh, name: fc.constantFrom('a', 's1', 's2', 's3', 's4'), age, labels: appLabels, selector })
+  .record({ mesh, name: fc.constantFrom('a', 's1', 's2', 's3', 's4'), age, labels: placedLabels, selector })
   .map(({ labels, selector: given, ...key }): ModelRow => {
     const isCopy = key.name > 's2';
     const all = { ...labels, [label.origin]: isCopy ? 'global' : 'zone', [label.displayName]: key.name.slice(0, 1) };

@@ -19,7 +19,7 @@ import { objectOf, textOf } from '../../resource/read-json.ts';
 import type { Labels, Resource } from '../../resource/types.ts';
 import { absenceIn } from '../services/absences.ts';
 import { dataplaneFacts } from '../services/dataplane-facts.ts';
-import { selects } from '../services/selector-index.ts';
+import { selectorOf } from '../services/selector-index.ts';
 import type { MeshFacts } from './plan-rotation.ts';
 
 /** The rows of a mesh on which the steps depend. */
@@ -125,7 +125,7 @@ function givesTo(row: Resource, zone: string): (labels: Labels) => boolean {
 function servicesOf(services: readonly Resource[], dataplanes: readonly Resource[]): string[] {
   const facts = dataplanes.map(dataplaneFacts);
   return services
-    .filter((service) => isLocal(service, 'zone') && facts.some((one) => selects(service.spec, one)))
+    .filter((service) => isLocal(service, 'zone') && facts.some(selectorOf(service)))
     .flatMap((service) => kriOf(service) ?? [])
     .sort(compareText);
 }

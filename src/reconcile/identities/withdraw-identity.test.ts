@@ -160,6 +160,14 @@ describe('a withdrawal', () => {
     expect(await inForce()).toMatchObject({ step: 'open', services: [SERVICE] });
   });
 
+  it('is not about services of other namespaces', async () => {
+    const selector = { dataplaneLabels: { matchLabels: { app: 'cart' } } };
+    const labels = { 'kuma.io/display-name': 'near', 'kuma.io/zone': 'east', 'k8s.kuma.io/namespace': 'other' };
+    await put('MeshService', 'near.other', { selector }, labels);
+    await identify({ app: 'web' });
+    expect(await inForce()).toMatchObject({ step: 'open', services: [SERVICE] });
+  });
+
   it('names the first five of the proxies that it waits for', async () => {
     const more = ['a', 'b', 'c', 'd', 'e', 'f'];
     for (const name of more) {

@@ -12,10 +12,10 @@ import { HostnameClaims, type HostnameGenerators } from './hostnames.ts';
 import {
   ItemIndex,
   dataplanePairs,
-  isSelected,
   labelPairs,
   serviceSelector,
   SelectorIndex,
+  selectorOf,
   multiZoneSelector,
 } from './selector-index.ts';
 import { AcceptedTls, type TlsFacts } from './accepted-tls.ts';
@@ -185,7 +185,7 @@ export class MeshView {
   selectedBy(service: ServiceEntry): DataplaneFacts[] {
     const names = this.#dataplanes.withAll(this.#dataplaneSelectors.pairsOf(service.id));
     const found = names.map((name) => this.#facts.get(name)).filter((facts) => facts !== undefined);
-    return found.filter((facts) => isSelected(facts, service.base.spec));
+    return found.filter(selectorOf(service.base));
   }
 
   /** The MeshServices that a MeshMultiZoneService selects. */
@@ -230,7 +230,7 @@ export class MeshView {
         this.#meshServices.put(id, labelPairs(base.labels));
         this.#touchMatching(base);
       }
-      this.#dataplaneSelectors.put(id, serviceSelector(base.spec));
+      this.#dataplaneSelectors.put(id, serviceSelector(base));
     }
     if (base.type === 'MeshMultiZoneService') this.#serviceSelectors.put(id, multiZoneSelector(base.spec));
     this.shareSnis(before, base);

@@ -1,19 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 import { fc } from '../../../test/support/property.ts';
 import { makeRow } from '../../../test/support/make-row.ts';
-import type { JsonObject } from '../../resource/types.ts';
+import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import { dataplaneFacts } from './dataplane-facts.ts';
-import {
-  dataplanePairs,
-  isSelected,
-  ItemIndex,
-  SelectorIndex,
-  selects as selectsAlone,
-  serviceSelector,
-} from './selector-index.ts';
+import { dataplanePairs, ItemIndex, SelectorIndex, selectorOf, serviceSelector } from './selector-index.ts';
 
-const proxy = makeRow('Dataplane', 'proxy', {
-  labels: { app: 'a', 'kuma.io/display-name': 'shown' },
+const proxy = makeRow('Dataplane', 'shown.shop', {
+  labels: { app: 'a', 'kuma.io/display-name': 'shown', 'k8s.kuma.io/namespace': 'shop' },
   spec: {
     networking: {
       inbound: [
@@ -24,14 +17,18 @@ const proxy = makeRow('Dataplane', 'proxy', {
   },
 });
 
-/** Whether a MeshService of this selector selects the proxy. */
-function selects(selector: JsonObject): boolean {
+const serviceWith = (selector: JsonObject, labels: Labels = {}): Resource =>
+  makeRow('MeshService', 'service', { labels, spec: { selector } });
+
+/** Whether a MeshService of this selector selects the proxy. The pairs of its selector find it then. */
+function selects(selector: JsonObject, labels: Labels = {}): boolean {
   const facts = dataplaneFacts(proxy);
   const index = new ItemIndex<string>();
   index.put(proxy.name, dataplanePairs(facts));
-  const isFound = index.withAll(serviceSelector({ selector }) ?? []).length > 0 && isSelected(facts, { selector });
-  expect(selectsAlone({ selector }, facts)).toBe(isFound);
-  return isFound;
+  const service = serviceWith(selector, labels);
+  const isSelected = selectorOf(service)(facts);
+  if (isSelected) expect(index.withAll(serviceSelector(service) ?? [])).toEqual([proxy.name]);
+  return isSelected;
 }
 
 describe('the selector of a MeshService', () => {
@@ -40,7 +37,7 @@ describe('the selector of a MeshService', () => {
     ['tags of two inbounds', { dataplaneTags: { app: 'a', tier: 'admin' } }, false],
     ['one tag', { dataplaneTags: { tier: 'admin' } }, true],
     ['another value of a tag', { dataplaneTags: { tier: 'none' } }, false],
-    ['its name', { dataplaneRef: { name: 'proxy' } }, true],
+    ['its name', { dataplaneRef: { name: 'shown.shop' } }, true],
     ['its display name', { dataplaneRef: { name: 'shown' } }, true],
     ['another name', { dataplaneRef: { name: 'other' } }, false],
     ['its labels', { dataplaneLabels: { matchLabels: { app: 'a' } } }, true],
@@ -49,6 +46,19 @@ describe('the selector of a MeshService', () => {
     ['nothing', {}, false],
   ])('selects a Dataplane by %s, or does not', (_, selector, expected) => {
     expect(selects(selector)).toBe(expected);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['labels', { dataplaneLabels: { matchLabels: { app: 'a' } } }],
+    ['tags', { dataplaneTags: { app: 'b', tier: 'admin' } }],
+    ['a name', { dataplaneRef: { name: 'shown' } }],
+    ['the name of the row', { dataplaneRef: { name: 'shown.shop' } }],
+  ])('selects by %s in the namespace of the MeshService alone', (_, selector) => {
+    expect(selects(selector, { 'k8s.kuma.io/namespace': 'shop' })).toBe(true);
+    expect(selects(selector, { 'k8s.kuma.io/namespace': 'other' })).toBe(false);
+    const index = new SelectorIndex();
+    index.put('other', serviceSelector(serviceWith(selector, { 'k8s.kuma.io/namespace': 'other' })));
+    expect([...index.selecting(dataplanePairs(dataplaneFacts(proxy)))]).toEqual([]);
   });
 
   it('selects a Dataplane if one inbound has all tags, with any inbounds', () => {
@@ -60,20 +70,20 @@ describe('the selector of a MeshService', () => {
         const hasAll = (own: Record<string, string>): boolean =>
           Object.entries(wanted).every(([key, value]) => own[key] === value);
         const expected = Object.keys(wanted).length > 0 && inbounds.some(hasAll);
-        expect(selectsAlone({ selector: { dataplaneTags: wanted } }, facts)).toBe(expected);
+        expect(selectorOf(serviceWith({ dataplaneTags: wanted }))(facts)).toBe(expected);
       }),
     );
   });
 
   it.each<[string, JsonObject]>([
-    ['a name', { dataplaneRef: { name: 'proxy' } }],
+    ['a name', { dataplaneRef: { name: 'shown' } }],
     ['labels', { dataplaneLabels: { matchLabels: { app: 'a' } } }],
   ])('ignores tags beside %s', (_, first) => {
     expect(selects({ ...first, dataplaneTags: { app: 'a', tier: 'admin' } })).toBe(true);
   });
 
   it('prefers the name to labels', () => {
-    expect(selects({ dataplaneRef: { name: 'proxy' }, dataplaneLabels: { matchLabels: { app: 'none' } } })).toBe(true);
+    expect(selects({ dataplaneRef: { name: 'shown' }, dataplaneLabels: { matchLabels: { app: 'none' } } })).toBe(true);
   });
 });
 

@@ -2,10 +2,11 @@
 // Invariants: pairs of different kinds (label, inbound tag, name) are never equal, because their keys differ; the cost of a lookup is
 // that of the rarest pair, not of all items or selectors.
 import { isObject, objectOf, textMapOf } from '../../resource/read-json.ts';
-import type { JsonObject, Labels } from '../../resource/types.ts';
+import { label } from '../../resource/labels.ts';
+import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import type { DataplaneFacts } from './dataplane-facts.ts';
 import { PairIndex } from '../../policy/pair-index.ts';
-import { dataplaneSelector } from '../../policy/services.ts';
+import { dataplaneMatcher, dataplaneNames, dataplaneSelector } from '../../policy/services.ts';
 
 export type Pair = readonly [key: string, value: string];
 
@@ -18,21 +19,22 @@ export function labelPairs(labels: Labels): Pair[] {
 }
 
 /** All pairs by which a MeshService may select this Dataplane (policies 2.7). */
-export function dataplanePairs({ name, displayName, labels, inbounds }: DataplaneFacts): Pair[] {
+export function dataplanePairs(dataplane: DataplaneFacts): Pair[] {
   return [
-    ...labelPairs(labels),
-    ...inbounds.flatMap(({ tags }) => pairsOf('tag', tags)),
-    ['name', name],
-    ...(displayName === name ? [] : [['name', displayName] as const]),
+    ...labelPairs(dataplane.labels),
+    ...dataplane.inbounds.flatMap(({ tags }) => pairsOf('tag', tags)),
+    ...dataplaneNames(dataplane).map((name): Pair => ['name', name]),
   ];
 }
 
-/** The selector of a MeshService; null if it selects nothing. */
-export function serviceSelector(spec: JsonObject): readonly Pair[] | null {
+/** The pairs that every Dataplane of a MeshService has; null if it selects nothing. */
+export function serviceSelector({ labels: own, spec }: Pick<Resource, 'labels' | 'spec'>): readonly Pair[] | null {
   const { name, labels, tags } = dataplaneSelector(spec);
-  if (name !== '') return [['name', name]];
-  if (Object.keys(labels).length > 0) return labelPairs(labels);
-  return Object.keys(tags).length > 0 ? pairsOf('tag', tags) : null;
+  const namespace = own[label.namespace] ?? '';
+  const place = namespace === '' ? [] : pairsOf('label', { [label.namespace]: namespace });
+  if (name !== '') return [['name', name], ...place];
+  if (Object.keys(labels).length > 0) return [...labelPairs(labels), ...place];
+  return Object.keys(tags).length > 0 ? [...pairsOf('tag', tags), ...place] : null;
 }
 
 /** The selector of a MeshMultiZoneService for the MeshServices of its mesh, null if it selects nothing. */
@@ -41,24 +43,14 @@ export function multiZoneSelector(spec: JsonObject): readonly Pair[] | null {
   return isObject(meshService) ? labelPairs(textMapOf(meshService['matchLabels'])) : null;
 }
 
-/** Whether a Dataplane with all pairs is selected: one inbound must have all tags (D15). */
-export function isSelected({ inbounds }: DataplaneFacts, spec: JsonObject): boolean {
-  const { name, labels, tags } = dataplaneSelector(spec);
-  if (name !== '' || Object.keys(labels).length > 0) return true;
-  const wanted = Object.entries(tags);
-  return wanted.length < 2 || inbounds.some(({ tags: own }) => wanted.every(([key, value]) => own[key] === value));
-}
-
 function pairsOf(sort: string, labels: Labels): Pair[] {
   return Object.entries(labels).map(([key, value]) => [`${sort} ${key}`, value]);
 }
 
-/** Whether a MeshService selects a Dataplane, without an index. */
-export function selects(spec: JsonObject, facts: DataplaneFacts): boolean {
-  const wanted = serviceSelector(spec);
-  if (wanted === null || !isSelected(facts, spec)) return false;
-  const pairs = dataplanePairs(facts);
-  return wanted.every(([key, value]) => pairs.some((pair) => pair[0] === key && pair[1] === value));
+/** Whether a MeshService selects a Dataplane of its zone, as for proxies. */
+export function selectorOf(service: Pick<Resource, 'labels' | 'spec'>): (dataplane: DataplaneFacts) => boolean {
+  const selects = dataplaneMatcher(service);
+  return ({ displayName, labels, inbounds }) => selects({ displayName, labels, sections: inbounds });
 }
 
 /** Items by their pairs. The cost of a lookup is that of its rarest pair. */
