@@ -15,7 +15,7 @@ let clock: ManualClock;
 let stop: AbortController;
 let passes: Pass[];
 let events: string[];
-let wakeAt: number | null;
+let waitMs: number | null;
 /** The rows of the view, and those that it wants to write. */
 let rows: Map<string, Resource>;
 let wanted: Map<string, PlannedWrite>;
@@ -34,7 +34,7 @@ const reconciler: Reconciler = {
   plan: () => {
     const writes = [...wanted.values()];
     wanted.clear();
-    return { writes, wakeAt };
+    return { writes, waitMs };
   },
 };
 
@@ -57,7 +57,7 @@ beforeEach(async () => {
   store = new TinyStore();
   clock = new ManualClock();
   stop = new AbortController();
-  [passes, events, wakeAt] = [[], [], null];
+  [passes, events, waitMs] = [[], [], null];
   rows = new Map();
   wanted = new Map();
   await put('stored');
@@ -139,12 +139,25 @@ it('a reconciler plans after all rows are read that changed without a hint, five
   expect(rows.size).toBe(502);
 });
 
+it.each([
+  ['back by a month', -30],
+  ['forward by a month', 30],
+])('a reconciler compares all rows every minute when the date is set %s', async (_, days) => {
+  clock.setDate(new Date(clock.now().getTime() + days * 24 * 60 * MINUTE));
+  const before = passes.length;
+  for (let minute = 1; minute <= 3; minute += 1) {
+    await put(String(minute));
+    await clock.advance(MINUTE);
+  }
+  expect(passes.slice(before).filter(({ isFull }) => isFull)).toHaveLength(3);
+});
+
 it('a reconciler plans again at the time that a plan names', async () => {
   const before = passes.length;
-  wakeAt = clock.now().getTime() + 2_000;
+  waitMs = 2_000;
   await put('new');
   await passed(before + 1);
-  wakeAt = null;
+  waitMs = null;
   await clock.advance(1_900);
   expect(passes).toHaveLength(before + 1);
   await clock.advance(200);

@@ -45,8 +45,16 @@ export type Reconciler = {
   /** The types of the view's rows, in the order with the cheapest first read. */
   readonly types: readonly string[];
   readonly view: ReconciledView;
-  /** Plans the marked rows and clears the marks. `wakeAt`: when to plan again without a change, in milliseconds since 1970. */
-  readonly plan: (now: Date) => { readonly writes: readonly PlannedWrite[]; readonly wakeAt: number | null };
+  /** Plans the marked rows and clears the marks. `waitMs`: milliseconds until the next plan without a change, null if there is none. */
+  readonly plan: (at: Moment) => { readonly writes: readonly PlannedWrite[]; readonly waitMs: number | null };
+};
+
+/** The time of a plan. Somebody can set the date of a machine: durations are differences of `elapsed`. */
+export type Moment = {
+  /** For times that rows hold. */
+  readonly now: Date;
+  /** Of the clock, in milliseconds. */
+  readonly elapsed: number;
 };
 
 export type ReconcileOptions = {
@@ -112,32 +120,33 @@ class Loop {
 
   async work(signal: AbortSignal): Promise<void> {
     const { clock, safetyMs = SAFETY_MS } = this.#options;
-    let safetyAt = clock.now().getTime() + safetyMs;
-    let wakeAt: number | null = null;
+    let safetyAt = clock.elapsed() + safetyMs;
+    let wakeAt = Infinity;
     while (!signal.aborted) {
-      const wait = Math.min(safetyAt, wakeAt ?? Infinity) - clock.now().getTime();
+      const wait = Math.min(safetyAt, wakeAt) - clock.elapsed();
       const hints = await this.#follower.next(signal, Math.max(wait, 0));
       if (signal.aborted) return;
-      const isSafety = clock.now().getTime() >= safetyAt;
-      if (isSafety) safetyAt = clock.now().getTime() + safetyMs;
       const began = clock.elapsed();
+      const isSafety = began >= safetyAt;
+      if (isSafety) safetyAt = began + safetyMs;
       wakeAt = await this.#pass(hints ?? { types: [], keys: [] }, isSafety);
       await rest(clock, began, 1, signal);
     }
   }
 
-  /** One pass: reads the rows that the hints name, plans, writes. @returns when to run again without a hint */
-  async #pass(hints: Pick<Hints, 'types' | 'keys'>, isSafety: boolean): Promise<number | null> {
+  /** One pass: reads the rows that the hints name, plans, writes. @returns when to run again without a hint, as `elapsed` of the clock */
+  async #pass(hints: Pick<Hints, 'types' | 'keys'>, isSafety: boolean): Promise<number> {
     const { clock } = this.#options;
     const began = clock.elapsed();
     const { types, plan } = this.#reconciler;
     await this.#read(hints);
     if (isSafety) await this.#compare();
-    const { writes, wakeAt } = plan(clock.now());
+    const plannedAt = clock.elapsed();
+    const { writes, waitMs } = plan({ now: clock.now(), elapsed: plannedAt });
     await this.#write(writes);
     const isFull = isSafety || hints.types.length === types.length;
     this.#options.onPass?.({ isFull, writes: writes.length, durationMs: clock.elapsed() - began });
-    return wakeAt;
+    return waitMs === null ? Infinity : plannedAt + waitMs;
   }
 
   async #read({ types, keys }: Pick<Hints, 'types' | 'keys'>): Promise<void> {

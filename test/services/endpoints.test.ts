@@ -42,7 +42,7 @@ class Zone {
 
   /** How many Dataplanes proxies send to, as the status says it and as they do. */
   counts(): { readonly state: string; readonly total: number; readonly endpoints: number } {
-    for (const write of planServices(this.#view, { now: new Date(0), graceMs: null }).writes)
+    for (const write of planServices(this.#view, { now: new Date(0), elapsed: 0, graceMs: null }).writes)
       if (write.op === 'put') {
         this.#view.accept(write.row);
         this.#rows.set(`${write.row.type} ${write.row.name}`, write.row);

@@ -47,7 +47,7 @@ export class ModelZone {
     let quiet = 0;
     for (let pass = 0; ; pass += 1) {
       this.#now += STEP_MS;
-      const { writes } = planServices(this.#view, { now: new Date(this.#now), graceMs: GRACE_MS });
+      const { writes } = planServices(this.#view, { now: new Date(this.#now), elapsed: this.#now, graceMs: GRACE_MS });
       // The first pass may begin the absence of a proxy, which is over in the next.
       quiet = writes.length === 0 ? quiet + 1 : 0;
       if (quiet === 2) return written;

@@ -5,6 +5,8 @@ type Sleeper = { readonly until: number; readonly wake: () => void };
 
 export class ManualClock implements Clock {
   #ms: number;
+  /** From `elapsed` to the date. */
+  #offset = 0;
   #sleepers: Sleeper[] = [];
 
   constructor(start = '2026-01-01T00:00:00.000Z') {
@@ -12,7 +14,12 @@ export class ManualClock implements Clock {
   }
 
   now(): Date {
-    return new Date(this.#ms);
+    return new Date(this.#ms + this.#offset);
+  }
+
+  /** Sets the date, as somebody does on a machine. No time passes. */
+  setDate(date: Date): void {
+    this.#offset = date.getTime() - this.#ms;
   }
 
   elapsed(): number {

@@ -53,5 +53,5 @@ function withCondition(row: Resource, condition: JsonObject): PlannedWrite | nul
 /** The reconciler of the conditions of observability policies and their backends in a zone. */
 export function backendRefsReconciler(zone: string): Reconciler {
   const view = new BackendRefsView(zone);
-  return { types: viewedTypes, view, plan: () => ({ writes: planConditions(view), wakeAt: null }) };
+  return { types: viewedTypes, view, plan: () => ({ writes: planConditions(view), waitMs: null }) };
 }

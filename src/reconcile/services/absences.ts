@@ -68,7 +68,7 @@ export class Absences {
 
   /**
    * Ends the absences whose time is over.
-   * @param now milliseconds since 1970
+   * @param now `elapsed` of the clock: a date that somebody sets back would keep a proxy that is gone
    * @returns the names that are gone now, and when to check again: null if not needed
    */
   look(now: number): { readonly gone: readonly string[]; readonly wakeAt: number | null } {

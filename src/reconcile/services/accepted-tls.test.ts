@@ -20,7 +20,7 @@ describe('TLS of a MeshService', () => {
   };
   const plan = (time = 0): unknown => {
     for (let pass = 0; pass < 4; pass += 1)
-      for (const write of planServices(view, { now: new Date(time), graceMs: null }).writes) {
+      for (const write of planServices(view, { now: new Date(time), elapsed: time, graceMs: null }).writes) {
         if (write.op !== 'put') continue;
         rows.set(`${write.row.type} ${write.row.name}`, write.row);
         view.accept(write.row);

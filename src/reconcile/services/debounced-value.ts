@@ -23,12 +23,12 @@ export class DebouncedValue<T> {
     return this.#value;
   }
 
-  /** When to call `offer` again without a change of the source, in milliseconds; null if not needed. */
+  /** When to call `offer` again without a change of the source, as `elapsed` of the clock; null if not needed. */
   get wakeAt(): number | null {
     return this.#heldSince === null ? null : Math.min(this.#lastChange + QUIET_MS, this.#heldSince + MAX_MS);
   }
 
-  /** Records the current value of the source. @returns whether the published value changed */
+  /** Records the current value of the source. @param now `elapsed` of the clock @returns whether the published value changed */
   offer(candidate: T, now: number): boolean {
     const wasQuiet = now - this.#lastChange >= QUIET_MS;
     if (!isDeepStrictEqual(candidate, this.#candidate)) {

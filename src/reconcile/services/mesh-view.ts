@@ -194,7 +194,11 @@ export class MeshView {
     return ids.map((id) => this.services.get(id)?.base).filter((base) => base !== undefined);
   }
 
-  /** Publishes settled changes of ingress and egress, and marks the services that have them. @returns when to call again, or null */
+  /**
+   * Publishes settled changes of ingress and egress, and marks the services that have them.
+   * @param now `elapsed` of the clock
+   * @returns when to call again, or null
+   */
   settle(now: number): number | null {
     const { ingress, ingresses, egress } = this.settled;
     const { gone, wakeAt } = this.#absences.look(now);

@@ -8,7 +8,7 @@ import { generateService, LEAVE } from './generate-service.ts';
 import { isLocal } from '../../resource/ownership.ts';
 import { earliest, type MeshView, type ServiceEntry } from './mesh-view.ts';
 import { multiZoneStatus, countProxies, externalServiceRow, meshServiceRow, multiZoneServiceRow } from './service-row.ts';
-import type { PlannedWrite } from '../reconcile.ts';
+import type { Moment, PlannedWrite } from '../reconcile.ts';
 import { serviceTagsOf } from './service-groups.ts';
 import type { ServicesView } from './services-view.ts';
 import { publishedAddress, wantedAddresses } from './zone-proxies.ts';
@@ -17,26 +17,25 @@ export type Conflict = { readonly mesh: string; readonly service: string; readon
 
 export type Plan = {
   readonly writes: readonly PlannedWrite[];
-  /** When to plan again without a change, in milliseconds since 1970. */
-  readonly wakeAt: number | null;
+  /** Milliseconds until the next plan without a change; null if there is none. */
+  readonly waitMs: number | null;
   /** Planned generated services whose Dataplanes disagree on the ports (policies 9.4). */
   readonly conflicts: readonly Conflict[];
   /** The number of checked services without a free virtual address. */
   readonly withoutVip: number;
 };
 
-export type PlanOptions = {
-  readonly now: Date;
+export type PlanOptions = Moment & {
   /** The time for which a generated service without proxies stays, in milliseconds; null disables the generator (policies 9.4). */
   readonly graceMs: number | null;
 };
 
-export function planServices(view: ServicesView, { now, graceMs }: PlanOptions): Plan {
+export function planServices(view: ServicesView, { now, elapsed, graceMs }: PlanOptions): Plan {
   const writes: PlannedWrite[] = [];
   const conflicts: Conflict[] = [];
   const meshes = [...view.meshes.values()].filter(({ isThere }) => isThere);
   view.refreshClaims();
-  const settles = meshes.map((mesh) => mesh.settle(now.getTime()));
+  const settles = meshes.map((mesh) => mesh.settle(elapsed));
   for (const mesh of meshes) generate(view, mesh, { now, graceMs }, { writes, conflicts });
   const withoutVip = view.allocateVips();
   for (const mesh of meshes) {
@@ -50,14 +49,21 @@ export function planServices(view: ServicesView, { now, graceMs }: PlanOptions):
     publish(view, mesh, now, writes);
   }
   const graces = meshes.map(({ wakes }) => earliest(wakes.values()));
-  return { writes, wakeAt: earliest([...settles, ...graces]), conflicts, withoutVip };
+  const waits = [untilNext(settles, elapsed), untilNext(graces, now.getTime())];
+  return { writes, waitMs: earliest(waits), conflicts, withoutVip };
+}
+
+/** The time from `now` to the first of the times. */
+function untilNext(times: readonly (number | null)[], now: number): number | null {
+  const first = earliest(times);
+  return first === null ? null : first - now;
 }
 
 /** Runs the generator for every marked or due group. Its services are completed with the others. */
 function generate(
   view: ServicesView,
   mesh: MeshView,
-  { now, graceMs }: PlanOptions,
+  { now, graceMs }: Pick<PlanOptions, 'now' | 'graceMs'>,
   { writes, conflicts }: { writes: PlannedWrite[]; conflicts: Conflict[] },
 ): void {
   for (const [service, at] of mesh.wakes) if (at <= now.getTime()) mesh.dirtyGroups.add(service);

@@ -14,7 +14,7 @@ it('Dataplanes of one service with different ports are reported once, until othe
   const { view, plan } = servicesReconciler({ zone: 'east', log });
   const put = (...rows: Resource[]): void => {
     for (const row of rows) view.put(row);
-    plan(new Date(0));
+    plan({ now: new Date(0), elapsed: 0 });
   };
   const reported = (): unknown => warn.mock.calls.map(([about]) => (about as { dataplanes: string[] }).dataplanes);
   put(makeRow('Mesh', 'default'), dataplane('a', 80), dataplane('b', 81));
@@ -28,11 +28,11 @@ it('Dataplanes of one service with different ports are reported once, until othe
 it('a generated service stays for an hour without its Dataplanes', () => {
   const { view, plan } = servicesReconciler({ zone: 'east', log: createLogger('silent') });
   for (const row of [makeRow('Mesh', 'default'), dataplane('a', 80)]) view.put(row);
-  const [write] = plan(new Date(0)).writes;
+  const [write] = plan({ now: new Date(0), elapsed: 0 }).writes;
   if (write?.op !== 'put') throw new Error('no service');
   view.accept(write.row);
   view.remove({ type: 'Dataplane', mesh: 'default', name: 'a' });
-  expect(plan(new Date(0)).wakeAt).toBe(3_600_000);
+  expect(plan({ now: new Date(0), elapsed: 5 }).waitMs).toBe(3_600_000);
 });
 
 it('services without a free address are reported with their number', () => {
@@ -42,9 +42,9 @@ it('services without a free address are reported with their number', () => {
   const { view, plan } = servicesReconciler({ zone: 'east', log, vipNetworks: networks });
   const service = (name: string): Resource => makeRow('MeshService', name, { labels: { 'kuma.io/origin': 'zone' } });
   for (const row of [makeRow('Mesh', 'default'), service('a')]) view.put(row);
-  plan(new Date(0));
+  plan({ now: new Date(0), elapsed: 0 });
   expect(error).not.toHaveBeenCalled();
   for (const name of ['b', 'c']) view.put(service(name));
-  plan(new Date(0));
+  plan({ now: new Date(0), elapsed: 0 });
   expect(error).toHaveBeenCalledExactlyOnceWith({ services: 2 }, expect.stringContaining('all virtual addresses are in use'));
 });

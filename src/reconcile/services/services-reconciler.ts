@@ -26,12 +26,12 @@ export function servicesReconciler({ zone, vipNetworks, reconnectMs, log, graceM
   return {
     types: viewedTypes,
     view,
-    plan(now) {
-      const { writes, wakeAt, conflicts, withoutVip } = planServices(view, { now, graceMs });
+    plan(at) {
+      const { writes, waitMs, conflicts, withoutVip } = planServices(view, { ...at, graceMs });
       for (const conflict of conflicts) warn(conflict);
       if (withoutVip > 0)
         log.error({ services: withoutVip }, 'all virtual addresses are in use; give the zone a larger network with ipam.*.cidr');
-      return { writes, wakeAt };
+      return { writes, waitMs };
     },
   };
 }

@@ -8,11 +8,14 @@ import { ServicesView } from './services-view.ts';
 
 let view: ServicesView;
 let now: number;
-const plan = (): string[] => plannedRows(view, now);
+/** By how much somebody has set the date forward. */
+let dateMoved: number;
+const plan = (): string[] => plannedRows(view, now, now + dateMoved);
 
 beforeEach(() => {
   view = new ServicesView('east');
   now = Date.parse('2026-01-01T00:00:00Z');
+  dateMoved = 0;
   for (const row of Object.values(rows)) view.put(row);
   plan();
 });
@@ -118,10 +121,27 @@ describe('a zone proxy', () => {
     expect(published()).toEqual(HERE);
   });
 
+  it('does not stay published when the date is set back meanwhile', () => {
+    insight(ended(), { isLost: true });
+    pass(SECOND);
+    dateMoved = -60 * MINUTE;
+    pass(60 * SECOND);
+    expect(published()).toEqual(NOWHERE);
+  });
+
+  it('settles when the date is set back meanwhile', () => {
+    for (const address of ['10.0.0.6', '10.0.0.7']) {
+      view.put(zoneProxy('ingress', { zoneIngress: ingressAt(address), zoneEgress: place }));
+      plan();
+    }
+    dateMoved = -60 * MINUTE;
+    expect(published()).toEqual(['10.0.0.7', '10.0.0.7', place.address]);
+  });
+
   it('asks for another plan when its time is over', () => {
     insight(ended());
-    const { wakeAt } = planServices(view, { now: new Date(now), graceMs: MINUTE });
-    expect((wakeAt ?? 0) - now).toBe(10 * SECOND);
+    const { waitMs } = planServices(view, { now: new Date(now), elapsed: now, graceMs: MINUTE });
+    expect(waitMs).toBe(10 * SECOND);
   });
 
   it('is not published while its stream is broken and another one is there', () => {

@@ -41,9 +41,12 @@ export const inForce = makeRow('Secret', 'identity-in-force', {
   spec: inForceSpec({ identity: HELD, step: 'held', services: [], since: '', until: '' }),
 });
 
-/** Plans at `now` in milliseconds, gives the view what was written, and returns the names of the rows that were written. */
-export function plannedRows(view: ServicesView, now: number): string[] {
-  const { writes } = planServices(view, { now: new Date(now), graceMs: MINUTE });
+/**
+ * Plans at `now` in milliseconds, gives the view what was written, and returns the names of the rows that were written.
+ * @param date another time if somebody has set the date
+ */
+export function plannedRows(view: ServicesView, now: number, date = now): string[] {
+  const { writes } = planServices(view, { now: new Date(date), elapsed: now, graceMs: MINUTE });
   for (const write of writes)
     if (write.op === 'put') view.accept({ ...write.row, version: write.row.version + 1 });
     else view.remove(write.before);

@@ -133,7 +133,7 @@ describe('a view of services', () => {
   it('gives the address of a removed service to another when there is no free one', () => {
     const networks = { MeshService: '241.0.0.0/32', MeshExternalService: '242.0.0.0/8', MeshMultiZoneService: '243.0.0.0/8' };
     view = new ServicesView('east', networks);
-    const planned = (): number => planServices(view, { now: new Date(now), graceMs: null }).withoutVip;
+    const planned = (): number => planServices(view, { now: new Date(now), elapsed: now, graceMs: null }).withoutVip;
     view.put(rows.mesh);
     view.put(rows.selecting);
     expect(planned()).toBe(0);
@@ -231,7 +231,7 @@ describe('a view of services', () => {
       aged('middle', 'default', 2),
     ])
       view.put(row);
-    const { withoutVip } = planServices(view, { now: new Date(now), graceMs: null });
+    const { withoutVip } = planServices(view, { now: new Date(now), elapsed: now, graceMs: null });
     const vips = [...view.meshes.values()].flatMap(({ services }) =>
       [...services.values()].map((entry) => [entry.base.name, view.vipOf(entry)]),
     );
@@ -244,7 +244,7 @@ describe('a view of services', () => {
   it('forgets a generated service that was never written when its last Dataplane is removed', () => {
     view = new ServicesView('east');
     for (const row of [rows.mesh, rows.dataplane]) view.put(row);
-    const planned = (): number => planServices(view, { now: new Date(now), graceMs: MINUTE }).writes.length;
+    const planned = (): number => planServices(view, { now: new Date(now), elapsed: now, graceMs: MINUTE }).writes.length;
     expect(planned()).toBe(1);
     view.remove(rows.dataplane);
     expect([planned(), [...view.keysOf('MeshService')]]).toEqual([0, []]);

@@ -30,5 +30,5 @@ export function planWorkloads(view: WorkloadsView, { zone, now }: { zone: string
 /** The reconciler of the Workloads of a zone. */
 export function workloadsReconciler(zone: string): Reconciler {
   const view = new WorkloadsView();
-  return { types: viewedTypes, view, plan: (now) => ({ writes: planWorkloads(view, { zone, now }), wakeAt: null }) };
+  return { types: viewedTypes, view, plan: ({ now }) => ({ writes: planWorkloads(view, { zone, now }), waitMs: null }) };
 }
