@@ -45,6 +45,13 @@ it('sends texts and objects to the address of each line, and drops lines that na
   expect(sockets).toHaveLength(1);
 });
 
+it.each(['\u2028', '\u2029'])('forwards a request whose header has a Unicode line separator, case %#', async (separator) => {
+  const { address, write, text } = await setUp();
+  for (const message of ['first\n', `agent ${separator} of a client\n`, 'last\n']) write({ address, message });
+  await expect.poll(text).toContain('last');
+  expect(text()).toBe(`first\nagent ${separator} of a client\nlast\n`);
+});
+
 it('says that lines are lost while their receiver is away, and connects again', async () => {
   const { address, write, sockets, logged, clock, text } = await setUp();
   write({ address, message: 'first\n' });

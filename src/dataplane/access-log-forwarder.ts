@@ -2,12 +2,12 @@
 // and this program sends each message there (xds 3.3). Invariant: a receiver that is slow or away costs lines, and no memory.
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
 import { makeNamedPipe } from './named-pipe.ts';
+import { readLines } from './read-lines.ts';
 
 type Context = { readonly clock: Clock; readonly log: Logger };
 /** @property retryAt on the clock: no new connection before it */
@@ -80,7 +80,7 @@ export async function forwardAccessLogs(path: string, context: Context): Promise
   const pipe = await makeNamedPipe(path);
   if (pipe === null) return null;
   const forwarder = new AccessLogForwarder(context);
-  createInterface({ input: pipe.reader }).on('line', (line) => forwarder.take(line));
+  readLines(pipe.reader, (line) => forwarder.take(line));
   return {
     close: () => {
       pipe.closeWriter();

@@ -3,11 +3,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { fstatSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../base/log.ts';
 import { LOG_FORMAT, readLogLine } from './envoy-log.ts';
 import { makeNamedPipe, type NamedPipe } from './named-pipe.ts';
+import { readLines } from './read-lines.ts';
 
 export type EnvoyOptions = {
   readonly program: string;
@@ -58,7 +58,7 @@ export class EnvoyProcess {
     const lines = stderr?.reader ?? child.stderr;
     const isRead = Promise.all([lines, stdout?.reader].map((stream) => endOf(stream ?? null)));
     if (lines !== null)
-      createInterface({ input: lines }).on('line', (line) => {
+      readLines(lines, (line) => {
         if (line === '') return;
         const { level, component, text } = readLogLine(line);
         if (level === 'warn' || level === 'error') this.#lastFault = text;
