@@ -1,7 +1,7 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, lchown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
 import { defaultWorkFolder, WorkFolder } from './work-folder.ts';
@@ -71,5 +71,25 @@ describe('the folder of a proxy', () => {
     await expect(WorkFolder.open(join(top, 'x'.repeat(100)), context)).rejects.toThrow('too long for the path of a socket');
     await writeFile(join(top, 'file'), '');
     await expect(WorkFolder.open(join(top, 'file/a'), context)).rejects.toThrow('--work-dir: cannot use');
+  });
+
+  it('is refused if it belongs to another user', async () => {
+    const me = process.getuid?.() ?? 0;
+    const asked = vi.spyOn(process, 'getuid').mockReturnValue(me + 1);
+    onTestFinished(() => asked.mockRestore());
+    const refusal = `--work-dir: ${top} belongs to another user (uid ${String(me)}); name a folder of this user`;
+    await expect(WorkFolder.open(top, context)).rejects.toThrow(refusal);
+    expect(await readdir(top)).toEqual([]);
+  });
+
+  it('is refused if its path is a link of another user', async () => {
+    const [target, path] = [join(top, 'target'), join(top, 'link')];
+    await mkdir(target, { mode: 0o700 });
+    await symlink(target, path);
+    await (await WorkFolder.open(path, context)).close();
+    // Only root can give a link to another user.
+    if (process.getuid?.() !== 0) return;
+    await lchown(path, 12_345, 12_345);
+    await expect(WorkFolder.open(path, context)).rejects.toThrow('belongs to another user (uid 12345)');
   });
 });

@@ -1,7 +1,7 @@
 // The folder of a proxy: its bootstrap, which holds the token, and Envoy's sockets. Invariant: one launcher uses it at a time, and no
 // Envoy that a killed launcher left runs beside a new one.
 import { createHash, randomBytes } from 'node:crypto';
-import { link, mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -49,7 +49,8 @@ export class WorkFolder {
 
   /**
    * Makes the folder for this user alone, takes it, and ends an Envoy that was left in it.
-   * @throws MeridianError `config` when another launcher uses it, or when the path is too long for a socket
+   * @throws MeridianError `config` when another launcher uses it, when it belongs to another user or others may write to it, or when the
+   * path is too long for a socket
    */
   static async open(folder: string, { clock, log }: Context): Promise<WorkFolder> {
     const path = resolve(folder);
@@ -130,10 +131,18 @@ async function writeWhole(path: string, content: JsonObject): Promise<void> {
   await rename(draft, path);
 }
 
+/** Who owns the folder can replace the bootstrap, and so decide what Envoy does as this user. */
 async function makePrivate(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
-  const { mode } = await stat(path);
-  if ((mode & 0o022) !== 0)
+  const folder = await stat(path);
+  // The path may be a link, which its owner can change.
+  for (const { uid } of [await lstat(path), folder])
+    if (uid !== (process.getuid?.() ?? uid))
+      throw new MeridianError(
+        'config',
+        `--work-dir: ${path} belongs to another user (uid ${String(uid)}); name a folder of this user, or one that does not exist yet`,
+      );
+  if ((folder.mode & 0o022) !== 0)
     throw new MeridianError('config', `--work-dir: other users may write to ${path}; run: chmod go-w ${JSON.stringify(path)}`);
 }
 
