@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { appendFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,8 @@ async function setUp() {
   await once(server, 'listening');
   const address = `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
   onTestFinished(async () => {
-    forwarding?.close();
+    await forwarding?.close();
+    expect(await readdir(folder)).toEqual([]);
     for (const socket of sockets) socket.destroy();
     server.close();
     await rm(folder, { recursive: true });
@@ -60,4 +61,12 @@ it('says that lines are lost while their receiver is away, and connects again', 
   await expect.poll(() => logged.join('')).toContain('access logs are lost');
   await clock.advance(1_000);
   await expect.poll(() => (write({ address, message: 'again\n' }), text())).toContain('again');
+});
+
+it('says that there is no pipe for a name that is too long for a file', async () => {
+  const path = accessLogPipeIn(tmpdir(), { mesh: 'shop', name: 'x'.repeat(240) });
+  const logged: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) });
+  expect(await forwardAccessLogs(path, { clock: new ManualClock(), log })).toBeNull();
+  expect(logged.join('')).toContain('access logs to TCP addresses are left out');
 });

@@ -1,5 +1,6 @@
 // Forwards access logs to TCP addresses. Envoy writes files alone: it writes lines that name an address into a pipe of the work folder,
 // and this program sends each message there (xds 3.3). Invariant: a receiver that is slow or away costs lines, and no memory.
+import { rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -74,18 +75,25 @@ export function accessLogPipeIn(folder: string, { mesh, name }: { readonly mesh:
   return join(folder, `kuma-al-${name}-${mesh}.sock`);
 }
 
-/** Forwards what comes through the pipe until `close`. Null where no pipe can be made. */
-export async function forwardAccessLogs(path: string, context: Context): Promise<{ readonly close: () => void } | null> {
+/**
+ * Forwards what comes through the pipe until `close`, which removes it. Null where no pipe can be made: then the proxy does not have the
+ * feature, and control planes send it no such access logs.
+ */
+export async function forwardAccessLogs(path: string, context: Context): Promise<{ readonly close: () => Promise<void> } | null> {
   // The writing end stays open here: an Envoy that is started again writes into the same pipe.
   const pipe = await makeNamedPipe(path);
-  if (pipe === null) return null;
+  if (pipe === null) {
+    context.log.warn({ pipe: path }, 'no pipe can be made there: access logs to TCP addresses are left out');
+    return null;
+  }
   const forwarder = new AccessLogForwarder(context);
   readLines(pipe.reader, (line) => forwarder.take(line));
   return {
-    close: () => {
+    close: async () => {
       pipe.closeWriter();
       pipe.reader.destroy();
       forwarder.close();
+      await rm(path, { force: true });
     },
   };
 }

@@ -13,10 +13,10 @@ export type NamedPipe = {
   readonly closeWriter: () => void;
 };
 
-/** Makes a pipe in the file system, for this user alone. Null where this machine has no `mkfifo`. */
+/** Makes a pipe in the file system, for this user alone. Null where this machine has no `mkfifo`, or takes no name of this length. */
 export async function makeNamedPipe(path: string): Promise<NamedPipe | null> {
-  await rm(path, { force: true });
   try {
+    await rm(path, { force: true });
     await promisify(execFile)('mkfifo', ['-m', '600', path]);
   } catch {
     return null;

@@ -1,5 +1,4 @@
 // The life of a proxy: ask a control plane for the bootstrap, start Envoy, start it again when it ends, drain it and stop.
-import { rm } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -73,10 +72,7 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
     log.info({ envoy: envoy.version, program, workDir: folder.path, ...ports }, 'starting');
     const pipe = accessLogPipeIn(folder.path, options);
     const forwarding = await forwardAccessLogs(pipe, context);
-    endings.push(async () => {
-      forwarding?.close();
-      await rm(pipe, { force: true });
-    });
+    if (forwarding !== null) endings.push(forwarding.close);
     const tokenFile = readsTokenFile(envoy.version) ? options.token.file : undefined;
     const machine = { systemCaPath: await systemCaFile(), ipv6Enabled: hasIpv6(), forwardsLogs: forwarding !== null };
     const question = async (): Promise<BootstrapQuestion> => {

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { createSelfSigned } from '../../src/base/self-signed.ts';
 import { freePort } from '../support/free-port.ts';
 import { FakeControlPlane } from './fake-control-plane.ts';
-import { fakeEnvoy, Launched, TOKEN } from './launched.ts';
+import { DATAPLANE, fakeEnvoy, Launched, TOKEN } from './launched.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('dataplane run', () => {
@@ -105,6 +105,17 @@ describe('dataplane run', () => {
     const run = await Launched.start([plane], await fakeEnvoy('fail'));
     expect(await run.code()).toBe(1);
     expect(run.log).toContain('meridian: Envoy ended with exit code 1 before it answered: error initializing configuration');
+  });
+
+  it('starts a proxy whose name is too long for the pipe of access logs, without this feature', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env } = await fakeEnvoy();
+    const document = DATAPLANE.replace('cart-1', 'x'.repeat(240));
+    const run = await Launched.start([plane], { envoy, env, document });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    expect(plane.asked[0]?.['features']).not.toContain('feature-tcp-accesslog-via-named-pipe');
+    run.signal('SIGTERM');
+    expect(await run.code()).toBe(0);
   });
 
   it('is not ready before Envoy is', async () => {
