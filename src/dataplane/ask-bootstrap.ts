@@ -21,7 +21,7 @@ type Context = { readonly clock: Clock; readonly log: Logger; readonly signal: A
 const ANSWER_MS = 10_000;
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5_000;
-/** A Dataplane that was just written reaches another replica in this time. */
+/** A Dataplane that was just written reaches another replica in this time, and the key of a new mesh its zone. */
 const UNKNOWN_MS = 30_000;
 const MAX_REASON = 2_000;
 
@@ -45,7 +45,9 @@ type Failure = { readonly kind: 'unreachable' | 'unknown' | 'refused'; readonly 
  */
 export async function askBootstrap(question: BootstrapQuestion, context: Context): Promise<JsonObject | null> {
   const { clock, log, signal } = context;
-  const began = clock.elapsed();
+  // The time that followed answers of this kind: an outage does not count.
+  let unknownMs = 0;
+  let unknownAt: number | null = null;
   let wait = FIRST_WAIT_MS;
   let said = '';
   while (!signal.aborted) {
@@ -53,7 +55,10 @@ export async function askBootstrap(question: BootstrapQuestion, context: Context
     if (!('kind' in answer)) return answer.bootstrap;
     if (signal.aborted) return null;
     if (answer.kind === 'refused') throw new MeridianError('config', answer.reason);
-    if (answer.kind === 'unknown' && clock.elapsed() - began > UNKNOWN_MS) throw new MeridianError('not_found', answer.reason);
+    const now = clock.elapsed();
+    unknownMs += now - (unknownAt ?? now);
+    unknownAt = answer.kind === 'unknown' ? now : null;
+    if (unknownAt !== null && unknownMs > UNKNOWN_MS) throw new MeridianError('not_found', answer.reason);
     if (answer.reason !== said) log.warn(`${answer.reason}; trying again until one answers`);
     said = answer.reason;
     await clock.sleep(wait * (0.5 + Math.random() / 2), signal);

@@ -2,7 +2,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { askBootstrap, askOnce, type BootstrapQuestion } from '../../src/dataplane/ask-bootstrap.ts';
 import { parseControlPlaneAddress } from '../../src/dataplane/control-plane-address.ts';
@@ -16,19 +16,51 @@ function question(plane: FakeControlPlane, url = plane.url): BootstrapQuestion {
   return { addresses: [parseControlPlaneAddress(url)], ca: plane.ca, body: REQUEST };
 }
 
+/** A clock on which each sleep is over at once, and lasts for 5 s. */
+function leapingClock(): { clock: Clock; elapsed: () => number } {
+  let now = 0;
+  const sleep = async (): Promise<void> => void (now += 5_000);
+  const elapsed = (): number => now;
+  return { clock: { ...systemClock, elapsed, sleep }, elapsed };
+}
+
 describe('asking for a bootstrap', () => {
   it('waits half a minute for a Dataplane that does not exist, and then says that it is not found', async () => {
     const plane = await FakeControlPlane.start();
     plane.answer = () => ({ status: 404, body: '' });
-    let now = 0;
-    const pausing = async (): Promise<void> => void (now += 5_000);
-    const clock = { ...systemClock, elapsed: () => now, sleep: pausing };
+    const { clock } = leapingClock();
     const asking = askBootstrap(question(plane), { clock, log, signal: new AbortController().signal });
     await expect(asking).rejects.toMatchObject({
       code: 'not_found',
       message: `${plane.url} does not know this Dataplane: neither it nor its mesh exists there; apply it first, or give --dataplane-file`,
     });
     expect(plane.asked.length).toBeGreaterThan(6);
+  });
+
+  it.each([
+    [401, 'before it', (ms: number) => ms < 60_000],
+    [404, 'before it', (ms: number) => ms < 60_000],
+    [404, 'in between', (ms: number) => ms > 10_000 && ms < 60_000],
+  ])('repeats a %d for half a minute, and does not count an outage %s', async (status, _, isOut) => {
+    const plane = await FakeControlPlane.start();
+    const { clock, elapsed } = leapingClock();
+    let unknown = 0;
+    plane.answer = () => {
+      if (isOut(elapsed())) return { status: 503, body: '' };
+      unknown += 1;
+      return { status, body: '' };
+    };
+    const asking = askBootstrap(question(plane), { clock, log, signal: new AbortController().signal });
+    await expect(asking).rejects.toMatchObject({ code: 'not_found' });
+    expect(unknown).toBeGreaterThan(6);
+  });
+
+  it('ends for a Dataplane that stays unknown to a control plane which fails at every other question', async () => {
+    const plane = await FakeControlPlane.start();
+    plane.answer = () => ({ status: plane.asked.length % 2 === 0 ? 404 : 503, body: '' });
+    const { clock } = leapingClock();
+    const asking = askBootstrap(question(plane), { clock, log, signal: new AbortController().signal });
+    await expect(asking).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('ends with its signal', async () => {
