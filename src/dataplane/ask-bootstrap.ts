@@ -35,23 +35,29 @@ const UNTRUSTED = new Set([
   'CERT_SIGNATURE_FAILURE',
 ]);
 
-/** Why there is no bootstrap. `unknown`: the Dataplane, its mesh or the key of its token does not exist there. */
+/**
+ * Why there is no bootstrap. `unknown`: the Dataplane, its mesh or the key of its token does not exist there. `unreachable`: another
+ * reason that may pass.
+ */
 type Failure = { readonly kind: 'unreachable' | 'unknown' | 'refused'; readonly reason: string };
+type Answer = { readonly bootstrap: JsonObject } | Failure;
+type Question = () => Promise<BootstrapQuestion>;
 
 /**
  * Asks one after the other, with growing pauses, until one answers. Null when the signal aborts.
- * @throws MeridianError `config` for an answer or a certificate that a person must look at; `not_found` for a Dataplane or a token
- * that stays unknown
+ * @param question makes the question of each attempt, whose token may be a new one
+ * @throws MeridianError `config` for an answer or a certificate that a person must look at, and what the first question throws;
+ * `not_found` for a Dataplane or a token that stays unknown
  */
-export async function askBootstrap(question: BootstrapQuestion, context: Context): Promise<JsonObject | null> {
+export async function askBootstrap(question: Question, context: Context): Promise<JsonObject | null> {
   const { clock, log, signal } = context;
   // The time that followed answers of this kind: an outage does not count.
   let unknownMs = 0;
   let unknownAt: number | null = null;
   let wait = FIRST_WAIT_MS;
   let said = '';
-  while (!signal.aborted) {
-    const answer = await askOnce(question, context);
+  for (let attempt = 1; !signal.aborted; attempt += 1) {
+    const answer = attempt === 1 ? await askOnce(await question(), context) : await askAgain(question, context);
     if (!('kind' in answer)) return answer.bootstrap;
     if (signal.aborted) return null;
     if (answer.kind === 'refused') throw new MeridianError('config', answer.reason);
@@ -67,11 +73,17 @@ export async function askBootstrap(question: BootstrapQuestion, context: Context
   return null;
 }
 
+/** A question that cannot be made now may be made later: the file of the token may be half written. */
+async function askAgain(question: Question, context: Context): Promise<Answer> {
+  const asked = await question().catch(messageOf);
+  return typeof asked === 'string' ? { kind: 'unreachable', reason: asked } : await askOnce(asked, context);
+}
+
 /** Asks each control plane once. The first answer counts; without any, the worst failure. */
 export async function askOnce(
   { addresses, ca, body }: BootstrapQuestion,
   context: Pick<Context, 'clock' | 'signal'>,
-): Promise<{ readonly bootstrap: JsonObject } | Failure> {
+): Promise<Answer> {
   const failures: Failure[] = [];
   for (const address of addresses) {
     const answer = await ask(address, ca, JSON.stringify(body), context);
@@ -87,7 +99,7 @@ async function ask(
   ca: string,
   body: string,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
-): Promise<{ bootstrap: JsonObject } | Failure> {
+): Promise<Answer> {
   const late = new AbortController();
   const cancel = clock.after(ANSWER_MS, () => late.abort());
   try {

@@ -25,7 +25,8 @@ export type SupervisorOptions = Omit<EnvoyOptions, 'config'> & {
   /** PEM of the CA of the control planes; `''` for those that the system trusts. */
   readonly caCert: string;
   readonly token: TokenSource;
-  readonly readsTokenFile: boolean;
+  /** Whether the work folder has a file with the token, which Envoy reads. */
+  readonly hasTokenFile: boolean;
 };
 
 export type ProxyContext = {
@@ -73,7 +74,7 @@ export class EnvoySupervisor {
 
   async run(question: () => Promise<BootstrapQuestion>): Promise<void> {
     const { clock, log, stop } = this.#context;
-    const first = await askBootstrap(await question(), { clock, log, signal: stop });
+    const first = await askBootstrap(question, { clock, log, signal: stop });
     if (first === null) return;
     let bootstrap = first;
     let wait = FIRST_WAIT_MS;
@@ -111,10 +112,9 @@ export class EnvoySupervisor {
    */
   async #runOnce(bootstrap: JsonObject, starts: number): Promise<EnvoyEnd | null> {
     const { clock, log, stop, kill } = this.#context;
-    const { controlPlanes, token, readsTokenFile: reads } = this.#options;
+    const { controlPlanes, hasTokenFile } = this.#options;
     const spread = withControlPlanes(bootstrap, controlPlanes);
-    const followsFile = reads && token.file !== undefined;
-    await this.#folder.writeBootstrap(followsFile ? withTokenFile(spread, this.#folder.tokenFile) : spread);
+    await this.#folder.writeBootstrap(hasTokenFile ? withTokenFile(spread, this.#folder.tokenFile) : spread);
     if (stop.aborted) return null;
     const options = { ...this.#options, config: this.#folder.configFile };
     const envoy = await EnvoyProcess.start(options, this.#folder.path, log);

@@ -1,8 +1,4 @@
 // The token of a proxy as a file that Envoy reads by itself: it shows the new token on its next stream, without a new start.
-import { watch } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { messageOf } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 
@@ -69,37 +65,4 @@ function injector(path: string): JsonObject {
 
 function filter(name: string, type: string, config: JsonObject = {}): JsonObject {
   return { name, typedConfig: { '@type': TYPE + type, ...config } };
-}
-
-export type TokenFollowing = {
-  readonly file: string;
-  /** @throws MeridianError for a file without a token */
-  readonly read: () => Promise<string>;
-  readonly changed: (token: string) => Promise<void>;
-  readonly log: Logger;
-};
-
-/** Calls `changed` with each new token of the file until the signal aborts. A file without a token changes nothing. */
-export async function followTokenFile({ file, read, changed, log }: TokenFollowing, signal: AbortSignal): Promise<void> {
-  let last = await read();
-  let said = '';
-  const look = async (): Promise<void> => {
-    try {
-      const token = await read();
-      if (token !== last) await changed(token);
-      last = token;
-      said = '';
-    } catch (error) {
-      const reason = messageOf(error);
-      if (reason !== said) log.warn(`${reason}; Envoy keeps its present token`);
-      said = reason;
-    }
-  };
-  try {
-    // The folder: a file that is replaced by a rename is another file, and a mounted secret is a link that changes.
-    const events = watch(dirname(resolve(file)), { signal })[Symbol.asyncIterator]();
-    while ((await events.next()).done !== true) await look();
-  } catch (error) {
-    if (!signal.aborted) log.warn({ reason: messageOf(error) }, `${file} cannot be watched: a new token needs a new start`);
-  }
 }

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
+import { MeridianError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { askBootstrap, askOnce, type BootstrapQuestion } from '../../src/dataplane/ask-bootstrap.ts';
 import { parseControlPlaneAddress } from '../../src/dataplane/control-plane-address.ts';
@@ -29,7 +30,7 @@ describe('asking for a bootstrap', () => {
     const plane = await FakeControlPlane.start();
     plane.answer = () => ({ status: 404, body: '' });
     const { clock } = leapingClock();
-    const asking = askBootstrap(question(plane), { clock, log, signal: new AbortController().signal });
+    const asking = askBootstrap(async () => question(plane), { clock, log, signal: new AbortController().signal });
     await expect(asking).rejects.toMatchObject({
       code: 'not_found',
       message: `${plane.url} does not know this Dataplane: neither it nor its mesh exists there; apply it first, or give --dataplane-file`,
@@ -50,7 +51,7 @@ describe('asking for a bootstrap', () => {
       unknown += 1;
       return { status, body: '' };
     };
-    const asking = askBootstrap(question(plane), { clock, log, signal: new AbortController().signal });
+    const asking = askBootstrap(async () => question(plane), { clock, log, signal: new AbortController().signal });
     await expect(asking).rejects.toMatchObject({ code: 'not_found' });
     expect(unknown).toBeGreaterThan(6);
   });
@@ -59,15 +60,36 @@ describe('asking for a bootstrap', () => {
     const plane = await FakeControlPlane.start();
     plane.answer = () => ({ status: plane.asked.length % 2 === 0 ? 404 : 503, body: '' });
     const { clock } = leapingClock();
-    const asking = askBootstrap(question(plane), { clock, log, signal: new AbortController().signal });
+    const asking = askBootstrap(async () => question(plane), { clock, log, signal: new AbortController().signal });
     await expect(asking).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('makes the question of each attempt, and tries again when one cannot be made', async () => {
+    const plane = await FakeControlPlane.start();
+    plane.answer = ({ dataplaneToken }) => ({ status: dataplaneToken === 'new' ? 422 : 401, body: '' });
+    const tokens = ['old', 'half', 'new'];
+    const next = async (): Promise<BootstrapQuestion> => {
+      const dataplaneToken = tokens.shift() ?? '';
+      if (dataplaneToken === 'half') throw new MeridianError('config', 'the file is no token');
+      return { ...question(plane), body: { ...REQUEST, dataplaneToken } };
+    };
+    const { clock } = leapingClock();
+    const asking = askBootstrap(next, { clock, log, signal: new AbortController().signal });
+    await expect(asking).rejects.toThrow('answers 422');
+    expect(plane.asked.map(({ dataplaneToken }) => dataplaneToken)).toEqual(['old', 'new']);
+  });
+
+  it('ends with the error of a first question that cannot be made', async () => {
+    const wrong = new MeridianError('config', 'the file is no token');
+    const asking = askBootstrap(() => Promise.reject(wrong), { clock: systemClock, log, signal: new AbortController().signal });
+    await expect(asking).rejects.toBe(wrong);
   });
 
   it('ends with its signal', async () => {
     const plane = await FakeControlPlane.start();
     plane.answer = () => ({ status: 503, body: '' });
     const stop = new AbortController();
-    const asking = askBootstrap(question(plane), { clock: systemClock, log, signal: stop.signal });
+    const asking = askBootstrap(async () => question(plane), { clock: systemClock, log, signal: stop.signal });
     await expect.poll(() => plane.asked.length).toBeGreaterThan(0);
     stop.abort();
     expect(await asking).toBeNull();

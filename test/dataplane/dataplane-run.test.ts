@@ -88,6 +88,21 @@ describe('dataplane run', () => {
     expect(run.log).toMatch(/"end":"signal SIGKILL",.*Envoy ended; starting it again/);
   });
 
+  it('asks for the bootstrap with the token that is in its file now', async () => {
+    const plane = await FakeControlPlane.start();
+    plane.answer = () => ({ status: 401, body: 'the token has expired' });
+    const { envoy, env, log } = await fakeEnvoy();
+    const run = await Launched.start([plane], { envoy, env });
+    await expect.poll(() => run.log).toContain('answers 401: the token has expired; trying again');
+    await writeFile(join(run.folder, 'token'), 'half');
+    await expect.poll(() => run.log).toContain('is no token');
+    await writeFile(join(run.folder, 'token'), 'new.new.new');
+    await expect.poll(() => plane.asked.at(-1)?.['dataplaneToken']).toBe('new.new.new');
+    plane.answer = null;
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    expect(await log()).toMatch(/^token .*new\.new\.new/m);
+  });
+
   it('starts an Envoy again that died while no control plane answers', async () => {
     const plane = await FakeControlPlane.start();
     const { envoy, env, log } = await fakeEnvoy('crash');
@@ -185,15 +200,31 @@ describe('dataplane run', () => {
 });
 
 describe('dataplane run, called wrongly', () => {
-  it('refuses files that hold no token or no certificate, and answers that a person must look at', async () => {
+  it('says in one sentence that its token file cannot be used, and leaves nothing', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env } = await fakeEnvoy();
+    const me = import.meta.filename;
+    for (const [file, fault] of [
+      ['/none', '/none cannot be read (ENOENT)'],
+      [me, `${me} is no token; \`meridian generate dataplane-token\` prints one`],
+    ] as const) {
+      const run = await Launched.start([plane], { envoy, env, args: ['--dataplane-token-file', file] });
+      expect(await run.code()).toBe(1);
+      const [last, ...before] = run.lines.toReversed();
+      expect(last).toBe(`meridian: --dataplane-token-file: ${fault}`);
+      expect(before.filter((line) => !line.startsWith('{'))).toEqual([]);
+      expect(await readdir(run.folder)).not.toContain('work');
+    }
+    expect(plane.asked).toEqual([]);
+  });
+
+  it('refuses files that hold no certificate, and answers that a person must look at', async () => {
     const plane = await FakeControlPlane.start();
     const { envoy, env } = await fakeEnvoy();
     const outcome = async (...args: string[]): Promise<string> => {
       const run = await Launched.start([plane], { envoy, env, args });
       return `${String(await run.code())} ${run.log}`;
     };
-    const me = import.meta.filename;
-    expect(await outcome('--dataplane-token-file', me)).toMatch(/^1 [^]*--dataplane-token-file: .* is no token/);
     expect(await outcome('--ca-cert-file', '/none')).toMatch(/^1 [^]*--ca-cert-file: \/none cannot be read \(ENOENT\)/);
     plane.answer = () => ({ status: 422, body: 'networking.address: must be given' });
     expect(await outcome()).toMatch(/^1 [^]*answers 422: networking\.address: must be given/);
