@@ -117,12 +117,12 @@ export class EnvoySupervisor {
     await this.#folder.writeBootstrap(hasTokenFile ? withTokenFile(spread, this.#folder.tokenFile) : spread);
     if (stop.aborted) return null;
     const options = { ...this.#options, config: this.#folder.configFile };
-    const envoy = await EnvoyProcess.start(options, this.#folder.path, log);
-    const killNow = (): void => envoy.kill('SIGKILL');
-    kill.addEventListener('abort', killNow);
     const admin = new EnvoyAdmin(adminAddressOf(bootstrap), clock);
     const over = new AbortController();
+    const envoy = await EnvoyProcess.start(options, this.#folder.path, log);
+    const killNow = (): void => envoy.kill('SIGKILL');
     try {
+      kill.addEventListener('abort', killNow);
       if (envoy.pid !== undefined) await this.#folder.writePid(envoy.pid);
       this.#admin = admin;
       const watching = this.#watchStart(admin, over.signal);

@@ -200,6 +200,17 @@ describe('dataplane run', () => {
 });
 
 describe('dataplane run, called wrongly', () => {
+  it('starts no Envoy with a bootstrap that has no admin interface', async () => {
+    const plane = await FakeControlPlane.start();
+    const bootstrap = Buffer.from(JSON.stringify({ node: { id: 'a' } })).toString('base64');
+    plane.answer = () => ({ status: 200, body: JSON.stringify({ bootstrap }) });
+    const { envoy, env, log } = await fakeEnvoy();
+    const run = await Launched.start([plane], { envoy, env });
+    expect(await run.code()).toBe(1);
+    expect(run.lines.at(-1)).toMatch(/^meridian: the bootstrap of the control plane has no admin interface/);
+    expect(await log()).toBe('');
+  });
+
   it('says in one sentence that its token file cannot be used, and leaves nothing', async () => {
     const plane = await FakeControlPlane.start();
     const { envoy, env } = await fakeEnvoy();
