@@ -18,8 +18,6 @@ import type { WorkFolder } from './work-folder.ts';
 export type SupervisorOptions = Omit<EnvoyOptions, 'config'> & {
   readonly mesh: string;
   readonly name: string;
-  /** In Universal form; null for a Dataplane that the control plane has. */
-  readonly dataplane: JsonObject | null;
   /** At least one. */
   readonly controlPlanes: readonly ControlPlaneAddress[];
   /** PEM of the CA of the control planes; `''` for those that the system trusts. */
@@ -72,16 +70,32 @@ export class EnvoySupervisor {
     return this.#admin === null ? 'no Envoy runs yet' : await this.#admin.whyNotReady();
   };
 
+  /** Runs Envoys until `stop` aborts, and tells the control planes when the last one has ended. */
   async run(question: () => Promise<BootstrapQuestion>): Promise<void> {
     const { clock, log, stop } = this.#context;
     const first = await askBootstrap(question, { clock, log, signal: stop });
     if (first === null) return;
+    const run = await this.#runUntilStopped(first, question);
+    await this.#say('ended', run);
+    log.info('stopped');
+  }
+
+  /**
+   * Starts one Envoy after the other until `stop` aborts: while one runs, in the pause after it, or before the first.
+   * @returns the run of the last one, which has ended; `''` when none was started
+   */
+  async #runUntilStopped(first: JsonObject, question: () => Promise<BootstrapQuestion>): Promise<string> {
+    const { clock, log, stop } = this.#context;
     let bootstrap = first;
+    let run = '';
     let wait = FIRST_WAIT_MS;
     for (let starts = 1; !stop.aborted; starts += 1) {
+      await this.#writeBootstrap(bootstrap);
+      if (stop.aborted) break;
+      run = runOf(bootstrap);
       const began = clock.elapsed();
       const end = await this.#runOnce(bootstrap, starts);
-      if (end === null || stop.aborted) return;
+      if (end === null || stop.aborted) break;
       if (clock.elapsed() - began > GOOD_RUN_MS) wait = FIRST_WAIT_MS;
       const pause = wait * (0.5 + Math.random() / 2);
       log.warn({ end: end.how, waitMs: Math.round(pause), starts }, 'Envoy ended; starting it again');
@@ -89,6 +103,13 @@ export class EnvoySupervisor {
       wait = Math.min(wait * 2, MAX_WAIT_MS);
       bootstrap = await this.#askAgain(question, bootstrap);
     }
+    return run;
+  }
+
+  async #writeBootstrap(bootstrap: JsonObject): Promise<void> {
+    const { controlPlanes, hasTokenFile } = this.#options;
+    const spread = withControlPlanes(bootstrap, controlPlanes);
+    await this.#folder.writeBootstrap(hasTokenFile ? withTokenFile(spread, this.#folder.tokenFile) : spread);
   }
 
   /** The token may be a new one. A control plane that does not answer now must not keep the proxy away. */
@@ -112,10 +133,6 @@ export class EnvoySupervisor {
    */
   async #runOnce(bootstrap: JsonObject, starts: number): Promise<EnvoyEnd | null> {
     const { clock, log, stop, kill } = this.#context;
-    const { controlPlanes, hasTokenFile } = this.#options;
-    const spread = withControlPlanes(bootstrap, controlPlanes);
-    await this.#folder.writeBootstrap(hasTokenFile ? withTokenFile(spread, this.#folder.tokenFile) : spread);
-    if (stop.aborted) return null;
     const options = { ...this.#options, config: this.#folder.configFile };
     const admin = new EnvoyAdmin(adminAddressOf(bootstrap), clock);
     const over = new AbortController();
@@ -170,12 +187,10 @@ export class EnvoySupervisor {
 
   /** Clients stop sending requests, and connections are asked to close for the drain time; then Envoy ends. */
   async #drain(envoy: EnvoyProcess, admin: EnvoyAdmin, run: string): Promise<void> {
-    const { clock, log } = this.#context;
     const { drainMs } = this.#options;
-    const began = clock.elapsed();
     if (drainMs > 0) await this.#say('draining', run);
     if (drainMs > 0 && (await admin.drain())) {
-      log.info({ drainMs }, 'draining; a second signal stops at once');
+      this.#context.log.info({ drainMs }, 'draining; a second signal stops at once');
       await this.#endsWithin(envoy, drainMs);
     }
     envoy.kill('SIGTERM');
@@ -183,14 +198,12 @@ export class EnvoySupervisor {
       envoy.kill('SIGKILL');
       await envoy.ended;
     }
-    await this.#say('ended', run);
-    log.info({ afterMs: Math.round(clock.elapsed() - began) }, 'stopped');
   }
 
-  /** A Dataplane that the control plane has stays as it is. */
+  /** Tells the control planes how far the end of the proxy is. Those that name no run are not told: they do not know the message. */
   async #say(state: 'draining' | 'ended', run: string): Promise<void> {
-    const { mesh, name, dataplane, controlPlanes: addresses, caCert: ca } = this.#options;
-    if (run === '' || dataplane === null) return;
+    const { mesh, name, controlPlanes: addresses, caCert: ca } = this.#options;
+    if (run === '') return;
     const token = await readDataplaneToken(this.#options.token).catch(() => '');
     await sayLeave({ addresses, ca, mesh, name, run, token }, state, this.#context);
   }

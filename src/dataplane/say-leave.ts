@@ -43,6 +43,6 @@ export async function sayLeave(
   }
   log.warn(
     { state, reason: reasons.join('; ') },
-    'no control plane knows that the proxy stops; its Dataplane goes a little later',
+    'no control plane knows that the proxy stops; they notice it by its stream, a little later',
   );
 }

@@ -62,6 +62,37 @@ describe('dataplane run', () => {
     expect(await readdir(run.folder)).not.toContain('work');
   });
 
+  it.each([
+    ['of a file', DATAPLANE, []],
+    ['that was applied', null, ['--mesh', 'shop', '--name', 'cart-1']],
+  ])('says that the proxy of a Dataplane %s drains, and that it has ended', async (_, document, named) => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env } = await fakeEnvoy();
+    const args = [...named, '--drain-time', '500ms'];
+    const run = await Launched.start([plane], { envoy, env, document, args });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    run.signal('SIGTERM');
+    expect(await run.code()).toBe(0);
+    const about = { mesh: 'shop', name: 'cart-1', run: 'run-1', dataplaneToken: TOKEN };
+    expect(plane.left).toEqual([
+      { ...about, state: 'draining' },
+      { ...about, state: 'ended' },
+    ]);
+  });
+
+  it('says that the proxy has ended when it is stopped between two Envoys', async () => {
+    const plane = await FakeControlPlane.start();
+    // The second question has no answer.
+    plane.answer = () => (plane.asked.length === 1 ? null : new Promise(() => undefined));
+    const { envoy, env, log } = await fakeEnvoy('crash');
+    const run = await Launched.start([plane], { envoy, env });
+    await expect.poll(() => plane.asked.length).toBe(2);
+    run.signal('SIGTERM');
+    expect(await run.code()).toBe(0);
+    expect(plane.left).toMatchObject([{ run: 'run-1', state: 'ended' }]);
+    expect((await log()).match(/^start /gm)).toHaveLength(1);
+  });
+
   it('stops at once on a second signal', async () => {
     const plane = await FakeControlPlane.start();
     const { envoy, env, log } = await fakeEnvoy('stubborn');

@@ -1,4 +1,4 @@
-// A control plane of a test: POST /bootstrap, and a delta ADS stream with a fixed configuration, on one TLS port.
+// A control plane of a test: POST /bootstrap and /leave, and a delta ADS stream with a fixed configuration, on one TLS port.
 import { once } from 'node:events';
 import {
   createSecureServer,
@@ -16,7 +16,7 @@ import type { JsonObject } from '../../src/resource/types.ts';
 import { TYPE_URL_PREFIX } from '../../src/wire/any.ts';
 import { envoyJsonToBinary } from '../../src/wire/json-to-binary.ts';
 import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry } from '../../src/wire/kds-messages.ts';
-import { bootstrapConfig, nodeMetadata } from '../../src/xds/bootstrap.ts';
+import { bootstrapConfig, nodeMetadata, RUN } from '../../src/xds/bootstrap.ts';
 
 const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
 const LISTENER = 'envoy.config.listener.v3.Listener';
@@ -30,12 +30,14 @@ export class FakeControlPlane {
   readonly ca: string;
   /** Bodies of POST /bootstrap, in order. */
   readonly asked: JsonObject[] = [];
+  /** Bodies of POST /leave, in order. */
+  readonly left: JsonObject[] = [];
   /** Streams that were opened, by the token that they showed. */
   readonly streams: string[] = [];
   /** What each Envoy is sent. */
   listeners: readonly JsonObject[] = [];
-  /** In place of the bootstrap, if it is set. */
-  answer: ((request: JsonObject) => Answer) | null = null;
+  /** In place of the bootstrap, if it is set and gives an answer. The run of a bootstrap is `run-N`, of the Nth body. */
+  answer: ((request: JsonObject) => Answer | null | Promise<Answer>) | null = null;
   readonly #open = new Set<ServerHttp2Stream>();
   readonly #port: number;
   #stop: () => void = () => undefined;
@@ -54,7 +56,8 @@ export class FakeControlPlane {
     await once(server, 'listening');
     const plane = new FakeControlPlane((server.address() as AddressInfo).port, certPem);
     server.on('request', (request, response) => {
-      if (request.headers[':path'] !== ADS) void plane.#bootstrap(request, response);
+      if (request.url === '/leave') void plane.#leave(request, response);
+      else if (request.url !== ADS) void plane.#bootstrap(request, response);
     });
     server.on('stream', (stream, headers) => {
       if (headers[':path'] === ADS) plane.#serve(stream, textOf(headers['authorization']));
@@ -87,9 +90,15 @@ export class FakeControlPlane {
   async #bootstrap(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
     const body = objectOf(JSON.parse(await text(request)));
     this.asked.push(body);
-    const { status, body: answer } = this.answer?.(body) ?? { status: 200, body: this.#bootstrapFor(body) };
+    const own = (await this.answer?.(body)) ?? null;
+    const { status, body: answer } = own ?? { status: 200, body: this.#bootstrapFor(body) };
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(answer);
+  }
+
+  async #leave(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
+    this.left.push(objectOf(JSON.parse(await text(request))));
+    response.writeHead(204).end();
   }
 
   #bootstrapFor(request: JsonObject): string {
@@ -100,7 +109,7 @@ export class FakeControlPlane {
       caCert: textOf(request['caCert']) || this.ca,
       token: textOf(request['dataplaneToken']),
       workdir: textOf(request['workdir']),
-      metadata: nodeMetadata(request),
+      metadata: { ...nodeMetadata(request), [RUN]: `run-${String(this.asked.length)}` },
       reportsHealth: false,
     });
     return JSON.stringify({ bootstrap: Buffer.from(JSON.stringify(bootstrap)).toString('base64') });
