@@ -50,14 +50,23 @@ describe('the listener of a Prometheus backend', () => {
     expect(listener()['address']).toEqual({ socketAddress: { address: '10.0.0.1', portValue: 5670 } });
   });
 
-  it.each<[JsonObject, { sidecar?: JsonObject; source?: typeof ENVOY }, string, string]>([
+  const isGet = { name: ':method', stringMatch: { exact: 'GET' } };
+
+  it.each<[JsonObject, { sidecar?: JsonObject }, string, string]>([
     [{}, {}, '/metrics', '/stats/prometheus?usedonly'],
     [{ path: '/m' }, {}, '/m', '/stats/prometheus?usedonly'],
     [{}, { sidecar: { includeUnused: false } }, '/metrics', '/stats/prometheus?usedonly'],
     [{}, { sidecar: { includeUnused: true } }, '/metrics', '/stats/prometheus'],
-    [{}, { sidecar: { includeUnused: true }, source: COMPANION }, '/metrics', '/meshmetric'],
-  ])('of %j with %j answers %s with %s', (prometheus, options, prefix, prefixRewrite) => {
-    expect(routeOf(listener(prometheus, options))).toEqual({ match: { prefix }, route: { cluster: 'm', prefixRewrite } });
+  ])('of %j with %j opens one page of the admin interface, %s as %s', (prometheus, options, path, prefixRewrite) => {
+    const match = { path, headers: [isGet] };
+    expect(routeOf(listener(prometheus, options))).toEqual({ match, route: { cluster: 'm', prefixRewrite } });
+  });
+
+  it('leads to the program beside the proxy, which reads what is wanted from its document', () => {
+    expect(routeOf(listener({}, { sidecar: { includeUnused: true }, source: COMPANION }))).toEqual({
+      match: { prefix: '/metrics' },
+      route: { cluster: 'm', prefixRewrite: '/meshmetric' },
+    });
   });
 
   it('shares its port between restarts of the proxy, if the proxy asks for it', () => {

@@ -60,10 +60,9 @@ export function metricsListener(
   tls: ProxyFeatures['metricsCertificate'],
 ): JsonObject {
   const path = textOf(prometheus['path']) || '/metrics';
-  const rewritten = source.isCompanion
-    ? '/meshmetric'
-    : METRICS_OF_ENVOY + (sidecar['includeUnused'] === true ? '' : '?usedonly');
-  const route = { match: { prefix: path }, route: { cluster: name, prefixRewrite: rewritten } };
+  const route = source.isCompanion
+    ? { match: { prefix: path }, route: { cluster: name, prefixRewrite: '/meshmetric' } }
+    : envoyMetricsRoute(name, path, sidecar['includeUnused'] === true);
   return given({
     name,
     address: socketAddress(address, numberOf(prometheus['port']) || DEFAULT_PORT),
@@ -77,6 +76,18 @@ export function metricsListener(
     trafficDirection: 'INBOUND',
     enableReusePort: features.reusePort ? true : undefined,
   });
+}
+
+/**
+ * The route to Envoy's own metrics. They are a page of the admin interface, which can end the Envoy and shows its configuration. Invariant:
+ * no request opens another page. The match is the whole path, because the admin interface resolves `..`.
+ */
+function envoyMetricsRoute(cluster: string, path: string, includeUnused: boolean): JsonObject {
+  const page = includeUnused ? METRICS_OF_ENVOY : `${METRICS_OF_ENVOY}?usedonly`;
+  return {
+    match: { path, headers: [{ name: ':method', stringMatch: { exact: 'GET' } }] },
+    route: { cluster, prefixRewrite: page },
+  };
 }
 
 function serverTls({ certificate, key }: { readonly certificate: string; readonly key: string }): JsonObject {

@@ -64,6 +64,30 @@ describe('dataplane run with a real Envoy', () => {
     expect(await run.ready()).toBe('200 LIVE');
   });
 
+  it('takes no request that changes the Envoy on the ports for readiness and for admin pages', async () => {
+    const plane = await FakeControlPlane.start();
+    const port = await freePort();
+    const run = await Launched.start([plane], { envoy: inject('envoy'), args: [...SMALL, '--admin-port', String(port)] });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    const statusOf = async (at: number, method: string, path: string): Promise<number | undefined> => {
+      const asking = request({ host: '127.0.0.1', port: at, method, path, agent: false });
+      asking.end();
+      const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode;
+    };
+    expect(await statusOf(port, 'GET', '/server_info')).toBe(200);
+    for (const path of ['/quitquitquit', '/stats/../quitquitquit', '/stats/%2e%2e/quitquitquit', '/logging?level=debug']) {
+      for (const method of ['GET', 'POST']) expect(await statusOf(port, method, path)).toBe(405);
+      // Envoy may break off its refusal of a HEAD.
+      await statusOf(port, 'HEAD', path).catch(() => undefined);
+    }
+    for (const path of ['/ready/../server_info', '/ready/%2e%2e/server_info', '/server_info'])
+      for (const method of ['GET', 'POST']) expect(await statusOf(run.readinessPort, method, path)).toBe(404);
+    expect(await run.ready()).toBe('200 LIVE');
+    expect(plane.streams).toHaveLength(1);
+  });
+
   it('comes back after the Envoy was killed', async () => {
     const plane = await FakeControlPlane.start();
     const port = await freePort();

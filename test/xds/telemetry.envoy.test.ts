@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, request, type IncomingMessage, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -66,7 +66,12 @@ function configOfProxy() {
     make('MeshTrace', 'trace', {
       default: { backends: [{ type: 'Zipkin', zipkin: { url } }], tags: [{ name: 'by', literal: 'us' }] },
     }),
-    make('MeshMetric', 'metric', { default: { backends: [{ type: 'Prometheus', prometheus: { port: ports.metrics } }] } }),
+    make('MeshMetric', 'metric', {
+      default: {
+        sidecar: { includeUnused: true },
+        backends: [{ type: 'Prometheus', prometheus: { port: ports.metrics } }],
+      },
+    }),
     make('MeshProxyPatch', 'patch', {
       default: { appendModifications: [{ httpFilter: { operation: 'AddFirst', match: { origin: 'inbound' }, value: FILTER } }] },
     }),
@@ -95,6 +100,15 @@ async function get(port: number, path: string): Promise<Response | null> {
   return await fetch(`http://127.0.0.1:${String(port)}${path}`).catch(() => null);
 }
 
+/** The path goes out as it is: `fetch` would resolve `..`. */
+async function statusOf(port: number, method: string, path: string): Promise<number | undefined> {
+  const asking = request({ host: '127.0.0.1', port, method, path });
+  asking.end();
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  answer.resume();
+  return answer.statusCode;
+}
+
 it('answers through the filter of a MeshProxyPatch', async () => {
   await expect.poll(async () => (await get(ports.inbound, '/'))?.headers.get('x-patched')).toBe('yes');
 });
@@ -111,4 +125,27 @@ it('offers the metrics of its requests on the port of a MeshMetric', async () =>
   expect(
     lines.find((line) => line.startsWith('envoy_http_downstream_rq_total{') && line.includes('self_inbound_dp_web')),
   ).toMatch(/ [1-9]\d*$/);
+});
+
+it.each([
+  ['GET', '/metrics/../../config_dump'],
+  ['GET', '/metrics/%2e%2e/%2e%2e/server_info'],
+  ['GET', '/metrics/..%2f..%2fserver_info'],
+  ['GET', '/metrics/'],
+  ['GET', '/metrics;/../../server_info'],
+  ['GET', '//metrics/../../server_info'],
+  ['GET', '/server_info'],
+  ['POST', '/metrics'],
+  ['POST', '/metrics/../../logging?level=debug'],
+  ['POST', '/metrics/../../quitquitquit'],
+])('opens no other page of the admin interface on the port for metrics: %s %s', async (method, path) => {
+  await expect.poll(async () => (await get(ports.metrics, '/metrics'))?.status).toBe(200);
+  expect(await statusOf(ports.metrics, method, path)).toBe(404);
+});
+
+it('passes the parameters of a scrape on to the page of the metrics', async () => {
+  await expect.poll(async () => (await get(ports.metrics, '/metrics'))?.status).toBe(200);
+  const lines = await (await get(ports.metrics, '/metrics?filter=^server.uptime$'))?.text();
+  expect(lines).toContain('envoy_server_uptime');
+  expect(lines).not.toContain('envoy_http_downstream_rq_total');
 });

@@ -33,6 +33,20 @@ describe('the metrics of a proxy', () => {
     expect(problemsOf(config)).toEqual([]);
   });
 
+  it.each([true, false])('are the only thing that leads to the admin interface, with includeUnused %s', (includeUnused) => {
+    const { clusters, listeners, routes } = metric({ sidecar: { includeUnused }, backends: [prometheus({})] });
+    const toAdmin = [...clusters].flatMap(([name, cluster]) =>
+      JSON.stringify(cluster).includes('/tmp/admin.sock') ? [name] : [],
+    );
+    expect(toAdmin).toEqual([`${SYSTEM}_default-backend`]);
+    const using = [...listeners, ...routes].filter(([, one]) => JSON.stringify(one).includes(`"cluster":"${toAdmin.join()}"`));
+    expect(using.map(([name]) => name)).toEqual(toAdmin);
+    const matches = JSON.stringify(using).matchAll(/"match":(\{[^}]*\}\}\]\})/g);
+    expect([...matches].map(([, match = '']) => JSON.parse(match) as unknown)).toEqual([
+      { path: '/metrics', headers: [{ name: ':method', stringMatch: { exact: 'GET' } }] },
+    ]);
+  });
+
   it('are without a value that cannot be read, which is named', () => {
     const config = metric({ backends: [prometheus({ clientId: 'a', port: 1 })], sidecar: { includeUnused: 'maybe' } });
     expect(ownOf(config.listeners)).toEqual([`${SYSTEM}_a`]);
