@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cartOf, identity, trustOf } from '../../test/xds/crossing-mesh.ts';
 import { make } from '../../test/policy/make-resource.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
+import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import {
   certifiedIdentity,
@@ -130,12 +131,48 @@ describe('a transport socket', () => {
       },
     });
   });
+
+  it('has for each RSA cipher the ECDSA one, because certificates are ECDSA', () => {
+    const [rsa, ecdsa] = ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES128-GCM-SHA256'];
+    const params = (...cipherSuites: string[]): JsonObject => ({ tlsMinimumProtocolVersion: 'TLSv1_2', cipherSuites });
+    const taken = (...ciphers: string[]): unknown[] =>
+      [serverSocket(tls, params(...ciphers)), clientSocket(tls, { ids: [], sni: 'a', params: params(...ciphers) })].map(
+        (socket) => objectOf(objectOf(contextOf(socket))['commonTlsContext'])['tlsParams'],
+      );
+    expect(taken(rsa)).toEqual([params(rsa, ecdsa), params(rsa, ecdsa)]);
+    expect(taken(ecdsa, rsa)).toEqual([params(ecdsa, rsa), params(ecdsa, rsa)]);
+    expect(taken(ecdsa)).toEqual([params(ecdsa), params(ecdsa)]);
+  });
 });
+
+const OLD_CIPHERS = [
+  ...['ECDHE-ECDSA-AES128-SHA', 'ECDHE-RSA-AES128-SHA', 'AES128-SHA'],
+  ...['ECDHE-ECDSA-AES256-SHA', 'ECDHE-RSA-AES256-SHA', 'AES256-SHA'],
+];
 
 it.each<[JsonObject, JsonObject | null]>([
   [{}, null],
   [{ tlsVersion: { min: 'TLSAuto', max: 'TLS14' }, tlsCiphers: [] }, null],
   [{ tlsVersion: { min: 'TLS10' } }, { tlsMinimumProtocolVersion: 'TLSv1_0' }],
+  [{ tlsVersion: { min: 'TLS12', max: 'TLSAuto' } }, { tlsMinimumProtocolVersion: 'TLSv1_2' }],
+  [{ tlsVersion: { max: 'TLS12' } }, { tlsMaximumProtocolVersion: 'TLSv1_2' }],
+  [{ tlsVersion: { max: 'TLS13' } }, { tlsMaximumProtocolVersion: 'TLSv1_3' }],
+  [{ tlsVersion: { min: 'TLS13' } }, { tlsMinimumProtocolVersion: 'TLSv1_3', tlsMaximumProtocolVersion: 'TLSv1_3' }],
+  [
+    { tlsVersion: { min: 'TLS13', max: 'TLSAuto' } },
+    { tlsMinimumProtocolVersion: 'TLSv1_3', tlsMaximumProtocolVersion: 'TLSv1_3' },
+  ],
+  [
+    { tlsVersion: { min: 'TLSAuto', max: 'TLS11' }, tlsCiphers: ['A'] },
+    {
+      ...{ tlsMinimumProtocolVersion: 'TLSv1_1', tlsMaximumProtocolVersion: 'TLSv1_1' },
+      cipherSuites: ['A', ...OLD_CIPHERS],
+    },
+  ],
+  [
+    { tlsVersion: { min: 'TLS10', max: 'TLS11' } },
+    { tlsMinimumProtocolVersion: 'TLSv1_0', tlsMaximumProtocolVersion: 'TLSv1_1', cipherSuites: OLD_CIPHERS },
+  ],
   [
     { tlsVersion: { min: 'TLS12', max: 'TLS13' }, tlsCiphers: ['A'] },
     { tlsMinimumProtocolVersion: 'TLSv1_2', tlsMaximumProtocolVersion: 'TLSv1_3', cipherSuites: ['A'] },

@@ -80,13 +80,26 @@ export function clientSocket(
   return socket('UpstreamTlsContext', { commonTlsContext, sni });
 }
 
-/** `{tlsParams}` of a MeshTLS in force; null where it says nothing. */
+/** Versions of TLS as policies write them, the lowest first. */
+const VERSIONS = ['TLS10', 'TLS11', 'TLS12', 'TLS13'];
+/** The lowest version of an Envoy that is told none, and the highest of a client that is told none. */
+const USUAL_VERSION = VERSIONS.indexOf('TLS12');
+/** Ciphers of versions below 1.2, of which Envoy offers none by itself. MeshTLS can name ciphers of 1.2 alone. */
+const OLD_CIPHERS = ['AES128-SHA', 'AES256-SHA'].flatMap((cipher) => [`ECDHE-ECDSA-${cipher}`, `ECDHE-RSA-${cipher}`, cipher]);
+
+/**
+ * `{tlsParams}` of versions and ciphers; null where they say nothing. A bound that is not given follows the given one over the default of
+ * Envoy, because an empty range refuses every handshake.
+ */
 export function tlsParams({ tlsVersion, tlsCiphers }: JsonObject): JsonObject | null {
   const { min, max } = objectOf(tlsVersion);
+  const [lowest = -1, highest = -1] = [min, max].map((given) => VERSIONS.indexOf(textOf(given)));
+  const isOld = highest !== -1 && highest < USUAL_VERSION;
+  const cipherSuites = [...(Array.isArray(tlsCiphers) ? tlsCiphers : []), ...(isOld ? OLD_CIPHERS : [])];
   const params = {
-    ...version('tlsMinimumProtocolVersion', min),
-    ...version('tlsMaximumProtocolVersion', max),
-    ...(Array.isArray(tlsCiphers) && tlsCiphers.length > 0 && { cipherSuites: tlsCiphers }),
+    ...version('tlsMinimumProtocolVersion', lowest === -1 && isOld ? max : min),
+    ...version('tlsMaximumProtocolVersion', highest === -1 && lowest > USUAL_VERSION ? min : max),
+    ...(cipherSuites.length > 0 && { cipherSuites }),
   };
   return Object.keys(params).length === 0 ? null : params;
 }
@@ -117,13 +130,20 @@ function trustedIn(index: MeshIndex): Trusted {
 
 function commonContext(identity: string, matchTypedSubjectAltNames: JsonObject[], params: JsonObject | null): JsonObject {
   return {
-    ...(params !== null && { tlsParams: params }),
+    ...(params !== null && { tlsParams: withEcdsa(params) }),
     tlsCertificateSdsSecretConfigs: [{ name: identity, sdsConfig: FROM_ADS }],
     combinedValidationContext: {
       defaultValidationContext: { ...(matchTypedSubjectAltNames.length > 0 && { matchTypedSubjectAltNames }) },
       validationContextSdsSecretConfig: { name: TRUST_BUNDLE, sdsConfig: FROM_ADS },
     },
   };
+}
+
+/** Certificates are ECDSA here, and RSA in zones of Kuma: a cipher for RSA also allows the one for ECDSA. */
+function withEcdsa({ cipherSuites, ...versions }: JsonObject): JsonObject {
+  if (!Array.isArray(cipherSuites)) return versions;
+  const forEcdsa = cipherSuites.map((cipher) => textOf(cipher).replace(/^ECDHE-RSA-/, 'ECDHE-ECDSA-'));
+  return { ...versions, cipherSuites: [...new Set([...cipherSuites, ...forEcdsa])] };
 }
 
 function socket(context: string, config: JsonObject): JsonObject {
