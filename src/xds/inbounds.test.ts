@@ -51,6 +51,34 @@ describe('the inbounds of a proxy', () => {
     ],
     ['one inbound twice', { inbound: [{ port: 80 }, { port: 80 }] }, 1, []],
     ['one place twice', { inbound: [{ port: 80 }, { port: 80, name: 'a' }] }, 1, ['networking.inbound[1].port']],
+    [
+      'one place twice, to two ports of the application',
+      {
+        inbound: [
+          { port: 80, servicePort: 8080 },
+          { port: 80, servicePort: 9090 },
+        ],
+      },
+      1,
+      ['networking.inbound[1].port'],
+    ],
+    [
+      'one place twice, to two addresses of the application',
+      { inbound: [{ port: 80 }, { port: 80, serviceAddress: '127.0.0.1' }] },
+      1,
+      ['networking.inbound[1].port'],
+    ],
+    [
+      'one place twice, to one port of the application',
+      {
+        inbound: [
+          { port: 80, servicePort: 8080 },
+          { port: 80, servicePort: 8080 },
+        ],
+      },
+      1,
+      [],
+    ],
     ['one that is not ready', { inbound: [{ port: 80, state: 'NotReady' }] }, 1, []],
   ])('with %s', (_, networking, listeners, fields) => {
     const config = configOf(networking);

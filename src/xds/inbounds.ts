@@ -1,5 +1,6 @@
 // Listener, routes and cluster of each inbound of a proxy (xds 3.1).
 import { isIP } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
@@ -71,9 +72,13 @@ export function addInbounds(config: ProxyConfig, context: InboundContext): void 
     report({ policy: null, field: 'networking.advertisedAddress', reason: 'must be an IP address: an endpoint has no name' });
 }
 
-/** One place has one listener. Null where the other inbound there says the same: a pod behind two Services of Kubernetes has both. */
+/**
+ * One place has one listener. Null where the other inbound there leads to the same application: a pod behind two Services of Kubernetes has
+ * both.
+ */
 function differenceOf(inbound: Inbound, other: Inbound, at: number): ConfigProblem | null {
-  if (inbound.section.section === other.section.section && inbound.protocol === other.protocol) return null;
+  const meaning = ({ section, protocol, application }: Inbound): unknown => [section.section, protocol, application];
+  if (isDeepStrictEqual(meaning(inbound), meaning(other))) return null;
   const reason = `${placeOf(inbound)} is used by inbound ${other.section.section} already: this one has no listener`;
   return { policy: null, field: `networking.inbound[${String(at)}].port`, reason };
 }
