@@ -46,6 +46,13 @@ describe('a rewrite', () => {
     expect(rewrite(prefix(to), false)).toEqual(elsewhere);
   });
 
+  it('takes a backslash as it is, and not as a group of the pattern', () => {
+    const path = { type: 'ReplaceFullPath', replaceFullPath: String.raw`/x\1` };
+    expect(rewrite({ path }, false)).toEqual(whole(String.raw`/x\\1`));
+    expect(rewrite(prefix(String.raw`/x\1`), false)).toEqual(whole(String.raw`/x\\1`));
+    expect(rewrite(prefix(String.raw`/x\1`), true)).toEqual({ prefixRewrite: String.raw`/x\1/` });
+  });
+
   it('replaces the whole path, the host, both or nothing', () => {
     const path = { type: 'ReplaceFullPath', replaceFullPath: '/b' };
     expect(rewrite({ path }, true)).toEqual(whole('/b'));

@@ -81,7 +81,9 @@ function rewriteOf(path: Json | undefined, isBelowPrefix: boolean): JsonObject {
   return type === 'ReplaceFullPath' ? whole(textOf(replaceFullPath)) : {};
 }
 
-function whole(substitution: string): JsonObject {
+/** RE2 reads a backslash of a substitution as the start of a group. */
+function whole(path: string): JsonObject {
+  const substitution = path.replaceAll('\\', '\\\\');
   return { regexRewrite: { pattern: { regex: '.*' }, substitution } };
 }
 

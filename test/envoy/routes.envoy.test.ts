@@ -86,6 +86,7 @@ describe('a MeshHTTPRoute', () => {
       rewrite('/prefix', { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/three' } }),
       rewrite('/shop', { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/' } }),
       rewrite('/full', { path: { type: 'ReplaceFullPath', replaceFullPath: '/whole' } }),
+      rewrite('/backslash', { path: { type: 'ReplaceFullPath', replaceFullPath: String.raw`/x\0\b` } }),
       rewrite('/host', { hostname: 'cart.example' }),
     );
     await expect.poll(() => body('/host')).toBe('v2');
@@ -99,6 +100,7 @@ describe('a MeshHTTPRoute', () => {
     expect(await arrives('/shop/a')).toBe('/a');
     expect(await arrives('/shop')).toBe('/');
     expect(await arrives('/full/a/b?q=1')).toBe('/whole?q=1');
+    expect(await arrives('/backslash/a')).toBe(String.raw`/x\0\b`);
     expect(await arrives('/host')).toBe('cart.example/host');
   });
 
