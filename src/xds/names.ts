@@ -35,6 +35,9 @@ export function noDestinationName(direction: 'inbound' | 'outbound'): string {
   return `self_transparentproxy_no_destination_${direction}`;
 }
 
+/** No cluster has this name: Envoy closes connections to it. */
+export const NO_CLUSTER = 'self_no_cluster';
+
 /** A route that a MeshHTTPRoute gave: its KRI with the item of `to[]` as section. */
 export function routeName(kri: string, toIndex: number): string {
   return `${kri}rule_${String(toIndex)}`;

@@ -8,7 +8,7 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 import { BackendResolver } from './backends.ts';
 import { Client } from './client.ts';
 import { addDestination, addOutbound, declareSame, declaredOutbounds, type OutboundContext } from './outbounds.ts';
-import { emptyConfig, type ProxyConfig } from './proxy-config.ts';
+import { emptyConfig, proxyConfig, type ProxyConfig } from './proxy-config.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
 
 const CART = 'kri_msvc_default_east__cart_80';
@@ -177,6 +177,38 @@ describe('an outbound of TCP', () => {
     expect(filterOf(config)).not.toHaveProperty('cluster');
     expect(JSON.stringify(filterOf(config)['weightedClusters'])).toContain('"weight":3');
     expect([...config.clusters.keys()]).toEqual([CART, 'kri_msvc_default_east__other_80']);
+  });
+});
+
+describe('a MeshTCPRoute without a usable backend', () => {
+  const other = make('MeshService', 'other', { ports: [{ port: 80 }] }, { zone: 'east' });
+  const toOther = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'other' } };
+  const none = { ...CART_REF, name: 'none' };
+  // Another route leads to the service, so that its cluster exists.
+  const back = make('MeshTCPRoute', 'back', { to: [{ targetRef: toOther, rules: [{ default: { backendRefs: [CART_REF] } }] }] });
+  const outbounds = [
+    { port: 10_000, backendRef: CART_REF },
+    { port: 10_001, backendRef: { ...CART_REF, name: 'other' } },
+  ];
+
+  it.each<[what: string, backendRefs: JsonObject[], problems: string[]]>([
+    ['missing', [none], ['spec.to[0].rules[0].default.backendRefs[0]']],
+    ['missing or without weight', [none, { ...CART_REF, weight: 0 }], ['spec.to[0].rules[0].default.backendRefs[0]']],
+    ['without weight', [{ ...CART_REF, name: 'other', weight: 0 }], []],
+  ])('closes connections, and does not lead to the original service: %s', (_, backendRefs, problems) => {
+    const route = make('MeshTCPRoute', 'r', { to: [{ targetRef: NAMED, rules: [{ default: { backendRefs } }] }] });
+    const index = new MeshIndex('default', [web(outbounds), serviceOf('tcp'), other, route, back]);
+    const [proxy] = index.proxies();
+    if (proxy === undefined) throw new Error('the mesh has no Dataplane');
+    const config = proxyConfig(index, proxy, WITHOUT_FEATURES);
+    expect(config.clusters.has(CART)).toBe(true);
+    const { cluster } = filterOf(config);
+    expect(cluster).toBe('self_no_cluster');
+    expect(config.clusters.has(String(cluster))).toBe(false);
+    const reason = 'means no port of any service: connections are closed';
+    expect(config.problems).toEqual(
+      problems.map((field) => ({ policy: expect.stringContaining('_r_') as unknown, field, reason })),
+    );
   });
 });
 

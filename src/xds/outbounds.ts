@@ -1,7 +1,13 @@
 // Listener, routes, clusters and load assignments of the outbounds of a proxy (xds 3.2).
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyRules } from '../policy/build-rules.ts';
-import { destinationOf, effectiveOutbound, policiesInForce, type EffectiveOutbound } from '../policy/effective-conf.ts';
+import {
+  destinationOf,
+  effectiveOutbound,
+  policiesInForce,
+  type EffectiveOutbound,
+  type EffectiveRoute,
+} from '../policy/effective-conf.ts';
 import { catchAllConf, inboundRulesOf } from '../policy/inbound-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
@@ -17,7 +23,7 @@ import { serviceCluster } from './cluster.ts';
 import { isHttp, protocolOf } from './protocol.ts';
 import { loadAssignment, localityWeights, singleAssignment, TLS_MARK } from './endpoints.ts';
 import { httpConnectionManager } from './http-connection.ts';
-import { routeName } from './names.ts';
+import { NO_CLUSTER, routeName } from './names.ts';
 import { duration, extension, socketAddress } from './proto-json.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import type { ProxyConfig } from './proxy-config.ts';
@@ -210,20 +216,25 @@ function httpFilter(context: OutboundContext, outbound: EffectiveOutbound, logs:
   });
 }
 
-/** The connections of backends that do not exist go to the others. */
 function tcpProxy(outbound: EffectiveOutbound, loggersOf: Loggers, resolver: BackendResolver): JsonObject {
   const rule = outbound.routes.find(({ kind, note }) => kind === 'MeshTCPRoute' && note === null);
-  const routed = rule === undefined ? {} : clustersOf(resolver.all(rule.conf, rule.route, outbound));
   const policies = rule?.policies ?? outbound.policies;
   const logs = loggersOf(confOf(policies, 'MeshAccessLog'));
   const attempts = objectOf(confOf(policies, 'MeshRetry')['tcp'])['maxConnectAttempt'];
   return extension('envoy.filters.network.tcp_proxy', 'extensions.filters.network.tcp_proxy.v3.TcpProxy', {
     statPrefix: outbound.kri,
-    ...(Object.keys(routed).length > 0 ? routed : { cluster: outbound.kri }),
+    ...tcpClusters(rule, outbound, resolver),
     ...(logs.length > 0 && { accessLog: logs }),
     ...(attempts !== undefined && { maxConnectAttempts: attempts }),
     idleTimeout: duration(confOf(policies, 'MeshTimeout')['idleTimeout'], '3600s'),
   });
+}
+
+/** The connections of backends that do not exist go to the others. Without others they are closed. */
+function tcpClusters(rule: EffectiveRoute | undefined, outbound: EffectiveOutbound, resolver: BackendResolver): JsonObject {
+  if (rule === undefined) return { cluster: outbound.kri };
+  const found = resolver.all(rule.conf, rule.route, outbound);
+  return found.backends.length === 0 ? { cluster: NO_CLUSTER } : clustersOf(found);
 }
 
 /** Routes with an access log of their own, by name. */

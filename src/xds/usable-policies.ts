@@ -92,9 +92,13 @@ function wholeRule({ kind, matches, conf }: EffectiveRoute): JsonObject {
 }
 
 function reportMissing(rule: EffectiveRoute, resolver: BackendResolver, report: Report): void {
-  for (const [at, ref] of objectsOf(rule.conf['backendRefs']).entries()) {
-    if (ref['weight'] === 0 || resolver.find(ref, rule.route) !== undefined) continue;
-    const share = rule.kind === 'MeshHTTPRoute' ? 'its share of the requests is answered 500' : 'its share goes to the others';
+  const refs = objectsOf(rule.conf['backendRefs']);
+  const isMissing = refs.map((ref) => resolver.find(ref, rule.route) === undefined);
+  const hasOthers = refs.some((ref, at) => ref['weight'] !== 0 && isMissing[at] === false);
+  const ofTcp = hasOthers ? 'its share goes to the others' : 'connections are closed';
+  for (const [at, ref] of refs.entries()) {
+    if (ref['weight'] === 0 || isMissing[at] === false) continue;
+    const share = rule.kind === 'MeshHTTPRoute' ? 'its share of the requests is answered 500' : ofTcp;
     report(problemOfRule(rule, `default.backendRefs[${String(at)}]`, `means no port of any service: ${share}`));
   }
   for (const [at, filter] of objectsOf(rule.conf['filters']).entries()) {

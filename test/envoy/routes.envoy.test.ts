@@ -192,6 +192,18 @@ describe('a MeshTCPRoute', () => {
     };
     await expect.poll(reached).toEqual(['db-2']);
   });
+
+  it.each([
+    ['where no backend exists', [to('nothing')]],
+    ['where no backend has a weight', [to('db-2', 0)]],
+  ])('closes connections %s, also if another route leads to the service', async (_, backendRefs) => {
+    await route({ matches: [below('/db')], default: { backendRefs: [to('db')] } });
+    await expect.poll(async () => await client.admin('/clusters')).toContain('__db_main::');
+    const rules = [{ default: { backendRefs } }];
+    await mesh.policy('MeshTCPRoute', 'nowhere', { to: [{ targetRef: { kind: 'MeshService', name: 'db' }, rules }] });
+    expect(await mesh.say(db)).toBe(null);
+    expect(await client.admin('/clusters')).toContain('__db_main::');
+  });
 });
 
 describe('a connection', () => {
