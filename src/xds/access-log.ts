@@ -89,14 +89,11 @@ function attribute(key: string, stringValue: string): JsonObject {
   return { key, value: { stringValue } };
 }
 
-/** Requests of one client. Every rule that matches logs. @param match of `rules[]` */
+/** Requests of one client, for one server name. Every rule that matches logs. @param match of `rules[]` */
 export function clientFilter(match: JsonObject | null): LogFilter {
-  const identity = objectOf(match?.['spiffeID']);
-  const value = textOf(identity['value']);
-  if (value === '') return null;
-  const input = 'connection.uri_san_peer_certificate';
-  const text = JSON.stringify(value);
-  const expression = identity['type'] === 'Prefix' ? `${input}.startsWith(${text})` : `${input} == ${text}`;
+  const conditions = [...spiffeCondition(objectOf(match?.['spiffeID'])), ...serverNameCondition(objectOf(match?.['sni']))];
+  if (conditions.length === 0) return null;
+  const expression = conditions.join(' && ');
   return {
     extensionFilter: extension(
       'envoy.access_loggers.extension_filters.cel',
@@ -104,6 +101,17 @@ export function clientFilter(match: JsonObject | null): LogFilter {
       { expression },
     ),
   };
+}
+
+function spiffeCondition({ type, value }: JsonObject): string[] {
+  if (textOf(value) === '') return [];
+  const input = 'connection.uri_san_peer_certificate';
+  const text = JSON.stringify(value);
+  return [type === 'Prefix' ? `${input}.startsWith(${text})` : `${input} == ${text}`];
+}
+
+function serverNameCondition({ value }: JsonObject): string[] {
+  return textOf(value) === '' ? [] : [`connection.requested_server_name == ${JSON.stringify(value)}`];
 }
 
 /** Requests of one route, or of all routes without loggers of their own (`null`). */

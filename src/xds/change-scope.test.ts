@@ -112,6 +112,13 @@ describe('a change', () => {
     expect(scopeOfRow(everywhere('others', 'a'), [make('MeshIdentity', 'i', {})])).not.toHaveProperty('servers');
   });
 
+  it('of a MeshMultiZoneService touches its servers while a rule names a server name', () => {
+    const sni = { type: 'Exact', value: 'a.b' };
+    const denial = make('MeshTrafficPermission', 'd', { rules: [{ default: { deny: [{ sni }] } }] });
+    expect(scopeOfRow(everywhere('others', 'a'), [make('MeshIdentity', 'i', {}), denial])['servers']).toEqual(['cart-1.east']);
+    expect(scopeOfRow(everywhere('others', 'a'), [denial])).not.toHaveProperty('servers');
+  });
+
   it('of a Secret touches the external services that take it', () => {
     const bank = (name: string, secret: string): Resource =>
       make('MeshExternalService', name, {

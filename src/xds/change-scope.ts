@@ -2,7 +2,7 @@
 // property test compares with whole configurations (xds 9).
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { isRouteKind, type Policy } from '../policy/parse-policy.ts';
-import { isMemberOf, proxySelector } from '../policy/services.ts';
+import { findsProxies, isMemberOf, memberServices, proxySelector } from '../policy/services.ts';
 import { hasIdentities } from '../policy/proxy-identity.ts';
 import { reachOf } from '../policy/policy-index.ts';
 import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
@@ -13,6 +13,7 @@ import { isObject } from '../resource/read-json.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import type { Json, Resource } from '../resource/types.ts';
 import { secretsOf } from './external-cluster.ts';
+import { meshNamesServer } from './server-names.ts';
 import { collectorsIn } from './telemetry.ts';
 
 /** Services, by KRI without section. */
@@ -70,7 +71,7 @@ export class ChangeScope {
   readonly services = new ServiceSet();
   /** Services whose endpoints changed. */
   readonly endpoints = new ServiceSet();
-  /** Stored names of the Dataplanes behind services that changed: whether an inbound demands TLS depends on them. */
+  /** Stored names of the Dataplanes behind services that changed: whether an inbound demands TLS, and its server names. */
   readonly servers = new Set<string>();
   /** Services and routes that changed, for references that mean them or did. */
   readonly #changed = new ChangedReferents();
@@ -148,12 +149,20 @@ export class ChangeScope {
   #addService(row: Resource): void {
     this.#addServiceAndSharers(row);
     this.#addEndpointsOf(row);
+    if (row.type === 'MeshMultiZoneService') this.#addServersOf(row);
     if (row.type !== 'MeshService') return;
     for (const multiZone of this.#index.resources('MeshMultiZoneService'))
       if (isMemberOf(multiZone, row)) this.#addServiceAndSharers(multiZone);
     if (!hasIdentities(this.#index)) return;
     const selects = proxySelector(row);
     for (const proxy of this.#index.proxies()) if (selects(proxy)) this.servers.add(proxy.resource.name);
+  }
+
+  /** Rules of inbounds name a MeshMultiZoneService by its server names. */
+  #addServersOf(multiZone: Resource): void {
+    if (!hasIdentities(this.#index) || !meshNamesServer(this.#index)) return;
+    const proxiesOf = findsProxies(this.#index);
+    for (const proxy of memberServices(this.#index, multiZone).flatMap(proxiesOf)) this.servers.add(proxy.resource.name);
   }
 
   /** With the services that may get its server names, or lose theirs. */

@@ -159,6 +159,11 @@ it.each<[JsonObject | null, string | null]>([
   [spiffe('Exact', ''), null],
   [spiffe('Exact', 'a"b'), String.raw`connection.uri_san_peer_certificate == "a\"b"`],
   [spiffe('Prefix', 'a'), 'connection.uri_san_peer_certificate.startsWith("a")'],
+  [{ sni: { type: 'Exact', value: 'a.b' } }, 'connection.requested_server_name == "a.b"'],
+  [
+    { ...spiffe('Exact', 'a'), sni: { type: 'Exact', value: 'a.b' } },
+    'connection.uri_san_peer_certificate == "a" && connection.requested_server_name == "a.b"',
+  ],
 ])('requests are logged for the clients of %j: %s', (match, expression) => {
   const filter = clientFilter(match);
   if (expression === null) expect(filter).toBeNull();

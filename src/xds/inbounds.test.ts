@@ -4,6 +4,7 @@ import { make } from '../../test/policy/make-resource.ts';
 import { identity, trustOf } from '../../test/xds/crossing-mesh.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
+import { serviceSni } from '../resource/sni.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { hasStrictInbound, type InboundContext } from './inbounds.ts';
 import { proxyConfig, type ProxyConfig } from './proxy-config.ts';
@@ -188,6 +189,52 @@ describe('the chains of an inbound', () => {
     const selector = { dataplaneLabels: { matchLabels: { 'kuma.io/workload': 'web' } } };
     const called = make('MeshService', 'web', { selector, ports: [{ port: 80 }] }, { zone: 'east' });
     expect(chainsOf(protocol, identity, trust, called)).toEqual(permissive);
+  });
+});
+
+describe('a rule for a server name', () => {
+  const service = make(
+    'MeshService',
+    'web',
+    { selector: { dataplaneLabels: { matchLabels: { 'kuma.io/workload': 'web' } } }, ports: [{ port: 80 }] },
+    { zone: 'east' },
+  );
+  const enforced = { ...service, status: { tls: { status: 'Ready', enforced: true } } };
+  const kuma = 'sni.msvc.default.east.web.80';
+  const hashed = serviceSni(service, 80) ?? '';
+  const sni = { sni: { type: 'Exact', value: kuma } };
+  const policy = (type: string, conf: JsonObject, match: JsonObject | null = null): Resource =>
+    make(type, 'p', { rules: [{ ...(match !== null && { matches: [match] }), default: conf }] });
+  const logged = { backends: [{ type: 'File', file: { path: '/log' } }] };
+  const fault = { http: [{ abort: { httpStatus: 503, percentage: 1 } }] };
+  const listenerOf = (protocol: string, ...rows: Resource[]): [listener: JsonObject, all: string] => {
+    const config = configOf({ inbound: [{ port: 80, protocol }] }, identity, trustOf('east'), enforced, ...rows);
+    return [config.listeners.get('self_inbound_dp_80') ?? {}, JSON.stringify([...config.listeners, ...config.routes])];
+  };
+  const inspectors = (listener: JsonObject): unknown[] => objectsOf(listener['listenerFilters']).map(({ name }) => name);
+
+  it.each<[protocol: string, what: string, row: Resource]>([
+    ['http', 'a denial', policy('MeshTrafficPermission', { deny: [sni] })],
+    ['tcp', 'a denial', policy('MeshTrafficPermission', { deny: [sni] })],
+    ['http', 'a permission', policy('MeshTrafficPermission', { allow: [sni] })],
+    ['http', 'a permission in shadow', policy('MeshTrafficPermission', { allowWithShadowDeny: [sni] })],
+    ['http', 'a fault', policy('MeshFaultInjection', fault, sni)],
+    ['http', 'a log', policy('MeshAccessLog', logged, sni)],
+    ['tcp', 'a log', policy('MeshAccessLog', logged, sni)],
+  ])('gives a strict %s listener what sees server names, and is about both names of the port: %s', (protocol, _, row) => {
+    const [listener, all] = listenerOf(protocol, row);
+    expect(objectsOf(listener['filterChains'])).toHaveLength(1);
+    expect(inspectors(listener)).toEqual(['envoy.filters.listener.tls_inspector']);
+    for (const name of [kuma, hashed]) expect(all).toContain(name);
+  });
+
+  it.each<[protocol: string, row: Resource]>([
+    ['http', policy('MeshTrafficPermission', { deny: [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }] })],
+    ['http', policy('MeshAccessLog', logged)],
+    ['tcp', policy('MeshFaultInjection', fault, sni)],
+    ['http', policy('MeshTimeout', { http: { requestTimeout: '1s' } }, sni)],
+  ])('is not in force: a strict %s listener has no listener filter', (protocol, row) => {
+    expect(inspectors(listenerOf(protocol, row)[0])).toEqual([]);
   });
 });
 

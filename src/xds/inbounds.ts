@@ -32,6 +32,7 @@ import type { ProxyConfig } from './proxy-config.ts';
 import { MESH_ALPN, serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { logCollector, tracerOf, type TelemetryContext } from './telemetry.ts';
 import { routeConfiguration } from './route-config.ts';
+import { namesServer, serverNames, withServerNames } from './server-names.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
@@ -133,11 +134,16 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const limits = routed?.limits.common ?? confOf('MeshRateLimit');
   const routes =
     routed === null ? [] : clientsOf(routed.timeouts, routed.limits).map((clients) => clientRoute(name, routed, clients));
-  const logs = accessLogsOf(rulesOf('MeshAccessLog'), logContext(context, inbound));
+  const names = serverNames(context.index, rules.proxy);
+  const namedRulesOf = (type: string): InboundRule[] => withServerNames(rulesOf(type), names);
+  const logRules = namedRulesOf('MeshAccessLog');
+  const logs = accessLogsOf(logRules, logContext(context, inbound));
+  const faults = isHttp(protocol) ? namedRulesOf('MeshFaultInjection') : [];
   const limit = isHttp(protocol) ? requestLimit(limits) : null;
   const isLimited = [...routes, { ...limit }].some((route) => 'typedPerFilterConfig' in route);
   const connections = connectionLimit(limits);
-  const permissions = tls === null ? null : rulesOf('MeshTrafficPermission');
+  const permissions = tls === null ? null : namedRulesOf('MeshTrafficPermission');
+  const seesNames = namesServer([...logRules, ...faults, ...(permissions ?? [])]);
   const filtersOf = (isCertified: boolean): JsonObject[] => {
     const permitted = isCertified ? permissions : null;
     const known = isCertified && routes.length > 0 ? [clientIdFilter] : [];
@@ -154,7 +160,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       accessLog: logs,
       tracing: tracerOf(context)?.({ service: workloadOf(rules.proxy), direction: 'inbound', destination: '' }) ?? null,
       filtersFirst,
-      filters: [...faultFilters(rulesOf('MeshFaultInjection')), ...(isLimited ? [rateLimitFilter] : [])],
+      filters: [...faultFilters(faults), ...(isLimited ? [rateLimitFilter] : [])],
     });
   const tcp = extension('envoy.filters.network.tcp_proxy', 'extensions.filters.network.tcp_proxy.v3.TcpProxy', {
     statPrefix: name,
@@ -168,7 +174,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       name,
       address: socketAddress(address, section.port),
       statPrefix: name,
-      ...filterChains(filtersOf, tls, tls === null ? {} : confOf('MeshTLS')),
+      ...filterChains(filtersOf, tls, tls === null ? {} : confOf('MeshTLS'), seesNames),
       metadata: { filterMetadata: { 'io.kuma.tags': rules.proxy.labels } },
       trafficDirection: 'INBOUND',
       enableReusePort: features.reusePort ? true : undefined,
@@ -191,11 +197,17 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
  * certificate of the mesh alone. A permissive one also takes plain text, and TLS that the application itself ends.
  * @param filtersOf the filters of a chain; `isCertified`: its clients have a certificate
  * @param conf MeshTLS in force
+ * @param seesNames a rule names a server name. Only the inspector knows it, and a strict listener has none otherwise
  */
-function filterChains(filtersOf: (isCertified: boolean) => JsonObject[], tls: ProxyTls | null, conf: JsonObject): JsonObject {
+function filterChains(
+  filtersOf: (isCertified: boolean) => JsonObject[],
+  tls: ProxyTls | null,
+  conf: JsonObject,
+  seesNames: boolean,
+): JsonObject {
   if (tls === null) return { filterChains: [{ filters: filtersOf(false) }] };
   const certified = { filters: filtersOf(true), transportSocket: serverSocket(tls, tlsParams(conf)) };
-  if (isStrict(tls, conf)) return { filterChains: [certified] };
+  if (isStrict(tls, conf)) return { filterChains: [certified], ...(seesNames && { listenerFilters: [TLS_INSPECTOR] }) };
   const plain = (transportProtocol: string): JsonObject => ({
     filterChainMatch: { transportProtocol },
     filters: filtersOf(false),

@@ -1,7 +1,8 @@
 // MeshTrafficPermission as RBAC of an inbound: the permitted clients, by the SPIFFE ID of their certificate (policies 6, xds 6).
 // Invariant: a denial wins over every permission, and a client without a permission is denied. An empty match denies every client, and
 // permits none. The rules of an HTTP inbound are in its routes: a permission that changes then replaces no listener, closes no connection,
-// and holds for the next request.
+// and holds for the next request. The first permission of a strict inbound that names a server name replaces its listener: that needs an
+// inspector, and connections that are open are drained.
 import type { InboundRule } from '../policy/inbound-rules.ts';
 import { objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';

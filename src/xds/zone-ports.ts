@@ -94,6 +94,7 @@ function isOpened(index: MeshIndex, service: Resource, zone: string): boolean {
   return members.some(({ labels }) => zoneNamed(labels) === zone);
 }
 
-function snisOf({ resource, section, port }: Outbound): string[] {
+/** The server names of a port: the form of Kuma, then the hashed one. */
+export function snisOf({ resource, section, port }: Outbound): string[] {
   return [kumaSni(resource, section), serviceSni(resource, port)].filter((sni) => sni !== null);
 }

@@ -239,6 +239,7 @@ const outbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
 const serverName = fc.constantFrom(
   'sni.msvc.default.east.a.80',
   'sni.extsvc.default.b.443',
+  'sni.mzsvc.default.a.80',
   serviceSni({ type: 'MeshService', mesh: 'default', name: 'b', labels: {} }, 80) ?? '',
 );
 const inbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
@@ -264,6 +265,7 @@ const inbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
     ],
     ['MeshTrafficPermission', { deny: [{ spiffeID: { type: 'Exact', value: 'spiffe://default.east.mesh.local/x' } }] }],
   ),
+  serverName.map((value): [string, JsonObject] => ['MeshTrafficPermission', { deny: [{ sni: { type: 'Exact', value } }] }]),
   fc
     .nat(99)
     .map((percentage): [string, JsonObject] => ['MeshFaultInjection', { http: [{ abort: { httpStatus: 503, percentage } }] }]),

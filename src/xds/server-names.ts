@@ -1,0 +1,80 @@
+// Rules of an inbound that name a server name. A port of a service has two of them, and a client asks by either: a rule that names one is
+// about both (policies 1.3, 9.2).
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import type { InboundRule } from '../policy/inbound-rules.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { outboundsTo } from '../policy/outbounds.ts';
+import type { Policy } from '../policy/parse-policy.ts';
+import { isMemberOf, proxySelector } from '../policy/services.ts';
+import { isObject, objectsOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { snisOf } from './zone-ports.ts';
+
+/** The server names of the port that has this one, itself included. */
+export type OtherNames = (sni: string) => Iterable<string>;
+
+/** Where a MeshTrafficPermission names clients. */
+const CLIENTS = ['deny', 'allow', 'allowWithShadowDeny'];
+
+/** The server names of the services that have a proxy among their servers. They are looked up when a rule names one. */
+export function serverNames(index: MeshIndex, proxy: DataplaneProxy): OtherNames {
+  let known: ReadonlyMap<string, ReadonlySet<string>> | null = null;
+  return (sni) => (known ??= namesOf(index, proxy)).get(sni) ?? [sni];
+}
+
+/** The rules, with a copy for each server name of a port that a rule names by one. A connection has one name, so one copy fits. */
+export function withServerNames(rules: readonly InboundRule[], others: OtherNames): InboundRule[] {
+  if (!namesServer(rules)) return [...rules];
+  return rules.flatMap((rule) => {
+    const conf = { ...rule.conf };
+    for (const key of CLIENTS)
+      if (conf[key] !== undefined) conf[key] = objectsOf(conf[key]).flatMap((client) => withNames(client, others));
+    const matches = rule.match === null ? [null] : withNames(rule.match, others);
+    return matches.map((match) => ({ ...rule, match, conf }));
+  });
+}
+
+/** Whether a rule names a server name, in its match or for its clients. */
+export function namesServer(rules: readonly Pick<InboundRule, 'match' | 'conf'>[]): boolean {
+  return rules.some(({ match, conf }) => hasName(match) || CLIENTS.some((key) => objectsOf(conf[key]).some(hasName)));
+}
+
+const remembered = new WeakMap<Policy, boolean>();
+
+/** Whether a policy of the mesh has such a rule. */
+export function meshNamesServer(index: MeshIndex): boolean {
+  for (const policy of index.allPolicies()) {
+    let names = remembered.get(policy);
+    if (names === undefined) {
+      const rules = policy.rules.flatMap(({ matches, conf }) => [
+        { match: null, conf },
+        ...matches.map((match) => ({ match, conf: {} })),
+      ]);
+      remembered.set(policy, (names = namesServer(rules)));
+    }
+    if (names) return true;
+  }
+  return false;
+}
+
+function hasName(match: JsonObject | null): boolean {
+  return isObject(match?.['sni']);
+}
+
+function withNames(match: JsonObject, others: OtherNames): JsonObject[] {
+  const { sni } = match;
+  return isObject(sni) ? [...others(textOf(sni['value']))].map((value) => ({ ...match, sni: { ...sni, value } })) : [match];
+}
+
+function namesOf(index: MeshIndex, proxy: DataplaneProxy): ReadonlyMap<string, ReadonlySet<string>> {
+  const services = [...index.resources('MeshService')].filter((service) => proxySelector(service)(proxy));
+  const multiZone = [...index.resources('MeshMultiZoneService')].filter((service) =>
+    services.some((member) => isMemberOf(service, member)),
+  );
+  const found = new Map<string, Set<string>>();
+  for (const port of [...services, ...multiZone].flatMap((service) => outboundsTo(index, service))) {
+    const names = snisOf(port);
+    for (const name of names) found.set(name, new Set([...(found.get(name) ?? []), ...names]));
+  }
+  return found;
+}
