@@ -92,6 +92,16 @@ describe('the usable rules of a route', () => {
     expect(usable(protocol, route)).toEqual({ routes, problems });
   });
 
+  it.each([
+    ['together', [2 ** 32 - 1, 2 ** 32 - 1], 'backendRefs must have weights of at most 4294967295 together'],
+    ['of one', [2 ** 32], 'backendRefs[0].weight must be a whole number from 0 to 4294967295'],
+  ])('are without a rule whose weights are too large for Envoy: %s', (_, weights, problem) => {
+    const backendRefs = weights.map((weight) => ({ ...toCart, weight }));
+    expect(usable('http', httpRoute({ matches: [PATH], default: { backendRefs } }))).toEqual({
+      ...{ routes: 0, problems: [`spec.to[0].rules[0].default.${problem}`] },
+    });
+  });
+
   it('are without a rule whose match cannot be read, which is named once', () => {
     const bad = { matches: [{ path: { type: 'RegularExpression', value: 'a(' } }], default: {} };
     const { routes, problems } = usable('http', httpRoute({ matches: [PATH], default: {} }, bad));

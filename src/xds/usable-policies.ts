@@ -69,8 +69,8 @@ export function reportMatches(rules: readonly InboundRule[], reason: string, rep
     if (match !== null) report({ policy: policy.kri, field: `spec.rules[${String(index)}].matches`, reason });
 }
 
-/** A missing backend is no violation here: its share of the requests is answered 500. */
-const REFERENCE = /\.(backendRefs|backendRef)\b/;
+/** A missing backend is no violation here: its share of the requests is answered 500. A weight can be one. */
+const REFERENCE = /\.(backendRefs\[\d+\]|backendRef(?!s))(?!\.weight)/;
 
 function isUsable(rule: EffectiveRoute, report: Report): boolean {
   const { refused } = usableConf(rule.kind, 'to', wholeRule(rule));

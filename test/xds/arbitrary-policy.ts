@@ -21,6 +21,8 @@ const TEXTS = [
     'a\nb',
     'a\0b',
     '\u{1F600}',
+    'a\rb',
+    '/a\nb',
     '"',
     "'",
     '\\',
@@ -29,6 +31,8 @@ const TEXTS = [
     '{',
     '}',
     'x'.repeat(300),
+    'x'.repeat(1100),
+    'x'.repeat(17_000),
   ],
   ...[
     '%REQ(:PATH)%',
@@ -40,6 +44,18 @@ const TEXTS = [
     '%REQ(',
     '%RESPONSE_CODE%:%BYTES_SENT%',
     '100%',
+    '%REQ(a/b)%',
+    '%REQ("a")%',
+    '%REQ(:)%',
+    '%REQ(a:b)%',
+    '%REQ(A?:PATH)%',
+    '%RESP(ü)%',
+    '%TRAILER(a@b)%',
+    '%CEL(nope()%',
+    '%CEL(nope())%',
+    '%CEL(request.headers["a"] == "b")%',
+    '%START_TIME(%Y\n)%',
+    '%START_TIME(%Y-%m-%dT%H:%M:%S)%',
   ],
   ...[
     'x-header',
@@ -71,6 +87,13 @@ const TEXTS = [
     '\\p{Greek}',
     '(a*)*',
     '\\Qa\\E',
+    '\\x{ff}',
+    '\\x{100}',
+    '[\\x{4e00}-\\x{9fff}]',
+    '\\p{LC}',
+    '\\p{Cn}',
+    '[à-ÿ]{1000}',
+    '(a{30}){30}',
   ],
   ...[
     '*',
@@ -128,6 +151,8 @@ const DURATIONS = [
   '1h',
   '87600h',
   '2562047h',
+  '2562047h47m16s',
+  '2562047h47m16.5s',
   '9999999h',
   '1e3s',
 ];
@@ -190,7 +215,7 @@ function valueOf(schema: z.ZodType, key: string, depth: number): fc.Arbitrary<Js
   if (schema instanceof z.ZodObject) return objectOf(schema, depth);
   if (schema instanceof z.ZodArray) {
     const items = fc.array(valueOf(schema.element as z.ZodType, key, depth + 1), {
-      maxLength: key === 'appendModifications' ? 4 : 3,
+      maxLength: key === 'set' || key === 'add' ? 12 : key === 'appendModifications' ? 4 : 3,
     });
     return items.map((list) => list.filter((item) => item !== undefined));
   }
@@ -211,7 +236,9 @@ function referencesOf(key: string, depth: number): JsonObject[] | null {
 }
 
 function withWeights(refs: JsonObject[]): JsonObject[] {
-  return refs.flatMap((ref) => (typeof ref['port'] === 'number' ? [ref, { ...ref, weight: 0 }, { ...ref, weight: 3 }] : [ref]));
+  return refs.flatMap((ref) =>
+    typeof ref['port'] === 'number' ? [ref, ...[0, 3, 2 ** 32 - 1].map((weight) => ({ ...ref, weight }))] : [ref],
+  );
 }
 
 function objectOf(schema: z.ZodObject, depth: number): fc.Arbitrary<Json> {

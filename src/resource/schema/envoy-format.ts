@@ -37,9 +37,23 @@ const PLAIN = [
   .join(' ')
   .split(' ');
 
-const ANY = /^.*$/s;
-const NAMES = /^[^\s?\0]+(\?[^\s?\0]+)?$/;
+/** A header, or a second one in its place. */
+const NAMES = /^:?[\w!#$%&'*+\-.^`|~]+(\?:?[\w!#$%&'*+\-.^`|~]+)?$/;
 const STATE = /^[^\s:]+(:(PLAIN|TYPED|FIELD:[^:]+))?$/;
+
+const CEL_RESERVED =
+  'as|break|const|continue|else|false|for|function|if|import|in|let|loop|namespace|null|package|return|true|var|void|while';
+const CEL_TEXT = `(?:"[^"\\\\]*"|'[^'\\\\]*')`;
+const CEL_NAME = `(?!(?:${CEL_RESERVED})\\b)[A-Za-z_]\\w*`;
+const CEL_CALL = `(?:\\.(?:startsWith|endsWith|contains)\\(${CEL_TEXT}\\))`;
+const CEL_ATTRIBUTE = `${CEL_NAME}(?:\\.${CEL_NAME}(?!\\()|\\[(?:${CEL_TEXT}|\\d{1,9})\\]){0,10}${CEL_CALL}?`;
+const CEL_OPERAND = `!?(?:true|false|null|${CEL_ATTRIBUTE}|${CEL_TEXT}|-?\\d{1,15}(?:\\.\\d{1,15})?)`;
+const CEL_OPERATOR = ' *(?:==|!=|<=?|>=?|&&|\\|\\||[-+*/%]| in ) *';
+/**
+ * Attributes, texts and numbers with operators between them: `request.headers["x"] == "a" && !b`. Envoy refuses an expression that it
+ * cannot read, that nests too deeply, or that calls a function which it lacks. This part of CEL has none of these.
+ */
+const CEL = new RegExp(`^ *${CEL_OPERAND}(?:${CEL_OPERATOR}${CEL_OPERAND}){0,10} *$`);
 
 /** Commands with an argument, and what it may be. Null: any, or none. */
 const WITH_ARGUMENT: ReadonlyMap<string, RegExp | null> = new Map([
@@ -59,7 +73,7 @@ const WITH_ARGUMENT: ReadonlyMap<string, RegExp | null> = new Map([
     'COMMON_DURATION',
     /^(DS_RX_BEG|DS_RX_END|US_TX_BEG|US_TX_END|US_RX_BEG|US_RX_END|DS_TX_BEG|DS_TX_END):(DS_RX_BEG|DS_RX_END|US_TX_BEG|US_TX_END|US_RX_BEG|US_RX_END|DS_TX_BEG|DS_TX_END)(:(ms|us|ns))?$/,
   ],
-  ['CEL', ANY],
+  ['CEL', CEL],
 ]);
 /** Commands that take an argument or stand alone. */
 const MAY_HAVE_ARGUMENT: ReadonlyMap<string, RegExp> = new Map([
@@ -93,7 +107,8 @@ const KUMA_PLACEHOLDERS = [
 ] as const;
 const PLACEHOLDERS: ReadonlySet<string> = new Set(KUMA_PLACEHOLDERS);
 
-const COMMAND = /%([A-Z0-9_]+)(?:\((.*?)\))?(?::(\d{1,9}))?%/sy;
+/** An argument is one line. */
+const COMMAND = /%([A-Z0-9_]+)(?:\(([^\n]*?)\))?(?::(\d{1,9}))?%/y;
 
 /** Whether Envoy can read a text with commands. */
 export function isEnvoyFormat(text: string): boolean {

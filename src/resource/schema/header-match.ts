@@ -59,9 +59,14 @@ function checkHeaderMatch(match: JsonObject, path: string, findings: Findings): 
   if (typeof type !== 'string') return;
   if (WITHOUT_VALUE.has(type)) {
     if (value !== undefined && value !== '') findings.violation(child(path, 'value'), `must not be set with type ${type}`);
-  } else if (type === 'RegularExpression' && typeof value === 'string' && !isRe2(value)) {
-    findings.violation(child(path, 'value'), `must be ${RE2_FORM}`);
-  } else if (value === undefined) findings.violation(child(path, 'value'), `must be given with type ${type.slice(0, 60)}`);
+  } else if (type === 'RegularExpression' && typeof value === 'string') checkExpression(value, child(path, 'value'), findings);
+  else if (value === undefined) findings.violation(child(path, 'value'), `must be given with type ${type.slice(0, 60)}`);
+}
+
+/** An expression that Envoy compares a text with. */
+export function checkExpression(value: string, path: string, findings: Findings): void {
+  if (value === '') findings.violation(path, 'must be text that is not empty');
+  else if (!isRe2(value)) findings.violation(path, `must be ${RE2_FORM}`);
 }
 
 function checkHeaderModifier(modifier: JsonObject, path: string, findings: Findings): void {

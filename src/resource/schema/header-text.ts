@@ -6,10 +6,13 @@ export const CHANGED_HEADER_NAME = /^(?!host$)[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}
 // oxlint-disable-next-line no-control-regex -- a header has none of them
 const CONTROL = /[\0-\x08\n-\x1f\x7f]/;
 
+/** Bytes of a header value that Envoy takes. */
+const MAX_VALUE = 16_384;
+
 /** What `isHeaderValue` allows, for errors. */
-export const HEADER_VALUE_FORM = `text of one line; ${FORMAT_FORM}`;
+export const HEADER_VALUE_FORM = `text of one line, at most ${String(MAX_VALUE)} bytes; ${FORMAT_FORM}`;
 
 /** Text of one line in which a % begins a command of Envoy's. */
 export function isHeaderValue(text: string): boolean {
-  return !CONTROL.test(text) && isEnvoyFormat(text);
+  return !CONTROL.test(text) && Buffer.byteLength(text) <= MAX_VALUE && isEnvoyFormat(text);
 }

@@ -3,17 +3,17 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
-import { headerMatch, headerModifier } from './header-match.ts';
+import { checkExpression, headerMatch, headerModifier } from './header-match.ts';
 import { at, items } from './json-access.ts';
 import { isObject } from '../read-json.ts';
 import { proxyRef, type PolicyDocument } from './policy-frame.ts';
 import { checkRouteFrame, hostnamesAreEmpty, ROUTE_TO_KINDS } from './route-frame.ts';
 import { isRe2, RE2_FORM } from './re2.ts';
 import { isDnsName } from './dns-name.ts';
-import { choice, flag, must, percentage, port, text } from './spec-fields.ts';
+import { choice, flag, must, oneLine, percentage, port, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
-import { backendRef, targetRef } from './target-ref.ts';
+import { backendRef, targetRef, weightsInRange } from './target-ref.ts';
 
 const pathMatch = withRules(
   z.object({ type: choice('Exact', 'PathPrefix', 'RegularExpression'), value: text() }),
@@ -29,13 +29,19 @@ const pathMatch = withRules(
   },
 );
 
+/** Envoy takes no longer name of a parameter. */
+function parameterName() {
+  const what = must('text of at most 1024 bytes that is not empty');
+  return text().refine((given) => Buffer.byteLength(given) <= 1_024, what);
+}
+
 const match = withRules(
   z.object({
     path: pathMatch.optional(),
     method: choice('CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE').optional(),
     headers: z.array(headerMatch).optional(),
     queryParams: z
-      .array(z.object({ type: choice('Exact', 'RegularExpression'), name: text(), value: z.string(must('text')) }))
+      .array(z.object({ type: choice('Exact', 'RegularExpression'), name: parameterName(), value: z.string(must('text')) }))
       .optional(),
   }),
   (value, path, findings) => {
@@ -47,8 +53,8 @@ const match = withRules(
         findings.violation(`${path}.queryParams[${index}].name`, 'must not name a parameter that is named already');
       names.add(name);
       const pattern = at(param, 'value');
-      if (at(param, 'type') === 'RegularExpression' && typeof pattern === 'string' && !isRe2(pattern))
-        findings.violation(`${path}.queryParams[${index}].value`, `must be ${RE2_FORM}`);
+      if (at(param, 'type') === 'RegularExpression' && typeof pattern === 'string')
+        checkExpression(pattern, `${path}.queryParams[${index}].value`, findings);
     }
   },
 );
@@ -61,8 +67,8 @@ const hostname = () => {
 const pathRewrite = withRules(
   z.object({
     type: choice('ReplaceFullPath', 'ReplacePrefixMatch'),
-    replaceFullPath: z.string(must('text')).optional(),
-    replacePrefixMatch: z.string(must('text')).optional(),
+    replaceFullPath: oneLine().optional(),
+    replacePrefixMatch: oneLine().optional(),
   }),
   needsObjectOfType({ ReplaceFullPath: 'replaceFullPath', ReplacePrefixMatch: 'replacePrefixMatch' }),
 );
@@ -102,7 +108,10 @@ const filter = withRules(
 const rule = withRules(
   z.object({
     matches: z.array(match).min(1),
-    default: z.object({ filters: z.array(filter).optional(), backendRefs: z.array(backendRef()).optional() }).optional(),
+    default: withRules(
+      z.object({ filters: z.array(filter).optional(), backendRefs: z.array(backendRef()).optional() }),
+      weightsInRange,
+    ).optional(),
   }),
   prefixesForPrefixRewrite,
 );

@@ -5,7 +5,7 @@ import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { at, isSet, items } from './json-access.ts';
 import { checkFrame, ROUTE_ADVICE, proxyOrRouteRef, routeLimits, toItems, type PolicyDocument } from './policy-frame.ts';
-import { choice, count, duration, flag, integer, intOrDecimal, pattern, text } from './spec-fields.ts';
+import { choice, count, duration, flag, integer, intOrDecimal, oneLine, pattern, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { ROUTE_KINDS } from './target-ref.ts';
@@ -15,7 +15,7 @@ const hashPolicy = withRules(
   z.object({
     type: choice('Header', 'Cookie', 'Connection', 'QueryParameter', 'FilterState', 'SourceIP'),
     terminal: flag().describe('Whether later hash policies are left out once this one gave a hash.').optional(),
-    header: z.object({ name: text() }).optional(),
+    header: z.object({ name: oneLine(1) }).optional(),
     cookie: z
       .object({ name: text(), ttl: duration().optional(), path: pattern(/^\//, 'an absolute path').optional() })
       .optional(),

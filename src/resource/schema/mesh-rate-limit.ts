@@ -5,6 +5,7 @@ import type { Findings } from './findings.ts';
 import { checkGatewaySections } from './gateway-sections.ts';
 import { headerAdditions } from './header-match.ts';
 import { narrowingMatch, refusedWithSpiffe } from './inbound-match.ts';
+import { items } from './json-access.ts';
 import { checkFrame, fromItems, proxyOrRouteRef, ruleItems, toItems, type PolicyDocument } from './policy-frame.ts';
 import { count, disabled, duration, integer } from './spec-fields.ts';
 import { atLeastOne, withRules } from './spec-rules.ts';
@@ -15,8 +16,16 @@ const rate = z.object({
   interval: duration({ ms: 50, text: '50ms' }),
 });
 
+/** Envoy adds no more headers to the answer. */
+const MAX_HEADERS = 10;
+
+const headers = withRules(z.object(headerAdditions.shape), ({ set, add }, path, findings) => {
+  if (items(set).length + items(add).length > MAX_HEADERS)
+    findings.violation(path, `must have at most ${MAX_HEADERS} headers in set and add together`);
+});
+
 const onRateLimit = withRules(
-  z.object({ status: integer(100, 599, 'uint32').describe('429 if not set.').optional(), headers: headerAdditions.optional() }),
+  z.object({ status: integer(100, 599, 'uint32').describe('429 if not set.').optional(), headers: headers.optional() }),
   (value, path, findings) => {
     const status = value['status'];
     if (typeof status === 'number' && status < 400)

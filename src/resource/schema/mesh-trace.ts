@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { collectorShape, oneCollector } from './open-telemetry-ref.ts';
 import { proxyRef } from './policy-frame.ts';
-import { choice, flag, must, percentage, text } from './spec-fields.ts';
+import { choice, flag, must, oneLine, percentage, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 
 const MAX_BACKENDS = 1;
@@ -49,7 +49,7 @@ const tag = withRules(
     literal: anyText().describe('The value itself.').optional(),
     header: z
       .object({
-        name: anyText().describe('Name of the header.'),
+        name: oneLine().describe('Name of the header.'),
         default: anyText().describe('Value where the header is absent.').optional(),
       })
       .describe('The value of a request header.')

@@ -29,6 +29,17 @@ export function text(what = 'text that is not empty') {
   return z.string(must(what)).min(1, must(what));
 }
 
+/** Text without line breaks and zero characters: Envoy takes no others in these places. */
+export function oneLine(least = 0) {
+  return (
+    z
+      .string(must('text'))
+      .min(least, must('text that is not empty'))
+      // oxlint-disable-next-line no-control-regex -- they are refused
+      .regex(/^[^\0\n\r]*$/, must('text of one line'))
+  );
+}
+
 /** Text of a pattern. */
 export function pattern(regex: RegExp, what: string) {
   return z.string(must(what)).regex(regex, must(what));
@@ -70,6 +81,9 @@ export function choice<const V extends readonly [string, ...string[]]>(...values
   });
 }
 
+/** Envoy counts nanoseconds in 64 bits. The rest of the last hour is left for what Envoy or the control plane adds. */
+const MAX_DURATION = { ms: 2_562_047 * 3_600_000, text: '2562047h' };
+
 /** A Go duration that is not negative, and with `above` greater than that many milliseconds. */
 export function duration(above?: { readonly ms: number; readonly text: string }) {
   const what = must(
@@ -82,6 +96,7 @@ export function duration(above?: { readonly ms: number; readonly text: string })
       const ms = parseGoDuration(given);
       return ms !== null && (above === undefined ? ms >= 0 : ms > above.ms);
     }, what)
+    .refine((given) => (parseGoDuration(given) ?? 0) <= MAX_DURATION.ms, must(`a duration of at most ${MAX_DURATION.text}`))
     .meta({ format: DURATION_FORMAT });
 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
-import { isSet } from './json-access.ts';
+import { at, isSet, items } from './json-access.ts';
 import { isObject } from '../read-json.ts';
 import { choice, integer, pattern, port, sectionName, textMap, UINT32_MAX } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
@@ -72,6 +72,14 @@ export function backendRef() {
     checkReference,
     needsPort,
   );
+}
+
+/** A rule for the conf of a route: Envoy holds the sum of its weights in 32 bits (xds 3.3). */
+export function weightsInRange(conf: JsonObject, path: string, findings: Findings): void {
+  const weights = items(conf['backendRefs']).map((ref) => at(ref, 'weight') ?? 1);
+  const sum = weights.reduce<number>((total, weight) => total + (typeof weight === 'number' ? weight : 0), 0);
+  if (weights.length > 1 && sum > UINT32_MAX)
+    findings.violation(child(path, 'backendRefs'), `must have weights of at most ${UINT32_MAX} together`);
 }
 
 /** A section name does not stand for the port: peers take none (policies 1.4). */
