@@ -1,52 +1,12 @@
 // MeshRateLimit of an inbound: requests on a route, connections on the listener (policies 2.6, xds 3.3).
 import { isObject, numberOf, objectOf, objectsOf } from '../resource/read-json.ts';
+import { STATUS_NAMES } from '../resource/schema/envoy-statuses.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { duration, extension, given, headerOptions, typed } from './proto-json.ts';
 
 const HTTP_FILTER = 'envoy.filters.http.local_ratelimit';
 const HTTP_TYPE = 'extensions.filters.http.local_ratelimit.v3.LocalRateLimit';
 const ALL = { numerator: 100 };
-
-/** Names of Envoy's StatusCode enum, by number. */
-const STATUS_NAMES: ReadonlyMap<number, string> = new Map([
-  [400, 'BadRequest'],
-  [401, 'Unauthorized'],
-  [402, 'PaymentRequired'],
-  [403, 'Forbidden'],
-  [404, 'NotFound'],
-  [405, 'MethodNotAllowed'],
-  [406, 'NotAcceptable'],
-  [407, 'ProxyAuthenticationRequired'],
-  [408, 'RequestTimeout'],
-  [409, 'Conflict'],
-  [410, 'Gone'],
-  [411, 'LengthRequired'],
-  [412, 'PreconditionFailed'],
-  [413, 'PayloadTooLarge'],
-  [414, 'URITooLong'],
-  [415, 'UnsupportedMediaType'],
-  [416, 'RangeNotSatisfiable'],
-  [417, 'ExpectationFailed'],
-  [421, 'MisdirectedRequest'],
-  [422, 'UnprocessableEntity'],
-  [423, 'Locked'],
-  [424, 'FailedDependency'],
-  [426, 'UpgradeRequired'],
-  [428, 'PreconditionRequired'],
-  [429, 'TooManyRequests'],
-  [431, 'RequestHeaderFieldsTooLarge'],
-  [500, 'InternalServerError'],
-  [501, 'NotImplemented'],
-  [502, 'BadGateway'],
-  [503, 'ServiceUnavailable'],
-  [504, 'GatewayTimeout'],
-  [505, 'HTTPVersionNotSupported'],
-  [506, 'VariantAlsoNegotiates'],
-  [507, 'InsufficientStorage'],
-  [508, 'LoopDetected'],
-  [510, 'NotExtended'],
-  [511, 'NetworkAuthenticationRequired'],
-]);
 
 /** The filter without a limit, which the limits of routes need before the router. */
 export const rateLimitFilter: JsonObject = extension(HTTP_FILTER, HTTP_TYPE, { statPrefix: 'rate_limit' });

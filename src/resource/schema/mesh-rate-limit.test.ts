@@ -34,13 +34,17 @@ describe('MeshRateLimit', () => {
     expect(inRules(conf)).toEqual(violation(`spec.rules[0].default${line}`));
   });
 
-  it('warns about a status that is not an error', () => {
-    expect(inRules('{ local: { http: { onRateLimit: { status: 200 } } } }')).toEqual({
+  it.each([100, 200, 399, 418, 425, 451, 509, 599])('warns that Envoy answers 429 in place of status %d', (status) => {
+    expect(inRules(`{ local: { http: { onRateLimit: { status: ${String(status)} } } } }`)).toEqual({
       violations: [],
       warnings: [
-        'spec.rules[0].default.local.http.onRateLimit.status: 200 is no error status: clients will not notice that they are limited',
+        `spec.rules[0].default.local.http.onRateLimit.status: Envoy cannot answer a limited request with ${String(status)}: clients get 429`,
       ],
     });
+  });
+
+  it.each([400, 429, 503, 511])('has no warning for status %d', (status) => {
+    expect(inRules(`{ local: { http: { onRateLimit: { status: ${String(status)} } } } }`)).toEqual(NOTHING_FOUND);
   });
 
   it('may not limit connections by SPIFFE ID', () => {

@@ -1,6 +1,7 @@
 // MeshRateLimit (policies 2.6): how many requests or connections a proxy takes in a time.
 import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
+import { STATUS_NAMES } from './envoy-statuses.ts';
 import type { Findings } from './findings.ts';
 import { checkGatewaySections } from './gateway-sections.ts';
 import { headerAdditions } from './header-match.ts';
@@ -28,8 +29,8 @@ const onRateLimit = withRules(
   z.object({ status: integer(100, 599, 'uint32').describe('429 if not set.').optional(), headers: headers.optional() }),
   (value, path, findings) => {
     const status = value['status'];
-    if (typeof status === 'number' && status < 400)
-      findings.warning(child(path, 'status'), `${status} is no error status: clients will not notice that they are limited`);
+    if (typeof status === 'number' && !STATUS_NAMES.has(status))
+      findings.warning(child(path, 'status'), `Envoy cannot answer a limited request with ${status}: clients get 429`);
   },
 );
 
