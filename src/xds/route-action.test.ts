@@ -8,6 +8,11 @@ describe('a redirect', () => {
   const redirect = (requestRedirect: JsonObject, isBelowPrefix = false): JsonObject | null =>
     redirectOf([{ type: 'URLRewrite' }, { type: 'RequestRedirect', requestRedirect }], isBelowPrefix);
 
+  it('is the first of several', () => {
+    const filters = ['a', 'b'].map((hostname) => ({ type: 'RequestRedirect', requestRedirect: { hostname } }));
+    expect(redirectOf(filters, false)).toMatchObject({ hostRedirect: 'a' });
+  });
+
   it('is none without its filter', () => {
     expect(redirectOf([], false)).toBeNull();
     expect(redirectOf([{ type: 'URLRewrite' }], false)).toBeNull();
@@ -61,6 +66,19 @@ describe('a rewrite', () => {
     expect(rewrite({}, true)).toEqual({});
     expect(urlRewrite([{ type: 'RequestRedirect' }], true)).toEqual({});
   });
+
+  it('has the host of one URLRewrite and the path of another, and of each the first', () => {
+    const path = { type: 'ReplaceFullPath', replaceFullPath: '/b' };
+    const all = [{ hostname: 'a' }, { path }, { hostname: 'c', path: { ...path, replaceFullPath: '/c' } }];
+    expect(
+      urlRewrite(
+        all.map((urlRewrite) => ({ type: 'URLRewrite', urlRewrite })),
+        false,
+      ),
+    ).toEqual({
+      ...{ ...whole('/b'), hostRewriteLiteral: 'a' },
+    });
+  });
 });
 
 describe('changes of headers', () => {
@@ -82,6 +100,25 @@ describe('changes of headers', () => {
       ],
       requestHeadersToRemove: ['c'],
       responseHeadersToAdd: [{ header: { key: 'a', value: '1' } }],
+    });
+  });
+
+  it('are those of all modifiers, as if one changed the headers after the other', () => {
+    const modifiers: JsonObject[] = [
+      { set: [a], add: [b] },
+      { set: [{ name: 'x', value: '1' }], add: [{ ...b, value: '3' }], remove: ['c'] },
+      { set: [{ name: 'A', value: '9' }], remove: ['X'] },
+      { add: [{ name: 'c', value: '4' }] },
+    ];
+    const filters = modifiers.map((requestHeaderModifier) => ({ type: 'RequestHeaderModifier', requestHeaderModifier }));
+    expect(headerChanges(filters)).toEqual({
+      requestHeadersToAdd: [
+        { header: { key: 'A', value: '9' }, appendAction: 'OVERWRITE_IF_EXISTS_OR_ADD' },
+        { header: { key: 'b', value: '2' } },
+        { header: { key: 'b', value: '3' } },
+        { header: { key: 'c', value: '4' } },
+      ],
+      requestHeadersToRemove: ['c', 'X'],
     });
   });
 

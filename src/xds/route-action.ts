@@ -22,33 +22,57 @@ export function clustersOf({ backends }: Backends): JsonObject {
   return { weightedClusters: { clusters: backends.map(({ outbound, weight }) => ({ name: outbound.kri, weight })) } };
 }
 
-/** Headers that the filters of a rule change, for the route. */
+/** Headers that the filters of a rule change, for the route. A filter sees what those before it did (policies 2.5). */
 export function headerChanges(filters: readonly JsonObject[]): JsonObject {
-  return Object.assign(
-    {},
-    ...filters.map(({ type, requestHeaderModifier, responseHeaderModifier }) =>
-      type === 'RequestHeaderModifier'
-        ? changes('request', objectOf(requestHeaderModifier))
-        : type === 'ResponseHeaderModifier'
-          ? changes('response', objectOf(responseHeaderModifier))
-          : {},
-    ),
-  ) as JsonObject;
-}
-
-function changes(what: 'request' | 'response', { set, add, remove }: JsonObject): JsonObject {
-  const added = headerOptions(objectsOf(set), objectsOf(add));
   return {
-    ...(added.length > 0 && { [`${what}HeadersToAdd`]: added }),
-    ...(Array.isArray(remove) && remove.length > 0 && { [`${what}HeadersToRemove`]: remove }),
+    ...changes('request', partsOf(filters, 'RequestHeaderModifier', 'requestHeaderModifier')),
+    ...changes('response', partsOf(filters, 'ResponseHeaderModifier', 'responseHeaderModifier')),
   };
 }
 
-/** The redirect of a rule; null without one. */
+function changes(what: 'request' | 'response', modifiers: readonly JsonObject[]): JsonObject {
+  const { set, add, remove } = inOne(modifiers);
+  const added = headerOptions(set, add);
+  return {
+    ...(added.length > 0 && { [`${what}HeadersToAdd`]: added }),
+    ...(remove.length > 0 && { [`${what}HeadersToRemove`]: remove }),
+  };
+}
+
+/** Modifiers one after another as a single one. Envoy removes headers first, then replaces, then adds: what a later one undoes is left out. */
+function inOne(modifiers: readonly JsonObject[]) {
+  const left = new Map<string, { set: JsonObject[]; add: JsonObject[] }>();
+  const removed = new Map<string, Json>();
+  for (const { set, add, remove } of modifiers) {
+    for (const name of Array.isArray(remove) ? remove : []) {
+      left.delete(keyOf(name));
+      removed.set(keyOf(name), name);
+    }
+    for (const header of objectsOf(set)) left.set(keyOf(header['name']), { set: [header], add: [] });
+    for (const header of objectsOf(add)) {
+      const known = left.get(keyOf(header['name']));
+      if (known === undefined) left.set(keyOf(header['name']), { set: [], add: [header] });
+      else known.add.push(header);
+    }
+  }
+  const all = [...left.values()];
+  return { set: all.flatMap((one) => one.set), add: all.flatMap((one) => one.add), remove: [...removed.values()] };
+}
+
+function keyOf(name: Json | undefined): string {
+  return textOf(name).toLowerCase();
+}
+
+/** The objects of the filters of one type, in their order. */
+function partsOf(filters: readonly JsonObject[], type: string, key: string): JsonObject[] {
+  return filters.flatMap((filter) => (filter['type'] === type ? [objectOf(filter[key])] : []));
+}
+
+/** The redirect of a rule, the first of several; null without one. */
 export function redirectOf(filters: readonly JsonObject[], isBelowPrefix: boolean): JsonObject | null {
-  const found = filters.find(({ type }) => type === 'RequestRedirect');
+  const [found] = partsOf(filters, 'RequestRedirect', 'requestRedirect');
   if (found === undefined) return null;
-  const { scheme, hostname, port, path, statusCode = 302 } = objectOf(found['requestRedirect']);
+  const { scheme, hostname, port, path, statusCode = 302 } = found;
   const responseCode = RESPONSE_CODES.get(statusCode);
   return {
     ...(scheme !== undefined && { schemeRedirect: scheme }),
@@ -60,11 +84,10 @@ export function redirectOf(filters: readonly JsonObject[], isBelowPrefix: boolea
   };
 }
 
-/** Rewrites of path and host, for the action of a route. */
+/** Rewrites of path and host, for the action of a route: of each the first that a URLRewrite has. */
 export function urlRewrite(filters: readonly JsonObject[], isBelowPrefix: boolean): JsonObject {
-  const found = filters.find(({ type }) => type === 'URLRewrite');
-  if (found === undefined) return {};
-  const { hostname, path } = objectOf(found['urlRewrite']);
+  const rewrites = partsOf(filters, 'URLRewrite', 'urlRewrite');
+  const [hostname, path] = ['hostname', 'path'].map((key) => rewrites.find((rewrite) => rewrite[key] !== undefined)?.[key]);
   return { ...rewriteOf(path, isBelowPrefix), ...(hostname !== undefined && { hostRewriteLiteral: hostname }) };
 }
 

@@ -75,6 +75,21 @@ describe('the usable rules of a route', () => {
       [`spec.to[0].rules[1].default.filters[1].requestMirror.backendRef ${NO_MIRROR}`],
     ],
     [
+      'a filter that another one excludes',
+      'http',
+      httpRoute({
+        matches: [PATH],
+        default: {
+          filters: [
+            { type: 'URLRewrite', urlRewrite: { hostname: 'a.b' } },
+            { type: 'RequestRedirect', requestRedirect: { hostname: 'c.d' } },
+          ],
+        },
+      }),
+      1,
+      ['spec.to[0].rules[0].default.filters[0] has no effect: the rule redirects its requests'],
+    ],
+    [
       'no mirror in a filter of another type',
       'http',
       httpRoute({ matches: [PATH], default: { filters: [{ type: 'URLRewrite', urlRewrite: { hostname: 'a.b' } }] } }),

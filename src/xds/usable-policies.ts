@@ -3,6 +3,7 @@ import type { EffectiveOutbound, EffectivePolicy, EffectiveRoute } from '../poli
 import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import { matchesHash } from '../policy/route-rules.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
+import { idleFilters } from '../resource/schema/route-filters.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { BackendResolver } from './backends.ts';
 import { fieldOf, type ConfigProblem } from './config-problem.ts';
@@ -26,6 +27,8 @@ export function usableOutbound(outbound: EffectiveOutbound, resolver: BackendRes
     if (rule.note !== null) return [rule];
     if (!isUsable(rule, report)) return [];
     reportMissing(rule, resolver, report);
+    for (const { path, reason } of idleFilters(objectsOf(rule.conf['filters'])))
+      report(problemOfRule(rule, `default.filters${path}`, reason));
     return [{ ...rule, policies: usablePolicies(rule.policies, report) }];
   });
   return { ...outbound, policies: usablePolicies(outbound.policies, report), routes };

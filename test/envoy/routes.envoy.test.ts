@@ -158,6 +158,23 @@ describe('a MeshHTTPRoute', () => {
     expect(v2?.seen.at(-1)?.headers).not.toHaveProperty('x-gone');
   });
 
+  it('changes headers by several modifiers of a rule, one after the other', async () => {
+    const changes: JsonObject[] = [
+      { set: [{ name: 'x-a', value: '1' }], add: [{ name: 'x-b', value: '2' }] },
+      { set: [{ name: 'x-c', value: '3' }], add: [{ name: 'x-b', value: '4' }], remove: ['x-a'] },
+      { add: [{ name: 'x-d', value: '5' }], remove: ['x-e'] },
+    ];
+    const filters = changes.map((requestHeaderModifier) => ({ type: 'RequestHeaderModifier', requestHeaderModifier }));
+    await route({ matches: [below('/several')], default: { filters, backendRefs: [to('cart-v2')] } });
+    const headers = { 'x-a': '0', 'x-b': '0', 'x-c': '0', 'x-e': '0' };
+    const seen = async (): Promise<unknown> => {
+      await mesh.get(cart, '/several', { headers });
+      return v2?.seen.at(-1)?.headers;
+    };
+    await expect.poll(seen).toMatchObject({ 'x-b': '0, 2, 4', 'x-c': '3', 'x-d': '5' });
+    for (const gone of ['x-a', 'x-e']) expect(await seen()).not.toHaveProperty(gone);
+  });
+
   it('splits requests by weight, and answers 500 for the share of a backend that does not exist', async () => {
     const backendRefs = [to('cart-v1', 60), to('cart-v2', 30), to('nothing', 10)];
     await route({ matches: [below('/split')], default: { backendRefs } });

@@ -10,7 +10,7 @@ const CONTROL = /[\0-\x08\n-\x1f\x7f]/;
 const MAX_VALUE = 16_384;
 
 /** What `isHeaderValue` allows, for errors. */
-export const HEADER_VALUE_FORM = `text of one line, at most ${String(MAX_VALUE)} bytes; ${FORMAT_FORM}`;
+export const HEADER_VALUE_FORM = `text of one line; ${FORMAT_FORM}; at most ${String(MAX_VALUE)} bytes`;
 
 /** Text of one line in which a % begins a command of Envoy's. */
 export function isHeaderValue(text: string): boolean {

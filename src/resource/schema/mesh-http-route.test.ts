@@ -33,6 +33,47 @@ describe('MeshHTTPRoute', () => {
     expect(findIn('MeshHTTPRoute', spec)).toEqual(NOTHING_FOUND);
   });
 
+  const REWRITE_HOST = '{ type: URLRewrite, urlRewrite: { hostname: a.b } }';
+  const REWRITE_PATH = '{ type: URLRewrite, urlRewrite: { path: { type: ReplaceFullPath, replaceFullPath: /x } } }';
+  const REDIRECT = '{ type: RequestRedirect, requestRedirect: { hostname: a.b } }';
+  const MIRROR = '{ type: RequestMirror, requestMirror: { backendRef: { kind: MeshService, name: b, port: 80 } } }';
+  const MODIFIER = '{ type: RequestHeaderModifier, requestHeaderModifier: { remove: [a] } }';
+
+  it.each([
+    ['two header modifiers, and two rewrites of different fields', [MODIFIER, MODIFIER, REWRITE_HOST, REWRITE_PATH], []],
+    ['two mirrors', [MIRROR, MIRROR], []],
+    [
+      'a second rewrite of one field',
+      [REWRITE_PATH, REWRITE_HOST, REWRITE_PATH],
+      ['[2].urlRewrite.path: has no effect: an earlier URLRewrite has a path'],
+    ],
+    [
+      'a second redirect',
+      [REDIRECT, MODIFIER, REDIRECT],
+      ['[2]: has no effect: the first RequestRedirect of the rule is in force'],
+    ],
+    [
+      'a rewrite and a mirror beside a redirect',
+      [REWRITE_HOST, REDIRECT, MIRROR],
+      ['[0]: has no effect: the rule redirects its requests', '[2]: has no effect: the rule redirects its requests'],
+    ],
+  ])('warns of filters without effect: %s', (_, filters, lines) => {
+    const warnings = lines.map((line) => `spec.to[0].rules[0].default.filters${line}`);
+    expect(findIn('MeshHTTPRoute', filter(filters.join(', ')))).toEqual({ violations: [], warnings });
+  });
+
+  it('may change 1000 headers of requests in all filters of a rule together', () => {
+    const modifiers = (length: number): string =>
+      Array.from({ length }, (_, at) => {
+        const add = Array.from({ length: 10 }, (_unused, item) => `{ name: x-${String(at)}-${String(item)}, value: a }`);
+        return `{ type: RequestHeaderModifier, requestHeaderModifier: { add: [${add.join(', ')}] } }`;
+      }).join(', ');
+    expect(findIn('MeshHTTPRoute', filter(modifiers(100)))).toEqual(NOTHING_FOUND);
+    expect(findIn('MeshHTTPRoute', filter(modifiers(101))).violations).toEqual([
+      'spec.to[0].rules[0].default.filters: must change at most 1000 headers by all requestHeaderModifier together',
+    ]);
+  });
+
   it.each([
     ['to: [{ targetRef: { kind: MeshService, name: a } }]', 'rules: must be given: a list'],
     [rule('{ default: {} }'), 'rules[0].matches: must be given: a list'],

@@ -10,6 +10,7 @@ import { proxyRef, type PolicyDocument } from './policy-frame.ts';
 import { checkRouteFrame, hostnamesAreEmpty, ROUTE_TO_KINDS } from './route-frame.ts';
 import { isRe2, RE2_FORM } from './re2.ts';
 import { isDnsName } from './dns-name.ts';
+import { idleFilters, MAX_CHANGED_HEADERS } from './route-filters.ts';
 import { choice, flag, must, oneLine, percentage, port, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
@@ -111,6 +112,11 @@ const rule = withRules(
     default: withRules(
       z.object({ filters: z.array(filter).optional(), backendRefs: z.array(backendRef()).optional() }),
       weightsInRange,
+      headersInRange,
+      (value, path, findings) => {
+        for (const idle of idleFilters(items(value['filters'])))
+          findings.warning(`${child(path, 'filters')}${idle.path}`, idle.reason);
+      },
     ).optional(),
   }),
   prefixesForPrefixRewrite,
@@ -127,6 +133,17 @@ export const meshHTTPRouteSpec = z.object({ targetRef: proxyRef(), to: z.array(i
 export function checkMeshHTTPRoute(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkRouteFrame(spec, document, findings);
   hostnamesAreEmpty(spec, findings);
+}
+
+/** The modifiers of a rule are together on its routes. */
+function headersInRange(value: JsonObject, path: string, findings: Findings): void {
+  for (const key of ['requestHeaderModifier', 'responseHeaderModifier']) {
+    const lists = items(value['filters']).flatMap((one) =>
+      ['set', 'add', 'remove'].map((list) => items(at(one, `${key}.${list}`))),
+    );
+    if (lists.reduce((sum, list) => sum + list.length, 0) > MAX_CHANGED_HEADERS)
+      findings.violation(child(path, 'filters'), `must change at most ${MAX_CHANGED_HEADERS} headers by all ${key} together`);
+  }
 }
 
 /** Only a prefix can be replaced where a prefix was matched. */
