@@ -2,13 +2,14 @@
 import { Kysely, PGliteDialect, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { readFileSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { every, within as inTime, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { aborted } from '../base/supervise.ts';
 import type { Following } from './follow-feed.ts';
 import { fillEmptyFolder } from './embedded-folder.ts';
-import { lockFolder } from './folder-lock.ts';
+import { lockFileOf, lockFolder } from './folder-lock.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import { preparing, StatementNames } from './preparing-pool.ts';
 import { isSessionSpent } from './pg-errors.ts';
@@ -90,9 +91,11 @@ export async function openDatabase(
     : openPostgres(config, { clock, log }, answerMs);
 }
 
-async function openEmbedded(path: string, clock: Clock, signal: AbortSignal): Promise<Database> {
-  await makePrivateFolder(path);
-  const unlock = await lockFolder(path);
+async function openEmbedded(given: string, clock: Clock, signal: AbortSignal): Promise<Database> {
+  await makePrivateFolder(given);
+  // One folder has one lock, whatever its spelling.
+  const path = await realpath(given);
+  const unlock = await lockFolder(path, await lockFileOf(path));
   try {
     await fillEmptyFolder(path, signal);
     const { PGlite } = await import('@electric-sql/pglite');

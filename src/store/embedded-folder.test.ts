@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ describe('the folder of a new embedded store', () => {
     const stop = new AbortController();
     const filling = fillEmptyFolder(path, stop.signal);
     const ended = expect(filling).rejects.toThrow('this control plane stops');
-    await expect.poll(() => existsSync(join(folder, 'pg.new/PG_VERSION'))).toBe(true);
+    await expect.poll(() => existsSync(join(path, 'meridian-new/PG_VERSION'))).toBe(true);
     stop.abort();
     await ended;
     expect(await readdir(folder, { recursive: true })).toEqual(['pg']);
@@ -30,5 +30,29 @@ describe('the folder of a new embedded store', () => {
     await writeFile(join(path, 'PG_VERSION'), '17');
     await fillEmptyFolder(path, new AbortController().signal);
     expect(await readdir(folder, { recursive: true })).toEqual(['pg', 'pg/PG_VERSION']);
+  });
+
+  it('is filled without being replaced, as a mount point must be, and keeps its lock file', async () => {
+    await writeFile(join(path, 'meridian.lock'), '1');
+    await mkdir(join(path, 'meridian-new/base'), { recursive: true });
+    const { ino } = await stat(path);
+    await fillEmptyFolder(path, new AbortController().signal);
+    expect((await stat(path)).ino).toBe(ino);
+    const entries = await readdir(path);
+    expect(entries).toEqual(expect.arrayContaining(['meridian.lock', 'PG_VERSION', 'base', 'global', 'pg_wal']));
+    expect(entries.filter((name) => name.startsWith('meridian-'))).toEqual([]);
+  });
+
+  it.each([
+    ['before the first move', []],
+    ['between two moves', ['base']],
+    ['after the last move', ['base', 'global', 'PG_VERSION']],
+  ])('is completed when a process ended %s', async (_, moved) => {
+    await mkdir(join(path, 'meridian-made/base/1'), { recursive: true });
+    await mkdir(join(path, 'meridian-made/global'));
+    await writeFile(join(path, 'meridian-made/PG_VERSION'), '17');
+    for (const name of moved) await rename(join(path, 'meridian-made', name), join(path, name));
+    await fillEmptyFolder(path, new AbortController().signal);
+    expect((await readdir(path, { recursive: true })).toSorted()).toEqual(['PG_VERSION', 'base', 'base/1', 'global']);
   });
 });

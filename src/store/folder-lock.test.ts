@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { lockFolder } from './folder-lock.ts';
+import { lockFileOf, lockFolder } from './folder-lock.ts';
 
 let folder: string;
 let path: string;
@@ -92,4 +92,9 @@ it('a lock with our own process id of another container is not taken over, and i
   await (
     await lockFolder(path)
   )();
+});
+
+it('the lock file is beside the folder, and in a folder that is a mount point', async () => {
+  expect(await lockFileOf(folder)).toBe(`${folder}.lock`);
+  if (process.platform === 'linux') expect(await lockFileOf('/proc')).toBe('/proc/meridian.lock');
 });

@@ -1,8 +1,9 @@
-// PGlite has no lock of its own: two processes on one folder lose acknowledged rows (engine 24). A file beside the folder is the
-// lock.
+// PGlite has no lock of its own: two processes on one folder lose acknowledged rows (engine 24). A file is the lock: beside the folder,
+// and in a folder that is a mount point.
 // Invariant: the file always contains its owner, so no process mistakes a new lock for an abandoned one.
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
 import { MeridianError } from '../base/errors.ts';
 
 /**
@@ -11,16 +12,38 @@ import { MeridianError } from '../base/errors.ts';
  */
 const held = new Set<string>();
 
+/** The lock file in a folder that is a mount point. */
+const IN_FOLDER = 'meridian.lock';
+
 /** @property host '' in a file of an earlier version */
 type Owner = { readonly pid: number; readonly host: string };
 
+/** The file is the lock of the folder that it is in, or a short-lived file of its taking. */
+export function isOfLock(name: string): boolean {
+  return name === IN_FOLDER || name.startsWith(`${IN_FOLDER}.`);
+}
+
+/**
+ * The lock file of an existing folder. What is beside a mount point is on another file system, which another container with the same
+ * volume does not see.
+ * @param path without symbolic links
+ */
+export async function lockFileOf(path: string): Promise<string> {
+  const [folder, parent] = await Promise.all([stat(path), stat(dirname(path))]);
+  return folder.dev === parent.dev ? besideOf(path) : join(path, IN_FOLDER);
+}
+
+function besideOf(path: string): string {
+  return `${path}.lock`;
+}
+
 /**
  * Takes the lock of a folder. The lock of a dead process is taken over.
+ * @param path without symbolic links: each spelling would have its own lock
  * @returns a function that releases the lock
  * @throws MeridianError `config` while another process has it
  */
-export async function lockFolder(path: string): Promise<() => Promise<void>> {
-  const file = `${path}.lock`;
+export async function lockFolder(path: string, file = besideOf(path)): Promise<() => Promise<void>> {
   if (held.has(file)) throw inUse(path, file, { pid: process.pid, host: hostname() });
   held.add(file);
   try {

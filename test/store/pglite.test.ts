@@ -1,12 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { migrationStatus } from '../../src/store/migrate.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { SqlStore } from '../../src/store/sql-store.ts';
 import { embeddedFolder } from '../support/embedded-store.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { sqlStoreContract } from './sql-contract.ts';
 
 const log = createLogger('silent');
@@ -30,5 +33,26 @@ describe('the store on PGlite', () => {
       await lockFolder(join(folder, 'pg'))
     )();
     await rm(folder, { recursive: true });
+  });
+
+  it.each(['pg/', './pg/../pg', 'link'])('refuses a folder in use under another spelling of its path: %s', async (spelling) => {
+    const path = await embeddedFolder();
+    await symlink(path, join(dirname(path), 'link'));
+    const open = (at: string): Promise<Database> => openDatabase({ type: 'embedded', path: at }, { clock: systemClock, log });
+    const database = await open(path);
+    await expect(open(`${dirname(path)}/${spelling}`)).rejects.toThrow(/in use by process/);
+    await database.close();
+    await (await open(`${dirname(path)}/${spelling}`)).close();
+  });
+
+  it('is made in an empty folder behind a symbolic link', async () => {
+    const folder = temporaryFolder();
+    await mkdir(join(folder, 'volume'), { mode: 0o700 });
+    await symlink(join(folder, 'volume'), join(folder, 'pg'));
+    const config = { type: 'embedded', path: join(folder, 'pg') } as const;
+    await (await openStore(config, { clock: systemClock, log })).close();
+    const database = await openDatabase(config, { clock: systemClock, log });
+    expect((await migrationStatus(database)).map(({ appliedAt }) => appliedAt)).not.toContain(null);
+    await database.close();
   });
 });
