@@ -7,7 +7,7 @@ import { openDatabase, type StoreConfig } from './database.ts';
 import { migrate, requireCurrentSchema } from './migrate.ts';
 import type { ResourceStore } from './resource-store.ts';
 import { SqlStore } from './sql-store.ts';
-import { isNoAnswer } from './pg-errors.ts';
+import { isLoginRefused, isNoAnswer } from './pg-errors.ts';
 
 /** The time for which a start waits for an unreachable PostgreSQL, which may be starting too. */
 const PATIENCE_MS = 15_000;
@@ -48,7 +48,7 @@ async function whenItAnswers(check: () => Promise<void>, { clock, log, signal }:
       return;
     } catch (error) {
       const waited = clock.elapsed() - began;
-      if (!isNoAnswer(error) || waited > PATIENCE_MS || signal?.aborted === true) throw error;
+      if (!isNoAnswer(error) || isLoginRefused(error) || waited > PATIENCE_MS || signal?.aborted === true) throw error;
       if (waited < PAUSE_MS) log.warn({ reason: messageOf(error) }, 'the database does not answer; the start waits');
       await clock.sleep(PAUSE_MS, signal);
     }

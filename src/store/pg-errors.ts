@@ -1,6 +1,9 @@
 // The transient failures of a database. They become `unavailable`, and the caller may retry.
 import { messageOf } from '../base/errors.ts';
 
+/** invalid_password, invalid_authorization_specification (no such role, or no login), invalid_catalog_name (no such database). */
+const LOGIN_REFUSED = ['28P01', '28000', '3D000'];
+
 /** Codes of the socket, and SQLSTATEs (PostgreSQL documentation, appendix A). */
 const NO_ANSWER = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'],
@@ -12,12 +15,14 @@ const NO_ANSWER = new Set([
   '55000',
   // insufficient_resources, out_of_memory, too_many_connections, configuration_limit_exceeded
   ...['53000', '53200', '53300', '53400'],
+  ...LOGIN_REFUSED,
 ]);
 
 /** Failures of an attempt to connect. */
 const NO_CONNECTION = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'],
   ...['08001', '08004', '53300', '55000', '57P03'],
+  ...LOGIN_REFUSED,
 ]);
 
 /** read_only_sql_transaction: the database is a standby or read-only. Reads still work. */
@@ -40,6 +45,11 @@ export function isNoAnswer(error: unknown): boolean {
     Object.values(driverText).some((text) => messageOf(error).includes(text)) ||
     isStalePlan(error)
   );
+}
+
+/** The server answers and refuses the role, its password or the name of the database. A person must correct it. */
+export function isLoginRefused(error: unknown): boolean {
+  return LOGIN_REFUSED.includes(codeOf(error));
 }
 
 /** A statement timed out. Its connection still waits for the answer. */

@@ -19,6 +19,30 @@ it('the health reports once that the database is unavailable, and once that it i
   expect(lines).toEqual(['the database does not answer', 'the database answers again']);
 });
 
+it.each(['28P01', '28000', '3D000'])(
+  'a refused login (%s) makes the database unavailable; only the log has its words',
+  async (code) => {
+    const lines: unknown[] = [];
+    const write = (line: string): void => {
+      const { level, reason, msg } = JSON.parse(line) as Record<string, unknown>;
+      lines.push([level, reason, msg]);
+    };
+    const health = new StoreHealth(pino({}, { write }));
+    await expect(health.watch('read', failing('ECONNREFUSED'))).rejects.toThrow('as ECONNREFUSED');
+    for (const kind of ['read', 'write'] as const)
+      await expect(health.watch(kind, failing(code))).rejects.toMatchObject({
+        code: 'unavailable',
+        message: 'the database refuses the login of the control plane; its log has the reason',
+      });
+    await health.watch('read', working);
+    expect(lines).toEqual([
+      [40, 'as ECONNREFUSED', 'the database does not answer'],
+      [50, `as ${code}`, expect.stringMatching(/^the database refuses the login .* store\.postgres/)],
+      [40, undefined, 'the database answers again'],
+    ]);
+  },
+);
+
 it.each(['53100', '25006', '54000'])(
   'the health is read-only after %s until a write is stored, after any reads',
   async (code) => {

@@ -5,14 +5,25 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { CHANNEL } from './change-feed.ts';
 import type { Tables } from './database.ts';
-import { isLockTimeout, isNeverSent, isNoAnswer, isSerializationFailure, isStalePlan, takesNoWrites } from './pg-errors.ts';
+import {
+  isLockTimeout,
+  isLoginRefused,
+  isNeverSent,
+  isNoAnswer,
+  isSerializationFailure,
+  isStalePlan,
+  takesNoWrites,
+} from './pg-errors.ts';
 
 /** The message for a write without an answer. */
 export const MAY_BE_STORED = 'the write may have been stored: read the resource before you write it again';
+const NO_ANSWER = 'the database does not answer';
+const LOGIN_REFUSED = 'the database refuses the login of the control plane';
 
 export class StoreHealth {
   readonly #log: Logger;
-  #answers = true;
+  /** The last logged reason for no answer; null while the database answers. */
+  #silence: string | null = null;
   #takesWrites = true;
 
   constructor(log: Logger) {
@@ -50,12 +61,23 @@ export class StoreHealth {
         throw new MeridianError('conflict', text, { cause: error });
       }
       if (!isNoAnswer(error)) throw error;
-      if (this.#answers) this.#log.warn({ reason }, 'the database does not answer');
-      this.#answers = false;
-      const isUnknown = kind === 'write' && !isNeverSent(error) && !isStalePlan(error);
-      const text = `the database does not answer: ${reason}${isUnknown ? `; ${MAY_BE_STORED}` : ''}`;
-      throw new MeridianError('unavailable', text, { cause: error });
+      throw this.#noAnswer(kind, error, reason);
     }
+  }
+
+  #noAnswer(kind: 'read' | 'write', error: unknown, reason: string): MeridianError {
+    if (isLoginRefused(error)) {
+      if (this.#silence !== LOGIN_REFUSED)
+        this.#log.error({ reason }, `${LOGIN_REFUSED}: correct the role, its password or store.postgres, and restart`);
+      this.#silence = LOGIN_REFUSED;
+      // Callers and peers do not learn the name of the role.
+      return new MeridianError('unavailable', `${LOGIN_REFUSED}; its log has the reason`, { cause: error });
+    }
+    if (this.#silence !== NO_ANSWER) this.#log.warn({ reason }, NO_ANSWER);
+    this.#silence = NO_ANSWER;
+    const isUnknown = kind === 'write' && !isNeverSent(error) && !isStalePlan(error);
+    const text = `${NO_ANSWER}: ${reason}${isUnknown ? `; ${MAY_BE_STORED}` : ''}`;
+    return new MeridianError('unavailable', text, { cause: error });
   }
 
   /**
@@ -71,8 +93,8 @@ export class StoreHealth {
   }
 
   #worked(kind: 'read' | 'write'): void {
-    if (!this.#answers) this.#log.warn('the database answers again');
-    this.#answers = true;
+    if (this.#silence !== null) this.#log.warn('the database answers again');
+    this.#silence = null;
     if (kind === 'read') return;
     if (!this.#takesWrites) this.#log.warn('the database stores again');
     this.#takesWrites = true;
