@@ -38,6 +38,11 @@ describe('a zone that is not connected', () => {
   afterAll(() => started.disposeAsync());
   const log = createLogger('silent');
 
+  const reasonOf = (about: unknown): string => {
+    const { reason, healthCheck } = about as { reason?: string; healthCheck?: string };
+    return reason ?? `health check: ${healthCheck ?? ''}`;
+  };
+
   type Logged = readonly [level: 'error' | 'warn', reason: string];
 
   /** Runs the client until its fourth pause. @returns its pauses in milliseconds, its log lines, and the refusals that it reports */
@@ -49,10 +54,12 @@ describe('a zone that is not connected', () => {
     const logged: Logged[] = [];
     const stop = new AbortController();
     vi.spyOn(log, 'error').mockImplementation((_, text) => void logged.push(['error', String(text)]));
-    vi.spyOn(log, 'warn').mockImplementation((about) => void logged.push(['warn', (about as { reason: string }).reason]));
+    vi.spyOn(log, 'warn').mockImplementation((about) => void logged.push(['warn', reasonOf(about)]));
     const clock: Clock = {
       ...systemClock,
-      sleep: async (ms) => {
+      sleep: async (ms, signal, waiting) => {
+        // The pause between two health checks of one connection.
+        if (waiting !== undefined) return await systemClock.sleep(ms, signal, waiting);
         pauses.push(ms);
         if (pauses.length === 4) stop.abort();
       },
@@ -113,6 +120,17 @@ describe('a zone that is not connected', () => {
     const { pauses, logged } = await pausesOf({ address: await refusing(status.DEADLINE_EXCEEDED, 'late') });
     expect(pauses).toEqual([200, 400, 800, 800]);
     expect(logged).toEqual([['warn', 'late']]);
+  });
+
+  it('waits longer each time while global answers the health check with an error, and warns once', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    const admission = (): Promise<never> => Promise.reject(new Error('the stream ended'));
+    const { pauses, logged } = await pausesOf({ address: await refusing(status.INTERNAL, 'a fault'), admission });
+    expect(pauses).toEqual([200, 400, 800, 800]);
+    expect(logged).toEqual([
+      ['warn', 'health check: a fault'],
+      ['warn', 'the stream ended'],
+    ]);
   });
 
   it.each<

@@ -11,7 +11,10 @@ import { Connection, type ConnectionOptions } from './zone-connection.ts';
  */
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 800;
-/** While global does not answer in time, the pause doubles this many times: each attempt costs global a handshake. */
+/**
+ * While global does not answer in time, or answers the health check with an error, the pause doubles this many times: each attempt costs
+ * global a handshake.
+ */
 export const MAX_LATE = 3;
 /** A failure that only an operator can fix is retried less often. */
 const FORBIDDEN_MS = 15_000;
@@ -39,7 +42,7 @@ export type KdsClientOptions = ConnectionOptions & {
 
 /** Keeps the zone connected until the signal. After a lost connection it dials again within 0.1 to 0.8 s (engine 22). */
 export async function runKdsClient(options: KdsClientOptions, signal: AbortSignal): Promise<void> {
-  const last: LastStream = { isMeridian: false };
+  const last: LastConnection = { isMeridian: false, failure: null };
   let lastReason = '';
   let late = 0;
   while (!signal.aborted) {
@@ -64,18 +67,18 @@ type Ending = {
   readonly reason: string;
   readonly isForbidden: boolean;
   readonly isRefused: boolean;
-  /** Global accepts connections and does not answer: it has too much to do. */
+  /** Global accepts connections and cannot serve them. */
   readonly isLate: boolean;
   readonly waitMs: number;
 };
 
-/** @param hasTls whether the zone connects with TLS */
-function endingOf(error: unknown, hasTls = true): Ending {
+/** @param hasTls whether the zone connects with TLS @param isFailing global answered the health check with an error */
+function endingOf(error: unknown, hasTls = true, isFailing = false): Ending {
   const { code, details } = error as { code?: unknown; details?: unknown };
   const waitMs = code === 'config' ? FILE_MS : REFUSALS.includes(code) ? REFUSED_MS : code === 'forbidden' ? FORBIDDEN_MS : null;
   const reason =
     REFUSALS.includes(code) && typeof details === 'string' ? `global refuses: ${details}` : connectionReason(error, hasTls);
-  const isLate = code === status.DEADLINE_EXCEEDED;
+  const isLate = isFailing || code === status.DEADLINE_EXCEEDED;
   return {
     reason,
     isForbidden: waitMs !== null,
@@ -113,11 +116,15 @@ export function channelOptions({ maxMessageBytes }: Pick<KdsClientOptions, 'maxM
   };
 }
 
-/** Whether global was Meridian on the last stream. A failed health check may come from a proxy before global and does not tell. */
-type LastStream = { isMeridian: boolean };
+/**
+ * @property isMeridian global was Meridian on the last stream; a failed health check may come from a proxy before global and does not
+ *   tell
+ * @property failure of the last health check that got an answer
+ */
+type LastConnection = { isMeridian: boolean; failure: string | null };
 
 /** One connection from dialling to its end; resolves to why it ended. */
-async function connectOnce(options: KdsClientOptions, last: LastStream, signal: AbortSignal): Promise<Ending> {
+async function connectOnce(options: KdsClientOptions, last: LastConnection, signal: AbortSignal): Promise<Ending> {
   const identity = await identityOf(options).catch((error: unknown) => endingOf(error));
   if ('reason' in identity) return identity;
   const client = new Client(options.address, identity.credentials, channelOptions(options));
@@ -125,15 +132,14 @@ async function connectOnce(options: KdsClientOptions, last: LastStream, signal: 
   const both = AbortSignal.any([signal, ended.signal]);
   const connection = new Connection(options, client, both, identity.authorization);
   let disconnected = (): void => undefined;
+  let isFailing = false;
   try {
     const health = await connection.healthCheck();
     const isMeridian = health.isMeridian || last.isMeridian;
     const learned = health.isMeridian ? undefined : (said: boolean): void => void (last.isMeridian = said);
-    const { failure } = health;
-    options.log.info(
-      { address: options.address, meridian: isMeridian, ...(failure !== null && { healthCheck: failure }) },
-      'connected to global',
-    );
+    isFailing = health.failure !== null;
+    logConnected(options, isMeridian, health.failure, last.failure);
+    last.failure = health.failure;
     const ask: AskGlobal = (question, limitMs, askSignal) => connection.ask(question, limitMs, askSignal);
     disconnected = options.link?.connected({ isMeridian, ask }) ?? disconnected;
     await Promise.race([
@@ -143,15 +149,27 @@ async function connectOnce(options: KdsClientOptions, last: LastStream, signal: 
       connection.admin(),
       new Promise((resolve) => both.addEventListener('abort', resolve)),
     ]);
-    return endingOf(new Error('global ended a stream'));
+    return endingOf(new Error('global ended a stream'), identity.hasTls, isFailing);
   } catch (error) {
-    return endingOf(error, identity.hasTls);
+    return endingOf(error, identity.hasTls, isFailing);
   } finally {
     disconnected();
     ended.abort();
     connection.close();
     client.close();
   }
+}
+
+/** A failed health check is a warning, unless the last one failed with the same reason. */
+function logConnected(
+  { address, log }: KdsClientOptions,
+  meridian: boolean,
+  failure: string | null,
+  lastFailure: string | null,
+): void {
+  const about = { address, meridian, ...(failure !== null && { healthCheck: failure }) };
+  if (failure === null || failure === lastFailure) log.info(about, 'connected to global');
+  else log.warn(about, 'connected to global, which answers the health check with an error');
 }
 
 function channelCredentials(tls: KdsClientTls | null): ChannelCredentials {
