@@ -34,6 +34,7 @@ function requireOneHost({ raw: { rawHeaders } }: FastifyRequest): void {
 function requireOwn({ headers: { host = '' }, raw }: FastifyRequest, names: ReadonlySet<string>): void {
   const name = parseAuthority(host, 'encrypted' in raw.socket)?.host;
   if (names.has('*') || (name !== undefined && (name === 'localhost' || isIP(name) !== 0 || names.has(name)))) return;
-  const detail = `${shown(host)} in the header Host is not a name of this control plane: nothing is written; if it is one, add it to apiServer.allowedHosts`;
-  throw new ApiError('forbidden', 'Access Denied', detail);
+  const reason = `${shown(host)} is not a name of this control plane: nothing is written; if it is one, add it to apiServer.allowedHosts`;
+  // The name of the header: a client sees that a token does not help.
+  throw new ApiError('forbidden', 'Access Denied', `Host: ${reason}`, [{ field: 'Host', reason }]);
 }

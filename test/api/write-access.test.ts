@@ -135,6 +135,17 @@ describe('the header Host', () => {
     expect(await call('PUT', path('shop'), timeout('shop'), { host: 'other.example' })).toBe(200);
   });
 
+  it('is named in the refusal with a remedy, so that a client gives no advice about tokens', async () => {
+    const headers = { host: 'other.example' };
+    const { body } = await api.inject({ method: 'DELETE', url: '/meshes/shop', remoteAddress: LOCAL, headers });
+    const reason = expect.stringContaining('apiServer.allowedHosts') as string;
+    expect(JSON.parse(body)).toMatchObject({
+      status: 403,
+      title: 'Access Denied',
+      invalid_parameters: [{ field: 'Host', reason }],
+    });
+  });
+
   it('must occur once', async () => {
     await api.listen({ host: LOCAL, port: 0 });
     const { port } = api.server.address() as { port: number };

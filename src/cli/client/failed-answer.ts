@@ -31,6 +31,7 @@ export function failedAnswer(status: number, body: unknown, text: string): Merid
     );
   const said = violations.length > 0 ? title : [title, detail].filter(Boolean).join(': ');
   const message = said === '' ? `the answer has status ${String(status)}` : said;
-  const hint = status === 401 || status === 403 ? `\n${TOKEN_HINT}` : '';
+  // A violation names what to correct in place of the token.
+  const hint = (status === 401 || status === 403) && violations.length === 0 ? `\n${TOKEN_HINT}` : '';
   return new MeridianError(CODES[status] ?? 'internal', message + hint, { violations, missing: answer.missing });
 }
