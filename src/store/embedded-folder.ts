@@ -34,6 +34,12 @@ export async function fillEmptyFolder(path: string, signal: AbortSignal): Promis
   await rmdir(made);
 }
 
+/** Whether there is a store in the folder, complete or to be completed. */
+export async function hasStore(path: string): Promise<boolean> {
+  const entries = await readdir(path).catch((): string[] => []);
+  return entries.includes(VERSION) || entries.includes(MADE);
+}
+
 /** Leaves no folder when it fails. */
 async function makeStore(path: string, signal: AbortSignal): Promise<void> {
   // Of a process that was killed.

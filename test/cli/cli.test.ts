@@ -1,6 +1,6 @@
 // Runs every command once against a real global process, one of each kind as a user runs it.
 import { once } from 'node:events';
-import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -689,9 +689,18 @@ describe('other commands', () => {
     expect(code).toBe(1);
   });
 
+  it('prints the state of a store that does not exist, and creates nothing', async () => {
+    const path = join(line.folder, 'missing/pg');
+    const { code, stdout, stderr } = await line.runProcess(['migrate', 'status', '--store-path', path]);
+    expect([code, stderr]).toEqual([0, `the embedded store in ${path} does not exist yet\n`]);
+    expect(stdout).toMatch(/^0001_resources\.sql +not yet$/m);
+    expect(existsSync(join(line.folder, 'missing'))).toBe(false);
+  });
+
   it('prints the state of a store, and migrates it', async () => {
     const store = ['--store-path', join(line.folder, 'other/pg')];
-    expect((await line.runProcess(['migrate', 'up', ...store])).code).toBe(0);
+    const { code, stdout } = await line.runProcess(['migrate', 'up', ...store]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^applied 0001.* to the embedded store in \S+other\/pg\n$/)]);
     expect((await line.runProcess(['migrate', 'status', ...store])).stdout).toContain('0001');
     expect(readdirSync(join(line.folder, 'other'))).toEqual(['pg']);
     for (const folder of ['other', 'other/pg']) expect(statSync(join(line.folder, folder)).mode & 0o777).toBe(0o700);
