@@ -18,8 +18,10 @@ import { isSessionSpent } from './pg-errors.ts';
 const ANSWER_MS = 8_000;
 /** The interval of probes on a connection whose loss must be detected, and the time limit of an answer. */
 const PING_MS = 10_000;
-/** The time limit of reads of whole types, large transactions and migrations, which take long on a large table. */
+/** The time limit of reads of whole types and large transactions, which take long on a large table. */
 const BULK_MS = 120_000;
+/** The longest timer of Node, 24 days. The driver takes 0 for the limit of the connection. */
+const UNLIMITED_MS = 2 ** 31 - 1;
 /** The lock timeout of a statement. All writes in the same batch wait too. */
 const LOCK_MS = 5_000;
 /** The time for which the server may confirm the end of a connection, and for statements that still run when the database closes. */
@@ -62,8 +64,10 @@ export type Database = {
   readonly clock: Clock;
   /** For statements with a waiting caller. */
   readonly db: Kysely<Tables>;
-  /** The same connections for work that takes long: whole types, large transactions, migrations. */
+  /** The same connections for work that takes long: whole types, large transactions. */
   readonly bulk: Kysely<Tables>;
+  /** The same connections without a time limit, for migrations: they wait for open transactions, and rewrite tables. */
+  readonly unlimited: Kysely<Tables>;
   /** Follows NOTIFY on a channel until the signal; rejects when the connection is lost. `onListening` runs once it listens. */
   readonly listen: (
     channel: string,
@@ -108,6 +112,7 @@ async function openEmbedded(given: string, clock: Clock, signal: AbortSignal): P
       clock,
       db,
       bulk: db,
+      unlimited: db,
       async listen(channel, onListening, onPayload, signal) {
         const open = new Map<string, () => Promise<void>>();
         const add: OtherChannels['add'] = async (name, hear) => void open.set(name, await pglite.listen(name, hear));
@@ -162,16 +167,17 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
   const options = { ...clientOptionsOf(config), stream };
   const pool = new pg.Pool({ ...options, max: config.maxOpenConnections });
   const within = statementsOn(pool, log);
-  const [db, bulk] = [within(answerMs), within(BULK_MS)];
+  const [db, bulk, unlimited] = [within(answerMs), within(BULK_MS), within(UNLIMITED_MS)];
   return {
     kind: 'postgres',
     clock,
     db,
     bulk,
+    unlimited,
     listen: (...following) => followChannel(new pg.Client(options), clock, ...following),
     session: () => openSession(new pg.Client(options), clock, log),
     async close() {
-      await Promise.all([db.destroy(), bulk.destroy()]);
+      await Promise.all([db.destroy(), bulk.destroy(), unlimited.destroy()]);
       // A server that does not answer confirms nothing, and statements would wait for it.
       const cancel = clock.after(GOODBYE_MS, () => sockets.forEach((socket) => socket.destroy()));
       await pool.end();

@@ -3,6 +3,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
+import { every } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database, Tables } from './database.ts';
@@ -10,37 +11,77 @@ import type { Database, Tables } from './database.ts';
 const FOLDER = join(import.meta.dirname, '../../migrations');
 /** An arbitrary constant. */
 const LOCK = 7_291_163;
+/** Milliseconds between two looks at what a migration waits for. */
+const LOOK_MS = 1_000;
 
 export type MigrationStatus = { readonly name: string; readonly appliedAt: string | null };
 
-/** Every migration with the time of its application, or null. */
-export async function migrationStatus({ bulk: db }: Database): Promise<MigrationStatus[]> {
-  const applied = await appliedMigrations(db);
+/**
+ * Every migration with the time of its application, or null.
+ * @param database null for a store that does not exist yet
+ */
+export async function migrationStatus(database: Database | null): Promise<MigrationStatus[]> {
+  const applied = database === null ? new Map<string, string>() : await appliedMigrations(database.bulk);
   const names = await migrationNames();
   return names.map((name) => ({ name, appliedAt: applied.get(name) ?? null }));
 }
 
-/** Applies the missing migrations in one transaction. Returns their names. */
-export async function migrate({ bulk: db }: Database, { log }: { log: Logger }): Promise<string[]> {
-  const done: string[] = [];
-  await db.transaction().execute(async (tx) => {
-    // Wait without a limit for another migration or a statement on the table.
-    await sql`set local lock_timeout = 0`.execute(tx);
-    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
-    await sql`create table if not exists meridian_migrations (name text primary key, applied_at timestamp not null default (now() at time zone 'utc'))`.execute(
-      tx,
-    );
-    const applied = await appliedMigrations(tx);
-    for (const name of await migrationNames()) {
-      if (applied.has(name)) continue;
-      // A block is one statement, so the server divides the file.
-      await sql.raw(`do $migration$ begin\n${await readFile(join(FOLDER, name), 'utf8')}\nend $migration$`).execute(tx);
-      await sql`insert into meridian_migrations (name) values (${name})`.execute(tx);
-      done.push(name);
-    }
-  });
+/**
+ * Applies the missing migrations in one transaction. Waits without a limit for another migration or a transaction on the table, and logs
+ * for which processes of the server it waits.
+ * @returns their names
+ */
+export async function migrate(database: Database, { log }: { log: Logger }): Promise<string[]> {
+  const ended = new AbortController();
+  const done = await database.unlimited
+    .transaction()
+    .execute(async (tx) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
+      // The statements of an embedded store wait for nothing, and a look would wait for the transaction.
+      if (database.kind === 'postgres') void reportWaits(database, rows[0]?.pid ?? 0, log, ended.signal);
+      return await applyMissing(tx);
+    })
+    .finally(() => ended.abort());
   if (done.length > 0) log.info({ migrations: done }, 'migrated the database');
   return done;
+}
+
+async function applyMissing(tx: Kysely<Tables>): Promise<string[]> {
+  const done: string[] = [];
+  await sql`set local lock_timeout = 0`.execute(tx);
+  await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
+  await sql`create table if not exists meridian_migrations (name text primary key, applied_at timestamp not null default (now() at time zone 'utc'))`.execute(
+    tx,
+  );
+  const applied = await appliedMigrations(tx);
+  for (const name of await migrationNames()) {
+    if (applied.has(name)) continue;
+    // A block is one statement, so the server divides the file.
+    await sql.raw(`do $migration$ begin\n${await readFile(join(FOLDER, name), 'utf8')}\nend $migration$`).execute(tx);
+    await sql`insert into meridian_migrations (name) values (${name})`.execute(tx);
+    done.push(name);
+  }
+  return done;
+}
+
+/** Logs once what holds the locks that the process `pid` of the server waits for, until the signal. Never rejects. */
+async function reportWaits({ db, clock }: Database, pid: number, log: Logger, signal: AbortSignal): Promise<void> {
+  let last = '';
+  await every(clock, LOOK_MS, signal, async () => {
+    const holders = await lockHolders(db, pid).catch(() => []);
+    const text = holders.join(', ');
+    if (text !== '' && text !== last)
+      log.warn(`the migration waits for ${text}: let it end, or end it with pg_terminate_backend`);
+    last = text;
+  });
+}
+
+/** The processes of the server that hold the locks for which `pid` waits (PostgreSQL documentation, 9.27 pg_blocking_pids, 27.2.3). */
+async function lockHolders(db: Kysely<Tables>, pid: number): Promise<string[]> {
+  const { rows } = await sql<{ pid: number; program: string | null; state: string | null }>`
+    select pid, application_name as program, state from pg_stat_activity where pid = any(pg_blocking_pids(${pid})) order by pid
+  `.execute(db);
+  return rows.map((row) => `process ${String(row.pid)} (${[row.program, row.state].filter(Boolean).join(', ') || 'unknown'})`);
 }
 
 /** @throws MeridianError `schema_outdated` with the command to run */

@@ -25,7 +25,7 @@ function failing(failures: number, code: string): { store: SqlStore; statements:
 function databaseOf(db: Database['db']): Database {
   const nothing = (): Promise<void> => Promise.resolve();
   return {
-    ...{ kind: 'embedded', clock: new ManualClock(), db, bulk: db, session: null, close: nothing },
+    ...{ kind: 'embedded', clock: new ManualClock(), db, bulk: db, unlimited: db, session: null, close: nothing },
     listen: nothing,
   };
 }
@@ -182,7 +182,7 @@ it('a store that closes ends its followers before its database', async () => {
   const steps: string[] = [];
   const db = fakeDatabase(() => []);
   const database: Database = {
-    ...{ kind: 'embedded', clock: new ManualClock(), db, bulk: db, session: null },
+    ...{ kind: 'embedded', clock: new ManualClock(), db, bulk: db, unlimited: db, session: null },
     listen: async (_channel, onListening, _onPayload, signal) => {
       await onListening({ add: () => Promise.resolve(), remove: () => Promise.resolve() });
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
