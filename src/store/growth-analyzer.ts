@@ -36,8 +36,8 @@ export class GrowthAnalyzer {
   async #analyze(): Promise<void> {
     const { bulk } = this.#database;
     try {
-      // Another replica may be analyzing it.
-      await sql`analyze (skip_locked) resources`.execute(bulk);
+      // As the owner of the table, unless another replica is analyzing it (migrations/0011_analyze.sql).
+      await sql`select meridian_analyze()`.execute(bulk);
       const { rows } = await sql<{
         rows: number;
       }>`select reltuples as rows from pg_class where oid = 'resources'::regclass`.execute(bulk);
