@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
+import { objectOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
 import { policiesOnResource } from './policies-on-resource.ts';
 
@@ -17,10 +18,12 @@ const index = new MeshIndex('default', [
   at(1, make('MeshTrace', 'traced', { default: { sampling: { overall: 80 } } })),
 ]);
 
-function policiesOn(name: string): string[] {
-  const [proxy] = index.proxies();
+const payRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'pay' }, port: 80 };
+
+function policiesOn(name: string, of = index): string[] {
+  const [proxy] = of.proxies();
   if (proxy === undefined) throw new Error('no proxy');
-  return policiesOnResource(index, proxy, name).map((kri) => kri.split('_').at(-2) ?? '');
+  return policiesOnResource(of, proxy, name).map((kri) => kri.split('_').at(-2) ?? '');
 }
 
 describe('the policies on a resource', () => {
@@ -31,6 +34,28 @@ describe('the policies on a resource', () => {
   it('are those of the destination, of its routes and on them', () => {
     expect(policiesOn('kri_msvc_default_east_shop_cart_80')).toEqual(['routed', 'slow', 'all', 'traced']);
     expect(policiesOn('kri_msvc_default_east_shop_pay_80')).toEqual(['all', 'traced']);
+  });
+
+  it.each([
+    ['requests', { backendRefs: [payRef] }],
+    ['copies of requests', { filters: [{ type: 'RequestMirror', requestMirror: { backendRef: payRef } }] }],
+  ])('are those of a service that only a route leads %s to, and the route', (_, conf) => {
+    const backendRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' }, port: 80 };
+    const web = makeDataplane('web-1', { zone: 'east', namespace: 'web' });
+    const networking = { ...objectOf(web.spec['networking']), outbound: [{ port: 10_001, backendRef }] };
+    const rules = [{ matches: [{ path: { type: 'PathPrefix', value: '/' } }], default: conf }];
+    const targetRef = { kind: 'MeshService', labels: backendRef.labels };
+    const listing = new MeshIndex('default', [
+      { ...web, spec: { ...web.spec, networking } },
+      makeService('cart', { zone: 'east', namespace: 'shop' }),
+      makeService('pay', { zone: 'east', namespace: 'shop' }),
+      makeService('mail', { zone: 'east', namespace: 'shop' }),
+      at(4, make('MeshHTTPRoute', 'split', { to: [{ targetRef, rules }] })),
+      at(2, makeTo('MeshTimeout', 'of-pay', { kind: 'MeshService', labels: payRef.labels }, { connectionTimeout: '7s' })),
+      at(3, makeTo('MeshTimeout', 'of-cart', targetRef, { connectionTimeout: '6s' })),
+    ]);
+    expect(policiesOn('kri_msvc_default_east_shop_pay_80', listing)).toEqual(['split', 'of-pay']);
+    expect(policiesOn('kri_msvc_default_east_shop_mail_80', listing)).toEqual([]);
   });
 
   it('are those of the whole proxy where the name says nothing', () => {
