@@ -116,6 +116,67 @@ describe('the removal of Dataplanes that proxies brought', () => {
     await end();
   });
 
+  it('removes one although its Dataplane is written during the removal', async () => {
+    const { clock, insight, isThere, run, end, store } = await setUp();
+    run();
+    await insight(closed(0), { hold: 'released' });
+    const writeAll = store.writeAll.bind(store);
+    const removal = vi.spyOn(store, 'writeAll').mockImplementationOnce(async (writes) => {
+      await store.write({ op: 'put', key: dataplane, labels: { team: 'shop' }, spec: {} });
+      return await writeAll(writes);
+    });
+    await clock.advance(10_500);
+    await vi.waitFor(() => expect(removal).toHaveBeenCalledTimes(1));
+    expect(await isThere()).toBe(true);
+    await clock.advance(2_000);
+    await vi.waitFor(async () => expect(await isThere()).toBe(false));
+    expect(removal).toHaveBeenCalledTimes(2);
+    await end();
+  });
+
+  it.each([
+    ['back', -2 * 3_600_000],
+    ['forward', 2 * 3_600_000],
+  ])('removes one after the grace when the date was set %s before its stream ended', async (_, moved) => {
+    const { clock, insight, isThere, run, end } = await setUp();
+    run();
+    await clock.advance(3_600_000);
+    clock.moveDate(moved);
+    await insight(closed(3_600_000 + moved), { hold: 'released' });
+    await clock.advance(9_900);
+    expect(await isThere()).toBe(true);
+    await clock.advance(200);
+    await vi.waitFor(async () => expect(await isThere()).toBe(false));
+    await end();
+  });
+
+  it.each([
+    ['back', -2 * 3_600_000],
+    ['forward', 2 * 3_600_000],
+  ])('removes one after the grace when the date is set %s meanwhile', async (_, moved) => {
+    const { clock, insight, isThere, run, end } = await setUp();
+    run();
+    await insight(closed(0), { hold: 'released' });
+    await clock.advance(1_000);
+    clock.moveDate(moved);
+    await clock.advance(8_900);
+    expect(await isThere()).toBe(true);
+    await clock.advance(200);
+    await vi.waitFor(async () => expect(await isThere()).toBe(false));
+    await end();
+  });
+
+  it('removes one within a minute whose stream ended in the future by the clock of its replica', async () => {
+    const { clock, insight, isThere, run, end } = await setUp();
+    run();
+    await insight(closed(3_600_000), { hold: 'released' });
+    await clock.advance(59_000);
+    expect(await isThere()).toBe(true);
+    await clock.advance(2_000);
+    await vi.waitFor(async () => expect(await isThere()).toBe(false));
+    await end();
+  });
+
   it('keeps one whose proxy comes back while it is removed', async () => {
     const { clock, insight, isThere, run, end, store } = await setUp();
     run();

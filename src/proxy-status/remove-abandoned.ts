@@ -24,6 +24,8 @@ export type RemoveAbandonedOptions = {
 
 /** For a proxy whose control plane ended: an Envoy waits up to 30 s before it tries again. */
 const LOST_MS = 60_000;
+/** Milliseconds until a removal is tried again that others prevented with a write. */
+const RETRY_MS = 1_000;
 
 /** Runs until the signal aborts. */
 export async function removeAbandoned(options: RemoveAbandonedOptions, signal: AbortSignal): Promise<void> {
@@ -47,18 +49,25 @@ export function removalTime({ spec, status }: Pick<Resource, 'spec' | 'status'>,
   return hold !== 'held' && end >= began ? end + graceMs : Math.max(end, began) + Math.max(graceMs, LOST_MS);
 }
 
+/**
+ * @property version of its insight when the time was set
+ * @property time when it is removed, in milliseconds of `elapsed`: the date may be set meanwhile
+ */
+type Due = { readonly at: Pick<ResourceKey, 'mesh' | 'name'>; readonly version: number; readonly time: number };
+
 class Remover {
   readonly #options: RemoveAbandonedOptions;
   readonly #replicas: DeadReplicas;
+  /** When this leader began, in milliseconds of `elapsed`. */
   readonly #began: number;
-  /** When to look at a Dataplane, by name. */
-  readonly #due = new Map<string, { readonly at: Pick<ResourceKey, 'mesh' | 'name'>; readonly time: number }>();
+  /** By name of the Dataplane. */
+  readonly #due = new Map<string, Due>();
   #wake = (): void => undefined;
 
   constructor(options: RemoveAbandonedOptions, replicas: DeadReplicas) {
     this.#options = options;
     this.#replicas = replicas;
-    this.#began = options.clock.now().getTime();
+    this.#began = options.clock.elapsed();
   }
 
   async follow(signal: AbortSignal): Promise<void> {
@@ -77,7 +86,7 @@ class Remover {
       const woken = new AbortController();
       this.#wake = () => woken.abort();
       const next = [...this.#due.values()].reduce((least, { time }) => Math.min(least, time), Number.POSITIVE_INFINITY);
-      const wait = Math.min(Math.max(next - clock.now().getTime(), 0), LOST_MS);
+      const wait = Math.min(Math.max(next - clock.elapsed(), 0), LOST_MS);
       if (wait > 0) await clock.sleep(wait, AbortSignal.any([signal, woken.signal]));
       if (!signal.aborted) await this.#removeDue();
     }
@@ -85,34 +94,39 @@ class Remover {
 
   #note(row: Resource): void {
     this.#replicas.note(row);
-    const time = removalTime(row, this.#began, this.#options.graceMs);
-    const { mesh, name } = row;
-    if (time !== null) this.#due.set(nameText(row), { at: { mesh, name }, time });
+    const { graceMs, clock } = this.#options;
+    const [now, elapsed] = [clock.now().getTime(), clock.elapsed()];
+    const time = removalTime(row, now - (elapsed - this.#began), graceMs);
+    if (time === null) return;
+    const { mesh, name, version } = row;
+    // An end in the future was written before the date was set back, or by the clock of another replica.
+    const wait = Math.min(time - now, Math.max(graceMs, LOST_MS));
+    this.#due.set(nameText(row), { at: { mesh, name }, version, time: elapsed + wait });
   }
 
   async #removeDue(): Promise<void> {
-    const now = this.#options.clock.now().getTime();
-    for (const [id, { at, time }] of [...this.#due]) {
-      if (time > now) continue;
+    const now = this.#options.clock.elapsed();
+    for (const [id, due] of [...this.#due]) {
+      if (due.time > now) continue;
       this.#due.delete(id);
-      await this.#remove(at, now);
+      await this.#remove(due);
     }
   }
 
-  async #remove(at: Pick<ResourceKey, 'mesh' | 'name'>, now: number): Promise<void> {
-    const { store, log } = this.#options;
+  async #remove({ at, version }: Due): Promise<void> {
+    const { store, log, clock } = this.#options;
     const rows = await store.getMany([dataplaneKey(at), insightKey(at)]);
     const insight = rows.find(({ type }) => type === 'DataplaneInsight');
     const dataplane = rows.find(({ type }) => type === 'Dataplane');
     if (insight === undefined || dataplane === undefined) return;
-    const time = removalTime(insight, this.#began, this.#options.graceMs);
-    if (time === null || time > now) return this.#note(insight);
+    if (insight.version !== version || isOnline(insight.spec)) return this.#note(insight);
     const outcomes = await store.writeAll([
-      { op: 'delete', key: insightKey(at), expectVersion: insight.version },
+      { op: 'delete', key: insightKey(at), expectVersion: version },
       { op: 'delete', key: dataplaneKey(at), expectVersion: dataplane.version },
     ]);
-    // Otherwise one of them was written meanwhile, and the feed names it.
     if (outcomes.every(({ result }) => result === 'deleted'))
       log.info({ ...at, hold: holdOf(insight.status) }, 'a proxy is gone, and its Dataplane with it');
+    // One of them was written meanwhile, and the feed of insights does not name a Dataplane.
+    else this.#due.set(nameText(at), { at, version, time: clock.elapsed() + RETRY_MS });
   }
 }

@@ -5,8 +5,8 @@ type Sleeper = { readonly until: number; readonly wake: () => void };
 
 export class ManualClock implements Clock {
   #ms: number;
-  /** From `elapsed` to the date. */
-  #offset = 0;
+  /** By how much the date differs from the time that has passed, in milliseconds. */
+  #dateMoved = 0;
   #sleepers: Sleeper[] = [];
 
   constructor(start = '2026-01-01T00:00:00.000Z') {
@@ -14,16 +14,16 @@ export class ManualClock implements Clock {
   }
 
   now(): Date {
-    return new Date(this.#ms + this.#offset);
-  }
-
-  /** Sets the date, as somebody does on a machine. No time passes. */
-  setDate(date: Date): void {
-    this.#offset = date.getTime() - this.#ms;
+    return new Date(this.#ms + this.#dateMoved);
   }
 
   elapsed(): number {
     return this.#ms;
+  }
+
+  /** Sets the date, forward or back, as NTP or a machine that slept does: no time passes for sleepers. */
+  moveDate(ms: number): void {
+    this.#dateMoved += ms;
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
