@@ -274,6 +274,31 @@ describe('DataplaneInsightWriter', () => {
     await Promise.all([following, end()]);
   });
 
+  it('describes the open stream, and then its end, when the date was set back before it opened', async () => {
+    const { writer, clock, row, end } = setUp();
+    const dataplane = { op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} } as const;
+    const first = { ...facts('s1', 'cart-1', 'run-1'), isZoneProxy: true };
+    const second = { ...facts('s2', 'cart-1', 'run-2'), isZoneProxy: true };
+    await writer.hold(first, () => dataplane);
+    writer.observe({ ...first, kind: 'listens', places: ['10.0.0.1:10001'] });
+    await clock.advance(60_000);
+    writer.release(first, 'released');
+    await writer.flush();
+    clock.moveDate(-3_600_000);
+    await writer.hold(second, () => null);
+    writer.observe({ ...second, kind: 'listens', places: ['10.0.0.2:10001'] });
+    const refusals = [{ type, name: 'l', version: 'v', reason: 'no' }] as const;
+    writer.observe({ ...second, kind: 'refused', type, refusals, standing: refusals });
+    await writer.flush();
+    const status = { run: 'run-2', listens: ['10.0.0.2:10001'] };
+    expect((await row())?.status).toMatchObject({ ...status, hold: 'held', proxyProblemCount: 1 });
+    await clock.advance(1_000);
+    writer.release(second, 'released');
+    await writer.flush();
+    expect((await row())?.status).toEqual({ ...status, hold: 'released' });
+    await end();
+  });
+
   it('holds the Dataplanes of proxies when the control plane stops', async () => {
     const { writer, row, end } = setUp();
     await writer.hold(brings('s1'), () => ({ op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} }));
