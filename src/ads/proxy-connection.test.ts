@@ -78,10 +78,13 @@ describe('a stream of a proxy', () => {
     expect(answers.map(({ run }) => run)).toEqual(['', 'counted']);
   });
 
-  it('reports a refusal with 4,000 characters of its reason', () => {
+  it.each([
+    ['the whole reason of a refusal as long as Envoy sends it', 'x'.repeat(4_110), 'x'.repeat(4_110)],
+    ['a longer reason of a refusal cut as Envoy cuts it', 'x'.repeat(4_111), `${'x'.repeat(4_096)}...(truncated)`],
+  ])('reports %s', (_, message, reason) => {
     ask(CLUSTER);
-    ask(CLUSTER, { responseNonce: '1', errorDetail: { code: 13, message: 'x'.repeat(5_000), details: [] } });
-    const refusal = { type: 'Cluster', name: 'a', version: '1', reason: 'x'.repeat(4_000) };
+    ask(CLUSTER, { responseNonce: '1', errorDetail: { code: 13, message, details: [] } });
+    const refusal = { type: 'Cluster', name: 'a', version: '1', reason };
     expect(events[1]).toEqual({
       ...facts,
       kind: 'refused',

@@ -10,14 +10,13 @@ import { AcceptedTls } from './accepted-tls.ts';
 import type { ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts, StreamCounter } from './proxy-events.ts';
 import type { NameSets } from './name-sets.ts';
 import type { ProxyView } from './proxy-view.ts';
+import { boundedReason } from './refused-resources.ts';
 import type { RequestReader } from './request-reader.ts';
 import type { ResponseEncoder } from './response-encoder.ts';
 import { XDS_TYPES, type XdsAnswer, type XdsType } from './session-messages.ts';
 import { XdsSession } from './session.ts';
 
 const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
-/** Characters of a NACK that are kept. */
-const MAX_REASON = 4_000;
 /** Unknown types that a stream may ask for; each is logged once. */
 const MAX_UNKNOWN_TYPES = 20;
 
@@ -88,7 +87,7 @@ export class ProxyConnection {
       unsubscribe: request.unsubscribe,
       initialVersions: request.initialResourceVersions,
       nonce: request.responseNonce,
-      error: request.errorDetail === null ? null : request.errorDetail.message.slice(0, MAX_REASON),
+      error: request.errorDetail === null ? null : boundedReason(request.errorDetail.message),
     });
     if (answer !== null) this.#tellAnswer(type, answer);
     if (SHOWS_TLS.has(type) || this.#tls?.isReady === false) this.#tellTls();

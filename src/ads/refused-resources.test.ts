@@ -1,6 +1,7 @@
 // What one proxy refuses, from its answers.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RefusedResources } from './refused-resources.ts';
+import { request, sessionOf } from './session.fixture.ts';
 import type { XdsResource, XdsResponse, XdsView } from './session-messages.ts';
 
 let refused: RefusedResources;
@@ -47,6 +48,12 @@ describe('the answer to a response', () => {
     expect(answer(ports, 'error in port_8080 and port_80, twice in port_8080')).toEqual(['port_80', 'port_8080']);
   });
 
+  it('that was cut refuses what it names before its last word, and everything if it names nothing', () => {
+    const ports = ['port_80', 'port_8080', 'port_9'].map((name) => resource(name));
+    expect(answer(ports, 'port_9: bad\nport_80...(truncated)')).toEqual(['port_9']);
+    expect(answer(ports, 'port_9...(truncated)')).toEqual(['port_80', 'port_8080', 'port_9']);
+  });
+
   it('that accepts says nothing, and takes back what was refused of these names alone', () => {
     expect(answer([resource('a')], null)).toBeNull();
     answer([resource('a'), resource('b'), resource('c')], 'no');
@@ -74,4 +81,48 @@ it('a refusal stands while the view has the refused version', () => {
   expect(standing({ a: '1' })).toEqual([]);
   answer([resource('a'), resource('b')], 'bad');
   expect([standing({ a: '1', b: '1' }), standing({ a: '2', b: '1' }), standing({})]).toEqual([['a', 'b'], ['b'], []]);
+});
+
+describe('a session after a refusal that was cut', () => {
+  const CUT = 'Error adding/updating listener(s) one: in use\ntwo: in use\nthr...(truncated)';
+  const all = { one: '1', two: '1', three: '1', thr: '1' };
+
+  /** Four listeners were sent, and the text names two of them. */
+  function refused(): ReturnType<typeof sessionOf> & { held: () => string[] } {
+    const { session, replace } = sessionOf({ Listener: all });
+    session.receive(request('Listener'));
+    const [response] = session.take();
+    const answer = session.receive(request('Listener', { nonce: response?.nonce ?? '', error: CUT }));
+    expect(answer?.refusals?.map(({ name }) => name)).toEqual(['one', 'two']);
+    return { session, replace, held: () => Object.keys(all).filter((name) => session.holds('Listener', name)) };
+  }
+
+  it('holds none of the resources that it does not name, and sends them again without the refused ones', () => {
+    const { session, held } = refused();
+    expect(held()).toEqual([]);
+    const [again] = session.take();
+    expect(again).toMatchObject({ resources: [{ name: 'three' }, { name: 'thr' }], removed: [] });
+    expect(held()).toEqual([]);
+    session.receive(request('Listener', { nonce: again?.nonce ?? '', error: 'three: in use' }));
+    expect([held(), session.take()]).toEqual([['thr'], []]);
+    expect(session.refusals.map(({ name }) => name)).toEqual(['one', 'two', 'three']);
+  });
+
+  it('removes what it does not name when that is gone', () => {
+    const { session, replace } = refused();
+    replace({ Listener: { one: '1', two: '1', three: '1' } });
+    const [again] = session.take();
+    expect(again).toMatchObject({ resources: [{ name: 'three' }], removed: [] });
+    session.receive(request('Listener', { nonce: again?.nonce ?? '' }));
+    expect(session.take()).toMatchObject([{ resources: [], removed: ['thr'] }]);
+  });
+
+  it('sends nothing again that the proxy does not ask for any more', () => {
+    const { session } = sessionOf({ Secret: all });
+    session.receive(request('Secret', { subscribe: Object.keys(all) }));
+    const [response] = session.take();
+    const unsubscribe = ['three', 'thr'];
+    session.receive(request('Secret', { nonce: response?.nonce ?? '', error: CUT, unsubscribe }));
+    expect(session.take()).toEqual([]);
+  });
 });

@@ -2,6 +2,20 @@
 import type { XdsRefusal, XdsResource, XdsResponse, XdsType, XdsView } from './session-messages.ts';
 
 const NO_REFUSALS: readonly XdsRefusal[] = [];
+/** The end of a longer text that Envoy has cut (xds 4). */
+const CUT = '...(truncated)';
+/** Characters before that end. */
+const MAX_REASON = 4_096;
+
+/** A refusal as Envoy sends it: cut, with the same end, where it is longer. */
+export function boundedReason(text: string): string {
+  return text.length <= MAX_REASON + CUT.length ? text : text.slice(0, MAX_REASON) + CUT;
+}
+
+/** Whether a refusal may refuse more than it names. */
+export function isCut(reason: string): boolean {
+  return reason.endsWith(CUT);
+}
 
 export class RefusedResources {
   readonly #refusals = new Map<string, XdsRefusal>();
@@ -40,13 +54,18 @@ function keyOf(type: XdsType, name: string): string {
 
 /** The resources that a refusal names. A name that occurs within longer ones alone does not count: `port_80` within `port_8080`. */
 function namedIn(reason: string, resources: readonly XdsResource[]): XdsResource[] {
-  const candidates = resources.filter(({ name }) => reason.includes(name));
+  let rest = isCut(reason) ? withoutLastWord(reason.slice(0, -CUT.length)) : reason;
+  const candidates = resources.filter(({ name }) => rest.includes(name));
   const found = new Set<XdsResource>();
-  let rest = reason;
   for (const candidate of candidates.toSorted((a, b) => b.name.length - a.name.length)) {
     if (!rest.includes(candidate.name)) continue;
     found.add(candidate);
     rest = rest.replaceAll(candidate.name, '\0');
   }
   return candidates.filter((candidate) => found.has(candidate));
+}
+
+/** The last word of a cut text may be the beginning of a longer name. */
+function withoutLastWord(text: string): string {
+  return text.slice(0, Math.max(text.lastIndexOf(' '), text.lastIndexOf('\n')) + 1);
 }

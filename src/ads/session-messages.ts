@@ -34,7 +34,7 @@ export type XdsRequest = {
   readonly initialVersions: ReadonlyMap<string, string>;
   /** Of the response that this one answers; `''` where it answers none. */
   readonly nonce: string;
-  /** Why the response was refused; null for an acceptance. */
+  /** Why the response was refused, as `boundedReason` gives it; null for an acceptance. */
   readonly error: string | null;
 };
 

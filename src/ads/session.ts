@@ -3,7 +3,7 @@
 // its answer; a resource is removed only after the proxy has accepted everything that replaces it.
 import { exhausted } from '../grpc/status.ts';
 import { NameSets } from './name-sets.ts';
-import { RefusedResources } from './refused-resources.ts';
+import { isCut, RefusedResources } from './refused-resources.ts';
 import {
   XDS_ORDER,
   XDS_TYPES,
@@ -25,6 +25,8 @@ const REMOVED = ['Listener', 'Cluster'] as const;
 const WILDCARD = '*';
 /** Names of one type that a proxy may subscribe to, or have from before. */
 const MAX_NAMES = 100_000;
+/** Of a resource that the proxy may hold or have refused. No version of a view is equal to it. */
+const UNKNOWN_VERSION = '?';
 const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
 const NO_RESPONSES: readonly XdsResponse[] = [];
 
@@ -104,7 +106,15 @@ export class XdsSession {
     if (pending === null || request.nonce !== pending.nonce) return null;
     state.pending = null;
     this.#pending &= ~state.bit;
-    return { nonce: pending.nonce, refusals: this.#refused.answered(pending, request.error) };
+    const refusals = this.#refused.answered(pending, request.error);
+    if (refusals !== null && isCut(request.error ?? '')) this.#sendUnnamed(state, pending, refusals);
+    return { nonce: pending.nonce, refusals };
+  }
+
+  /** Sends again what a cut refusal does not name, without what it names: the next answer tells which of it is refused. */
+  #sendUnnamed(state: TypeState, { resources }: XdsResponse, refusals: readonly XdsRefusal[]): void {
+    const named = new Set(refusals.map(({ name }) => name));
+    for (const { name } of resources) if (!named.has(name) && state.wants(name)) state.dirty.set(name, UNKNOWN_VERSION);
   }
 
   /**

@@ -32,6 +32,8 @@ export class FakeControlPlane {
   readonly asked: JsonObject[] = [];
   /** Bodies of POST /leave, in order. */
   readonly left: JsonObject[] = [];
+  /** Texts with which an Envoy refused what it was sent. */
+  readonly refusals: string[] = [];
   /** Streams that were opened, by the token that they showed. */
   readonly streams: string[] = [];
   /** What each Envoy is sent. */
@@ -128,7 +130,8 @@ export class FakeControlPlane {
       // A byte for compression, four for the length, the message.
       while (rest.length >= 5 && rest.length >= 5 + rest.readUInt32BE(1)) {
         const end = 5 + rest.readUInt32BE(1);
-        const { typeUrl } = decodeDeltaRequest(rest.subarray(5, end));
+        const { typeUrl, errorDetail } = decodeDeltaRequest(rest.subarray(5, end));
+        if (errorDetail !== null) this.refusals.push(errorDetail.message);
         rest = rest.subarray(end);
         if (answered.has(typeUrl)) continue;
         answered.add(typeUrl);
