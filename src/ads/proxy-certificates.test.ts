@@ -90,6 +90,22 @@ describe('the certificates of proxies', () => {
     expect(certificates.get(cart, order)?.notAfter.getTime()).toBeGreaterThan(first?.notAfter.getTime() ?? Infinity);
   });
 
+  it('are renewed before they end when the date was set forward, or the machine slept', async () => {
+    await certificates.ready(cart, order);
+    const first = certificates.get(cart, order);
+    clock.moveDate(HOUR_MS / 2);
+    await clock.advance(HOUR_MS * 0.25);
+    await expect.poll(() => issued).toHaveLength(2);
+    expect(clock.now().getTime()).toBeLessThan(first?.notAfter.getTime() ?? 0);
+  });
+
+  it('are renewed within a minute when they ended while the machine slept', async () => {
+    await certificates.ready(cart, order);
+    clock.moveDate(2 * HOUR_MS);
+    await clock.advance(60_000);
+    await expect.poll(() => issued).toHaveLength(2);
+  });
+
   it('are not renewed for a proxy that is gone', async () => {
     await certificates.ready(cart, order);
     certificates.release(cart);
@@ -178,10 +194,12 @@ describe('the certificates of proxies', () => {
   });
 
   it('of another order have one timer, also when they cannot be issued', async () => {
-    await certificates.ready(cart, order);
+    // A renewal within a minute has a timer of its own.
+    const short = { ...order, lifetimeMs: 60_000 };
+    await certificates.ready(cart, short);
     expect(clock.sleepers).toBe(1);
     rows = [];
-    await certificates.ready(cart, { ...order, spiffeId: 'spiffe://shop/other' });
+    await certificates.ready(cart, { ...short, spiffeId: 'spiffe://shop/other' });
     expect(clock.sleepers).toBe(1);
     certificates.release(cart);
     expect(clock.sleepers).toBe(0);

@@ -10,6 +10,7 @@ import { renewalOf, resigningOf, type AuthorityPem, type Leaf } from '../identit
 import { secretText } from '../resource/secret-data.ts';
 import { keyText } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { DatedTasks } from './dated-tasks.ts';
 
 /** What a proxy needs a certificate for. */
 export type CertificateOrder = {
@@ -47,8 +48,6 @@ export type ProxyCertificatesOptions = {
 const MAX_RELEASED = 20_000;
 /** Milliseconds until a failed order is tried again. */
 const RETRY_MS = 5_000;
-/** A timer of Node holds no more milliseconds. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 type Held = {
   readonly proxy: ProxyName;
@@ -69,10 +68,13 @@ export class ProxyCertificates implements CertificateSource {
   /** Taken from `#waiting`, and not issued yet. */
   readonly #inWork = new Set<Held>();
   readonly #listeners = new Map<Held, (() => void)[]>();
+  /** A certificate ends at a date. */
+  readonly #renewals: DatedTasks;
   #isIssuing = false;
 
   constructor(options: ProxyCertificatesOptions) {
     this.#options = options;
+    this.#renewals = new DatedTasks(options.clock);
   }
 
   get(proxy: ProxyName, order: CertificateOrder): Leaf | null {
@@ -214,11 +216,8 @@ export class ProxyCertificates implements CertificateSource {
 
   /** @param at milliseconds since 1970 */
   #renewAt(held: Held, at: number): void {
-    const { clock } = this.#options;
     held.cancel();
-    const wait = Math.max(at - clock.now().getTime(), 0);
-    held.cancel =
-      wait > MAX_TIMER_MS ? clock.after(MAX_TIMER_MS, () => this.#renewAt(held, at)) : clock.after(wait, () => this.#renew(held));
+    held.cancel = this.#renewals.plan(at, () => this.#renew(held));
   }
 
   #renew(held: Held): void {

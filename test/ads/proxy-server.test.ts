@@ -487,10 +487,12 @@ describe('a proxy with an identity', () => {
     await put(...authorityRows(identity, authority, clock.now()));
     const caBundles = [{ type: 'Pem', pem: { value: authority.certPem } }];
     await put(make('MeshTrust', 'identity', { trustDomain: 'shop', caBundles }));
+    // Renewals within a minute have a timer each, which the tests count.
+    const bundled = { autogenerate: { enabled: true }, certificateParameters: { expiry: '60s' } };
     const spec = {
       selector: { dataplane: { matchLabels: {} } },
       spiffeID: { trustDomain: 'shop', path: '/any' },
-      provider: { type: 'Bundled', bundled: { autogenerate: { enabled: true } } },
+      provider: { type: 'Bundled', bundled },
     };
     const status = { conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }] };
     await store.write({ op: 'put', key: identity, labels: { 'kuma.io/zone': 'east' }, spec, status });

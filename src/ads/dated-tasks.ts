@@ -1,0 +1,64 @@
+// Tasks at dates. A timer measures elapsed time: it is late when the date is set forward or the machine sleeps. Invariants: a task runs at
+// its date, or within a minute after the date has passed by such a jump. Tasks that are more than a minute away share one timer.
+import type { Clock } from '../base/clock.ts';
+
+/** Milliseconds between two looks at the date. */
+const LOOK_MS = 60_000;
+
+type Task = { readonly at: number; readonly run: () => void; cancel: () => void };
+
+export class DatedTasks {
+  readonly #clock: Pick<Clock, 'now' | 'after'>;
+  /** Tasks without a timer of their own, by the minute of their date. */
+  readonly #later = new Map<number, Set<Task>>();
+  #cancelLook: (() => void) | null = null;
+
+  constructor(clock: Pick<Clock, 'now' | 'after'>) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Runs a task once at a date, or soon if that has passed. It does not keep the process alive.
+   * @param at milliseconds since 1970
+   * @returns cancels the task
+   */
+  plan(at: number, run: () => void): () => void {
+    const task: Task = { at, run, cancel: () => undefined };
+    this.#place(task);
+    return () => task.cancel();
+  }
+
+  #place(task: Task): void {
+    const wait = Math.max(task.at - this.#clock.now().getTime(), 0);
+    if (wait > LOOK_MS) this.#wait(task);
+    else task.cancel = this.#clock.after(wait, task.run);
+  }
+
+  #wait(task: Task): void {
+    const minute = minuteOf(task.at);
+    const tasks = this.#later.get(minute) ?? new Set();
+    this.#later.set(minute, tasks.add(task));
+    this.#cancelLook ??= this.#clock.after(LOOK_MS, () => this.#look());
+    task.cancel = () => {
+      tasks.delete(task);
+      if (tasks.size === 0) this.#later.delete(minute);
+      if (this.#later.size > 0) return;
+      this.#cancelLook?.();
+      this.#cancelLook = null;
+    };
+  }
+
+  /** Gives timers to the tasks of the next minute. */
+  #look(): void {
+    this.#cancelLook = null;
+    const next = minuteOf(this.#clock.now().getTime()) + 1;
+    const near = [...this.#later].filter(([minute]) => minute <= next);
+    for (const [minute] of near) this.#later.delete(minute);
+    for (const [, tasks] of near) for (const task of tasks) this.#place(task);
+    if (this.#later.size > 0) this.#cancelLook ??= this.#clock.after(LOOK_MS, () => this.#look());
+  }
+}
+
+function minuteOf(at: number): number {
+  return Math.floor(at / LOOK_MS);
+}
