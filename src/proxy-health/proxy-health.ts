@@ -1,6 +1,7 @@
 // Serves health discovery: each Envoy probes itself and the applications behind it, and reports. Inbounds that are not healthy leave the
 // endpoints of all clients, and come back. Invariants: a Dataplane is written when a state in it changes, and a report that says the
-// same as the last one costs a comparison of bytes. Of the streams of a Dataplane only the newest counts.
+// same as the last one costs a comparison of bytes. Of the streams of a Dataplane only the newest counts; other replicas may have more of
+// them, so that a report changes a row that others write once, and only while it is fresh.
 import type { Duplex } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import { readProxyNode } from '../ads/proxy-node.ts';
@@ -15,7 +16,13 @@ import { nameText, type JsonObject, type Resource, type ResourceKey } from '../r
 import { FeedFollower } from '../store/follow-feed.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { decodeHealthMessage, encodeHealthCheckSpecifier, type HealthMessage } from '../wire/health-messages.ts';
-import { firstAnswerMs, healthCheckSpecifier, withHealth, type ProxyHealth as Report } from '../xds/service-probe.ts';
+import {
+  firstAnswerMs,
+  healthCheckSpecifier,
+  reportIntervalMs,
+  withHealth,
+  type ProxyHealth as Report,
+} from '../xds/service-probe.ts';
 
 export type ProxyHealthOptions = {
   readonly store: ResourceStore;
@@ -29,6 +36,8 @@ type ProxyName = Pick<ResourceKey, 'mesh' | 'name'>;
 
 /**
  * @property knownFrom the time at which each probe has answered, in milliseconds of the clock: until then unhealthy means not yet probed
+ * @property reportedAt when the last report came, also one that says the same
+ * @property writes how often the last report may still change the row
  * @property tries attempts at the row since something changed
  */
 type Reporting = {
@@ -39,6 +48,8 @@ type Reporting = {
   knownFrom: number;
   last: Buffer;
   health: Report;
+  reportedAt: number;
+  writes: number;
   tries: number;
 };
 
@@ -46,6 +57,10 @@ type Reporting = {
 const BATCH = 500;
 /** Attempts at one row while others write it; a write of others brings a hint. */
 const ATTEMPTS = 5;
+/** Changes of the row by one report: its own, and one after a write of others. With more, replicas that differ would write in turns. */
+const WRITES = 2;
+/** Intervals of reports after which the last one says nothing any more of a row that others write: its stream may be half open. */
+const FRESH_REPORTS = 3;
 /** Milliseconds until rows are tried again that could not be read or written. */
 const RETRY_MS = 1_000;
 /** Bytes of a report; one of a proxy with ten probes has a few kilobytes. */
@@ -81,7 +96,7 @@ export class ProxyHealth {
     await stream.admit(stored);
     const reporting: Reporting = {
       ...{ at: { mesh, name }, stream, adminSocket: features.adminSocket, asked: null, knownFrom: 0 },
-      ...{ last: NO_REPORT, health: NOTHING, tries: 0 },
+      ...{ last: NO_REPORT, health: NOTHING, reportedAt: 0, writes: 0, tries: 0 },
     };
     const id = nameText({ mesh, name });
     this.#streams.get(id)?.stream.end(canceled('another stream of the same Dataplane takes the place of this one'));
@@ -121,6 +136,7 @@ export class ProxyHealth {
   }
 
   #take(reporting: Reporting, bytes: Buffer): void {
+    reporting.reportedAt = this.#options.clock.elapsed();
     if (bytes.equals(reporting.last)) return;
     if (bytes.length > MAX_REPORT)
       throw exhausted(`a report has ${String(bytes.length)} bytes; ${String(MAX_REPORT)} are allowed`);
@@ -129,6 +145,7 @@ export class ProxyHealth {
     reporting.health = isKnown ? clusters : new Map([...clusters].filter(([, isHealthy]) => isHealthy));
     // A copy: the message may be a part of a larger buffer.
     if (isKnown) reporting.last = Buffer.from(bytes);
+    reporting.writes = WRITES;
     this.#look(reporting);
   }
 
@@ -194,13 +211,20 @@ export class ProxyHealth {
       if (row === undefined || !this.#isCurrent(reporting)) return [];
       this.#ask(reporting, row);
       const spec = withHealth(row.spec, reporting.health);
-      return spec === row.spec ? [] : [{ reporting, row, spec }];
+      if (spec === row.spec) return [];
+      if (this.#mayWrite(reporting)) return [{ reporting, row, spec }];
+      // The next report says it.
+      reporting.last = NO_REPORT;
+      return [];
     });
     if (changes.length === 0) return;
     const outcomes = await store.writeBatch(changes.map(({ row, spec }) => update(row, spec)));
     changes.forEach(({ reporting, row, spec }, at) => {
       const outcome = outcomes[at];
-      if (outcome?.result === 'updated') return this.#tell(row, spec);
+      if (outcome?.result === 'updated') {
+        reporting.writes -= 1;
+        return this.#tell(row, spec);
+      }
       reporting.tries += 1;
       if (reporting.tries < ATTEMPTS && this.#isCurrent(reporting)) this.#due.add(reporting);
     });
@@ -208,6 +232,11 @@ export class ProxyHealth {
 
   #isCurrent(reporting: Reporting): boolean {
     return this.#streams.get(nameText(reporting.at)) === reporting;
+  }
+
+  #mayWrite({ asked, reportedAt, writes }: Reporting): boolean {
+    const age = this.#options.clock.elapsed() - reportedAt;
+    return writes > 0 && age <= FRESH_REPORTS * reportIntervalMs(asked ?? {});
   }
 
   /** Sends the probes if they differ from the last ones sent. */

@@ -44,10 +44,15 @@ export function healthCheckSpecifier(spec: JsonObject, adminSocket: string | nul
  * Milliseconds after which each probe of a specifier has answered once and was reported. Before that Envoy reports as unhealthy what it
  * has not probed yet.
  */
-export function firstAnswerMs({ clusterHealthChecks, interval }: JsonObject): number {
-  const checks = objectsOf(clusterHealthChecks).flatMap(({ healthChecks }) => objectsOf(healthChecks));
+export function firstAnswerMs(specifier: JsonObject): number {
+  const checks = objectsOf(specifier['clusterHealthChecks']).flatMap(({ healthChecks }) => objectsOf(healthChecks));
   const timeouts = checks.map(({ timeout }) => millisecondsOf(timeout));
-  return timeouts.reduce((a, b) => Math.max(a, b), 0) + millisecondsOf(interval);
+  return timeouts.reduce((a, b) => Math.max(a, b), 0) + reportIntervalMs(specifier);
+}
+
+/** Milliseconds between two reports to a specifier. */
+export function reportIntervalMs({ interval }: JsonObject): number {
+  return millisecondsOf(interval);
 }
 
 /**

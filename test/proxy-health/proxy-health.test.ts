@@ -1,4 +1,5 @@
 // Proxies that report their health as Envoy does, at a port of a zone: what each is asked to probe, and what becomes of its inbounds.
+import { setImmediate } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -59,8 +60,8 @@ class Reporter {
   asked: unknown[] = [];
   answers = 0;
 
-  constructor(name = 'cart-1') {
-    this.stream = port.stream('', healthService.streamHealthCheck);
+  constructor(name = 'cart-1', at = port) {
+    this.stream = at.stream('', healthService.streamHealthCheck);
     this.stream.on('data', (bytes: Buffer) => {
       const { clusterHealthChecks } = envoyBinaryToJson('envoy.service.health.v3.HealthCheckSpecifier', bytes);
       this.answers += 1;
@@ -86,6 +87,12 @@ async function reporter(name?: string): Promise<Reporter> {
   await expect.poll(() => made.asked).toContain('system_envoy_admin');
   elapsed += 10_000;
   return made;
+}
+
+/** Time for many writes. @returns how often the Dataplane was written since it had this version */
+async function writesSince(before: number | undefined): Promise<number> {
+  for (let turn = 0; turn < 500; turn += 1) await setImmediate();
+  return ((await version()) ?? 0) - (before ?? 0);
 }
 
 const UP = { system_envoy_admin: true, [APPLICATION]: true };
@@ -147,6 +154,21 @@ describe('an Envoy', () => {
     await expect.poll(() => states()).toEqual(['NotReady', 'Ready']);
   });
 
+  it('has the state of its next report where others write its Dataplane more than once after the last', async () => {
+    await put();
+    const envoy = await reporter();
+    const down = { ...UP, [APPLICATION]: false };
+    envoy.report(down);
+    await expect.poll(() => states()).toEqual(['NotReady']);
+    await put();
+    await expect.poll(() => states()).toEqual(['NotReady']);
+    const first = await version();
+    await put();
+    expect(await writesSince(first)).toBe(1);
+    // One that says the same counts, too.
+    await expect.poll(() => (envoy.report(down), states())).toEqual(['NotReady']);
+  });
+
   it('that comes again takes the place of the one before', async () => {
     await put();
     const ended = ending((await reporter()).stream);
@@ -165,6 +187,56 @@ describe('an Envoy', () => {
     const ended = ending(stream);
     stream.write(bytes);
     expect((await ended).code).toBe(status.INVALID_ARGUMENT);
+  });
+});
+
+describe('an Envoy whose earlier stream is half open at another replica', () => {
+  let otherPort: OpenPort;
+
+  beforeEach(async () => {
+    const clock = { ...systemClock, elapsed: () => elapsed };
+    const other = new ProxyHealth({ store, reportMs: 5_000, clock, log: pino({ level: 'silent' }) });
+    void other.run(stop.signal);
+    otherPort = await new OpenPort().start({ type: 'none', serveHealth: other.serve });
+    // A write that takes no time would leave none to anything else.
+    const writeBatch = store.writeBatch.bind(store);
+    store.writeBatch = async (writes) => {
+      await setImmediate();
+      return await writeBatch(writes);
+    };
+  });
+  afterEach(() => otherPort.close());
+
+  /** Its application was down when the first stream reported last, and it has a second stream. */
+  async function moved(): Promise<Reporter> {
+    await put();
+    (await reporter()).report({ ...UP, [APPLICATION]: false });
+    await expect.poll(() => states()).toEqual(['NotReady']);
+    const second = new Reporter('cart-1', otherPort);
+    await expect.poll(() => second.asked).toContain(APPLICATION);
+    return second;
+  }
+
+  it('has its Dataplane written once, and not by both replicas in turns', async () => {
+    const second = await moved();
+    elapsed += 10_000;
+    const before = await version();
+    second.report(UP);
+    await expect.poll(() => states()).toEqual(['Ready']);
+    expect(await writesSince(before)).toBe(1);
+    expect(await states()).toEqual(['Ready']);
+  });
+
+  it('has its Dataplane written at most twice for each report while both are fresh, and the last report counts', async () => {
+    const second = await moved();
+    const before = await version();
+    second.report(UP);
+    await expect.poll(() => version()).not.toBe(before);
+    expect(await writesSince(before)).toBeLessThanOrEqual(4);
+    second.report(UP);
+    await expect.poll(() => states()).toEqual(['Ready']);
+    const after = await version();
+    expect(await writesSince(after)).toBe(0);
   });
 });
 
