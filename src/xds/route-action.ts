@@ -25,12 +25,12 @@ export function clustersOf({ backends }: Backends): JsonObject {
 /** Headers that the filters of a rule change, for the route. A filter sees what those before it did (policies 2.5). */
 export function headerChanges(filters: readonly JsonObject[]): JsonObject {
   return {
-    ...changes('request', partsOf(filters, 'RequestHeaderModifier', 'requestHeaderModifier')),
-    ...changes('response', partsOf(filters, 'ResponseHeaderModifier', 'responseHeaderModifier')),
+    ...headersOf('request', partsOf(filters, 'RequestHeaderModifier', 'requestHeaderModifier')),
+    ...headersOf('response', partsOf(filters, 'ResponseHeaderModifier', 'responseHeaderModifier')),
   };
 }
 
-function changes(what: 'request' | 'response', modifiers: readonly JsonObject[]): JsonObject {
+function headersOf(what: 'request' | 'response', modifiers: readonly JsonObject[]): JsonObject {
   const { set, add, remove } = inOne(modifiers);
   const added = headerOptions(set, add);
   return {
