@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../test/support/manual-clock.ts';
+import { DatedClock } from '../../test/support/dated-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { runSubscriptionFinalizer } from './subscription-finalizer.ts';
@@ -17,7 +17,7 @@ const insight = (generation: number): JsonObject => ({
 
 async function setUp() {
   const store = new TinyStore();
-  const clock = new ManualClock();
+  const clock = new DatedClock();
   const stop = new AbortController();
   const put = (spec: JsonObject) => store.write({ op: 'put', key, labels: {}, spec });
   await put(insight(3));
@@ -39,6 +39,24 @@ describe('the finalizer of subscriptions', () => {
         { id: 'new', connectTime: '2026-01-01T00:00:00Z', generation: 3, disconnectTime: '2026-01-01T00:05:00.000Z' },
       ],
     });
+    await end();
+  });
+
+  it('closes a subscription after five minutes also when the date is set back', async () => {
+    const { clock, spec, end } = await setUp();
+    await clock.advance(MINUTE);
+    clock.moveDate(-180 * MINUTE);
+    await clock.advance(4.1 * MINUTE);
+    expect(isOnline(await spec())).toBe(false);
+    await end();
+  });
+
+  it('does not close a subscription before five minutes when the date is set on', async () => {
+    const { clock, spec, end } = await setUp();
+    await clock.advance(MINUTE);
+    clock.moveDate(60 * MINUTE);
+    await clock.advance(3.9 * MINUTE);
+    expect(isOnline(await spec())).toBe(true);
     await end();
   });
 

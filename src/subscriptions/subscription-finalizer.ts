@@ -8,8 +8,8 @@ import type { ResourceStore } from '../store/resource-store.ts';
 import { textOf } from '../resource/read-json.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 
-/** The last observed state of one open subscription. */
-type Sighting = { readonly generation: number; readonly since: Date };
+/** The last observed state of one open subscription. @property since in milliseconds of `elapsed`: the date may be set in between */
+type Sighting = { readonly generation: number; readonly since: number };
 
 /** Per insight and subscription id. */
 type Sightings = ReadonlyMap<string, ReadonlyMap<string, Sighting>>;
@@ -28,10 +28,10 @@ export async function runSubscriptionFinalizer(options: FinalizerOptions, signal
   const { type, store, log, clock, idleTimeoutMs = 300_000 } = options;
   let sightings: Sightings = new Map();
   const look = async (): Promise<void> => {
-    const now = clock.now();
+    const at = { elapsed: clock.elapsed(), now: clock.now() };
     const seen = new Map<string, ReadonlyMap<string, Sighting>>();
     for (const row of await store.list({ type })) {
-      const verdict = finalizeInsight(row.spec, sightings.get(nameText(row)) ?? new Map(), idleTimeoutMs, now);
+      const verdict = finalizeInsight(row.spec, sightings.get(nameText(row)) ?? new Map(), idleTimeoutMs, at);
       seen.set(nameText(row), verdict.sightings);
       if (verdict.closed.length === 0) continue;
       // A conflict means that a live replica writes this row; the next run decides again.
@@ -62,7 +62,7 @@ function finalizeInsight(
   insight: JsonObject,
   before: ReadonlyMap<string, Sighting>,
   idleTimeoutMs: number,
-  now: Date,
+  { elapsed, now }: { readonly elapsed: number; readonly now: Date },
 ): { spec: JsonObject; closed: string[]; sightings: ReadonlyMap<string, Sighting> } {
   const sightings = new Map<string, Sighting>();
   const closed: string[] = [];
@@ -71,9 +71,9 @@ function finalizeInsight(
     const id = textOf(row['id']);
     const generation = Number(row['generation'] ?? 0);
     const seen = before.get(id);
-    const since = seen?.generation === generation ? seen.since : now;
+    const since = seen?.generation === generation ? seen.since : elapsed;
     sightings.set(id, { generation, since });
-    if (now.getTime() - since.getTime() < idleTimeoutMs) return row;
+    if (elapsed - since < idleTimeoutMs) return row;
     closed.push(id);
     return closedAt(row, now);
   });
