@@ -15,6 +15,11 @@ export const HEARTBEAT_MS = 15_000;
 /** The comment of a stream without news. */
 export const HEARTBEAT = ': alive\n\n';
 
+/** A heartbeat that also moves the id on after which a client resumes. A block without data is no event. */
+export function heartbeatText(id: string): string {
+  return `: alive\nid: ${id}\n\n`;
+}
+
 type Context = Pick<ApiContext, 'clock' | 'closing' | 'options' | 'callers'>;
 
 export type EventStreamOptions = {

@@ -31,11 +31,14 @@ export type EventSource = {
   readonly render: Partial<Record<Topic, (key: string) => EventItem | null>>;
 };
 
-/** What a stream gets: news with their id, or `resync`: read the lists again; the changes after this id follow. */
+/**
+ * What a stream gets: news with their id, or `resync`: read the lists again; the changes after this id follow. `idle` has the id of the last
+ * event that the stream got; null before it has begun.
+ */
 export type HubEvent =
   | { readonly kind: 'event'; readonly id: string; readonly event: RingEvent }
   | { readonly kind: 'resync'; readonly id: string; readonly reason: ResyncReason }
-  | { readonly kind: 'idle' };
+  | { readonly kind: 'idle'; readonly id: string | null };
 
 /** `started`: the stream names no event. `expired`: events after the named one are no longer kept. `unknown`: it is of another process. */
 export type ResyncReason = 'started' | 'expired' | 'unknown';
@@ -87,7 +90,7 @@ export class EventHub {
   async *follow(lastId: string | null, idleMs: number, signal: AbortSignal): AsyncGenerator<HubEvent> {
     const session = this.#enter();
     try {
-      while (!(await this.#isLoaded(session, idleMs, signal))) yield { kind: 'idle' };
+      while (!(await this.#isLoaded(session, idleMs, signal))) yield { kind: 'idle', id: null };
       if (signal.aborted) return;
       let position = positionOf(lastId, session);
       if (typeof position !== 'number') {
@@ -106,7 +109,8 @@ export class EventHub {
           position = event.sequence;
           yield { kind: 'event', id: idOf(session, position), event };
         }
-        if (events.length === 0 && !(await this.#wait(idleMs, signal)) && !signal.aborted) yield { kind: 'idle' };
+        if (events.length > 0 || (await this.#wait(idleMs, signal))) continue;
+        if (!signal.aborted) yield { kind: 'idle', id: idOf(session, position) };
       }
     } finally {
       this.#leave();

@@ -5,7 +5,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { permitted } from '../api/access.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { badQuery } from '../api/error-body.ts';
-import { eventText, EVENT_STREAM, EventStreams, HEARTBEAT, HEARTBEAT_MS, jsonEventText } from '../api/event-stream.ts';
+import {
+  eventText,
+  EVENT_STREAM,
+  EventStreams,
+  HEARTBEAT,
+  heartbeatText,
+  HEARTBEAT_MS,
+  jsonEventText,
+} from '../api/event-stream.ts';
 import { queryOf } from '../api/list-query.ts';
 import { about, component } from '../api/route-config.ts';
 import { typeOf } from '../resource/type-registry.ts';
@@ -26,7 +34,7 @@ const route = about('Insights', SUMMARY, {
 
 export function addEventRoutes(app: FastifyInstance, context: ApiContext, hub: EventHub): void {
   const streams = new EventStreams(context, { noun: 'streams of events', unreadMs: UNREAD_MS });
-  const { callers, options } = context;
+  const { callers, options, clock } = context;
   app.addHook('onClose', async () => hub.stop());
   app.get('/_events', route, (request, reply) => {
     const topics = topicsOf(queryOf(request));
@@ -34,21 +42,30 @@ export function addEventRoutes(app: FastifyInstance, context: ApiContext, hub: E
     const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
     const textOf = (event: HubEvent): string | null => hubText(event, topics, mayRead, options.instanceId);
     return streams.open(request, reply, async function* (signal) {
+      let saidAt = clock.elapsed();
       for await (const event of hub.follow(lastId, HEARTBEAT_MS, signal)) {
-        const text = textOf(event);
-        if (text !== null) yield text;
+        const text = textOf(event) ?? (clock.elapsed() - saidAt < HEARTBEAT_MS ? null : heartbeatOf(event));
+        if (text === null) continue;
+        yield text;
+        saidAt = clock.elapsed();
       }
     });
   });
 }
 
+/** Also of events that the stream does not show: without a byte clients take it for broken, and without the newest id they resume too early. */
+function heartbeatOf({ id }: HubEvent): string {
+  return id === null ? HEARTBEAT : heartbeatText(id);
+}
+
+/** Null for an event that the stream does not show. */
 function hubText(
   event: HubEvent,
   topics: ReadonlySet<Topic>,
   mayRead: (type: string) => boolean,
   instanceId: string,
 ): string | null {
-  if (event.kind === 'idle') return HEARTBEAT;
+  if (event.kind === 'idle') return heartbeatOf(event);
   if (event.kind === 'resync') return eventText('resync', { reason: event.reason, instanceId }, event.id);
   const { topic, items } = event.event;
   if (!topics.has(topic)) return null;

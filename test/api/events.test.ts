@@ -245,6 +245,56 @@ describe('a stream of events', () => {
   });
 });
 
+describe('a stream of events whose events are hidden', () => {
+  let clock: ManualClock;
+  let tell: Tell;
+
+  beforeEach(async () => {
+    clock = new ManualClock();
+    const source: EventSource = {
+      name: 'busy',
+      render: {
+        zones: (name) => ({ json: JSON.stringify({ name }), type: null }),
+        changes: (name) => ({ json: JSON.stringify({ name }), type: 'Secret' }),
+      },
+      run: async (given, signal) => {
+        tell = given;
+        tell.loaded();
+        await aborted(signal);
+      },
+    };
+    const hub = new EventHub([source], { clock, log: following.log });
+    app = testApi(new TinyStore(), 'global', { clock, addRoutes: (api, context) => addEventRoutes(api, context, hub) });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+  });
+
+  const anonymous = { 'x-forwarded-for': '192.0.2.1' };
+  it.each([
+    { title: 'of one topic', path: '/_events?topics=leader', headers: {}, busy: 'zones' },
+    { title: 'of a caller with few rights', path: '/_events', headers: anonymous, busy: 'changes' },
+  ] as const)('$title gets heartbeats, and resumes after them', async ({ path, headers, busy }) => {
+    const reader = await Reader.of(path, headers);
+    const admin = await Reader.of();
+    const heartbeats = (): number => reader.text.split(': alive\n').length - 1;
+    for (let minute = 1; minute <= 3; minute += 1) {
+      for (let at = 0; at < 6; at += 1) {
+        tell.touch(busy, `n-${String(minute)}-${String(at)}`);
+        await clock.advance(10_000);
+        await expect.poll(() => admin.text).toContain(`n-${String(minute)}-${String(at)}`);
+      }
+      await expect.poll(heartbeats).toBeGreaterThanOrEqual(2 * minute);
+    }
+    await clock.advance(30_000);
+    await expect.poll(() => reader.lastId).toBe(admin.lastId);
+    expect(reader.events.map(([event]) => event)).toEqual(['resync']);
+    const id = reader.lastId;
+    tell.touch('zones', 'last');
+    await clock.advance(PACE_MS);
+    const again = await Reader.of('/_events', { 'last-event-id': id });
+    expect(again.events).toEqual([['zones', { items: [{ name: 'last' }] }]]);
+  });
+});
+
 describe('a stream of events that nobody reads', () => {
   it('is ended, and its place is free again', async () => {
     const clock = new ManualClock();

@@ -138,16 +138,25 @@ export class ApiClient {
     }
   }
 
-  /** The events of the control plane, until the signal aborts or the server ends the stream. @param lastId the stream continues after it */
-  async *events(topics: readonly string[], lastId: string, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+  /**
+   * The events of the control plane, until the signal aborts or the server ends the stream.
+   * @param lastId the stream continues after it
+   * @param onId called with each id after which a stream can continue
+   */
+  async *events(
+    topics: readonly string[],
+    lastId: string,
+    signal: AbortSignal,
+    onId: (id: string) => void,
+  ): AsyncGenerator<ServerEvent> {
     const query = new URLSearchParams({
       ...(topics.length > 0 && { topics: topics.join(',') }),
       ...(lastId !== '' && { lastEventId: lastId }),
     });
-    yield* this.#stream(`/_events?${query.toString()}`, signal);
+    yield* this.#stream(`/_events?${query.toString()}`, signal, onId);
   }
 
-  async *#stream(path: string, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+  async *#stream(path: string, signal: AbortSignal, onId?: (id: string) => void): AsyncGenerator<ServerEvent> {
     const response = await openStream(this.#endpoint, { method: 'GET', path, headers: { accept: 'text/event-stream' } }, signal);
     if (response.statusCode !== 200) {
       const refusal = await textOfStream(response);
@@ -158,7 +167,7 @@ export class ApiClient {
       throw new MeridianError('invalid', `the control plane at ${this.address} cannot be watched: it answers a list at once`);
     }
     const { readEvents } = await import('./server-events.ts');
-    yield* readEvents(response, signal);
+    yield* readEvents(response, signal, onId);
   }
 
   async put(

@@ -11,11 +11,20 @@ async function shown(attempts: readonly (readonly [ServerEvent[], Error])[]) {
   const [clock, stop, left] = [new ManualClock(), new AbortController(), [...attempts]];
   const [asked, said, events]: [string[], string[], unknown[]] = [[], [], []];
   const client = {
-    async *events(_topics: readonly string[], lastId: string): AsyncGenerator<ServerEvent> {
+    async *events(
+      _topics: readonly string[],
+      lastId: string,
+      _signal: AbortSignal,
+      onId: (id: string) => void,
+    ): AsyncGenerator<ServerEvent> {
       asked.push(lastId);
       const attempt = left.shift();
       if (attempt === undefined) return stop.abort();
-      yield* attempt[0];
+      for (const event of attempt[0]) {
+        if (event.id !== undefined) onId(event.id);
+        // Without data it is no event.
+        if (event.data !== undefined) yield event;
+      }
       throw attempt[1];
     },
   };
@@ -44,6 +53,11 @@ it('a stream of events that broke off goes on after its last event', async () =>
     events: [1, 2, 3],
     error: null,
   });
+});
+
+it('a stream of events goes on after a heartbeat with an id', async () => {
+  const first: [ServerEvent[], Error] = [[{ event: 'resync', data: 1, id: 'a.1' }, { event: '', data: undefined, id: 'a.7' }], lost]; // oxfmt-ignore
+  expect(await shown([first])).toMatchObject({ asked: ['', 'a.7'], events: [1] });
 });
 
 it('a stream of events that never began, or is refused later, is an error', async () => {

@@ -23,11 +23,10 @@ export async function* followEvents(
   let isLost = false;
   while (!signal.aborted) {
     try {
-      for await (const event of client.events(topics, lastId, signal)) {
+      for await (const event of client.events(topics, lastId, signal, (id) => (lastId = id))) {
         if (isLost) say('the control plane is back');
         isLost = false;
         pause = FIRST_PAUSE_MS;
-        lastId = event.id ?? lastId;
         yield event;
       }
     } catch (error) {

@@ -31,6 +31,16 @@ describe('server-sent events', () => {
     }
   });
 
+  it('have an id also in a block without data, which is no event', async () => {
+    const got: unknown[] = [];
+    const stream = bytes(': alive\nid: a.1\n\nid: a.2\nevent: zones\ndata: {}\n\n: alive\nid: a.3\n\n');
+    const reading = (async () => {
+      for await (const { event } of readEvents(stream, new AbortController().signal, (id) => got.push(id))) got.push(event);
+    })();
+    await expect(reading).rejects.toThrow('ended the watch');
+    expect(got).toEqual(['a.1', 'a.2', 'zones', 'a.3']);
+  });
+
   it('end with the last error of the server', async () => {
     await expect(collect(['event: error\ndata: {"title":"Payload too large","detail":"narrow the list"}\n\n'])).rejects.toThrow(
       'Payload too large: narrow the list',

@@ -10,14 +10,23 @@ export type ServerEvent = { readonly event: string; readonly data: unknown; read
 /** Characters of one event: a resource has at most a mebibyte. */
 const MAX_EVENT = 8 * 1024 * 1024;
 
+/** @property passedId the id of a block, with an event or without one */
+type Block = ServerEvent | { readonly passedId: string };
+
 /**
  * Events with data, in order, without comments.
+ * @param onId called with each id in its place, also where it has no event
  * @throws MeridianError `unavailable` when the stream ends without an abort, or the last error of the server
  */
-export async function* readEvents(stream: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+export async function* readEvents(
+  stream: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+  onId: (id: string) => void = () => undefined,
+): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
-  let parsed: ServerEvent[] = [];
+  let parsed: Block[] = [];
   const parser = createParser({
+    onId: (passedId) => parsed.push({ passedId }),
     onEvent: ({ event = 'message', data, id }) =>
       parsed.push({ event, data: JSON.parse(data) as unknown, ...(id !== undefined && { id }) }),
     maxBufferSize: MAX_EVENT,
@@ -25,9 +34,13 @@ export async function* readEvents(stream: AsyncIterable<Buffer>, signal: AbortSi
   try {
     for await (const part of stream) {
       parser.feed(decoder.decode(part, { stream: true }));
-      const events = parsed;
+      const blocks = parsed;
       parsed = [];
-      for (const event of events) {
+      for (const event of blocks) {
+        if ('passedId' in event) {
+          onId(event.passedId);
+          continue;
+        }
         if (event.event === 'error') throw failedAnswer((event.data as { status?: number }).status ?? 0, event.data, '');
         yield event;
       }
