@@ -245,7 +245,12 @@ export const events = z.object({
     .meta({ description: 'read the lists now: all later changes follow. The first event of a stream that cannot resume' }),
   zones: batch(
     z.union([
-      z.object({ name: text, sync: zoneSync, version: text.exactOptional(), syncProblems: count, ...zoneCondition }),
+      z.object({
+        ...{ name: text, sync: zoneSync, version: text.exactOptional(), syncProblems: count, ...zoneCondition },
+        hasNewProfile: z.literal(true).exactOptional().meta({
+          description: '`enabled`, meshes or labels of the Zone differ from its last event: it may get other resources',
+        }),
+      }),
       removed,
     ]),
   ).meta({ description: 'zones whose state changed; `sync` as in /zones/_overview, the others as in /zones/_summary' }),

@@ -30,7 +30,7 @@ export function apiOptionsOf(parts: Parts): Omit<ApiOptions, 'proxyAdmin'> {
     senders,
     (row) => receipts.confirmedOf(row),
     (rows, zones, signal) => deliveries.of(rows, zones, signal),
-    () => events.followed(),
+    events.zones,
   );
   return {
     store,

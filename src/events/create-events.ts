@@ -19,8 +19,8 @@ export type Events = {
   readonly observe: (event: SyncEvent) => void;
   /** Each zone in a line, by name. Rejects when the store does not answer. */
   readonly summaries: ZoneEvents['summaries'];
-  /** Each zone as it is now, by name; null while the zones are not followed. */
-  readonly followed: ZoneEvents['followed'];
+  /** The zones in memory. */
+  readonly zones: Pick<ZoneEvents, 'caughtUp' | 'followed'>;
 };
 
 export type EventsOptions = Following & {
@@ -50,5 +50,5 @@ export function createEvents({ store, lagOf, receipts, problems, roster, instanc
   };
   const changes = new ChangeEvents({ receipts, others, isElsewhere, ...following });
   const hub = new EventHub([zones, changes, ofProblems, leaderEvents(roster)], following);
-  return { hub, observe: (event) => zones.observe(event), summaries: () => zones.summaries(), followed: () => zones.followed() };
+  return { hub, observe: (event) => zones.observe(event), summaries: () => zones.summaries(), zones };
 }

@@ -1,9 +1,11 @@
 // The topics `zones` and `lag`: the state of a zone when it changes, and how far it is behind while it is. A zone is looked at when its
 // rows change, while it has not answered, and once a minute, because a state may end by time.
+import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
 import { compareText } from '../base/compare-text.ts';
 import { together } from '../base/supervise.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
+import type { ZoneProfile } from '../resource/zone-profile.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { LagOf, ZoneSync } from '../zone-status/zone-sync.ts';
 import type { EventSource, Tell } from './event-hub.ts';
@@ -20,6 +22,8 @@ const LOOK_ALL_MS = 60_000;
 const LAGGING_MS = 1_000;
 
 type ZoneNow = ZoneFacts & { readonly sync: ZoneSync };
+/** The last event of a zone. */
+type Last = { readonly state: string; readonly profile: ZoneProfile };
 type Options = Following & { readonly store: ZoneRowsStore; readonly lagOf: LagOf };
 
 export class ZoneEvents implements EventSource {
@@ -30,8 +34,7 @@ export class ZoneEvents implements EventSource {
   readonly #store: ZoneRowsStore;
   readonly #rows: ZoneRows;
   readonly #listeners = new Set<(names: readonly string[]) => void>();
-  /** The last event of each zone. */
-  readonly #last = new Map<string, string>();
+  readonly #last = new Map<string, Last>();
   /** Zones that streams know to be behind. */
   readonly #lagging = new Set<string>();
   /** Zones that may be behind; null while no stream is open. */
@@ -70,6 +73,11 @@ export class ZoneEvents implements EventSource {
     const zones = this.followed() ?? this.#inOrder((await readZoneFacts(this.#store)).values());
     const now = this.#clock.now();
     return zones.map((zone) => zoneSummary(zone, now));
+  }
+
+  /** Whether `followed` has every change that is committed now, once it has. False while the zones are not followed. */
+  async caughtUp(): Promise<boolean> {
+    return await this.#rows.caughtUp();
   }
 
   /** Each zone as it is now, by name; null while the zones are not followed. */
@@ -134,27 +142,29 @@ export class ZoneEvents implements EventSource {
   #zone(name: string): EventItem | null {
     const news = this.#zoneNews(name);
     if (news === null) return null;
-    if (news.state === '') {
+    if (news.last === null) {
       this.#last.delete(name);
       this.#lagging.delete(name);
-    } else this.#last.set(name, news.state);
+    } else this.#last.set(name, news.last);
     return { json: JSON.stringify(news.item), type: 'Zone' };
   }
 
-  /** The state of a zone, if it differs from the last event; an empty state for a zone that is gone. */
-  #zoneNews(name: string): { readonly state: string; readonly item: object } | null {
+  /** The state of a zone, if it differs from the last event. @property last null for a zone that is gone */
+  #zoneNews(name: string): { readonly last: Last | null; readonly item: object } | null {
     const zone = this.stateOf(name);
-    if (zone === null) return this.#last.has(name) ? { state: '', item: { name, isRemoved: true } } : null;
+    const before = this.#last.get(name);
+    if (zone === null) return before === undefined ? null : { last: null, item: { name, isRemoved: true } };
     const { lagMs, pending, ...sync } = zone.sync;
     const { syncProblems } = zone.insight.status;
     const problems = Array.isArray(syncProblems) ? syncProblems.length : 0;
-    const { version } = zone;
+    const { version, profile } = zone;
     const condition = zoneCondition(zone, this.#clock.now());
     // A growing lag has its own topic.
     const state = JSON.stringify([sync, version, problems, condition]);
-    if (this.#last.get(name) === state) return null;
+    const hasNewProfile = before !== undefined && !isSameProfile(before.profile, profile);
+    if (before?.state === state && !hasNewProfile) return null;
     const known = { name, sync: { ...sync, lagMs, pending }, ...(version !== null && { version }), syncProblems: problems };
-    return { state, item: { ...known, ...condition } };
+    return { last: { state, profile }, item: { ...known, ...condition, ...(hasNewProfile && { hasNewProfile }) } };
   }
 
   #lag(name: string): EventItem | null {
@@ -173,4 +183,9 @@ export class ZoneEvents implements EventSource {
     if (lagMs >= LAGGING_MS) return { name, lagMs, pending };
     return this.#lagging.has(name) ? { name, lagMs: 0, pending: [] } : null;
   }
+}
+
+/** Each change of an insight reads the Zone again, and so makes a new object. */
+function isSameProfile(a: ZoneProfile, b: ZoneProfile): boolean {
+  return a === b || isDeepStrictEqual(a, b);
 }

@@ -31,6 +31,19 @@ export class ZoneRows {
     return this.#follower?.isCurrent === true;
   }
 
+  /**
+   * Whether every change is here that is committed now, once it is. False while nothing is followed, and when the store or its feed does
+   * not answer in time.
+   */
+  async caughtUp(): Promise<boolean> {
+    const follower = this.#follower;
+    if (follower?.isCurrent !== true) return false;
+    return await follower.caughtUp().then(
+      () => true,
+      () => false,
+    );
+  }
+
   all(): IterableIterator<ZoneFacts> {
     return this.#zones.values();
   }

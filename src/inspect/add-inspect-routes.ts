@@ -6,7 +6,7 @@ import type { SendRules } from '../kds/rules.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { addConfigRoute } from './config-routes.ts';
 import { explainer, type ConfirmedOf, type DeliveriesElsewhere } from './explainer.ts';
-import { addMatrixRoutes, type FollowedZones } from './matrix-routes.ts';
+import { addMatrixRoutes, NO_ZONES, type FollowedZones } from './matrix-routes.ts';
 import { addPreviewRoute } from './preview-routes.ts';
 import { addProxyRoutes } from './proxy-routes.ts';
 import { addReachRoutes } from './reach-routes.ts';
@@ -28,7 +28,7 @@ export function addPolicyInspect(
   syncs: SyncStates = noSyncStates,
   confirmedOf: ConfirmedOf = () => () => undefined,
   elsewhere: DeliveriesElsewhere = async () => [],
-  followed: FollowedZones = () => null,
+  followed: FollowedZones = NO_ZONES,
 ): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
     const { store, insights, clock, closing, options, service, callers } = context;

@@ -28,15 +28,23 @@ const route = about('Inspect', 'Resources × zones: names there, rules and state
   answer: component('SyncMatrix'),
 });
 
-/** All zones by name as far as they are in memory; null while nothing follows them. */
-export type FollowedZones = () => readonly ZoneNow[] | null;
+/** The zones in memory. */
+export type FollowedZones = {
+  /** Whether `followed` has every change that is committed now, once it has. */
+  readonly caughtUp: () => Promise<boolean>;
+  /** All zones by name; null while nothing follows them. */
+  readonly followed: () => readonly ZoneNow[] | null;
+};
 
-/** @param followed zones in memory: reading ten thousand zones from the store would take a second */
+/** Nothing follows the zones. */
+export const NO_ZONES: FollowedZones = { caughtUp: async () => false, followed: () => null };
+
+/** @param inMemory zones in memory: reading ten thousand zones from the store would take a second */
 export function addMatrixRoutes(
   app: FastifyInstance,
   context: ApiContext,
   { caughtUp, zonesCaughtUp, elsewhere, explain }: Explainer,
-  followed: FollowedZones,
+  inMemory: FollowedZones,
 ): void {
   const { store, service, callers, clock, closing, options } = context;
   // All matrices of this process together: many callers delay each other, and not the sync.
@@ -56,8 +64,9 @@ export function addMatrixRoutes(
       const { rows, total } = await listRows(store, filter, page);
       // The Mesh exists where it has a row.
       if (mesh !== undefined && rows.length === 0) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
-      await caughtUp();
-      const zones = followed() ?? (await zonesCaughtUp());
+      // The log and the zones must know the same writes: a zone that left the mesh would seem to lack what the log no longer sends.
+      const [isFollowed] = await Promise.all([inMemory.caughtUp(), caughtUp()]);
+      const zones = (isFollowed ? inMemory.followed() : null) ?? (await zonesCaughtUp());
       const others = await elsewhere(rows, zones, whileConnected(reply, closing), true);
       const items: Matrix['items'][number][] = [];
       for (const [index, row] of rows.entries()) items.push(await turns.run(() => matrixRow(explain(row, zones, others[index]))));

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { fc } from '../../test/support/property.ts';
 import { createLogger } from '../base/log.ts';
+import { aborted } from '../base/supervise.ts';
 import { FeedFollower } from './follow-feed.ts';
 import { FeedBench, FOLLOWED, followed, keyOf, stepArbitrary } from './follow-feed.fixture.ts';
 import type { StoreChange } from './resource-store.ts';
@@ -226,6 +227,33 @@ it('a follower merges the hints of a burst', async () => {
   expect((await next)?.keys).toEqual([keyOf('Mesh', 'a'), keyOf('Mesh', 'b')]);
   stop.abort();
   await following;
+});
+
+it('a follower does not let a caller wait for the end of the gather time', async () => {
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  const marks: string[] = [];
+  const store = {
+    changes: async function* (): AsyncGenerator<StoreChange> {
+      yield* [];
+      await aborted(stop.signal);
+    },
+    mark: async (id: string) => void marks.push(id),
+  };
+  const follower = new FeedFollower({ store, types: FOLLOWED, clock, log: createLogger('silent'), gatherMs: 5 });
+  for (const isGathering of [true, false]) {
+    const next = follower.next(stop.signal);
+    if (isGathering) follower.add({ kind: 'keys', keys: [keyOf('Mesh', 'a')] });
+    await setImmediate();
+    const caughtUp = follower.caughtUp();
+    await vi.waitFor(() => expect(marks).toHaveLength(1));
+    if (!isGathering) follower.add({ kind: 'keys', keys: [keyOf('Mesh', 'a')] });
+    follower.add({ kind: 'mark', id: marks.pop() ?? '' });
+    expect((await next)?.keys).toEqual([keyOf('Mesh', 'a')]);
+    void follower.next(stop.signal);
+    await caughtUp;
+  }
+  stop.abort();
 });
 
 it('a follower yields a hint at once without a gather time', async () => {

@@ -84,7 +84,7 @@ export type FeedFollowerOptions = Following & {
   readonly types: Iterable<string>;
   /** Which marks are followed, besides those of `caughtUp`; none if left out. */
   readonly isMark?: (id: string) => boolean;
-  /** Milliseconds from the first hint to the end of `next`, so that a burst is one call. The default is 0. */
+  /** Milliseconds from the first hint to the end of `next`, so that a burst is one call. A mark ends this time. The default is 0. */
   readonly gatherMs?: number;
   /** Milliseconds that `caughtUp` may take. */
   readonly maxLagMs?: number;
@@ -173,11 +173,11 @@ export class FeedFollower {
    * @returns null when none came in time, or when the signal has aborted
    */
   async next(signal: AbortSignal, withinMs = Infinity): Promise<Hints | null> {
-    const { clock, isMark, gatherMs = 0 } = this.#options;
+    const { isMark, gatherMs = 0 } = this.#options;
     this.#release();
     for (;;) {
       if (!this.#hasNews() && !signal.aborted) await this.#arrival(withinMs);
-      if (gatherMs > 0 && this.#hasNews()) await clock.sleep(gatherMs, signal);
+      if (gatherMs > 0 && this.#hasNews()) await this.#gather(gatherMs, signal);
       if (signal.aborted || !this.#hasNews()) return null;
       const marks = this.#marks.filter((id) => isMark?.(id));
       const hints = { ...this.#hints.take(), marks };
@@ -194,6 +194,16 @@ export class FeedFollower {
     const arrived = new AbortController();
     this.#wake = () => arrived.abort(NEWS);
     await this.#options.clock.sleep(withinMs, arrived.signal);
+  }
+
+  /** Waits for more hints. It ends with a mark, because somebody waits for that. */
+  async #gather(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#marks.length > 0) return;
+    const marked = new AbortController();
+    this.#wake = () => {
+      if (this.#marks.length > 0) marked.abort(NEWS);
+    };
+    await this.#options.clock.sleep(ms, AbortSignal.any([signal, marked.signal]));
   }
 
   #hasNews(): boolean {

@@ -146,6 +146,22 @@ describe('a stream of events', () => {
     expect(reader.itemsOf('zones').filter(({ name }) => name === 'east')).toHaveLength(1);
   });
 
+  it('tells when the meshes or labels of a zone change, and not again with its insight', async () => {
+    await insight('east', connected);
+    const reader = await Reader.of();
+    const put = async (meshes: string[], labels: Record<string, string>): Promise<void> => {
+      await store.write({ op: 'put', key: { type: 'Zone', mesh: '', name: 'east' }, labels, spec: { meshes } });
+    };
+    const told = (): unknown[] => reader.itemsOf('zones').map(({ name, hasNewProfile }) => [name, hasNewProfile]);
+    await put(['shop'], {});
+    await expect.poll(told).toEqual([['east', true]]);
+    await insight('east', { ...connected, disconnectTime: '2026-01-01T00:01:00.000Z' });
+    await expect.poll(told).toEqual([['east', true], ['east', undefined]]); // oxfmt-ignore
+    await put(['shop'], { region: 'eu' });
+    await expect.poll(told).toEqual([['east', true], ['east', undefined], ['east', true]]); // oxfmt-ignore
+    for (const [event, data] of reader.events) if (event === 'zones') answerSchemas.Events.shape.zones.parse(data);
+  });
+
   it('counts the zones that have a change', async () => {
     const reader = await Reader.of();
     await put('MeshTimeout', 'slow');

@@ -14,7 +14,8 @@ let address: string;
 type Told = { readonly isNew?: boolean; readonly mesh?: string; readonly id?: number };
 let tell: (type: string, names: string | readonly string[], told?: Told) => number = () => 0;
 let lastChange = 0;
-let tellOfZone: (name: string, connection: 'online' | 'lagging' | 'offline') => void = () => undefined;
+let tellOfZone: (name: string, connection: 'online' | 'lagging' | 'offline', more?: { hasNewProfile: true }) => void = () =>
+  undefined;
 
 beforeAll(async () => {
   api = testApi(new TinyStore(), 'global', {
@@ -23,10 +24,10 @@ beforeAll(async () => {
         reply.hijack();
         reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
         reply.raw.write('event: resync\nid: a.0\ndata: {"reason":"started","instanceId":"cp-1"}\n\n');
-        tellOfZone = (name, connection) => {
+        tellOfZone = (name, connection, more) => {
           const sync = { state: connection, connection, since: null, pending: [], lagMs: 0, reason: '' };
           const condition = { enabled: true, refused: 0, withheld: 0, replica: 'cp-1', reason: '' };
-          const items = [{ name, sync, syncProblems: 0, ...condition }];
+          const items = [{ name, sync, syncProblems: 0, ...condition, ...more }];
           reply.raw.write(`event: zones\nid: a.1\ndata: ${JSON.stringify({ items })}\n\n`);
         };
         tell = (type, names, { isNew = false, mesh = 'default', id = 0 } = {}) => {
@@ -105,6 +106,25 @@ it('asks for nothing while a connected zone is behind, and for all rows when it 
   expect(asked.filter((size) => size !== '1')).toEqual([]);
   tellOfZone(nameOf(3), 'offline');
   await expect.poll(() => asked.some((size) => size !== '1')).toBe(true);
+  await page.close();
+});
+
+it('asks for all rows when a zone has other meshes or labels', async () => {
+  const { page } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, answerWithMatrix);
+  await page
+    .getByRole('row')
+    .filter({ hasText: nameOfRow(3) })
+    .filter({ hasText: '9,999 of 10,000' })
+    .waitFor();
+  const asked = rowsAskedBy(page);
+  await expect.poll(() => toldAndAsked(asked, nameOfRow(3))).toContain('1 from 3');
+  asked.length = 0;
+  tellOfZone(nameOf(3), 'online');
+  tell('MeshTimeout', nameOfRow(6));
+  await expect.poll(() => asked).toContain('1 from 6');
+  expect(asked.filter((rows) => !rows.startsWith('1 '))).toEqual([]);
+  tellOfZone(nameOf(3), 'online', { hasNewProfile: true });
+  await expect.poll(() => asked.some((rows) => !rows.startsWith('1 '))).toBe(true);
   await page.close();
 });
 

@@ -18,7 +18,8 @@ async function close({ page, faults }: OpenPage): Promise<void> {
   expect(faults.join('\n')).toBe('');
 }
 
-const rowOf = (page: Page, text: string): ReturnType<Page['locator']> => page.getByRole('row').filter({ hasText: text });
+const rowOf = (page: Pick<Page, 'getByRole'>, text: string): ReturnType<Page['locator']> =>
+  page.getByRole('row').filter({ hasText: text });
 
 const timeout = (name: string, idleTimeout: string, labels: Record<string, string> = {}): Record<string, unknown> => ({
   ...{ type: 'MeshTimeout', mesh: 'shop', name, labels },
@@ -122,6 +123,21 @@ describe('resources and zones', () => {
     expect(await fleet.global.put('/meshes/shop/meshtimeouts/newest', timeout('newest', '7s'))).toBe(201);
     await rowOf(opened.page, 'newest').filter({ hasText: '2 of 2' }).waitFor();
     await close(opened);
+  });
+
+  it('follows a zone that leaves a mesh and joins it again', async () => {
+    const matrix = await openPage('resources/meshtimeouts/shop');
+    const resource = await openPage('resources/meshtimeouts/shop/told');
+    const west = rowOf(resource.page.getByRole('table', { name: 'Zones of the resource' }), 'west');
+    await rowOf(matrix.page, 'told').filter({ hasText: '2 of 2' }).waitFor();
+    await west.filter({ hasText: 'has it' }).waitFor();
+    for (const [meshes, count, state] of [[['other'], '1 of 1', 'not sent'] as const, [['shop'], '2 of 2', 'has it'] as const]) {
+      expect(await fleet.global.put('/zones/west', { type: 'Zone', name: 'west', enabled: true, meshes })).toBe(200);
+      await rowOf(matrix.page, 'told').filter({ hasText: count }).waitFor();
+      await west.filter({ hasText: state }).waitFor();
+    }
+    await close(matrix);
+    await close(resource);
   });
 
   it('shows how far each zone is with each type, on global and in a zone', async () => {

@@ -187,9 +187,10 @@ type ZoneItem = Extract<NonNullable<LiveEvent>, { topic: 'zones' }>['data']['ite
 const WELL: ReadonlySet<string | undefined> = new Set(['inSync', 'pending']);
 const AWAY: ReadonlySet<string | undefined> = new Set(['away', 'turnedAway']);
 
-/** Whether the rows show a zone as the event says. So a zone that is behind for a while costs no request. */
+/** Whether the rows show a zone as the event says. So a zone that is behind for a while costs no request. Other meshes may mean other rows. */
 function isAsShown({ places, rows, isAsking }: Kept, zone: ZoneItem): boolean {
-  if (isAsking || 'isRemoved' in zone || !zone.enabled || zone.refused + zone.withheld > 0) return false;
+  if (isAsking || 'isRemoved' in zone || zone.hasNewProfile === true || !zone.enabled || zone.refused + zone.withheld > 0)
+    return false;
   const at = places.get(zone.name);
   if (at === undefined || rows.size === 0) return false;
   const expected = zone.sync.connection === 'online' || zone.sync.connection === 'lagging' ? WELL : AWAY;
