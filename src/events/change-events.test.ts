@@ -4,7 +4,7 @@ import type { LoggedChange } from '../kds/changelog.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { Tally } from '../receipts/peer-marks.ts';
 import { RecentChanges, type Change } from '../receipts/recent-changes.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
+import { DatedClock } from '../../test/support/dated-clock.ts';
 import { ChangeEvents } from './change-events.ts';
 
 const TYPE = 'MeshTimeout';
@@ -13,7 +13,7 @@ const logged = (position: number): LoggedChange => ({
   ...{ wireName: `t-${String(position)}.shop`, visibility: { to: 'all' }, isRemoval: false, isNew: true },
 });
 
-let clock: ManualClock;
+let clock: DatedClock;
 let stop: AbortController;
 let changes: RecentChanges;
 let others: Set<string>;
@@ -24,7 +24,7 @@ let touched: string[];
 let events: ChangeEvents;
 
 beforeEach(async () => {
-  clock = new ManualClock();
+  clock = new DatedClock();
   stop = new AbortController();
   changes = new RecentChanges('globalToZone');
   others = new Set(['cp-2']);
@@ -78,6 +78,21 @@ describe('the events of changes', () => {
     await clock.advance(60_000);
     expect(asked).toHaveLength(before);
   });
+
+  it.each([-10_800_000, 10_800_000])(
+    'ask about a zone that is away for five minutes, also when the date is set by %i ms',
+    async (ms) => {
+      append(1);
+      await clock.advance(1_000);
+      clock.moveDate(ms);
+      await clock.advance(200_000);
+      expect(asked).toHaveLength(201);
+      await clock.advance(110_000);
+      const before = asked.length;
+      await clock.advance(60_000);
+      expect(asked).toHaveLength(before);
+    },
+  );
 
   it('are not made without a stream', async () => {
     stop.abort();

@@ -11,7 +11,7 @@ import type { EventItem } from './event-ring.ts';
 
 /** Milliseconds between two questions to other replicas. */
 const ASK_MS = 1_000;
-/** Milliseconds after which a change is no longer asked for: a zone that takes so long is a problem of its own. */
+/** Milliseconds from the first news of a change after which it is no longer asked for: a zone that takes so long is a problem of its own. */
 const ASK_FOR_MS = 300_000;
 /** Changes that are on their way to zones of other replicas. */
 const MAX_ON_THE_WAY = 200;
@@ -32,6 +32,8 @@ export class ChangeEvents implements EventSource {
   readonly #open = new Map<string, Change>();
   /** Changes that zones of other replicas may lack, the oldest first. */
   readonly #onTheWay = new Set<Change>();
+  /** When the first news of each came, in milliseconds of `elapsed`: the date may be set. */
+  readonly #heardAt = new WeakMap<Change, number>();
   /** What other replicas answered last. */
   readonly #elsewhere = new WeakMap<Change, Tally>();
 
@@ -49,6 +51,7 @@ export class ChangeEvents implements EventSource {
     const { changes } = receipts;
     const hear = (change: Change): void => {
       tell(change);
+      if (!this.#heardAt.has(change)) this.#heardAt.set(change, clock.elapsed());
       if (others().size > 0) this.#onTheWay.add(change);
       const [oldest] = this.#onTheWay;
       if (oldest !== undefined && this.#onTheWay.size > MAX_ON_THE_WAY) this.#onTheWay.delete(oldest);
@@ -68,9 +71,10 @@ export class ChangeEvents implements EventSource {
   async #ask(tell: (change: Change) => void, signal: AbortSignal): Promise<void> {
     const { receipts, others, clock } = this.#options;
     const replicas = others();
-    const now = clock.now().getTime();
+    const latest = clock.elapsed() - ASK_FOR_MS;
     for (const change of this.#onTheWay)
-      if (replicas.size === 0 || now - change.at > ASK_FOR_MS || this.#isEverywhere(change)) this.#onTheWay.delete(change);
+      if (replicas.size === 0 || (this.#heardAt.get(change) ?? 0) < latest || this.#isEverywhere(change))
+        this.#onTheWay.delete(change);
     const asked = [...this.#onTheWay].slice(-MAX_TALLIES);
     if (asked.length === 0) return;
     const tallies = await receipts.talliesAt(replicas, asked, signal);

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
+import { DatedClock } from '../../test/support/dated-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { BEAT_MS, NO_SHARE_MS, ReplicaRoster, SILENT_MS } from './replica-roster.ts';
 
 const log = createLogger('silent');
-let clock: ManualClock;
+let clock: DatedClock;
 let store: TinyStore;
 const stops: AbortController[] = [];
 beforeEach(() => {
-  clock = new ManualClock();
+  clock = new DatedClock();
   store = new TinyStore();
 });
 afterEach(() => stops.splice(0).forEach((stop) => stop.abort()));
@@ -97,6 +97,29 @@ describe('the roster of replicas', () => {
     await clock.advance(1);
     expect(first.roster.replicas().filter((one) => first.roster.isSilent(one))).toMatchObject([{ instanceId: 'c' }]);
   });
+
+  it.each([-10_800_000, 10_800_000])(
+    'counts a killed replica as silent, and only that, when the date is set by %i ms',
+    async (ms) => {
+      const [first, second, third] = [await replica('a'), await replica('b'), await replica('c')];
+      for (const { roster } of [first, second, third]) roster.setZones(1);
+      await clock.advance(0);
+      clock.moveDate(ms);
+      const sharers = (): string[] => first.roster.sharers().map(({ instanceId }) => instanceId);
+      expect([sharers(), first.known()]).toEqual([['a', 'b', 'c'], ['a', 'b', 'c']]); // oxfmt-ignore
+      const mark = store.mark.bind(store);
+      store.mark = () => Promise.resolve();
+      third.stop.abort();
+      await third.ended;
+      store.mark = mark;
+      await clock.advance(NO_SHARE_MS);
+      second.roster.setZones(2);
+      await clock.advance(1);
+      expect(sharers()).toEqual(['a', 'b']);
+      await clock.advance(SILENT_MS);
+      expect(first.roster.replicas().filter((one) => first.roster.isSilent(one))).toMatchObject([{ instanceId: 'c' }]);
+    },
+  );
 
   it('says nothing after its end, as when it ceases to lead late', async () => {
     const [first, second] = [await replica('a'), await replica('b')];

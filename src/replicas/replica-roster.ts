@@ -52,6 +52,8 @@ export type RosterOptions = Following & {
 export class ReplicaRoster {
   readonly #options: RosterOptions;
   readonly #replicas = new Map<string, Replica>();
+  /** When the last mark of each arrived, in milliseconds of `elapsed`: the date may be set. */
+  readonly #heardAt = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   #isLeader = false;
   #since: Date;
@@ -70,25 +72,31 @@ export class ReplicaRoster {
 
   /** The known replicas by their id, this one included. */
   replicas(): Replica[] {
-    const now = this.#clock.now().getTime();
-    for (const { instanceId, lastSeen } of this.#replicas.values())
-      if (instanceId !== this.#options.instanceId && now - lastSeen.getTime() > FORGET_MS) this.#replicas.delete(instanceId);
+    for (const { instanceId } of this.#replicas.values()) if (this.#silentMs(instanceId) > FORGET_MS) this.#forget(instanceId);
     return [...this.#replicas.values()].sort((a, b) => (a.instanceId < b.instanceId ? -1 : 1));
   }
 
   /** The replicas that take zones now, with the number of zones of each. This one is among them once it has said its number. */
   sharers(): { readonly instanceId: string; readonly zones: number }[] {
-    const latest = this.#clock.now().getTime() - NO_SHARE_MS;
-    return this.replicas().flatMap(({ instanceId, zones, isDraining, lastSeen }) =>
-      zones === null || isDraining || (instanceId !== this.#options.instanceId && lastSeen.getTime() < latest)
-        ? []
-        : [{ instanceId, zones }],
+    return this.replicas().flatMap(({ instanceId, zones, isDraining }) =>
+      zones === null || isDraining || this.#silentMs(instanceId) > NO_SHARE_MS ? [] : [{ instanceId, zones }],
     );
   }
 
   /** Whether a replica has not been heard of for too long. */
-  isSilent({ instanceId, lastSeen }: Replica): boolean {
-    return instanceId !== this.#options.instanceId && this.#clock.now().getTime() - lastSeen.getTime() > SILENT_MS;
+  isSilent({ instanceId }: Pick<Replica, 'instanceId'>): boolean {
+    return this.#silentMs(instanceId) > SILENT_MS;
+  }
+
+  /** Milliseconds since the last mark of a replica; 0 for this one, which hears itself. */
+  #silentMs(instanceId: string): number {
+    const now = this.#clock.elapsed();
+    return instanceId === this.#options.instanceId ? 0 : now - (this.#heardAt.get(instanceId) ?? now);
+  }
+
+  #forget(instanceId: string): void {
+    this.#replicas.delete(instanceId);
+    this.#heardAt.delete(instanceId);
   }
 
   /** Calls back when a replica comes, goes, leads, or ceases to lead. Returns the way to stop. */
@@ -173,9 +181,11 @@ export class ReplicaRoster {
 
   #note({ kind, ...replica }: Message): void {
     const before = this.#replicas.get(replica.instanceId);
-    if (kind === 'end') this.#replicas.delete(replica.instanceId);
-    else if (before !== undefined || this.#replicas.size < MAX_REPLICAS)
+    if (kind === 'end') this.#forget(replica.instanceId);
+    else if (before !== undefined || this.#replicas.size < MAX_REPLICAS) {
       this.#replicas.set(replica.instanceId, { ...replica, lastSeen: this.#clock.now() });
+      this.#heardAt.set(replica.instanceId, this.#clock.elapsed());
+    }
     const after = this.#replicas.get(replica.instanceId);
     if (before?.isLeader === after?.isLeader && before?.version === after?.version && before?.since === after?.since) return;
     for (const listener of [...this.#listeners]) listener();
