@@ -4,7 +4,7 @@ import type { LoggedChange } from '../kds/changelog.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { Tally } from '../receipts/peer-marks.ts';
 import { RecentChanges, type Change } from '../receipts/recent-changes.ts';
-import { DatedClock } from '../../test/support/dated-clock.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { ChangeEvents } from './change-events.ts';
 
 const TYPE = 'MeshTimeout';
@@ -13,7 +13,7 @@ const logged = (position: number): LoggedChange => ({
   ...{ wireName: `t-${String(position)}.shop`, visibility: { to: 'all' }, isRemoval: false, isNew: true },
 });
 
-let clock: DatedClock;
+let clock: ManualClock;
 let stop: AbortController;
 let changes: RecentChanges;
 let others: Set<string>;
@@ -24,7 +24,7 @@ let touched: string[];
 let events: ChangeEvents;
 
 beforeEach(async () => {
-  clock = new DatedClock();
+  clock = new ManualClock();
   stop = new AbortController();
   changes = new RecentChanges('globalToZone');
   others = new Set(['cp-2']);

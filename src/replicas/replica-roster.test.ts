@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
-import { DatedClock } from '../../test/support/dated-clock.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { BEAT_MS, NO_SHARE_MS, ReplicaRoster, SILENT_MS } from './replica-roster.ts';
 
 const log = createLogger('silent');
-let clock: DatedClock;
+let clock: ManualClock;
 let store: TinyStore;
 const stops: AbortController[] = [];
 beforeEach(() => {
-  clock = new DatedClock();
+  clock = new ManualClock();
   store = new TinyStore();
 });
 afterEach(() => stops.splice(0).forEach((stop) => stop.abort()));

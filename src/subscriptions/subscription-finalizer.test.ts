@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { DatedClock } from '../../test/support/dated-clock.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { runSubscriptionFinalizer } from './subscription-finalizer.ts';
@@ -17,7 +17,7 @@ const insight = (generation: number): JsonObject => ({
 
 async function setUp() {
   const store = new TinyStore();
-  const clock = new DatedClock();
+  const clock = new ManualClock();
   const stop = new AbortController();
   const put = (spec: JsonObject) => store.write({ op: 'put', key, labels: {}, spec });
   await put(insight(3));
