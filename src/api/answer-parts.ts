@@ -119,12 +119,14 @@ export const versionFacts = {
 export const meta = z.object({ type: text, mesh: text, name: text, labels });
 export const page = { total: count, next: text.exactOptional() };
 export const origin = z.object({ kri: text, name: text, ruleIndex: z.int() });
+/** A value of a conf, and the rules that set it. */
+export const confValue = z.object({ path: text, value: json, origins: list(origin) });
 export const effectivePolicy = z.object({
   kind: text,
   level: text,
   kri: text,
   conf: list(json),
-  values: list(z.object({ path: text, value: json, origins: list(origin) })),
+  values: list(confValue),
   hashPolicies: list(json).nullable().exactOptional(),
   note: text.exactOptional().meta({ description: 'why a part of the conf does nothing' }),
 });
@@ -278,6 +280,8 @@ export const events = z.object({
   leader: batch(replicas).meta({ description: 'as /_replicas, when a replica comes, goes, leads or ceases to lead' }),
 });
 export const inboundRule = z.object({ match: object.exactOptional(), conf: object, origin });
+/** Values in force on an inbound for requests with a match, or for all. */
+export const inboundValues = z.object({ match: object.exactOptional(), values: list(confValue) });
 const SYNC_STATES = ['inSync', 'pending', 'refused', 'withheld', 'away', 'turnedAway', 'unknown'] as const;
 /** The state of a resource in some zones. */
 export const syncVerdict = z.object({

@@ -23,6 +23,7 @@ import {
   meta,
   page,
   origin,
+  confValue,
   effectivePolicy,
   effectiveRoute,
   proxyProblem,
@@ -34,6 +35,7 @@ import {
   replicas,
   events,
   inboundRule,
+  inboundValues,
   syncExplanation,
   syncVerdict,
   valueChange,
@@ -151,14 +153,14 @@ export const answerSchemas = {
     kri: text,
     warnings: list(text),
     problems: list(proxyProblem).exactOptional(),
-    policies: list(z.object({ kind: text, conf: object, origins: list(origin) })),
+    policies: list(z.object({ kind: text, conf: object, origins: list(origin), values: list(confValue) })),
     inbounds: list(
       z.object({
         kri: text,
         type: text,
         port: z.int(),
         protocol: text,
-        policies: list(z.object({ kind: text, conf: json, rules: list(inboundRule) })),
+        policies: list(z.object({ kind: text, conf: json, rules: list(inboundRule), inForce: list(inboundValues) })),
       }),
     ),
     outbounds: list(

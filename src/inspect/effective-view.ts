@@ -3,7 +3,9 @@
 import type { Answer } from '../api/answers.ts';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound, type EffectivePolicy } from '../policy/effective-conf.ts';
+import { confSources, type ConfValue } from '../policy/conf-sources.ts';
 import { catchAllConf } from '../policy/inbound-rules.ts';
+import { inboundValues } from '../policy/inbound-values.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
@@ -20,7 +22,14 @@ export function effectiveHead({ proxy, types }: ProxyRules): Omit<Effective, 'ou
     policies: types.flatMap(({ type, proxyRule }) =>
       proxyRule === null
         ? []
-        : [{ kind: type, conf: proxyRule.conf, origins: proxyRule.contributions.map((one) => originView(one)) }],
+        : [
+            {
+              kind: type,
+              conf: proxyRule.conf,
+              origins: proxyRule.contributions.map((one) => originView(one)),
+              values: confSources(proxyRule.contributions).map(valueView),
+            },
+          ],
     ),
     inbounds: proxy.sections.map((section) => ({
       kri: proxy.kri + section.section,
@@ -35,7 +44,11 @@ export function effectiveHead({ proxy, types }: ProxyRules): Omit<Effective, 'ou
           conf,
           origin: originView(given),
         }));
-        return [{ kind: type, conf: catchAllConf(found.rules), rules }];
+        const inForce = inboundValues(type, found.rules).map(({ match, values }) => ({
+          ...(match !== null && { match }),
+          values: values.map(valueView),
+        }));
+        return [{ kind: type, conf: catchAllConf(found.rules), rules, inForce }];
       }),
     })),
   };
@@ -74,10 +87,14 @@ function policyView({
     level: source,
     kri,
     conf: [...conf],
-    values: values.map(({ path, value, from }) => ({ path, value, origins: from.map((one) => originView(one)) })),
+    values: values.map(valueView),
     ...(type === 'MeshLoadBalancingStrategy' && { hashPolicies: hashPolicies === null ? null : [...hashPolicies] }),
     ...(note !== null && { note }),
   };
+}
+
+function valueView({ path, value, from }: ConfValue): Effective['policies'][number]['values'][number] {
+  return { path, value, origins: from.map((one) => originView(one)) };
 }
 
 function originView({ policy, index }: Pick<Contribution, 'policy' | 'index'>): Effective['policies'][number]['origins'][number] {

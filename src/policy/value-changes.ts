@@ -1,16 +1,15 @@
 // What changes for a proxy between two states of its mesh: each value in force that differs, with its origin before and after. Pure.
 // Invariant: the values are those of `_effective`; nothing is decided here.
 import { isDeepStrictEqual } from 'node:util';
-import { compareText } from '../base/compare-text.ts';
-import { isObject } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { buildRules } from './build-rules.ts';
 import { confSources, type ConfValue } from './conf-sources.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import { effectiveConf } from './effective-conf.ts';
-import { areSeparate, type InboundRule } from './inbound-rules.ts';
+import { inboundValues } from './inbound-values.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import type { Contribution } from './resource-rules.ts';
+import { sortedText } from './sorted-text.ts';
 
 /** Where a value counts. */
 export type ValuePlace = {
@@ -98,13 +97,6 @@ function policyKey({ from }: Placed): string {
   return from.map(({ policy }) => policy.kri).join();
 }
 
-/** The JSON of a value, which two objects with one content have in common. */
-function sortedText(value: Json): string {
-  return JSON.stringify(value, (_, part: Json) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => compareText(a, b))) : part,
-  );
-}
-
 function changeOf({ place, kind, path }: Placed, before: ValueInForce | null, after: ValueInForce | null): ValueChange {
   return { ...place, kind, path, before: before && valueOf(before), after: after && valueOf(after) };
 }
@@ -132,8 +124,11 @@ function valuesOf(index: MeshIndex, proxy: DataplaneProxy): Map<string, Placed[]
   const { inbounds, outbounds } = effectiveConf(index, rules);
   // Inbounds that share a name have the same rules.
   const unique = new Map(inbounds.map((inbound) => [`${inbound.type} ${inbound.section.section}`, inbound]));
-  for (const { type, section, rules: ofSection } of unique.values())
-    addInbound(proxy.kri + section.section, type, ofSection, add);
+  for (const { type, section, rules: ofSection } of unique.values()) {
+    const kri = proxy.kri + section.section;
+    for (const { match, values } of inboundValues(type, ofSection))
+      add({ on: 'inbound', kri, ...withMatches(match) }, type, values);
+  }
   for (const { kri, policies, routes } of outbounds) {
     for (const { type, values } of policies) add({ on: 'outbound', kri }, type, values);
     for (const { kind, route, index: at, matches, conf, policies: onRoute } of routes) {
@@ -146,15 +141,6 @@ function valuesOf(index: MeshIndex, proxy: DataplaneProxy): Map<string, Placed[]
 }
 
 type Add = (place: ValuePlace, kind: string, values: readonly ConfValue[]) => void;
-
-/** Adds the values of the rules of one type on an inbound. */
-function addInbound(kri: string, type: string, rules: readonly InboundRule[], add: Add): void {
-  for (const same of Map.groupBy(rules, ({ match }) => sortedText(match)).values()) {
-    const match = same[0]?.match ?? null;
-    const parts = areSeparate(type, match) ? same.map((rule) => [rule]) : [same];
-    for (const part of parts) add({ on: 'inbound', kri, ...withMatches(match) }, type, confSources(part));
-  }
-}
 
 function withMatches(matches: JsonObject | readonly JsonObject[] | null): { readonly matches?: Json } {
   return matches === null ? {} : { matches: matches as Json };

@@ -13,14 +13,14 @@ function policy(name: string, labels: Record<string, string>) {
 type Policy = ReturnType<typeof policy>;
 
 /** The losers among policies that match an outbound, of which some set a value. */
-function losersAmong(matching: readonly Policy[], winners: readonly Policy[]): string[] {
+function losersAmong(matching: readonly Policy[], winners: readonly Policy[]): string[] | undefined {
   const origins = winners.map((one) => ({ kri: kriOf(one), name: 'slow', ruleIndex: 0 }));
   const values = [{ path: 'idleTimeout', value: '7s', origins }];
   const policies = [{ kind: TYPE, level: 'service', note: null, values }];
   const outbounds = [{ kri: 'kri_msvc_shop_east__cart_80', port: 80, protocol: 'http', routes: [], policies }];
-  const effective = { policies: [], inbounds: [], outbounds } as unknown as Effective;
+  const effective = { policies: [], inbounds: [], outbounds, total: 1 } as unknown as Effective;
   const origin = matching.map((resourceMeta) => ({ resourceMeta }));
-  return losersOf(effective, { rules: [{ type: TYPE, toResourceRules: [{ origin }] }] }).map(({ stored }) => stored);
+  return losersOf(effective, { rules: [{ type: TYPE, toResourceRules: [{ origin }] }] })?.map(({ stored }) => stored);
 }
 
 const inNamespace = (origin: string, namespace: string): Policy =>

@@ -7,7 +7,7 @@ type Policy = Effective['outbounds'][number]['policies'][number];
 
 export type ConfRow = {
   readonly kind: string;
-  /** The route, or the level whose conf counts. */
+  /** The route, the match, or the level whose conf counts. */
   readonly where: string;
   readonly path: string;
   readonly value: string;
@@ -21,21 +21,14 @@ export type Section = { readonly title: string; readonly note: string; readonly 
 
 /** The proxy itself, its inbounds, then its outbounds with their routes. */
 export function sectionsOf({ policies, inbounds, outbounds }: Effective): readonly Section[] {
-  const whole = policies.flatMap(({ kind, conf, origins }) => rowsOf(kind, '', valuesIn(conf, origins)));
+  const whole = policies.flatMap(({ kind, values }) => rowsOf(kind, '', values));
   return [
     { title: 'The whole proxy', note: '', rows: whole },
-    ...inbounds.map(({ kri, port, protocol, policies: inForce }) => ({
+    ...inbounds.map(({ kri, port, protocol, policies: ofInbound }) => ({
       title: `Inbound ${lastPart(kri)}`,
       note: `${protocol} on port ${String(port)}`,
-      rows: inForce.flatMap(({ kind, conf, rules }) =>
-        rowsOf(
-          kind,
-          '',
-          valuesIn(
-            conf,
-            rules.map(({ origin }) => origin),
-          ),
-        ),
+      rows: ofInbound.flatMap(({ kind, inForce }) =>
+        inForce.flatMap(({ match, values }) => rowsOf(kind, match === undefined ? '' : clientsOf(match), values)),
       ),
     })),
     ...outbounds.map(({ kri, port, protocol, policies: inForce, routes }) => ({
@@ -75,10 +68,10 @@ function rowsOf(kind: string, where: string, values: readonly Value[]): ConfRow[
   }));
 }
 
-/** Each leaf of a conf. A list is one value: its order counts. */
+/** Each leaf of a conf. A list is one value: its order counts. An empty object is one too: it can switch something on. */
 function valuesIn(conf: unknown, origins: readonly Origin[], path = ''): Value[] {
   const isBranch = typeof conf === 'object' && conf !== null && !Array.isArray(conf);
-  if (!isBranch) return [{ path, value: conf, origins }];
+  if (!isBranch || (path !== '' && Object.keys(conf).length === 0)) return [{ path, value: conf, origins }];
   return Object.entries(conf).flatMap(([key, value]) => valuesIn(value, origins, path === '' ? key : `${path}.${key}`));
 }
 
@@ -95,6 +88,13 @@ function nameOf(kri: string): string {
 
 function lastPart(kri: string): string {
   return kri.split('_').at(-1) ?? kri;
+}
+
+/** `Exact spiffe://shop/web` */
+function clientsOf(match: object): string {
+  return valuesIn(match, [])
+    .map(({ value }) => String(value))
+    .join(' ');
 }
 
 function matchOf(matches: readonly unknown[] | null): string {

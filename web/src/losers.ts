@@ -11,6 +11,7 @@ type WithOrigins = { readonly origin?: readonly { readonly resourceMeta: Meta }[
 export type Rules = {
   readonly rules: readonly {
     readonly type: string;
+    readonly proxyRule?: { readonly origin: readonly Meta[] };
     readonly toResourceRules?: readonly WithOrigins[];
     readonly inboundRules?: readonly { readonly rules: readonly WithOrigins[] }[];
   }[];
@@ -22,34 +23,33 @@ export type Loser = { readonly type: string; readonly mesh: string; readonly nam
 /** Type, mesh, zone, namespace and name: what a KRI and the labels of a resource both tell. A KRI has the zone whatever the origin. */
 type Identity = string;
 
-export function losersOf(effective: Effective, { rules }: Rules): readonly Loser[] {
+/** @returns null when the answer lacks outbounds: a policy may set a value there */
+export function losersOf(effective: Effective, { rules }: Rules): readonly Loser[] | null {
+  if (effective.total > effective.outbounds.length) return null;
   const winners = new Set(winnersIn(effective));
   const losers = new Map<string, Loser>();
-  for (const { type, toResourceRules = [], inboundRules = [] } of rules) {
+  for (const { type, proxyRule, toResourceRules = [], inboundRules = [] } of rules) {
     // A route is in force as a whole, or not at all, and is listed with its conf.
     if (type.endsWith('Route')) continue;
-    const matched = [...toResourceRules, ...inboundRules.flatMap((inbound) => inbound.rules)].flatMap(
-      ({ origin = [] }) => origin,
-    );
-    for (const { resourceMeta } of matched) {
-      const identity = identityOf(resourceMeta);
+    const others = [...toResourceRules, ...inboundRules.flatMap((inbound) => inbound.rules)].flatMap(({ origin = [] }) => origin);
+    for (const meta of [...(proxyRule?.origin ?? []), ...others.map(({ resourceMeta }) => resourceMeta)]) {
+      const identity = identityOf(meta);
       if (winners.has(identity)) continue;
-      const { mesh, name: stored } = resourceMeta;
-      losers.set(identity, { type, mesh, name: displayName(resourceMeta), stored });
+      const { mesh, name: stored } = meta;
+      losers.set(identity, { type, mesh, name: displayName(meta), stored });
     }
   }
   return [...losers.values()];
 }
 
 function winnersIn({ policies, inbounds, outbounds }: Effective): Identity[] {
-  const valued = outbounds.flatMap((outbound) => [...outbound.policies, ...outbound.routes.flatMap((route) => route.policies)]);
-  return [
-    ...policies.flatMap(({ kind, origins }) => origins.map(({ kri }) => identityOfKri(kind, kri))),
-    ...inbounds.flatMap((inbound) =>
-      inbound.policies.flatMap(({ kind, rules }) => rules.map(({ origin }) => identityOfKri(kind, origin.kri))),
-    ),
-    ...valued.flatMap(({ kind, values }) => values.flatMap(({ origins }) => origins.map(({ kri }) => identityOfKri(kind, kri)))),
-  ];
+  const onInbounds = inbounds.flatMap((inbound) =>
+    inbound.policies.flatMap(({ kind, inForce }) => inForce.map(({ values }) => ({ kind, values }))),
+  );
+  const onOutbounds = outbounds.flatMap((outbound) => [outbound, ...outbound.routes].flatMap((one) => one.policies));
+  return [...policies, ...onInbounds, ...onOutbounds].flatMap(({ kind, values }) =>
+    values.flatMap(({ origins }) => origins.map(({ kri }) => identityOfKri(kind, kri))),
+  );
 }
 
 function identityOfKri(type: string, kri: string): Identity {

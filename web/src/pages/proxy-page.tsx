@@ -92,9 +92,10 @@ function Losers({ effective, rules }: { readonly effective: Effective; readonly 
       <div class="bar">
         <h2>Match, but set nothing here</h2>
       </div>
-      {losers.length === 0 && <p class="none">Each policy that matches sets a value</p>}
+      {losers === null && <p class="none">Unknown: not all outbounds are shown</p>}
+      {losers?.length === 0 && <p class="none">Each policy that matches sets a value</p>}
       <ul class="problems">
-        {losers.map(({ type, mesh, name, stored }) => (
+        {losers?.map(({ type, mesh, name, stored }) => (
           <li key={`${type} ${stored}`}>
             <a href={linkTo(placeOf(types.find((one) => one.name === type)?.path ?? '', mesh, stored))}>{name}</a>
             <p>{type}: another policy comes before it for each value</p>

@@ -22,8 +22,8 @@ export function ConfTable({ title, note, rows }: Props): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ kind, path, value, origins, isFirst, where }) => (
-            <tr key={`${kind} ${where} ${path}`}>
+          {rows.map(({ kind, path, value, origins, isFirst, where }, row) => (
+            <tr key={row}>
               <td>
                 {isFirst && kind}
                 {isFirst && where !== '' && <div class="soft">{where}</div>}
