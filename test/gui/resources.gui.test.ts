@@ -58,6 +58,25 @@ describe('the history of a resource', () => {
     await close(opened);
   });
 
+  it('refuses a way back when somebody was faster than its plan', async () => {
+    for (const idle of ['1s', '2s', '3s']) await fleet.global.put('/meshes/shop/meshtimeouts/faster', timeout('faster', idle));
+    const { page } = await openPage('resources/meshtimeouts/shop/faster');
+    const history = page.getByRole('region', { name: 'History' });
+    await history.getByLabel('from version 0').check();
+    await history.getByRole('button', { name: 'Go back to version 0…' }).click();
+    await history.getByLabel('What the way back would change').getByText('"1s"').waitFor();
+    await fleet.global.put('/meshes/shop/meshtimeouts/faster', timeout('faster', '9s'));
+    await history.getByLabel('from version 3').waitFor();
+    await history.getByRole('button', { name: 'Write version 0 again' }).click();
+    await history.getByRole('alert').waitFor();
+    await page.getByLabel('Stored document').getByText('idleTimeout: 9s').waitFor();
+    // The plan is dropped, and the next one is of what is stored now.
+    await history.getByRole('button', { name: 'Go back to version 0…' }).click();
+    await history.getByRole('button', { name: 'Write version 0 again' }).click();
+    await page.getByLabel('Stored document').getByText('idleTimeout: 1s').waitFor();
+    await page.close();
+  });
+
   it('says where a copy was written', async () => {
     await fleet.global.put('/meshes/shop/meshtimeouts/told', timeout('told', '4s'));
     const opened = await openPage('resources/meshtimeouts/shop', east);
