@@ -7,13 +7,14 @@ import { isConnected, useLive } from './live.ts';
 import { LoginPage } from './pages/login-page.tsx';
 import { NowherePage } from './pages/nowhere-page.tsx';
 import { pageAt } from './pages/page-list.tsx';
+import { Failure } from './parts/failure.tsx';
 import { linkTo, place } from './router.ts';
 import { SECTIONS } from './sections.ts';
 import { Search } from './search.tsx';
 import { get, hasToken, loginReason, logins, logOut } from './session.ts';
 
 export function App(): JSX.Element {
-  const { data: control } = useLive('index', [], index);
+  const { data: control, failure } = useLive('index', [], index);
   const [isSearching, setSearching] = useState(false);
   useSearchKey(() => setSearching(true));
   return (
@@ -26,7 +27,14 @@ export function App(): JSX.Element {
         {!isConnected.value && <p class="lost">The control plane does not answer. This page shows its last answers.</p>}
       </div>
       <main id="content" tabIndex={-1}>
-        {loginReason.value === null ? <Page control={control} /> : <LoginPage reason={loginReason.value} />}
+        {loginReason.value === null ? (
+          <>
+            <Failure of={failure} />
+            <Page control={control} />
+          </>
+        ) : (
+          <LoginPage reason={loginReason.value} />
+        )}
       </main>
       {isSearching && <Search onClose={() => setSearching(false)} />}
     </>

@@ -12,6 +12,8 @@ export type LiveEvent = { readonly [T in Topic]: { readonly topic: T; readonly d
 /** Whether events come now. Without them, pages ask again after a while. */
 export const isStreaming = signal(false);
 
+/** The control plane sends some bytes each 15 s. A stream without any for this time is dead, and nothing else says so. */
+const SILENT_MS = 45_000;
 const RETRY_MS = { first: 500, most: 10_000 };
 /** A page does not wait longer for the stream before it asks. */
 const START_MS = 300;
@@ -63,9 +65,25 @@ async function stayConnected(signal: AbortSignal): Promise<void> {
   }
 }
 
+/** Ends with the stream, with the signal, or when nothing comes for too long. */
 async function readStream(signal: AbortSignal): Promise<void> {
+  const silence = new AbortController();
+  let timer = 0;
+  const heard = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), SILENT_MS);
+  };
+  heard();
+  try {
+    await readEvents(signal, silence.signal, heard);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readEvents(signal: AbortSignal, silence: AbortSignal, heard: () => void): Promise<void> {
   const path = lastId === '' ? '/_events' : `/_events?lastEventId=${encodeURIComponent(lastId)}`;
-  const { body } = await open(path, { accept: 'text/event-stream', signal });
+  const { body } = await open(path, { accept: 'text/event-stream', signal }, silence);
   if (body === null) return;
   const parser = createParser({
     onEvent: ({ id, event, data }) => {
@@ -74,7 +92,10 @@ async function readStream(signal: AbortSignal): Promise<void> {
       emit(event ?? '', data);
     },
   });
-  for await (const text of body.pipeThrough(new TextDecoderStream())) parser.feed(text);
+  for await (const text of body.pipeThrough(new TextDecoderStream())) {
+    heard();
+    parser.feed(text);
+  }
 }
 
 function emit(name: string, data: string): void {

@@ -64,7 +64,7 @@ export function useLive<T>(
     inbox.current = new Inbox(loading, gone.signal);
     void follow(loading, inbox.current, gone.signal, ({ data, failure }) => {
       isConnected.value = failure?.status !== 0;
-      setKnown((before) => ({ key, data: data ?? (before.key === key ? before.data : undefined), failure }));
+      setKnown((before) => ({ key, data: data === undefined && before.key === key ? before.data : data, failure }));
     });
     return () => gone.abort();
   }, [key, asked, user, isWaiting]);
@@ -90,6 +90,7 @@ async function follow<T>(loading: Loading<T>, inbox: Inbox, signal: AbortSignal,
   let isNudged = false;
   if (topics.length > 0) await hasBegun;
   let data: T | undefined;
+  let failure: ApiFailure | undefined;
   let unsettledMs = 0;
   while (!signal.aborted) {
     if (!isNudged || data === undefined) {
@@ -102,36 +103,40 @@ async function follow<T>(loading: Loading<T>, inbox: Inbox, signal: AbortSignal,
       if (!isFirst) spend(workOf(signal) - before, PERIOD_MS);
       isFirst = false;
       if (signal.aborted) return;
-      data = outcome.data;
-      show({ ...outcome, failure: outcome.failure });
-      if (topics.length === 0 && !isPassing(outcome.failure)) return;
+      ({ data, failure } = outcome);
+      show({ ...outcome, failure });
+      if (topics.length === 0 && !isPassing(failure)) return;
     }
-    if (data !== undefined && complete !== undefined) data = await completeAll(data, complete, signal, show);
+    if (data !== undefined && complete !== undefined) ({ data, failure } = await completeAll(data, complete, signal, show));
     const isOpen = data !== undefined && isUnsettled?.(data) === true;
     unsettledMs = isOpen ? Math.min(PERIOD_MS, Math.max(UNSETTLED_MS, unsettledMs * 2)) : 0;
-    isNudged = (await inbox.filled(isOpen ? unsettledMs : null)) === 'nudged';
+    const untilMs = isPassing(failure) ? PERIOD_MS : isOpen ? unsettledMs : null;
+    isNudged = (await inbox.filled(untilMs)) === 'nudged';
   }
 }
 
-/** Shows each part as it comes. @returns undefined after a failure */
+/** Shows each part as it comes. @returns no data after a failure */
 async function completeAll<T>(
   data: T,
   complete: NonNullable<Loading<T>['complete']>,
   signal: AbortSignal,
   show: Show<T>,
-): Promise<T | undefined> {
+): Promise<Outcome<T>> {
   for (let known = data; ;) {
     const { data: next, failure } = await attempt(() => complete(known, signal));
-    if (signal.aborted || next === null) return known;
+    if (signal.aborted || next === null) return { data: known };
     show({ ...(next !== undefined && { data: next }), failure });
-    if (next === undefined) return undefined;
+    if (next === undefined) return { failure };
     known = next;
   }
 }
 
+/** The status of a caller that sends too many requests. */
+const TOO_MANY = 429;
+
 /** Whether the same request may succeed later. */
 function isPassing(failure: ApiFailure | undefined): boolean {
-  return failure !== undefined && (failure.status === 0 || failure.status >= 500);
+  return failure !== undefined && (failure.status === 0 || failure.status === TOO_MANY || failure.status >= 500);
 }
 
 async function attempt<T>(work: () => Promise<T>): Promise<Outcome<T>> {

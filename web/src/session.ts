@@ -6,6 +6,10 @@ import { countAnswer } from './pace.ts';
 
 const KEY = 'meridian-token';
 
+/** Milliseconds from a request to the end of its answer. A connection can be dead without an error. A write or a preview takes longer. */
+const LIMIT_MS = { read: 30_000, write: 180_000 };
+const NO_ANSWER = 'The control plane does not answer';
+
 /** Why a token is asked for; null while none is. */
 export const loginReason = signal<string | null>(null);
 /** Counts log-ins and log-outs: what was loaded before belongs to another user. */
@@ -49,7 +53,8 @@ export function hasToken(): boolean {
 
 /** Tries the token. @throws ApiFailure if the control plane refuses it */
 export async function logIn(given: string): Promise<void> {
-  const response = await fetch('/who-am-i', { headers: { authorization: `Bearer ${given}` } });
+  const headers = { authorization: `Bearer ${given}` };
+  const response = await orNoAnswer(fetch('/who-am-i', { headers, signal: AbortSignal.timeout(LIMIT_MS.read) }));
   if (!response.ok) throw await failureOf(response);
   token = given;
   sessionStorage.setItem(KEY, given);
@@ -75,31 +80,48 @@ export async function getKept<T>(path: string, signal: AbortSignal): Promise<T> 
 /** @throws ApiFailure */
 export async function ask<T>(path: string, sending: Sending = {}): Promise<Reply<T>> {
   const start = performance.now();
-  const response = await open(path, sending);
-  const text = await response.text();
+  const { text, etag } = await askText(path, sending);
   countAnswer(sending.signal, performance.now() - start);
-  return { body: (text === '' ? undefined : JSON.parse(text)) as T, etag: response.headers.get('etag') };
+  return { body: (text === '' ? undefined : JSON.parse(text)) as T, etag };
 }
 
-/** The response, its body unread. @throws ApiFailure */
-export async function open(path: string, sending: Sending): Promise<Response> {
+/** The whole answer, within a time. @throws ApiFailure */
+export async function askText(path: string, sending: Sending): Promise<{ readonly text: string; readonly etag: string | null }> {
+  const { method = 'GET', signal } = sending;
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), method === 'GET' ? LIMIT_MS.read : LIMIT_MS.write);
+  try {
+    const response = await open(path, sending, limit.signal);
+    return { text: await orNoAnswer(response.text(), signal), etag: response.headers.get('etag') };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The response, its body unread. @param limit its abort means that there is no answer @throws ApiFailure */
+export async function open(path: string, sending: Sending, limit?: AbortSignal): Promise<Response> {
   const { method = 'GET', body, text, ifMatch, signal, accept, isKept = false } = sending;
   const headers = new Headers({ accept: accept ?? 'application/json' });
   if (token !== '') headers.set('authorization', `Bearer ${token}`);
   if (body !== undefined || text !== undefined) headers.set('content-type', text?.type ?? 'application/json');
   if (ifMatch !== undefined && ifMatch !== null) headers.set('if-match', ifMatch);
-  const sent: RequestInit = { method, headers, cache: isKept ? 'no-cache' : 'no-store' };
+  const ends = [signal, limit].filter((one) => one !== undefined);
+  const sent: RequestInit = { method, headers, cache: isKept ? 'no-cache' : 'no-store', signal: AbortSignal.any(ends) };
   if (text !== undefined) sent.body = text.content;
   else if (body !== undefined) sent.body = JSON.stringify(body);
-  if (signal !== undefined) sent.signal = signal;
-  const response = await fetch(path, sent).catch((error: unknown) => {
-    if (signal?.aborted === true) throw error;
-    throw new ApiFailure(0, 'The control plane does not answer');
-  });
+  const response = await orNoAnswer(fetch(path, sent), signal);
   if (response.ok) return response;
   const failure = await failureOf(response);
   if (response.status === 401) refuse(failure);
   throw failure;
+}
+
+/** @param reader its abort is no failure of the control plane @throws ApiFailure */
+async function orNoAnswer<T>(answer: Promise<T>, reader?: AbortSignal): Promise<T> {
+  return await answer.catch((error: unknown) => {
+    if (reader?.aborted === true) throw error;
+    throw new ApiFailure(0, NO_ANSWER);
+  });
 }
 
 function refuse({ message }: ApiFailure): void {
