@@ -86,6 +86,39 @@ describe('the history of a resource', () => {
   });
 });
 
+describe('a document over the limit of YAML', () => {
+  it('is shown, changed and removed as JSON', async () => {
+    // 200 kB, and 450 kB as the page indents it.
+    const to = Array.from({ length: 2_000 }, (_, at) => ({
+      targetRef: { kind: 'MeshService', labels: { app: `app-${String(at)}` } },
+      default: { idleTimeout: '1s', http: { requestTimeout: '2s', streamIdleTimeout: '3s' } },
+    }));
+    const large = { type: 'MeshTimeout', mesh: 'shop', name: 'large', spec: { targetRef: { kind: 'Mesh' }, to } };
+    expect(await fleet.global.put('/meshes/shop/meshtimeouts/large', large)).toBe(201);
+    const { page } = await openPage('resources/meshtimeouts/shop/large');
+    const region = page.getByRole('region', { name: 'Document' });
+    await region.getByText('It is shown as JSON, not as YAML').waitFor();
+    await region.getByLabel('Stored document').getByText('"app-1999"').waitFor();
+    await region.getByRole('button', { name: 'Edit' }).click();
+    const document = region.getByLabel('Document as JSON');
+    // To type so much takes minutes.
+    await document.evaluate((area) => {
+      const field = area as unknown as { value: string } & EventTarget;
+      field.value = field.value.replace('"idleTimeout": "1s"', '"idleTimeout": "9s"');
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await region.getByRole('button', { name: 'Check' }).click();
+    await region.getByLabel('Difference').getByText('spec.to.0.default.idleTimeout: "9s"').waitFor();
+    await region.getByRole('button', { name: 'Apply' }).click();
+    await region.getByLabel('Stored document').getByText('"idleTimeout": "9s"').waitFor();
+    await region.getByRole('button', { name: 'Edit' }).click();
+    await region.getByRole('button', { name: 'Remove this resource' }).click();
+    await region.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.waitForURL('**/gui/resources/meshtimeouts');
+    await page.close();
+  });
+});
+
 describe('a removal', () => {
   it('is answered after its event, and the page asks for nothing that is gone', async () => {
     expect(await fleet.global.put('/meshes/shop/meshtimeouts/gone', timeout('gone', '1s'))).toBe(201);

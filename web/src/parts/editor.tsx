@@ -20,6 +20,7 @@ export function Editor({ type, mesh, name }: Props): JSX.Element {
   const { data, failure, reload } = useLive(`document ${path}`, ['changes', 'clock'], load, { concerns });
   const [edited, setEdited] = useState<Stored | null>(null);
   const shown = edited ?? data;
+  const as = shown?.texts.yaml === undefined ? 'json' : notation.value;
   const isOverdue = edited !== null && data !== undefined && data.etag !== edited.etag;
   const send = async (draft: Draft, isDryRun: boolean): Promise<Outcome> => {
     const sending = { method: 'PUT', text: bodyOf(draft), ifMatch: edited?.etag ?? null } as const;
@@ -32,7 +33,11 @@ export function Editor({ type, mesh, name }: Props): JSX.Element {
         {shown !== undefined && shown.etag !== null && <span class="soft">version {versionOf(shown.etag)}</span>}
         {edited === null && data !== undefined && (
           <span class="end">
-            <NotationChooser chosen={notation.value} onChoose={(chosen) => (notation.value = chosen)} />
+            <NotationChooser
+              chosen={as}
+              lacksYaml={data.texts.yaml === undefined}
+              onChoose={(chosen) => (notation.value = chosen)}
+            />
             <button type="button" onClick={() => setEdited(data)}>
               Edit
             </button>
@@ -41,15 +46,16 @@ export function Editor({ type, mesh, name }: Props): JSX.Element {
       </div>
       <Failure of={failure} />
       {isOverdue && <p class="note">Somebody else has changed it: it is now version {versionOf(data.etag)}.</p>}
+      {shown?.whyNoYaml !== undefined && <p class="note">It is shown as JSON, not as YAML: {shown.whyNoYaml}.</p>}
       {shown !== undefined && edited === null && (
         <pre class="diff scroll" tabIndex={0} aria-label="Stored document">
-          {shown.texts[notation.value]}
+          {shown.texts[as]}
         </pre>
       )}
       {edited !== null && (
         <>
           <DocumentForm
-            start={{ text: edited.texts[notation.value], notation: notation.value }}
+            start={{ text: edited.texts[as] ?? '', notation: as }}
             send={send}
             onCancel={() => setEdited(null)}
             onStored={() => {

@@ -6,13 +6,25 @@ const TITLES = [
   ['json', 'JSON'],
 ] as const;
 
-type Props = { readonly chosen: Notation; readonly onChoose: (notation: Notation) => void };
+type Props = {
+  readonly chosen: Notation;
+  /** Whether there is no form in YAML. */
+  readonly lacksYaml?: boolean;
+  readonly onChoose: (notation: Notation) => void;
+};
 
-export function NotationChooser({ chosen, onChoose }: Props): JSX.Element {
+export function NotationChooser({ chosen, lacksYaml = false, onChoose }: Props): JSX.Element {
   return (
     <span class="views" role="group" aria-label="Notation">
       {TITLES.map(([name, title]) => (
-        <button key={name} type="button" class="plain" aria-pressed={name === chosen} onClick={() => onChoose(name)}>
+        <button
+          key={name}
+          type="button"
+          class="plain"
+          aria-pressed={name === chosen}
+          disabled={name === 'yaml' && lacksYaml}
+          onClick={() => onChoose(name)}
+        >
           {title}
         </button>
       ))}
