@@ -77,6 +77,8 @@ describe('the events of a fleet', () => {
     const { instanceId } = await read<{ instanceId: string }>(global, '/');
     expect(east).toMatchObject({ name: 'east', instanceId });
     expect(east?.types?.find(({ type }) => type === 'MeshTimeout')?.confirmedAt).not.toBeNull();
+    expect(await read<Answer<'ZoneProgress'>>(second, '/zones/east/_progress')).toMatchObject({ name: 'east', instanceId });
+    expect((await fetch(`http://127.0.0.1:${String(global.api)}/zones/none/_progress`)).status).toBe(404);
     expect((await fetch(`http://127.0.0.1:${String(global.api)}/zones/_progress?size=101`)).status).toBe(400);
   });
 

@@ -31,6 +31,30 @@ export async function answerWithMany(page: Page): Promise<void> {
   });
 }
 
+export const IN_STEP: Answer<'ZoneProgress'>['sync'] = {
+  ...{ state: 'online', connection: 'online', since: null, pending: [], lagMs: 0, reason: '' },
+};
+
+/** Answers the requests for the progress of zones. */
+export async function answerWithProgress(page: Page): Promise<void> {
+  const progressOf = (name: string): Answer<'ZoneProgress'> => {
+    const step = { behind: 0, since: null, oldestMs: 0, confirmedAt: null, refused: 0, withheld: 0 };
+    return { name, instanceId: 'cp-1', sync: IN_STEP, types: [{ type: 'MeshTimeout', ...step }] };
+  };
+  const names = Array.from({ length: COUNT }, (_, at) => nameOf(at));
+  await page.route('**/zones/*/_progress', async (route) => {
+    const { pathname } = new URL(route.request().url());
+    await route.fulfill({ json: progressOf(pathname.split('/')[2] ?? '') });
+  });
+  await page.route('**/zones/_progress?*', async (route) => {
+    const { searchParams } = new URL(route.request().url());
+    const found = names.filter((name) => name.includes(searchParams.get('name') ?? ''));
+    const offset = Number(searchParams.get('offset'));
+    const items = found.slice(offset, offset + Number(searchParams.get('size'))).map(progressOf);
+    await route.fulfill({ json: { total: found.length, items, next: null } });
+  });
+}
+
 /** Answers the requests of a matrix: fewer rows than were asked for, as the control plane does. */
 export async function answerWithMatrix(page: Page): Promise<void> {
   await page.route('**/_matrix?*', async (route) => {

@@ -1,10 +1,10 @@
 // The page with a fleet that no test machine has: the answers of its REST API are made here.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { FastifyInstance } from 'fastify';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { openBrowser, type Browser } from './browser.ts';
-import { answerWithMany, answerWithMatrix, COUNT, nameOf } from './fake-fleet.ts';
+import { answerWithMany, answerWithMatrix, answerWithProgress, COUNT, IN_STEP, nameOf } from './fake-fleet.ts';
 
 let api: FastifyInstance;
 let browser: Browser;
@@ -80,5 +80,32 @@ describe('a fleet of 10,000 zones', () => {
     expect(page.url()).toContain('state=offline');
     await page.close();
     expect(faults.join('\n')).toBe('');
+  });
+
+  it('finds a zone by the filter of a matrix while later zones are shown', async () => {
+    const { page } = await browser.open(`${address}/gui/resources?view=zones`, answerWithProgress);
+    const region = page.getByRole('region', { name: 'Types and zones' });
+    await region.getByText('of 10,000').waitFor();
+    await region.getByRole('button', { name: 'Zones after' }).click();
+    await vi.waitFor(() => expect(new URL(page.url()).searchParams.get('from')).not.toBeNull());
+    await region.getByLabel('Filter zones').fill(nameOf(7));
+    await region.getByText('1–1 of 1').waitFor();
+    await region.getByLabel(`${nameOf(7)}: in step`).waitFor();
+    // An address of a time with more zones.
+    await page.goto(`${address}/gui/resources?view=zones&from=20000`);
+    await region.getByText('of 10,000').waitFor();
+    await region.getByLabel(`${nameOf(0)}: in step`).waitFor();
+    await page.close();
+  });
+
+  it('shows the types of a zone whose name is a part of very many names', async () => {
+    const { page } = await browser.open(`${address}/gui/zones/zone`, async (opened) => {
+      await answerWithProgress(opened);
+      await opened.route('**/zones/zone/_overview', async (route) =>
+        route.fulfill({ json: { type: 'ZoneOverview', name: 'zone', zone: {}, sync: IN_STEP } }),
+      );
+    });
+    await page.getByRole('region', { name: 'Types' }).getByText('MeshTimeout').waitFor();
+    await page.close();
   });
 });

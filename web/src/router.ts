@@ -25,8 +25,12 @@ export function go(href: string, { replace = false } = {}): void {
 
 /** Sets a value of the query of this place, without a step in the history. */
 export function setQuery(name: string, value: string): void {
-  const values = Object.fromEntries(query.value);
-  go(linkTo(place.value, { ...values, [name]: value }), { replace: true });
+  setQueries({ [name]: value });
+}
+
+/** The same for several values at once. */
+export function setQueries(values: Readonly<Record<string, string>>): void {
+  go(linkTo(place.value, { ...Object.fromEntries(query.value), ...values }), { replace: true });
 }
 
 /** Takes the clicks on links of the page and the buttons of the browser. */

@@ -16,6 +16,8 @@ import { ColumnChooser, firstColumn, roomFor } from './zone-columns.tsx';
 type Zone = Answer<'ZoneProgress'>;
 type Progress = NonNullable<Zone['types']>[number];
 type Page = { readonly total: number; readonly items: readonly Zone[] };
+/** @property first the place of the first zone in all that fit the filter */
+type Columns = Page & { readonly first: number };
 
 /** As many as one request gives. */
 const MAX_COLUMNS = 100;
@@ -24,18 +26,14 @@ export function TypesByZone(): JSX.Element {
   const [frame, width] = useWidth<HTMLElement>(1_000);
   const room = Math.min(MAX_COLUMNS, roomFor(width));
   const wanted = query.value.get('zones') ?? '';
-  const first = firstColumn(Infinity, room);
+  const from = firstColumn(Infinity, room);
   const { data: found, failure } = useLive(
-    `types ${wanted} ${String(first)} ${String(room)}`,
+    `types ${wanted} ${String(from)} ${String(room)}`,
     ['zones', 'lag', 'changes'],
-    (signal) =>
-      get<Page>(
-        `/zones/_progress?size=${String(room)}&offset=${String(first)}${wanted === '' ? '' : `&name=${encodeURIComponent(wanted)}`}`,
-        signal,
-      ),
+    (signal) => loadColumns(wanted, { from, room }, signal),
   );
   const { data: known = [] } = useLive('types', [], resourceTypes);
-  const { total, items: zones } = useLast(found) ?? { total: 0, items: [] };
+  const { total, items: zones, first } = useLast(found) ?? { total: 0, items: [], first: 0 };
   const types = typesIn(zones);
   return (
     <section ref={frame} class="card" aria-label="Types and zones">
@@ -56,6 +54,18 @@ export function TypesByZone(): JSX.Element {
       />
     </section>
   );
+}
+
+/** The columns from a place on; the first ones if there are fewer by now. */
+async function loadColumns(
+  name: string,
+  { from, room }: { readonly from: number; readonly room: number },
+  signal: AbortSignal,
+): Promise<Columns> {
+  const filter = name === '' ? '' : `&name=${encodeURIComponent(name)}`;
+  const page = await get<Page>(`/zones/_progress?size=${String(room)}&offset=${String(from)}${filter}`, signal);
+  if (page.items.length === 0 && from > 0) return await loadColumns(name, { from: 0, room }, signal);
+  return { ...page, first: from };
 }
 
 function typesIn(zones: readonly Zone[]): readonly string[] {

@@ -1,6 +1,6 @@
 // Which zones stand as columns: a filter by name, and as many as have room.
 import type { JSX } from 'preact';
-import { query, setQuery } from '../router.ts';
+import { query, setQueries, setQuery } from '../router.ts';
 import { CELL_PX, SIDE_PX } from './matrix.tsx';
 
 const MIN_COLUMNS = 4;
@@ -29,7 +29,7 @@ export function ColumnChooser({ total, first, shown, room }: Props): JSX.Element
         aria-label="Filter zones"
         placeholder="Filter zones"
         value={query.value.get('zones') ?? ''}
-        onInput={({ currentTarget }) => setQuery('zones', currentTarget.value)}
+        onInput={({ currentTarget }) => setQueries({ zones: currentTarget.value, from: '' })}
       />
       {total > shown && (
         <>

@@ -32,7 +32,9 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 export function ZoneTypes({ zone }: { readonly zone: string }): JSX.Element {
-  const { data, failure } = useLive(`progress ${zone}`, ['zones', 'lag', 'changes'], (signal) => loadProgress(zone, signal));
+  const { data, failure } = useLive(`progress ${zone}`, ['zones', 'lag', 'changes'], (signal) =>
+    get<Progress>(`/zones/${encodeURIComponent(zone)}/_progress`, signal),
+  );
   const types = data?.types ?? [];
   const rows = types.toSorted((a, b) => rankOf(a) - rankOf(b) || (a.type < b.type ? -1 : 1));
   const none = data === undefined ? 'Loading' : 'The zone has no stream to this control plane now';
@@ -62,10 +64,4 @@ function refusalWords({ refused, withheld }: Row): string {
 
 function rankOf({ refused, withheld, behind }: Row): number {
   return refused + withheld > 0 ? 0 : behind > 0 ? 1 : 2;
-}
-
-/** The filter of the list takes a part of a name. */
-async function loadProgress(zone: string, signal: AbortSignal): Promise<Progress | null> {
-  const { items } = await get<{ items: Progress[] }>(`/zones/_progress?size=100&name=${encodeURIComponent(zone)}`, signal);
-  return items.find(({ name }) => name === zone) ?? null;
 }
