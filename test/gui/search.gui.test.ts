@@ -68,4 +68,14 @@ describe('the search of the page', () => {
     expect(hits).toContain('needle-mesh');
     await page.close();
   });
+
+  it('opens with Enter what the present text finds, and nothing of an earlier text', async () => {
+    const { page } = await browser.open(`${address}/gui/health`);
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('option').first().waitFor();
+    await page.getByRole('combobox').fill('needle-mesh');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${address}/gui/resources/meshes/-/needle-mesh`);
+    await page.close();
+  });
 });

@@ -11,7 +11,11 @@ export function Search({ onClose }: { readonly onClose: () => void }): JSX.Eleme
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
-  const hits = useHits(text.trim());
+  const [isEntered, setEntered] = useState(false);
+  const found = useHits(text.trim());
+  const { hits } = found;
+  /** What is listed may still be of an earlier text. */
+  const isCurrent = found.text === text.trim();
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
@@ -27,9 +31,12 @@ export function Search({ onClose }: { readonly onClose: () => void }): JSX.Eleme
       setChosen((at) => Math.max(0, Math.min(hits.length - 1, at + step)));
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      open(hits[chosen]);
+      setEntered(true);
     }
   };
+  useEffect(() => {
+    if (isEntered && isCurrent) open(hits[chosen]);
+  }, [isEntered, isCurrent, hits]);
   return (
     <dialog
       ref={dialog}
@@ -51,6 +58,7 @@ export function Search({ onClose }: { readonly onClose: () => void }): JSX.Eleme
         onInput={({ currentTarget }) => {
           setText(currentTarget.value);
           setChosen(0);
+          setEntered(false);
         }}
         onKeyDown={onKey}
         autoFocus
@@ -80,14 +88,17 @@ function Option({ hit, at, isChosen, onOpen }: OptionProps): JSX.Element {
   );
 }
 
-function useHits(text: string): readonly Hit[] {
-  const [hits, setHits] = useState<readonly Hit[]>([]);
+type Found = { readonly text: string; readonly hits: readonly Hit[] };
+
+/** The hits so far, and the text that they are of. */
+function useHits(text: string): Found {
+  const [found, setFound] = useState<Found>({ text: '', hits: [] });
   useEffect(() => {
     const gone = new AbortController();
     const timer = setTimeout(
       () => {
-        void findEverything(text, gone.signal, (found) => {
-          if (!gone.signal.aborted) setHits(found);
+        void findEverything(text, gone.signal, (hits) => {
+          if (!gone.signal.aborted) setFound({ text, hits });
         });
       },
       text === '' ? 0 : PAUSE_MS,
@@ -97,5 +108,5 @@ function useHits(text: string): readonly Hit[] {
       gone.abort();
     };
   }, [text]);
-  return hits;
+  return found;
 }
