@@ -66,6 +66,17 @@ it.each(PLACES)('a zone with a global shows %s', async (path, text) => {
   expect(faults.join('\n')).toBe('');
 });
 
+it('a resource of a zone has no link to the other zones, which have no page there', async () => {
+  const own = { type: 'MeshService', mesh: 'shop', name: 'own', labels: { 'kuma.io/origin': 'zone' }, spec: {} };
+  expect(await east.put('/meshes/shop/meshservices/own', own)).toBe(201);
+  const { page, faults } = await browser.open(`http://127.0.0.1:${String(east.api)}/gui/resources/meshservices/shop/own`);
+  const zones = page.getByRole('table', { name: 'Zones of the resource' });
+  await zones.getByText('other zones').waitFor();
+  expect(await zones.getByRole('link').count()).toBe(0);
+  await page.close();
+  expect(faults.join('\n')).toBe('');
+});
+
 /** The same of a zone without a global. */
 const PLACES_ALONE: readonly (readonly [path: string, text: string])[] = [
   ['', 'alone'],

@@ -20,12 +20,13 @@ import type { PageProps } from './page-list.tsx';
 
 type Explanation = Answer<'SyncExplanation'>;
 type Target = Explanation['targets'][number];
+/** Only global has a page of each zone: in a zone one row stands for all other zones. */
+const ZONE: Column<Target> = {
+  title: 'Zone',
+  width: 'minmax(90px, 1fr)',
+  cell: ({ to }) => (to === 'global' ? to : <a href={linkTo(['zones', to])}>{to}</a>),
+};
 const COLUMNS: readonly Column<Target>[] = [
-  {
-    title: 'Zone',
-    width: 'minmax(90px, 1fr)',
-    cell: ({ to }) => (to === 'global' ? to : <a href={linkTo(['zones', to])}>{to}</a>),
-  },
   { title: 'State', width: '118px', cell: (target) => <State target={target} /> },
   {
     title: 'Name there',
@@ -42,6 +43,9 @@ const COLUMNS: readonly Column<Target>[] = [
     cell: (target) => <span title={reasonOf(target)}>{reasonOf(target)}</span>,
   },
 ];
+
+const ON_GLOBAL = [ZONE, ...COLUMNS];
+const IN_ZONE = [{ ...ZONE, cell: ({ to }: Target) => to }, ...COLUMNS];
 
 export function ResourcePage(props: PageProps): JSX.Element {
   const [, path = '', mesh = '', name = ''] = props.parts;
@@ -66,15 +70,20 @@ export function ResourcePage(props: PageProps): JSX.Element {
         (name === '+' ? (
           <NewResource type={type} />
         ) : (
-          <Content key={place.value.join('/')} type={type} mesh={mesh} name={name} />
+          <Content key={place.value.join('/')} type={type} mesh={mesh} name={name} mode={props.control.mode} />
         ))}
     </>
   );
 }
 
-type ContentProps = { readonly type: TypeInfo; readonly mesh: string; readonly name: string };
+type ContentProps = {
+  readonly type: TypeInfo;
+  readonly mesh: string;
+  readonly name: string;
+  readonly mode: Answer<'Index'>['mode'];
+};
 
-function Content({ type, mesh, name }: ContentProps): JSX.Element {
+function Content({ type, mesh, name, mode }: ContentProps): JSX.Element {
   const path = apiPath(type, mesh, name);
   const [written, setWritten] = useState(0);
   const loadSync = async (signal: AbortSignal): Promise<Explanation> => await get<Explanation>(`${path}/_sync`, signal);
@@ -99,7 +108,7 @@ function Content({ type, mesh, name }: ContentProps): JSX.Element {
             <LongTable
               label="Zones of the resource"
               rows={sync?.targets ?? []}
-              columns={COLUMNS}
+              columns={mode === 'global' ? ON_GLOBAL : IN_ZONE}
               keyOf={({ to }) => to}
               none={sync === undefined ? 'Loading' : 'No zone is known'}
               height="44vh"
