@@ -108,4 +108,31 @@ describe('a fleet of 10,000 zones', () => {
     await page.getByRole('region', { name: 'Types' }).getByText('MeshTimeout').waitFor();
     await page.close();
   });
+
+  it('shows more rows of a matrix in a window that grew', async () => {
+    const { page } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, async (opened) => {
+      await opened.setViewportSize({ width: 1440, height: 420 });
+      await answerWithMany(opened);
+      await answerWithMatrix(opened);
+    });
+    const row = (at: number): ReturnType<typeof page.getByRole> => page.getByRole('row').filter({ hasText: `timeout-00${at}` });
+    await row(12).waitFor();
+    expect(await row(23).count()).toBe(0);
+    await page.setViewportSize({ width: 1440, height: 1_300 });
+    await row(23).waitFor();
+    await page.close();
+  });
+
+  it('counts all problems, also those that are not listed', async () => {
+    const listed = Array.from({ length: 1_000 }, (_, at) => ({
+      ...{ id: `zoneAway/${nameOf(at)}`, code: 'zoneAway', zone: nameOf(at), since: null },
+      ...{ message: 'it is away', remedy: 'look at it', runbook: 'docs/runbook.md' },
+    }));
+    const { page } = await browser.open(`${address}/gui/`, async (opened) => {
+      await answerWithMany(opened);
+      await opened.route('**/_problems?*', async (route) => route.fulfill({ json: { total: 1_500, items: listed, next: '' } }));
+    });
+    await page.getByRole('link', { name: 'All 1,500' }).waitFor();
+    await page.close();
+  });
 });

@@ -59,7 +59,16 @@ export function Matrix({ label, columns, rowCount, rowAt, onRows, detailOf, none
     setRange({ first, end });
     onRows?.({ first, end });
   };
+  const latestLook = useRef(look);
+  useLayoutEffect(() => {
+    latestLook.current = look;
+  });
   useLayoutEffect(look, [rowCount]);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => latestLook.current());
+    if (frame.current !== null) observer.observe(frame.current);
+    return () => observer.disconnect();
+  }, []);
   const isFew = columns.length <= FEW;
   // A person can listen to each of a few cells.
   const mostPerRun = isFew ? 1 : Infinity;

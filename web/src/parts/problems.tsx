@@ -13,23 +13,23 @@ type Props = {
 
 export function Problems({ max }: Props): JSX.Element {
   const { data: problems, failure } = useProblems();
-  const all = problems ?? [];
+  const { total, items } = problems ?? { total: 0, items: [] };
   return (
     <section class="card" aria-label="Problems">
       <div class="bar">
         <h2>Problems</h2>
-        <span class="soft end">{all.length > 0 && all.length.toLocaleString('en')}</span>
+        <span class="soft end">{total > 0 && total.toLocaleString('en')}</span>
       </div>
       <Failure of={failure} />
-      {all.length === 0 && problems !== undefined && <p class="none">Nothing needs attention</p>}
-      {all.length > 0 && (
+      {total === 0 && problems !== undefined && <p class="none">Nothing needs attention</p>}
+      {total > 0 && (
         <ul class="problems scroll" tabIndex={0} aria-label="Problems with what to do">
-          {all.slice(0, max).map((problem) => (
+          {items.slice(0, max).map((problem) => (
             <Item key={problem.id} problem={problem} />
           ))}
-          {all.length > max && (
+          {total > max && (
             <li>
-              <a href={linkTo(['health'])}>All {all.length.toLocaleString('en')}</a>
+              <a href={linkTo(['health'])}>All {total.toLocaleString('en')}</a>
             </li>
           )}
         </ul>
