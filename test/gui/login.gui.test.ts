@@ -55,3 +55,12 @@ it('asks for a new token when that of a person has expired, and stays at its pla
   // The browser itself reports each 401. This API has no stream of events.
   expect(faults.filter((fault) => !/status of 40[14]/.test(fault)).join('\n')).toBe('');
 });
+
+it('says that a token has a character that no token has', async () => {
+  const { page } = await browser.open(`${address}/gui/`);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByLabel('User token').fill('first\u200b');
+  await page.getByLabel('User token').press('Enter');
+  await page.getByRole('alert').getByText('The token has a character that no token has').waitFor();
+  await page.close();
+});

@@ -51,8 +51,13 @@ export function hasToken(): boolean {
   return token !== '';
 }
 
+/** Printable ASCII characters: a header holds no others. */
+const TOKEN = /^[!-~]+$/;
+
 /** Tries the token. @throws ApiFailure if the control plane refuses it */
 export async function logIn(given: string): Promise<void> {
+  if (!TOKEN.test(given))
+    throw new ApiFailure(400, 'The token has a character that no token has, such as a space. Copy it again');
   const headers = { authorization: `Bearer ${given}` };
   const response = await orNoAnswer(fetch('/who-am-i', { headers, signal: AbortSignal.timeout(LIMIT_MS.read) }));
   if (!response.ok) throw await failureOf(response);
