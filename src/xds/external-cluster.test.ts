@@ -1,6 +1,7 @@
 // The endpoints of an external service and the TLS that is spoken to it, as its row says.
 import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
+import { createSelfSigned } from '../base/self-signed.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
@@ -16,14 +17,23 @@ const bank = (spec: JsonObject): Resource =>
     ...spec,
   });
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const [{ certPem: PEM, keyPem: KEY }, OTHER] = await Promise.all([
+  createSelfSigned('client', ['one'], new Date()),
+  createSelfSigned('client', ['other'], new Date()),
+]);
 
 function clusterOf(spec: JsonObject, { systemCa = SYSTEM_CA, ipv6 = false }: { systemCa?: string | null; ipv6?: boolean } = {}) {
   const problems: ConfigProblem[] = [];
-  const index = new MeshIndex('default', [make('Secret', 'stored', { data: base64('stored') })]);
+  const index = new MeshIndex('default', [
+    make('Secret', 'stored', { data: base64(PEM) }),
+    make('Secret', 'key', { data: base64(KEY) }),
+    make('Secret', 'empty', { data: '' }),
+    make('Secret', 'text', { data: base64('no certificate') }),
+  ]);
   const features = { ...WITHOUT_FEATURES, systemCa, ipv6 };
   const report = (problem: ConfigProblem): void => void problems.push(problem);
   const cluster = externalCluster('egress:bank', bank(spec), { index, features, kri: 'kri', report });
-  return { cluster, fields: problems.map(({ field }) => field) };
+  return { cluster, problems, fields: problems.map(({ field }) => field) };
 }
 
 /** The TLS of the first address. */
@@ -98,14 +108,14 @@ describe('the certificate of the server', () => {
     expect(clusterOf({ tls: { enabled: true, verification: { mode } } }, { systemCa: null }).fields).toEqual([]);
   });
 
-  it.each<[what: string, caCert: JsonObject, trusted: string]>([
-    ['a text', { inlineString: 'pem' }, base64('pem')],
-    ['bytes', { inline: base64('pem') }, base64('pem')],
-    ['a text that is marked insecure', { insecureInline: { value: 'pem' } }, base64('pem')],
-    ['a Secret', { secretRef: { kind: 'Secret', name: 'stored' } }, base64('stored')],
-    ['a Secret by name', { secret: 'stored' }, base64('stored')],
-  ])('is signed by an authority from %s', (_, caCert, trusted) => {
-    expect(contextOf({ caCert })['trustedCa']).toEqual({ inlineBytes: trusted });
+  it.each<[what: string, caCert: JsonObject]>([
+    ['a text', { inlineString: PEM }],
+    ['bytes', { inline: base64(PEM) }],
+    ['a text that is marked insecure', { insecureInline: { value: PEM } }],
+    ['a Secret', { secretRef: { kind: 'Secret', name: 'stored' } }],
+    ['a Secret by name', { secret: 'stored' }],
+  ])('is signed by an authority from %s', (_, caCert) => {
+    expect(contextOf({ caCert })['trustedCa']).toEqual({ inlineBytes: base64(PEM) });
   });
 });
 
@@ -146,10 +156,10 @@ describe('the TLS to a service', () => {
   });
 
   it('shows a certificate with its key, and none with one of them alone', () => {
-    const [clientCert, clientKey] = [{ inlineString: 'cert' }, { inlineString: 'key' }];
+    const [clientCert, clientKey] = [{ inlineString: PEM }, { inlineString: KEY }];
     expect(tlsOf({ verification: { clientCert, clientKey } })).toMatchObject({
       commonTlsContext: {
-        tlsCertificates: [{ certificateChain: { inlineBytes: base64('cert') }, privateKey: { inlineBytes: base64('key') } }],
+        tlsCertificates: [{ certificateChain: { inlineBytes: base64(PEM) }, privateKey: { inlineBytes: base64(KEY) } }],
       },
     });
     for (const one of [{ clientCert }, { clientKey }])
@@ -158,11 +168,20 @@ describe('the TLS to a service', () => {
 
   it.each<[what: string, verification: JsonObject, field: string]>([
     ['an authority is missing', { caCert: { secret: 'none' } }, 'caCert'],
-    ['a certificate is missing', { clientCert: { secret: 'none' }, clientKey: { secret: 'stored' } }, 'clientCert'],
+    ['an authority is no certificate', { caCert: { insecureInline: { value: 'no certificate' } } }, 'caCert'],
+    ['an authority of an older form is no certificate', { caCert: { inline: base64('no certificate') } }, 'caCert'],
+    ['the Secret of an authority is empty', { caCert: { secret: 'empty' } }, 'caCert'],
+    ['the Secret of an authority holds no certificate', { caCert: { secret: 'text' } }, 'caCert'],
+    ['a certificate is missing', { clientCert: { secret: 'none' }, clientKey: { secret: 'key' } }, 'clientCert'],
+    ['a certificate cannot be read', { clientCert: { secret: 'text' }, clientKey: { secret: 'key' } }, 'clientCert'],
     ['a key is missing', { clientCert: { secret: 'stored' }, clientKey: { secretRef: { name: 'none' } } }, 'clientKey'],
+    ['a key cannot be read', { clientCert: { secret: 'stored' }, clientKey: { inlineString: 'key' } }, 'clientKey'],
+    ['a key is that of another', { clientCert: { secret: 'stored' }, clientKey: { inlineString: OTHER.keyPem } }, 'clientKey'],
   ])('is no TLS and no endpoint where %s', (_, verification, field) => {
-    const { cluster, fields } = clusterOf({ tls: { enabled: true, verification } });
+    const { cluster, fields, problems } = clusterOf({ tls: { enabled: true, verification } });
     expect(objectOf(cluster['loadAssignment'])).toEqual({ clusterName: 'egress:bank' });
+    expect(cluster).not.toHaveProperty('transportSocketMatches');
+    expect(problems.map(({ reason }) => reason)).toEqual([expect.stringMatching(/: requests are answered 503$/)]);
     expect(fields).toEqual([`MeshExternalService bank spec.tls.verification.${field}`]);
   });
 });

@@ -1,10 +1,11 @@
 // The cluster of a service outside of the mesh: its endpoints by address or by DNS, and the TLS that an egress speaks to it
 // (policies 2.8, xds 5). If the wanted TLS cannot be built, nothing is sent, because plain text would be a surprise.
 import { isIP } from 'node:net';
+import { authoritiesProblem, certificateChainProblem, isKeyOf, privateKeyProblem } from '../base/pem.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { Json, JsonObject, Resource } from '../resource/types.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
 import { outsideCluster } from './cluster.ts';
 import { given, socketAddress, typed } from './proto-json.ts';
 import { protocolOf } from './protocol.ts';
@@ -132,7 +133,7 @@ function validationOf(
   const mode = textOf(verification['mode']) || 'Secured';
   if (mode === 'SkipCA' || mode === 'SkipAll') return undefined;
   const caCert = verification['caCert'];
-  const trustedCa = isObject(caCert) ? sourceOf(caCert, 'spec.tls.verification.caCert', context) : systemCa(context.features);
+  const trustedCa = isObject(caCert) ? inlineSource(authorities(caCert, context)) : systemCa(context.features);
   if (mode === 'SkipSAN') return { trustedCa };
   const written = objectsOf(verification['subjectAltNames']).map(({ type, value }) =>
     type === 'Prefix' ? { prefix: textOf(value) } : { exact: textOf(value) },
@@ -152,26 +153,37 @@ function systemCa({ systemCa: filename }: ProxyFeatures): JsonObject {
   return { filename };
 }
 
-function clientCertificate({ clientCert, clientKey }: JsonObject, context: ExternalContext): JsonObject[] | undefined {
-  if (!isObject(clientCert) || !isObject(clientKey)) return undefined;
-  return [
-    {
-      certificateChain: sourceOf(clientCert, 'spec.tls.verification.clientCert', context),
-      privateKey: sourceOf(clientKey, 'spec.tls.verification.clientKey', context),
-    },
-  ];
+function authorities(caCert: JsonObject, context: ExternalContext): string {
+  const field = 'spec.tls.verification.caCert';
+  return usable(field, textFrom(caCert, field, context), authoritiesProblem);
 }
 
-/** The DataSource of Envoy, with the older forms that peers may send. */
-function sourceOf(source: JsonObject, field: string, { index }: ExternalContext): JsonObject {
+function clientCertificate({ clientCert, clientKey }: JsonObject, context: ExternalContext): JsonObject[] | undefined {
+  if (!isObject(clientCert) || !isObject(clientKey)) return undefined;
+  const [ofCertificate, ofKey] = ['spec.tls.verification.clientCert', 'spec.tls.verification.clientKey'];
+  const chain = usable(ofCertificate, textFrom(clientCert, ofCertificate, context), certificateChainProblem);
+  const key = usable(ofKey, textFrom(clientKey, ofKey, context), privateKeyProblem);
+  if (!isKeyOf(chain, key)) throw new Unusable(ofKey, 'is not the key of clientCert');
+  return [{ certificateChain: inlineSource(chain), privateKey: inlineSource(key) }];
+}
+
+/** Envoy would refuse the cluster, and keep an older one, which may speak plain text. */
+function usable(field: string, text: string, problemOf: (text: string) => string | null): string {
+  const problem = problemOf(text);
+  if (problem !== null) throw new Unusable(field, problem);
+  return text;
+}
+
+/** A certificate or a key, also in the older forms that peers may send. */
+function textFrom(source: JsonObject, field: string, { index }: ExternalContext): string {
   const { insecureInline, secretRef, inline, inlineString, secret } = source;
-  if (isObject(insecureInline)) return bytesOf(insecureInline['value']);
-  if (inlineString !== undefined) return bytesOf(inlineString);
-  if (typeof inline === 'string') return { inlineBytes: inline };
+  if (isObject(insecureInline)) return textOf(insecureInline['value']);
+  if (inlineString !== undefined) return textOf(inlineString);
+  if (typeof inline === 'string') return decoded(inline);
   const name = textOf(isObject(secretRef) ? secretRef['name'] : secret);
   const data = index.get('Secret', name)?.spec['data'];
   if (typeof data !== 'string') throw new Unusable(field, `names the Secret ${JSON.stringify(name)}, which does not exist`);
-  return { inlineBytes: data };
+  return decoded(data);
 }
 
 /** Names of the Secrets from which a MeshExternalService takes its certificates. */
@@ -184,6 +196,11 @@ export function secretsOf({ spec }: Resource): string[] {
   });
 }
 
-function bytesOf(text: Json | undefined): JsonObject {
-  return { inlineBytes: Buffer.from(textOf(text)).toString('base64') };
+function decoded(base64: string): string {
+  return Buffer.from(base64, 'base64').toString();
+}
+
+/** The DataSource of Envoy. */
+function inlineSource(text: string): JsonObject {
+  return { inlineBytes: Buffer.from(text).toString('base64') };
 }

@@ -71,6 +71,12 @@ describe('our check differs from Kuma', () => {
     ['ports that are too large', 'MeshAccessLog', address('a:70000'), 1],
     ['templates that no control plane of ours renders', 'MeshIdentity', 'spiffeID: { path: "{{ if .Mesh }}x{{ end }}" }', 1],
     [
+      'a certificate that cannot be read',
+      'MeshExternalService',
+      'match: { port: 443 }\nendpoints: [{ address: a.b, port: 1 }]\ntls: { verification: { caCert: { type: InsecureInline, insecureInline: { value: abc } } } }',
+      1,
+    ],
+    [
       'bytes that are no base64',
       'MeshHealthCheck',
       'to: [{ targetRef: { kind: Mesh }, default: { tcp: { send: "not base64!" } } }]',

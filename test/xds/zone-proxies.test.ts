@@ -1,4 +1,6 @@
 // What no recording shows of zone proxies: both server names, and what is left out and reported.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { buildRules } from '../../src/policy/build-rules.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
@@ -231,7 +233,7 @@ describe('an egress', () => {
   });
 
   it('takes an authority from a Secret', () => {
-    const data = Buffer.from('an authority').toString('base64');
+    const data = readFileSync(join(import.meta.dirname, 'authority.pem')).toString('base64');
     const config = configOf(EGRESS, [external({ caCert: secret }, [endpoint('bank.example')]), make('Secret', 'ca', { data })]);
     expect(JSON.stringify(clusterOf(config))).toContain(`"trustedCa":{"inlineBytes":"${data}"}`);
   });

@@ -1,9 +1,10 @@
 // MeshExternalService (policies 2.8): a service outside of the mesh, with the TLS that proxies speak to it.
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { authoritiesProblem, certificateChainProblem, isKeyOf, privateKeyProblem } from '../../base/pem.ts';
 import type { JsonObject } from '../types.ts';
 import { dataSourceOfType, dataSourceShape, dataSourceType } from './data-source.ts';
-import { items } from './json-access.ts';
+import { items, textAt } from './json-access.ts';
 import { isDnsName } from './dns-name.ts';
 import { address, choice, flag, integer, json, must, port, text } from './spec-fields.ts';
 import { withRules, type Rule } from './spec-rules.ts';
@@ -30,6 +31,24 @@ const dataSource = withRules(
   noOlderForm,
 );
 
+const INLINE = 'insecureInline.value';
+const INLINE_PROBLEMS = { caCert: authoritiesProblem, clientCert: certificateChainProblem, clientKey: privateKeyProblem };
+
+/** Certificates and keys in the resource itself can be read: else no proxy could speak the TLS. What a Secret holds is not known here. */
+const readableInline: Rule = (value, path, findings) => {
+  const readable = new Map<string, string>();
+  for (const [key, problemOf] of Object.entries(INLINE_PROBLEMS)) {
+    const text = textAt(value, `${key}.${INLINE}`);
+    if (text === '') continue;
+    const problem = problemOf(text);
+    if (problem === null) readable.set(key, text);
+    else findings.violation(`${path}.${key}.${INLINE}`, problem);
+  }
+  const [chain, key] = [readable.get('clientCert'), readable.get('clientKey')];
+  if (chain !== undefined && key !== undefined && !isKeyOf(chain, key))
+    findings.violation(`${path}.clientKey.${INLINE}`, 'is not the key of clientCert');
+};
+
 const serverName = () => {
   const what = must('a DNS name');
   return z.string(what).refine((value) => isDnsName(value.toLowerCase()) && isIP(value) === 0, what);
@@ -53,6 +72,7 @@ const verification = withRules(
         findings.violation(child(path, key), `must be given beside ${other}`);
     }
   },
+  readableInline,
 );
 
 const tls = z.object({

@@ -1,9 +1,15 @@
 // MeshService, MeshExternalService, MeshMultiZoneService, HostnameGenerator, MeshZoneAddress: good and bad specs (policies 2.7 to 2.9).
 import { describe, expect, it } from 'vitest';
+import { createSelfSigned } from '../../base/self-signed.ts';
 import { globalHostnameGenerators, zoneHostnameGenerators } from '../../defaults/default-resources.ts';
 import { find, findIn, NOTHING_FOUND } from './spec-table.fixture.ts';
 
 const SELECTOR = 'selector: { dataplaneTags: { app: redis } }';
+const [ONE, OTHER] = await Promise.all([
+  createSelfSigned('client', ['one'], new Date()),
+  createSelfSigned('client', ['other'], new Date()),
+]);
+const inline = (value: string): string => `{ type: InsecureInline, insecureInline: { value: ${JSON.stringify(value)} } }`;
 const endpoint = (value: string): string => `match: { port: 443 }\nendpoints: [${value}]`;
 const tls = (value: string): string =>
   `match: { port: 443 }\nendpoints: [{ address: a.b, port: 1 }]\ntls: { verification: ${value} }`;
@@ -31,9 +37,11 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
     [
       'MeshExternalService',
       tls(
-        '{ mode: SkipSAN, serverName: a, subjectAltNames: [{ value: a }, { type: Prefix, value: b }], caCert: { type: InsecureInline, insecureInline: { value: a } }, clientCert: { type: Secret, secretRef: { kind: Secret, name: c } }, clientKey: { type: InsecureInline, insecureInline: { value: k } } }',
+        `{ mode: SkipSAN, serverName: a, subjectAltNames: [{ value: a }, { type: Prefix, value: b }], caCert: ${inline(OTHER.certPem)}, clientCert: { type: Secret, secretRef: { kind: Secret, name: c } }, clientKey: ${inline(ONE.keyPem)} }`,
       ),
     ],
+    ['MeshExternalService', tls(`{ clientCert: ${inline(ONE.certPem + OTHER.certPem)}, clientKey: ${inline(ONE.keyPem)} }`)],
+    ['MeshExternalService', tls('{ caCert: { type: Secret, secretRef: { kind: Secret, name: c } } }')],
     [
       'MeshExternalService',
       'match: { port: 443 }\nextension: { type: Lambda, config: { a: 1 } }\nendpoints: [{ address: no address, port: 0 }]\ntls: { version: { min: any } }',
@@ -137,6 +145,33 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
     expect(findIn('MeshExternalService', tls(`{ caCert: { ${key}: YQ== } }`)).violations).toContain(
       `spec.tls.verification.caCert.${key}: is an older form: write ${instead}`,
     );
+  });
+
+  it.each([
+    ['an authority that cannot be read', `{ caCert: ${inline('a')} }`, 'caCert', 'is not a certificate in PEM form'],
+    [
+      'a certificate that cannot be read',
+      `{ clientCert: ${inline('a')}, clientKey: ${inline(ONE.keyPem)} }`,
+      'clientCert',
+      'is not a certificate in PEM form',
+    ],
+    [
+      'a key that cannot be read',
+      `{ clientCert: ${inline(ONE.certPem)}, clientKey: ${inline('a')} }`,
+      'clientKey',
+      'is not a private key in PEM form without a passphrase',
+    ],
+    [
+      'the key of another certificate',
+      `{ clientCert: ${inline(ONE.certPem)}, clientKey: ${inline(OTHER.keyPem)} }`,
+      'clientKey',
+      'is not the key of clientCert',
+    ],
+  ])('MeshExternalService may not have %s', (_, verification, key, reason) => {
+    expect(findIn('MeshExternalService', tls(verification))).toEqual({
+      violations: [`spec.tls.verification.${key}.insecureInline.value: ${reason}`],
+      warnings: [],
+    });
   });
 
   it('give a warning without a selector or an endpoint', () => {

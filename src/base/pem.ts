@@ -1,0 +1,79 @@
+// Certificates and keys in PEM that go to an Envoy: it refuses a resource as a whole for one that it cannot read (policies 2.8). The checks
+// are as strict as those of Envoy 1.40 or stricter. Pure.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+
+const BEGIN = /^-----BEGIN /gm;
+const BLOCK = /^-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\s]*)-----END ([A-Z0-9 ]+)-----/gm;
+const MIN_RSA_BITS = 2048;
+/** Curves of keys with which Envoy shows a certificate. */
+const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
+
+const NO_CERTIFICATES = 'is not a certificate in PEM form';
+const NO_KEY = 'is not a private key in PEM form without a passphrase';
+const REVOCATION_LIST = 'holds a revocation list, which is not supported';
+const WEAK_KEY = `has a key that Envoy refuses: RSA needs ${String(MIN_RSA_BITS)} bits, ECDSA one of P-256, P-384 and P-521`;
+
+/** Parsing costs more than looking up: the same few texts are read with each change. Characters of all texts are bounded. */
+const problems = new LRUCache<string, { readonly reason: string | null }>({
+  max: 1_000,
+  maxSize: 8_000_000,
+  sizeCalculation: (_, text) => text.length + 1,
+});
+
+/** The reason why a text cannot be a list of trusted authorities; null if it can. */
+export function authoritiesProblem(text: string): string | null {
+  return remembered('authorities', text, () => certificatesProblem(text));
+}
+
+/** The reason why a text cannot be a certificate to show, with those that sign it behind it; null if it can. */
+export function certificateChainProblem(text: string): string | null {
+  return remembered('chain', text, () => certificatesProblem(text) ?? weakKeyProblem(text));
+}
+
+/** The reason why a text cannot be a private key; null if it can. */
+export function privateKeyProblem(text: string): string | null {
+  return remembered('key', text, () => (reads(() => createPrivateKey(text)) ? null : NO_KEY));
+}
+
+/** Whether a key is that of the first certificate of a chain. Both can be read. */
+export function isKeyOf(chain: string, key: string): boolean {
+  const isPair = (): boolean => new X509Certificate(chain).checkPrivateKey(createPrivateKey(key));
+  return remembered('pair', `${chain}\0${key}`, () => (isPair() ? null : NO_KEY)) === null;
+}
+
+function remembered(kind: string, text: string, find: () => string | null): string | null {
+  const key = `${kind}\0${text}`;
+  const known = problems.get(key) ?? { reason: find() };
+  problems.set(key, known);
+  return known.reason;
+}
+
+/** One unreadable part makes the whole text unreadable for Envoy. */
+function certificatesProblem(text: string): string | null {
+  const blocks = [...text.matchAll(BLOCK)].map(([block, label = '', , end = '']) => ({ block, label, end }));
+  const isComplete = blocks.length === [...text.matchAll(BEGIN)].length && blocks.every(({ label, end }) => label === end);
+  const certificates = blocks.filter(({ label }) => label === 'CERTIFICATE');
+  const isReadable = certificates.every(({ block }) => reads(() => new X509Certificate(block)));
+  if (!isComplete || certificates.length === 0 || !isReadable) return NO_CERTIFICATES;
+  return blocks.some(({ label }) => label === 'X509 CRL') ? REVOCATION_LIST : null;
+}
+
+function weakKeyProblem(text: string): string | null {
+  const { asymmetricKeyType, asymmetricKeyDetails } = new X509Certificate(text).publicKey;
+  const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails ?? {};
+  const isStrong =
+    asymmetricKeyType === 'ed25519' ||
+    (asymmetricKeyType === 'rsa' && modulusLength >= MIN_RSA_BITS) ||
+    (asymmetricKeyType === 'ec' && CURVES.has(namedCurve));
+  return isStrong ? null : WEAK_KEY;
+}
+
+function reads(parse: () => unknown): boolean {
+  try {
+    parse();
+    return true;
+  } catch {
+    return false;
+  }
+}
