@@ -1,4 +1,5 @@
 // The backends of a route rule: the ports of its references, and the share of requests whose reference does not resolve (xds 3.2).
+import { isIP } from 'node:net';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -64,4 +65,9 @@ export class BackendResolver {
       return outbound === undefined ? [] : [{ outbound, percentage }];
     });
   }
+}
+
+/** Whether an egress looks endpoints of an external service up by DNS. It then calls each endpoint by the endpoint's own name (xds 5). */
+export function areNamed(endpoints: readonly JsonObject[]): boolean {
+  return endpoints.some(({ address }) => isIP(textOf(address)) === 0);
 }

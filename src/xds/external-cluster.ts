@@ -1,11 +1,11 @@
 // The cluster of a service outside of the mesh: its endpoints by address or by DNS, and the TLS that an egress speaks to it
 // (policies 2.8, xds 5). If the wanted TLS cannot be built, nothing is sent, because plain text would be a surprise.
-import { isIP } from 'node:net';
 import { authoritiesProblem, certificateChainProblem, isKeyOf, privateKeyProblem } from '../base/pem.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
+import { areNamed } from './backends.ts';
 import { outsideCluster } from './cluster.ts';
 import { given, socketAddress, typed } from './proto-json.ts';
 import { protocolOf } from './protocol.ts';
@@ -57,7 +57,7 @@ function clusterOf(
   tls: ExternalTls | null,
   { kri, features }: ExternalContext,
 ): JsonObject {
-  const isStatic = endpoints.every(({ address }) => isIP(textOf(address)) !== 0);
+  const isStatic = !areNamed(endpoints);
   const groups = [...Map.groupBy(endpoints, ({ priority }) => numberOf(priority))].sort(([a], [b]) => a - b);
   return given({
     name,

@@ -14,6 +14,8 @@ import { reportTo, usableOutbound, usableRules } from './usable-policies.ts';
 
 const CART = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } };
 const MISSING = { kind: 'MeshService', name: 'none', port: 80 };
+/** External services, with the addresses of their endpoints. */
+const OUTSIDE = { named: ['10.1.1.1', 'partner.example'], addressed: ['10.1.1.1', '::1'] };
 const PATH = { path: { type: 'PathPrefix', value: '/a' } };
 const HTTP_SHARE = 'means no port of any service: its share of the requests is answered 500';
 const TCP_SHARE = 'means no port of any service: its share goes to the others';
@@ -29,6 +31,12 @@ function usable(protocol: string, ...policies: Resource[]): { routes: number; pr
   const index = new MeshIndex('default', [
     make('Dataplane', 'web', { networking }, { zone: 'east' }),
     make('MeshService', 'cart', { ports: [{ port: 80, appProtocol: protocol }] }, { zone: 'east' }),
+    ...Object.entries(OUTSIDE).map(([name, addresses]) =>
+      make('MeshExternalService', name, {
+        match: { type: 'HostnameGenerator', port: 80, protocol: 'http' },
+        endpoints: addresses.map((address) => ({ address, port: 80 })),
+      }),
+    ),
     ...policies,
   ]);
   const [proxy] = index.proxies();
@@ -45,6 +53,8 @@ const httpRoute = (...rules: JsonObject[]): Resource => make('MeshHTTPRoute', 'r
 const tcpRoute = (conf: JsonObject): Resource =>
   make('MeshTCPRoute', 'r', { to: [{ targetRef: CART, rules: [{ default: conf }] }] });
 const mirror = (backendRef: JsonObject): JsonObject => ({ type: 'RequestMirror', requestMirror: { backendRef } });
+const outside = (name: string): JsonObject => ({ kind: 'MeshExternalService', name });
+const REWRITE = { type: 'URLRewrite', urlRewrite: { hostname: 'a.b' } };
 const toCart = { ...CART, port: 80 };
 
 describe('the usable rules of a route', () => {
@@ -94,6 +104,31 @@ describe('the usable rules of a route', () => {
       'http',
       httpRoute({ matches: [PATH], default: { filters: [{ type: 'URLRewrite', urlRewrite: { hostname: 'a.b' } }] } }),
       1,
+      [],
+    ],
+    [
+      'the hostname of a URLRewrite for an external service with a DNS name',
+      'http',
+      httpRoute({ matches: [PATH], default: { filters: [mirror(toCart), REWRITE], backendRefs: [toCart, outside('named')] } }),
+      1,
+      [
+        'spec.to[0].rules[0].default.filters[1].urlRewrite.hostname has no effect: the egress calls MeshExternalService named by the name of its endpoint',
+      ],
+    ],
+    [
+      'no hostname for an external service with IP addresses, nor where the URLRewrite has none',
+      'http',
+      httpRoute(
+        { matches: [PATH], default: { filters: [REWRITE], backendRefs: [outside('addressed')] } },
+        {
+          matches: [{ path: { type: 'Exact', value: '/b' } }],
+          default: {
+            filters: [{ type: 'URLRewrite', urlRewrite: { path: { type: 'ReplaceFullPath', replaceFullPath: '/' } } }],
+            backendRefs: [outside('named')],
+          },
+        },
+      ),
+      2,
       [],
     ],
     [

@@ -2,10 +2,11 @@
 import type { EffectiveOutbound, EffectivePolicy, EffectiveRoute } from '../policy/effective-conf.ts';
 import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import { matchesHash } from '../policy/route-rules.ts';
+import { displayNameOf } from '../resource/labels.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import { idleFilters } from '../resource/schema/route-filters.ts';
 import type { JsonObject } from '../resource/types.ts';
-import type { BackendResolver } from './backends.ts';
+import { areNamed, type BackendResolver } from './backends.ts';
 import { fieldOf, type ConfigProblem } from './config-problem.ts';
 import { problemsOf, usableConf } from './usable-conf.ts';
 
@@ -29,6 +30,7 @@ export function usableOutbound(outbound: EffectiveOutbound, resolver: BackendRes
     reportMissing(rule, resolver, report);
     for (const { path, reason } of idleFilters(objectsOf(rule.conf['filters'])))
       report(problemOfRule(rule, `default.filters${path}`, reason));
+    reportHostname(rule, outbound, resolver, report);
     return [{ ...rule, policies: usablePolicies(rule.policies, report) }];
   });
   return { ...outbound, policies: usablePolicies(outbound.policies, report), routes };
@@ -109,6 +111,21 @@ function reportMissing(rule: EffectiveRoute, resolver: BackendResolver, report: 
     if (filter['type'] !== 'RequestMirror' || resolver.find(objectOf(mirror['backendRef']), rule.route) !== undefined) continue;
     const field = `default.filters[${String(at)}].requestMirror.backendRef`;
     report(problemOfRule(rule, field, 'means no port of any service: nothing is mirrored'));
+  }
+}
+
+/** The host that a URLRewrite sets reaches the egress. The egress replaces it where it calls an external service by name. */
+function reportHostname(rule: EffectiveRoute, outbound: EffectiveOutbound, resolver: BackendResolver, report: Report): void {
+  const sets = ({ type, urlRewrite }: JsonObject): boolean =>
+    type === 'URLRewrite' && objectOf(urlRewrite)['hostname'] !== undefined;
+  const at = objectsOf(rule.conf['filters']).findIndex(sets);
+  if (at === -1) return;
+  for (const { outbound: backend } of resolver.all(rule.conf, rule.route, outbound).backends) {
+    const { type, spec } = backend.resource;
+    if (type !== 'MeshExternalService' || !areNamed(objectsOf(spec['endpoints']))) continue;
+    const field = `default.filters[${String(at)}].urlRewrite.hostname`;
+    const name = displayNameOf(backend.resource);
+    report(problemOfRule(rule, field, `has no effect: the egress calls MeshExternalService ${name} by the name of its endpoint`));
   }
 }
 
