@@ -22,6 +22,9 @@ export type TelemetryContext = { readonly index: MeshIndex; readonly rules: Prox
 export type Tracer = (connection: TracedConnection) => JsonObject;
 
 const NO_COLLECTOR = 'names no MeshOpenTelemetryBackend';
+const UNREACHABLE = 'names no collector that the proxy can reach';
+const NO_AUTHORITIES =
+  'gets no spans: the proxy names no file of authorities, so it cannot check the certificate of the collector';
 const OLD_ADDRESS = 'has no effect: kuma-dp sends metrics to a MeshOpenTelemetryBackend alone';
 
 /** The usable conf of a policy about the whole proxy, with what is left out of it; null where none is in force. */
@@ -35,22 +38,25 @@ function wholeProxyConf({ types }: ProxyRules, type: 'MeshTrace' | 'MeshMetric')
 /** The tracer in force. */
 export function tracerOf(context: TelemetryContext): Tracer | null {
   const found = wholeProxyConf(context.rules, 'MeshTrace');
-  const backend = found === null ? null : traceBackend(context, found.conf);
-  return found === null || backend === null ? null : (connection) => tracing(found.conf, backend, connection);
+  const backend = found === null ? UNREACHABLE : traceBackend(context, found.conf);
+  return found === null || typeof backend === 'string' ? null : (connection) => tracing(found.conf, backend, connection);
 }
 
-/** Conf has one backend at most. */
-function traceBackend({ index, rules, features }: TelemetryContext, conf: JsonObject): TraceBackend | null {
+/** Conf has one backend at most. @returns the reason where the proxy sends nothing to it */
+function traceBackend({ index, rules, features }: TelemetryContext, conf: JsonObject): TraceBackend | string {
   const backend = objectsOf(conf['backends'])[0] ?? {};
   const { type } = backend;
   if (type === 'Zipkin' || type === 'Datadog') {
     const of = objectOf(backend[type.toLowerCase()]);
     const url = collectorUrl(of['url']);
-    return url === null ? null : { type, url, conf: of };
+    if (url === null) return UNREACHABLE;
+    const isTls = url.protocol === 'https:';
+    if (isTls && features.systemCa === null) return NO_AUTHORITIES;
+    return { type, url, conf: of, authorities: isTls ? features.systemCa : null };
   }
-  if (type !== 'OpenTelemetry') return null;
+  if (type !== 'OpenTelemetry') return UNREACHABLE;
   const collector = collectorOf(index, objectOf(backend['openTelemetry']), rules.proxy, rules.proxy.zone, features);
-  return collector === null ? null : { type, collector };
+  return collector === null ? UNREACHABLE : { type, collector };
 }
 
 /**
@@ -88,12 +94,12 @@ function addTraceCluster(config: ProxyConfig, context: TelemetryContext, collect
   config.problems.push(...(found?.problems ?? []));
   if (found === null || objectsOf(found.conf['backends']).length === 0) return;
   const backend = traceBackend(context, found.conf);
-  if (backend === null) {
-    config.problems.push(problemIn(found.contributions, 'default', 'backends[0]', 'names no collector that the proxy can reach'));
+  if (typeof backend === 'string') {
+    config.problems.push(problemIn(found.contributions, 'default', 'backends[0]', backend));
     return;
   }
   if (backend.type === 'OpenTelemetry') noteForCompanion(collectors, backend.collector, 'traces');
-  const cluster = traceCluster(backend, context.features.systemCa);
+  const cluster = traceCluster(backend);
   config.clusters.set(textOf(cluster['name']), cluster);
 }
 

@@ -5,7 +5,10 @@ import type { Collector } from './open-telemetry.ts';
 
 const CONNECTION = { service: 'web', direction: 'outbound', destination: 'db' } as const;
 const collector: Collector = { name: 'c', protocol: 'grpc', address: 'otel', port: 4317, path: '', pipe: null };
-const at = (type: 'Zipkin' | 'Datadog', url: string, conf: JsonObject = {}): TraceBackend => ({ type, url: new URL(url), conf });
+const at = (type: 'Zipkin' | 'Datadog', url: string, conf: JsonObject = {}): TraceBackend => ({
+  ...{ type, url: new URL(url), conf },
+  authorities: url.startsWith('https:') ? '/ca' : null,
+});
 const otel = (fields: Partial<Collector>): TraceBackend => ({ type: 'OpenTelemetry', collector: { ...collector, ...fields } });
 
 function providerOf(backend: TraceBackend, connection: Parameters<typeof tracing>[2] = CONNECTION): JsonObject {
@@ -32,7 +35,7 @@ describe('the cluster of a collector', () => {
     ['http://zipkin:9411/a', 'zipkin', 9411, false],
     ['https://[::1]:9411/a', '::1', 9411, true],
   ])('of %s leads to %s, port %d, with TLS: %s', (url, address, portValue, isTls) => {
-    const cluster = traceCluster(at('Zipkin', url), null);
+    const cluster = traceCluster(at('Zipkin', url));
     expect(cluster).toMatchObject({
       name: 'system_meshtrace_zipkin',
       loadAssignment: { endpoints: [{ lbEndpoints: [{ endpoint: { address: { socketAddress: { address, portValue } } } }] }] },
@@ -40,18 +43,19 @@ describe('the cluster of a collector', () => {
     expect('transportSocket' in cluster).toBe(isTls);
   });
 
-  it('trusts the authorities of the machine where their file is known', () => {
-    const backend = at('Datadog', 'https://dog');
-    const contextOf = (systemCa: string | null): unknown => traceCluster(backend, systemCa)['transportSocket'];
-    expect(contextOf(null)).toMatchObject({ typedConfig: { sni: 'dog', commonTlsContext: {} } });
-    expect(JSON.stringify(contextOf(null))).not.toContain('validationContext');
-    expect(contextOf('/ca')).toMatchObject({
-      typedConfig: { commonTlsContext: { validationContext: { trustedCa: { filename: '/ca' } } } },
+  it.each<[url: string, host: string, sanType: string]>([
+    ['https://dog', 'dog', 'DNS'],
+    ['https://10.0.0.1', '10.0.0.1', 'IP_ADDRESS'],
+    ['https://[::1]:1', '::1', 'IP_ADDRESS'],
+  ])('of %s takes a certificate for %s from the authorities of the machine alone', (url, exact, sanType) => {
+    const validationContext = { trustedCa: { filename: '/ca' }, matchTypedSubjectAltNames: [{ sanType, matcher: { exact } }] };
+    expect(traceCluster(at('Datadog', url))['transportSocket']).toMatchObject({
+      typedConfig: { sni: exact, commonTlsContext: { validationContext } },
     });
   });
 
   it('of OpenTelemetry has the name of its backend', () => {
-    expect(traceCluster(otel({}), '/ca')).toMatchObject({ name: 'system_meshtrace_otel_c' });
+    expect(traceCluster(otel({}))).toMatchObject({ name: 'system_meshtrace_otel_c' });
   });
 });
 

@@ -1,13 +1,22 @@
 // MeshTrace: the spans of requests, on every HTTP listener of a proxy, and the cluster of the collector that gets them (xds 3.3).
+import { isIP } from 'node:net';
 import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { backendCluster, clusterOfCollector, collectorCluster, type Collector } from './open-telemetry.ts';
 import { decimal, given, typed } from './proto-json.ts';
 
+/** A collector at a URL. */
+type UrlBackend = {
+  readonly url: URL;
+  readonly conf: JsonObject;
+  /** File of the authorities of its certificate; null: it speaks plain text. */
+  readonly authorities: string | null;
+};
+
 /** A collector of spans. */
 export type TraceBackend =
-  | { readonly type: 'Zipkin'; readonly url: URL; readonly conf: JsonObject }
-  | { readonly type: 'Datadog'; readonly url: URL; readonly conf: JsonObject }
+  | ({ readonly type: 'Zipkin' } & UrlBackend)
+  | ({ readonly type: 'Datadog' } & UrlBackend)
   | { readonly type: 'OpenTelemetry'; readonly collector: Collector };
 
 /** The traced workload, for the names of spans. */
@@ -36,27 +45,25 @@ function clusterName(backend: TraceBackend): string {
   return `${SYSTEM}_${backend.type.toLowerCase()}`;
 }
 
-/**
- * The cluster of a collector. With https it trusts the authorities of the machine.
- * @param systemCa their file; without it the collector's certificate is not checked
- */
-export function traceCluster(backend: TraceBackend, systemCa: string | null): JsonObject {
+/** The cluster of a collector. */
+export function traceCluster(backend: TraceBackend): JsonObject {
   const name = clusterName(backend);
   if (backend.type === 'OpenTelemetry') return clusterOfCollector(name, backend.collector);
-  const { hostname, port, protocol } = backend.url;
-  const isTls = protocol === 'https:';
-  const cluster = backendCluster(name, { address: bare(hostname), port: Number(port) || (isTls ? 443 : 80) });
-  if (!isTls) return cluster;
-  const validation = systemCa === null ? {} : { validationContext: { trustedCa: { filename: systemCa } } };
+  const { url, authorities } = backend;
+  const host = bare(url.hostname);
+  const cluster = backendCluster(name, { address: host, port: Number(url.port) || (authorities === null ? 80 : 443) });
+  return authorities === null ? cluster : { ...cluster, transportSocket: tlsTo(host, authorities) };
+}
+
+/** Envoy compares no name by itself: without one it would take the certificate of any host. */
+function tlsTo(host: string, filename: string): JsonObject {
+  const names = [{ sanType: isIP(host) === 0 ? 'DNS' : 'IP_ADDRESS', matcher: { exact: host } }];
   return {
-    ...cluster,
-    transportSocket: {
-      name: 'envoy.transport_sockets.tls',
-      typedConfig: typed('extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
-        sni: hostname,
-        commonTlsContext: validation,
-      }),
-    },
+    name: 'envoy.transport_sockets.tls',
+    typedConfig: typed('extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
+      sni: host,
+      commonTlsContext: { validationContext: { trustedCa: { filename }, matchTypedSubjectAltNames: names } },
+    }),
   };
 }
 

@@ -169,6 +169,17 @@ describe('the traces of a proxy', () => {
     expect([ownOf(config.clusters), tracers(config), problemsOf(config)]).toEqual([[], 0, []]);
   });
 
+  it('to a collector with https are left out and reported on a proxy without authorities', () => {
+    const https = { type: 'Zipkin', zipkin: { url: 'https://zipkin:9411/api' } };
+    const config = trace({ backends: [https] }, { systemCa: null });
+    expect([ownOf(config.clusters), tracers(config)]).toEqual([[], 0]);
+    expect(problemsOf(config)).toEqual([
+      expect.stringContaining('spec.default.backends[0] gets no spans: the proxy names no file'),
+    ]);
+    const checked = trace({ backends: [https] }, { systemCa: '/ca' });
+    expect([ownOf(checked.clusters), problemsOf(checked)]).toEqual([['system_meshtrace_zipkin'], []]);
+  });
+
   it('to a missing collector are left out and reported', () => {
     const backendRef = { kind: 'MeshOpenTelemetryBackend', name: 'none' };
     const config = trace({ backends: [{ type: 'OpenTelemetry', openTelemetry: { backendRef } }] });
