@@ -21,7 +21,7 @@ describe('a collector of the old form', () => {
     ['://', null],
     ['file:///tmp', null],
   ])('«%s» is at %j', (endpoint, expected) => {
-    const found = { name: endpoint, protocol: 'grpc', path: '', pipe: null };
+    const found = { name: endpoint === 'otel' ? 'otel:4317' : endpoint, protocol: 'grpc', path: '', pipe: null };
     expect(collector({ endpoint })).toEqual(expected === null ? null : { ...found, ...expected });
   });
 });
@@ -48,6 +48,31 @@ describe('a collector of a MeshOpenTelemetryBackend', () => {
 
   it('is reached through the pipe of the program beside the proxy', () => {
     expect(collector(openTelemetry, {}, '/run')).toEqual({ ...grpc, pipe: '/run/kuma-otel-main.sock' });
+  });
+
+  it('has its KRI as its name, and no pipe, where an older one has its display name', () => {
+    const [global, zonal] = [
+      make('MeshOpenTelemetryBackend', 'main', { endpoint: { address: 'global' } }, { labels: { team: 'a' } }),
+      make('MeshOpenTelemetryBackend', 'main', { endpoint: { address: 'zonal' } }, { zone: 'east', labels: { team: 'b' } }),
+    ];
+    const named = (age: number, team: string): string[] => {
+      const index = new MeshIndex('default', [
+        { ...global, creationTime: new Date(0) },
+        { ...zonal, name: 'main-of-east', creationTime: new Date(age) },
+      ]);
+      const backendRef = { kind: 'MeshOpenTelemetryBackend', labels: { team } };
+      const found = collectorOf(index, { backendRef }, FROM, 'east', { companion: '/run' });
+      return [found?.address ?? '', found?.name ?? '', found?.pipe ?? 'no pipe'];
+    };
+    const [plain, pipe] = ['main', '/run/kuma-otel-main.sock'];
+    expect([named(1, 'a'), named(1, 'b')]).toEqual([
+      ['global', plain, pipe],
+      ['zonal', 'kri_motb_default_east__main_', 'no pipe'],
+    ]);
+    expect([named(-1, 'a'), named(-1, 'b')]).toEqual([
+      ['global', 'kri_motb_default___main_', 'no pipe'],
+      ['zonal', plain, pipe],
+    ]);
   });
 
   it('is none where the reference means nothing', () => {

@@ -3,9 +3,9 @@ import { isIP } from 'node:net';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Place } from '../policy/parse-policy.ts';
 import { targetRefOf } from '../policy/target-ref.ts';
-import { displayNameOf } from '../resource/labels.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
 import { isObject, numberOf, objectOf, textOf } from '../resource/read-json.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { socketAddress, typed } from './proto-json.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 
@@ -15,14 +15,14 @@ const PORTS = { grpc: 4317, http: 4318 } as const;
 const LOCAL = '127.0.0.1';
 
 export type Collector = {
-  /** Display name of the MeshOpenTelemetryBackend, or the old address. */
+  /** Display name of the MeshOpenTelemetryBackend, its KRI where an older one has this display name, or the old address with its port. */
   readonly name: string;
   readonly protocol: 'grpc' | 'http';
   readonly address: string;
   readonly port: number;
   /** In front of the paths of the signals, `''` for none. With protocol http. */
   readonly path: string;
-  /** The pipe of the program beside the proxy that sends for it, else null. */
+  /** The pipe of the program beside the proxy that sends for it, else null. The program knows collectors by display name. */
   readonly pipe: string | null;
 };
 
@@ -45,15 +45,23 @@ export function collectorOf(
   const { spec } = found;
   const { address, port, path } = objectOf(spec['endpoint']);
   const protocol = spec['protocol'] === 'http' ? 'http' : 'grpc';
-  const name = displayNameOf(found);
+  const displayName = displayNameOf(found);
+  const isFirst = isFirstOfName(index, found, from, zone);
   return {
-    name,
+    name: isFirst ? displayName : index.kriOf(found),
     protocol,
     address: textOf(address) || LOCAL,
     port: numberOf(port) || PORTS[protocol],
     path: protocol === 'http' ? withoutEndSlashes(textOf(path)) : '',
-    pipe: companion === null ? null : `${companion}/kuma-otel-${name}.sock`,
+    pipe: companion === null || !isFirst ? null : `${companion}/kuma-otel-${displayName}.sock`,
   };
+}
+
+/** Backends of global and of the zone may have one display name. The oldest has it: clusters of two collectors have two names. */
+function isFirstOfName(index: MeshIndex, backend: Resource, from: Place, zone: string): boolean {
+  const labels = { [label.displayName]: displayNameOf(backend) };
+  const first = index.resolveOldest(targetRefOf({ kind: backend.type, labels }), from, zone);
+  return first === undefined || index.kriOf(first) === index.kriOf(backend);
 }
 
 /** `HOST[:PORT]`, with a scheme or without. */
@@ -63,7 +71,8 @@ function collectorAt(endpoint: string): Collector | null {
   const { hostname, port } = new URL(text);
   const address = hostname.replace(/^\[|\]$/g, '');
   if (address === '') return null;
-  return { name: endpoint, protocol: 'grpc', address, port: Number(port) || PORTS.grpc, path: '', pipe: null };
+  const name = endpoint.includes(':') ? endpoint : `${endpoint}:${String(PORTS.grpc)}`;
+  return { name, protocol: 'grpc', address, port: Number(port) || PORTS.grpc, path: '', pipe: null };
 }
 
 /** Name of the cluster of a signal: collectors of two signals are two clusters. */

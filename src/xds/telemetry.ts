@@ -25,6 +25,7 @@ const NO_COLLECTOR = 'names no MeshOpenTelemetryBackend';
 const UNREACHABLE = 'names no collector that the proxy can reach';
 const NO_AUTHORITIES =
   'gets no spans: the proxy names no file of authorities, so it cannot check the certificate of the collector';
+const TAKEN_NAME = 'has no effect: kuma-dp knows collectors by display name, and an older MeshOpenTelemetryBackend has this one';
 const OLD_ADDRESS = 'has no effect: kuma-dp sends metrics to a MeshOpenTelemetryBackend alone';
 
 /** The usable conf of a policy about the whole proxy, with what is left out of it; null where none is in force. */
@@ -43,7 +44,8 @@ export function tracerOf(context: TelemetryContext): Tracer | null {
 }
 
 /** Conf has one backend at most. @returns the reason where the proxy sends nothing to it */
-function traceBackend({ index, rules, features }: TelemetryContext, conf: JsonObject): TraceBackend | string {
+function traceBackend(context: TelemetryContext, conf: JsonObject): TraceBackend | string {
+  const { systemCa } = context.features;
   const backend = objectsOf(conf['backends'])[0] ?? {};
   const { type } = backend;
   if (type === 'Zipkin' || type === 'Datadog') {
@@ -51,20 +53,25 @@ function traceBackend({ index, rules, features }: TelemetryContext, conf: JsonOb
     const url = collectorUrl(of['url']);
     if (url === null) return UNREACHABLE;
     const isTls = url.protocol === 'https:';
-    if (isTls && features.systemCa === null) return NO_AUTHORITIES;
-    return { type, url, conf: of, authorities: isTls ? features.systemCa : null };
+    if (isTls && systemCa === null) return NO_AUTHORITIES;
+    return { type, url, conf: of, authorities: isTls ? systemCa : null };
   }
   if (type !== 'OpenTelemetry') return UNREACHABLE;
-  const collector = collectorOf(index, objectOf(backend['openTelemetry']), rules.proxy, rules.proxy.zone, features);
+  const collector = collectorFor(context, objectOf(backend['openTelemetry']));
   return collector === null ? UNREACHABLE : { type, collector };
+}
+
+/** Loggers, clusters and spans of a proxy have one place: a merged conf does not know where its references were written. */
+function collectorFor({ index, rules, features }: TelemetryContext, openTelemetry: JsonObject): Collector | null {
+  return collectorOf(index, openTelemetry, rules.proxy, rules.proxy.zone, features);
 }
 
 /**
  * The cluster of the collector of an access log; null where there is none that the proxy can send to.
  * @param openTelemetry of the backend
  */
-export function logCollector({ index, rules, features }: TelemetryContext, openTelemetry: JsonObject): string | null {
-  const collector = collectorOf(index, openTelemetry, rules.proxy, rules.proxy.zone, features);
+export function logCollector(context: TelemetryContext, openTelemetry: JsonObject): string | null {
+  const collector = collectorFor(context, openTelemetry);
   return collector === null || !takesLogs(collector) ? null : collectorCluster('meshaccesslog', collector);
 }
 
@@ -105,12 +112,12 @@ function addTraceCluster(config: ProxyConfig, context: TelemetryContext, collect
 
 /** A cluster for each collector that an access log of a matching policy names: any listener may log there. */
 function addLogClusters(config: ProxyConfig, context: TelemetryContext, collectors: Map<string, JsonObject>): void {
-  const { index, rules, features } = context;
+  const { index, rules } = context;
   const { proxy } = rules;
   const policies = [...index.shared('MeshAccessLog', proxy), ...index.matching('MeshAccessLog', proxy).selected.keys()];
   for (const policy of policies)
     for (const { field, openTelemetry } of collectorsIn(policy)) {
-      const collector = collectorOf(index, openTelemetry, policy, proxy.zone, features);
+      const collector = collectorFor(context, openTelemetry);
       if (collector === null || !takesLogs(collector)) {
         const reason = collector === null ? NO_COLLECTOR : 'names a collector of protocol http: access logs are sent by grpc';
         config.problems.push({ policy: policy.kri, field, reason });
@@ -173,10 +180,11 @@ function noteForCompanion(
 
 function addMetrics(
   config: ProxyConfig,
-  { index, rules, features }: TelemetryContext,
+  context: TelemetryContext,
   documents: CompanionDocument[],
   collectors: Map<string, JsonObject>,
 ): void {
+  const { rules, features } = context;
   const found = wholeProxyConf(rules, 'MeshMetric');
   if (found === null) return;
   config.problems.push(...found.problems);
@@ -220,10 +228,11 @@ function addMetrics(
   for (const [at, { type, openTelemetry }] of objectsOf(conf['backends']).entries()) {
     if (type !== 'OpenTelemetry') continue;
     const sent = objectOf(openTelemetry);
-    const collector = collectorOf(index, sent, proxy, proxy.zone, features);
-    const { refreshInterval } = sent;
+    const collector = collectorFor(context, sent);
+    const { backendRef, refreshInterval } = sent;
     if (collector === null) refuse(`backends[${String(at)}].openTelemetry`, NO_COLLECTOR);
-    else if (collector.pipe === null) refuse(`backends[${String(at)}].openTelemetry`, OLD_ADDRESS);
+    else if (collector.pipe === null)
+      refuse(`backends[${String(at)}].openTelemetry`, backendRef === undefined ? OLD_ADDRESS : TAKEN_NAME);
     else noteForCompanion(collectors, collector, 'metrics', refreshInterval === undefined ? {} : { refreshInterval });
   }
 }

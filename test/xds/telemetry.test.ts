@@ -1,7 +1,7 @@
 // What a proxy has for its own telemetry, and what is said about policies that change nothing.
 import { describe, expect, it } from 'vitest';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
-import type { JsonObject } from '../../src/resource/types.ts';
+import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import type { ProxyFeatures } from '../../src/xds/proxy-features.ts';
 import { make } from '../policy/make-resource.ts';
@@ -201,6 +201,60 @@ describe('the traces of a proxy', () => {
     expect(JSON.stringify(config.listeners.get('system_dynamicconfig'))).toContain(
       JSON.stringify(JSON.stringify({ backends: [document] })).slice(1, -1),
     );
+  });
+});
+
+describe('two collectors of one display name', () => {
+  const backends = [
+    make('MeshOpenTelemetryBackend', 'otel', { endpoint: { address: '10.9.9.1' } }, { labels: { team: 'platform' } }),
+    {
+      ...make(
+        'MeshOpenTelemetryBackend',
+        'otel',
+        { endpoint: { address: '10.9.9.2' } },
+        { zone: 'east', labels: { team: 'shop' } },
+      ),
+      name: 'otel-of-east',
+      creationTime: new Date(1),
+    },
+  ];
+  const to = (team: string): JsonObject => ({
+    backends: [{ type: 'OpenTelemetry', openTelemetry: { backendRef: { kind: 'MeshOpenTelemetryBackend', labels: { team } } } }],
+  });
+  const configOf = (features: Partial<ProxyFeatures>, ...policies: Resource[]): ProxyConfig => {
+    const index = new MeshIndex('default', [...shopRows, ...backends, ...policies]);
+    const [proxy] = index.proxies();
+    if (proxy === undefined) throw new Error('the mesh has no proxy');
+    return proxyConfig(index, proxy, { ...FEATURES, ...features });
+  };
+  const log = (name: string, targetRef: JsonObject, team: string): Resource =>
+    make('MeshAccessLog', name, { to: [{ targetRef, default: to(team) }] });
+  const CLUSTERS = ['system_meshaccesslog_otel_kri_motb_default_east__otel_', 'system_meshaccesslog_otel_otel'];
+
+  it('get the access logs of their own policies', () => {
+    const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'http' } };
+    const { clusters, listeners } = configOf({}, log('all', { kind: 'Mesh' }, 'platform'), log('one', targetRef, 'shop'));
+    expect(ownOf(clusters)).toEqual(CLUSTERS);
+    const addresses = CLUSTERS.map((name) => /10\.9\.9\.\d/.exec(JSON.stringify(clusters.get(name)))?.[0]);
+    expect(addresses).toEqual(['10.9.9.2', '10.9.9.1']);
+    const text = JSON.stringify([...listeners.values()]);
+    expect(CLUSTERS.map((name) => text.includes(`"clusterName":"${name}"`))).toEqual([true, true]);
+  });
+
+  it('have a cluster for the one that a logger names, also by a name in a policy of global', () => {
+    const openTelemetry = { backendRef: { kind: 'MeshOpenTelemetryBackend', name: 'otel' } };
+    const conf = { backends: [{ type: 'OpenTelemetry', openTelemetry }] };
+    const policy = make('MeshAccessLog', 'all', { to: [{ targetRef: { kind: 'Mesh' }, default: conf }] });
+    const { clusters, listeners } = configOf({}, policy);
+    const named = JSON.stringify([...listeners.values()]).matchAll(/"clusterName":"(system_meshaccesslog[^"]*)"/g);
+    expect([...new Set([...named].map(([, name]) => name))]).toEqual(ownOf(clusters));
+  });
+
+  it('get no metrics where the program beside the proxy knows the older one alone, which is reported', () => {
+    const metric = make('MeshMetric', 'p', { default: to('shop') });
+    expect(problemsOf(configOf({ companion: '/run/dp' }, metric))).toEqual([
+      'spec.default.backends[0].openTelemetry has no effect: kuma-dp knows collectors by display name, and an older MeshOpenTelemetryBackend has this one',
+    ]);
   });
 });
 
