@@ -94,9 +94,14 @@ type ExternalTls = {
   readonly isByAddress: boolean;
 };
 
+/** Whether an egress speaks TLS to an external service. */
+export function wantsTls({ spec }: Pick<Resource, 'spec'>): boolean {
+  return objectOf(spec['tls'])['enabled'] === true;
+}
+
 function tlsOf({ spec }: Resource, endpoints: readonly JsonObject[], context: ExternalContext): ExternalTls | null {
+  if (!wantsTls({ spec })) return null;
   const tls = objectOf(spec['tls']);
-  if (tls['enabled'] !== true) return null;
   const verification = objectOf(tls['verification']);
   const serverName = textOf(verification['serverName']);
   const addresses = [...new Set(endpoints.map(({ address }) => textOf(address)))];

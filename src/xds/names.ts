@@ -25,6 +25,14 @@ export function zoneResourceName(kind: ZoneListenerKind, name: string): string {
   return `${kind === 'ZoneIngress' ? 'ingress' : 'egress'}:${name}`;
 }
 
+/**
+ * The cluster of an external service. With TLS it has another name: if Envoy refuses it, nothing leads to an older one in plain text.
+ * @param kri of the port
+ */
+export function externalClusterName(kri: string, isTls: boolean): string {
+  return zoneResourceName('ZoneEgress', isTls ? `tls:${kri}` : kri);
+}
+
 /** The listener and the cluster of connections that are redirected, and that no other listener has. @param version of IP */
 export function passthroughName(direction: 'inbound' | 'outbound', version: 4 | 6): string {
   return `self_transparentproxy_passthrough_${direction}_ipv${String(version)}`;

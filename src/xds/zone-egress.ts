@@ -1,10 +1,10 @@
 // A zone egress: it terminates the TLS of its clients, checks their permissions, and connects to services outside of the mesh (xds 5).
 import type { JsonObject } from '../resource/types.ts';
 import { objectOf } from '../resource/read-json.ts';
-import { externalCluster } from './external-cluster.ts';
+import { externalCluster, wantsTls } from './external-cluster.ts';
 import { faultFilters } from './fault-injection.ts';
 import { httpConnectionManager } from './http-connection.ts';
-import { zoneResourceName } from './names.ts';
+import { externalClusterName, zoneResourceName } from './names.ts';
 import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
 import { duration, given, optionalDuration } from './proto-json.ts';
 import { isHttp, protocolOf } from './protocol.ts';
@@ -43,11 +43,11 @@ function chainOf(
   tls: ProxyTls,
 ): JsonObject {
   const { rules } = listener;
-  const { kri } = outbound;
+  const { kri, resource } = outbound;
   const reason = 'has no effect on a zone egress: all clients of a port have one conf';
   for (const type of ['MeshTimeout', 'MeshRateLimit', 'MeshTLS'])
     reportMatches(rules.chain(type, snis).byClient, reason, listener.report);
-  const chain = { snis, statPrefix: kri, cluster: zoneResourceName(KIND, kri), destination: kri };
+  const chain = { snis, statPrefix: kri, cluster: externalClusterName(kri, wantsTls(resource)), destination: kri };
   const permissions = permissionsOn(chainFilters(rules.chain('MeshTrafficPermission', snis)), snis);
   const connections = connectionLimit(chainConf(rules.chain('MeshRateLimit', snis)));
   const limit = connections === null ? [] : [connections];
@@ -71,7 +71,8 @@ function httpFilter(
   permission: JsonObject,
 ): JsonObject {
   const { rules } = listener;
-  const { snis, cluster } = chain;
+  const { snis, cluster, statPrefix } = chain;
+  const routes = zoneResourceName(KIND, statPrefix);
   const timeout = chainConf(rules.chain('MeshTimeout', snis));
   const limit = requestLimit(chainConf(rules.chain('MeshRateLimit', snis)));
   const http = objectOf(timeout['http']);
@@ -81,10 +82,10 @@ function httpFilter(
     timeout: duration(http['requestTimeout'], '0s'),
     idleTimeout: optionalDuration(http['streamIdleTimeout']),
   });
-  config.routes.set(cluster, routeConfiguration(cluster, [{ match: { prefix: '/' }, route, ...limit }], permission));
+  config.routes.set(routes, routeConfiguration(routes, [{ match: { prefix: '/' }, route, ...limit }], permission));
   return httpConnectionManager({
-    name: chain.statPrefix,
-    routes: cluster,
+    name: statPrefix,
+    routes,
     protocol: 'http',
     direction: 'egress',
     timeout,
@@ -104,7 +105,7 @@ export function addEgressPort(
   { index, rules, features }: Pick<ZoneContext, 'index' | 'rules' | 'features'>,
   { outbound: { kri, resource } }: ZonePort,
 ): void {
-  const name = zoneResourceName(KIND, kri);
+  const name = externalClusterName(kri, wantsTls(resource));
   addPatched(config, rules, false, (part) => {
     part.clusters.set(name, externalCluster(name, resource, { index, features, kri, report: reportTo(part.problems) }));
   });

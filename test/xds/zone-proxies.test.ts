@@ -165,7 +165,9 @@ describe('an egress', () => {
       endpoints,
       ...(tls !== null && { tls: { enabled: true, verification: tls } }),
     });
-  const clusterOf = (config: ProxyConfig): JsonObject => config.clusters.get('egress:kri_extsvc_default___bank_443') ?? {};
+  const BANK = 'kri_extsvc_default___bank_443';
+  const clusterOf = ({ clusters }: ProxyConfig): JsonObject =>
+    clusters.get(`egress:${BANK}`) ?? clusters.get(`egress:tls:${BANK}`) ?? {};
   const endpoint = (address: string, priority?: number): JsonObject => ({
     ...{ address, port: 443 },
     ...(priority !== undefined && { priority }),
@@ -230,6 +232,20 @@ describe('an egress', () => {
       field: 'MeshExternalService bank spec.tls.verification.caCert',
       reason: expect.stringContaining('answered 503') as unknown,
     });
+  });
+
+  it('leads to a cluster of another name with TLS, so that Envoy keeps none in plain text', () => {
+    const ledTo = (tls: JsonObject | null, protocol: string): unknown[] => {
+      const bank = external(tls, [endpoint('bank.example')]);
+      const match = { type: 'HostnameGenerator', port: 443, protocol };
+      const config = configOf(EGRESS, [{ ...bank, spec: { ...bank.spec, match } }, identity, trustOf('east')]);
+      const text = JSON.stringify([...config.listeners.values(), ...config.routes.values()]);
+      return [[...config.clusters.keys()], [...text.matchAll(/"cluster":"([^"]*)"/g)].map(([, name]) => name)];
+    };
+    for (const protocol of ['tcp', 'http']) {
+      expect(ledTo(null, protocol)).toEqual([[`egress:${BANK}`], [`egress:${BANK}`]]);
+      expect(ledTo({ mode: 'SkipAll' }, protocol)).toEqual([[`egress:tls:${BANK}`], [`egress:tls:${BANK}`]]);
+    }
   });
 
   it('takes an authority from a Secret', () => {

@@ -1,0 +1,87 @@
+// An egress sends nothing in plain text to an external service that asks for TLS, whatever its Envoy takes (decision 56).
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { JsonObject } from '../../src/resource/types.ts';
+import { freePort } from '../support/free-port.ts';
+import type { Application } from './application.ts';
+import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
+
+const MESH = 'egress';
+const NO_CERTIFICATE = Buffer.from('no certificate').toString('base64');
+const CA_CERT = { type: 'Secret', secretRef: { kind: 'Secret', name: 'authority' } };
+/** External services by protocol, each with an outbound. */
+const services = { http: { port: 0 }, tcp: { port: 0 } };
+
+let mesh: EnvoyMesh;
+let egress: Proxy;
+const outside: Record<string, Application> = {};
+
+beforeAll(async () => {
+  mesh = await EnvoyMesh.open(MESH);
+  await mesh.put('MeshTrafficPermission', 'all', {
+    spec: { rules: [{ default: { allow: [{ spiffeID: { type: 'Prefix', value: `spiffe://${MESH}.east.mesh.local` } }] } }] },
+  });
+  await mesh.put('MeshIdentity', 'identity', {
+    spec: {
+      selector: { dataplane: { matchLabels: {} } },
+      provider: { type: 'Bundled', bundled: { autogenerate: { enabled: true } } },
+    },
+  });
+  await mesh.put('Secret', 'authority', { data: NO_CERTIFICATE });
+  for (const protocol of ['http', 'tcp'] as const) {
+    outside[protocol] = await mesh.application(protocol, protocol);
+    services[protocol].port = await freePort();
+    await write(protocol, null);
+  }
+  const zoneEgress = { address: '127.0.0.1', port: await freePort() };
+  egress = await mesh.proxy('egress', { labels: { app: 'egress', 'kuma.io/workload': 'egress' }, listeners: { zoneEgress } });
+  const outbounds = Object.entries(services).map(([name, { port }]) => ({
+    port,
+    backendRef: { kind: 'MeshExternalService', labels: { 'kuma.io/display-name': name } },
+  }));
+  await mesh.proxy('cart', { labels: { app: 'cart', 'kuma.io/workload': 'cart' }, outbounds });
+});
+
+afterAll(() => mesh.close());
+
+async function write(protocol: 'http' | 'tcp', verification: JsonObject | null): Promise<void> {
+  const spec = {
+    match: { type: 'HostnameGenerator', port: 80, protocol },
+    endpoints: [{ address: '127.0.0.1', port: outside[protocol]?.port ?? 0 }],
+    ...(verification !== null && { tls: { enabled: true, verification } }),
+  };
+  await mesh.put('MeshExternalService', protocol, { spec });
+}
+
+/** Whether a connection or a request reaches the external service in plain text. */
+async function isReached(protocol: 'http' | 'tcp'): Promise<boolean> {
+  const seen = outside[protocol]?.seen ?? [];
+  const before = seen.length;
+  if (protocol === 'http') await mesh.get(services.http.port);
+  else await mesh.say(services.tcp.port);
+  return seen.length > before;
+}
+
+it.each<['http' | 'tcp', what: string, verification: JsonObject]>([
+  ['http', 'the authority is no certificate', { caCert: CA_CERT }],
+  ['tcp', 'the authority is no certificate', { caCert: CA_CERT }],
+  ['http', 'Envoy refuses the cluster', { mode: 'SkipAll' }],
+  ['tcp', 'Envoy refuses the cluster', { mode: 'SkipAll' }],
+])('an external service of %s that gets TLS gets nothing in plain text, where %s', async (protocol, what, verification) => {
+  await write(protocol, null);
+  await expect.poll(() => isReached(protocol), { timeout: 20_000 }).toBe(true);
+  if (what.includes('refuses')) {
+    // Envoy takes this policy of balancing in clusters of another type alone.
+    const value = 'lbPolicy: CLUSTER_PROVIDED';
+    const modification = {
+      cluster: { operation: 'Patch', match: { name: `egress:tls:kri_extsvc_${MESH}_east__${protocol}_80` }, value },
+    };
+    await mesh.policy('MeshProxyPatch', 'broken', { default: { appendModifications: [modification] } });
+  }
+  const rejected = (): Promise<number> => egress.sum(/^cluster_manager\.cds\.update_rejected$/);
+  const before = await rejected();
+  await write(protocol, verification);
+  await mesh.settle();
+  expect((await rejected()) > before).toBe(what.includes('refuses'));
+  await vi.waitFor(async () => expect(await isReached(protocol)).toBe(false));
+  if (protocol === 'http') expect((await mesh.get(services.http.port)).status).toBe(503);
+});
