@@ -21,6 +21,7 @@ describe('the state of a zone', () => {
     ['offline', { subscriptions: [closed] }, {}, undefined, ago(30_000)],
     ['offline', {}, {}, undefined, null],
     ['refused', { subscriptions: [closed] }, { refusedStreams }, undefined, ago(20_000)],
+    ['refused', {}, { refusedStreams }, undefined, ago(20_000)],
     [
       'offline',
       { subscriptions: [closed] },
@@ -31,6 +32,12 @@ describe('the state of a zone', () => {
     ['online', { subscriptions: [open] }, { refusedStreams }, null, ago(60_000)],
   ])('is %s with %j, %j and the lag %j', (state, spec: JsonObject, status: JsonObject, live, since) => {
     expect(zoneSync(east, { spec, status }, live, now)).toMatchObject({ state, connection: state, since });
+  });
+
+  it('is refused since the last disconnect of a zone that was connected after an earlier refusal', () => {
+    const status = { refusedStreams: { ...refusedStreams, since: ago(120_000) } };
+    const sync = zoneSync(east, { spec: { subscriptions: [closed] }, status }, undefined, now);
+    expect(sync).toMatchObject({ state: 'refused', since: ago(30_000) });
   });
 
   it('is never online for a zone that is disabled, without a stream, or silent for a second', () => {

@@ -58,10 +58,13 @@ export function zoneSync(
 function connectionOf(name: string, spec: JsonObject, status: JsonObject, live: Lag | null | undefined, now: Date): ZoneSync {
   const none = { pending: [], lagMs: 0 };
   if (!isOnline(spec)) {
-    const refusal = calledLately('refusedStreams', status, now);
-    if (refusal !== null)
-      return { ...of('refused'), since: refusal.since, ...none, reason: `calls of zone ${name} are refused: ${refusal.reason}` };
     const since = lastDisconnect(spec);
+    const refusal = calledLately('refusedStreams', status, now);
+    if (refusal !== null) {
+      // The zone may have been connected between the refused calls.
+      const refusedSince = latest([refusal.since, since ?? '']);
+      return { ...of('refused'), since: refusedSince, ...none, reason: `calls of zone ${name} are refused: ${refusal.reason}` };
+    }
     const reason = since === null ? `zone ${name} has never connected` : `zone ${name} is not connected since ${since}`;
     return { ...of('offline'), since, ...none, reason };
   }
