@@ -374,11 +374,9 @@ export class DataplaneInsightWriter {
   #write(at: DataplaneName, row: Resource | undefined, state: ProxyState, run: string | null = null): Write | null {
     const { clock, subscriptionLimit } = this.#options;
     const key = insightKey(at);
-    // Without one a connected proxy would look like one that is gone.
-    const limit = Math.max(1, subscriptionLimit);
     const stored = row ?? { spec: {}, status: {} };
     const begun = run === null ? stored : { ...stored, status: beginRun(stored.status, { ...state, run }) };
-    const { spec, status } = mergeProxy(begun, state, limit, clock.now());
+    const { spec, status } = mergeProxy(begun, state, subscriptionLimit, clock.now());
     if (row === undefined) return { op: 'create', key, labels: {}, spec, status, owner: dataplaneKey(at) };
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;
     return { op: 'update', key, labels: row.labels, spec, status, expectVersion: row.version };

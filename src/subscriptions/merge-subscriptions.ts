@@ -13,7 +13,7 @@ export type OwnSubscription = { readonly id: string; readonly isLive: boolean; r
  * too early, or two writes at once, must not leave a connected peer offline. Two processes that merge in any order get the
  * same row. Entries that a full row has dropped are dropped again.
  * @param ours in the order of their opening
- * @param limit how many are kept, the newest
+ * @param limit how many are kept, the newest. One is always kept: without it a connected peer would look like one that never came.
  */
 export function mergeSubscriptions(
   before: readonly JsonObject[],
@@ -35,7 +35,7 @@ export function mergeSubscriptions(
   const newestNew = rows.findLastIndex(isNew);
   const newestOpen = rows.findLastIndex(isOpen);
   const merged = rows.map((row, index) => (index < newestNew || (isNew(row) && index < newestOpen) ? closedAt(row, now) : row));
-  return keepNewest(reopenNewest(merged, ours), limit);
+  return keepNewest(reopenNewest(merged, ours), Math.max(1, limit));
 }
 
 /** The row, closed at `now` if it is open. */

@@ -130,8 +130,21 @@ describe('the insight of a zone', () => {
     const rows = subscriptionsOf(row);
     expect(rows.map((one) => one['id'])).toEqual(['s2', 's3', 's4', 's5', 's6', 's7', 's8', 's9', 's10', 's11']);
     expect(rows.map((one) => one['disconnectTime'] === undefined)).toEqual([...Array<boolean>(9).fill(false), true]);
-    expect(mergeInsight(row, fold([opened('s99')]), 0, at(50))['subscriptions']).toBeUndefined();
   });
+
+  it.each([0, 1])(
+    'keeps the open stream of a connected zone, and its last one after that, with a subscriptionLimit of %i',
+    (limit) => {
+      const first = mergeInsight({}, fold([opened('s1')]), limit, at(1));
+      expect(isOnline(first)).toBe(true);
+      const state = fold([opened('s2')]);
+      const second = mergeInsight(first, state, limit, at(2));
+      expect(subscriptionsOf(second).map((one) => one['id'])).toEqual(['s2']);
+      expect(isOnline(second)).toBe(true);
+      const ended = mergeInsight(second, closeInsight(state, at(3)), limit, at(3));
+      expect(subscriptionsOf(ended)).toMatchObject([{ id: 's2', disconnectTime: at(3).toISOString() }]);
+    },
+  );
 
   it('does not change further with more open streams of two processes than a row keeps', () => {
     const open = (names: readonly number[]): InsightState =>

@@ -124,12 +124,12 @@ export function dropStored(state: InsightState, stored: InsightState): InsightSt
 
 /**
  * The spec to store: the stored one merged with the state of this process.
- * @param limit how many subscriptions are kept, the newest; 0 keeps none (rest-api 3)
+ * @param limit how many subscriptions are kept, the newest, and at least one (kds-wire 4.4)
  */
 export function mergeInsight(stored: JsonObject, state: InsightState, limit: number, now: Date): JsonObject {
   const others = Object.fromEntries(Object.entries(stored).filter(([key]) => key !== 'subscriptions'));
   const ours = state.subscriptions.map((one) => ({ id: one.id, isLive: isLive(one), row: renderSubscription(one) }));
-  const subscriptions = limit === 0 ? [] : mergeSubscriptions(subscriptionsOf(stored), ours, limit, now);
+  const subscriptions = mergeSubscriptions(subscriptionsOf(stored), ours, limit, now);
   return {
     ...(subscriptions.length > 0 && { subscriptions }),
     ...others,
