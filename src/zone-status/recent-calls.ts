@@ -26,10 +26,18 @@ export function countCall(known: RecentCalls | null, reason: string, now: Date):
   return { count: before.count + 1, since: before.since, last: now, reason: storablePart(reason, MAX_REASON) };
 }
 
-/** Null: the field is left out. */
-export function renderCalls(field: RecentField, calls: RecentCalls | null): JsonObject {
-  if (calls === null) return {};
-  const { count, since, last, reason } = calls;
+/**
+ * The field to store: the calls with the newer last one, of this process or of the row. Another process may have stored its own.
+ * @param status of the ZoneInsight row
+ * @param ours null without any
+ */
+export function mergeCalls(field: RecentField, status: JsonObject, ours: RecentCalls | null): JsonObject {
+  const stored = status[field];
+  if (ours !== null && !(Date.parse(textOf(objectOf(stored)['last'])) > ours.last.getTime())) return renderCalls(field, ours);
+  return stored === undefined ? {} : { [field]: stored };
+}
+
+function renderCalls(field: RecentField, { count, since, last, reason }: RecentCalls): JsonObject {
   return { [field]: { count, since: since.toISOString(), last: last.toISOString(), reason } };
 }
 

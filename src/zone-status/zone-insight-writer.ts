@@ -14,9 +14,11 @@ import {
   dropStored,
   emptyInsight,
   foldInsight,
+  isKeptHere,
   isResponseEvent,
   mergeInsight,
   raiseGeneration,
+  renderStatus,
   type InsightState,
 } from './zone-insight.ts';
 import { writeWithRetries } from './retried-write.ts';
@@ -24,7 +26,6 @@ import { rivalSpeakers } from './rival-speakers.ts';
 import { lagToStore, type LagOf } from './zone-sync.ts';
 import type { Lag } from '../kds/open-senders.ts';
 import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
-import { renderStatus } from './zone-insight.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 
 export type ZoneInsightWriterOptions = {
@@ -377,11 +378,11 @@ export class ZoneInsightWriter {
 
   /** @returns null when the row needs no change */
   #planWrite({ zone, entry, state }: Sent, row: Row | undefined): PlannedWrite | null {
-    const { clock, subscriptionLimit = 10 } = this.#options;
+    const { clock, keeper, subscriptionLimit = 10 } = this.#options;
     const key = insightKey(zone);
     const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, clock.now());
     const lag = this.#lagOf(zone);
-    const status = renderStatus(row?.status ?? {}, state, lag);
+    const status = renderStatus(row?.status ?? {}, state, { isKept: isKeptHere(spec, keeper), lag });
     Object.assign(entry, { stored: spec, isLagging: lag !== null });
     if (row === undefined) return { op: 'create', key, labels: {}, spec, status, owner: { type: 'Zone', mesh: '', name: zone } };
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;

@@ -5,10 +5,10 @@ import type { Lag } from '../kds/open-senders.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import { renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
 import { foldProblems, renderProblems, type SyncProblems } from './sync-problem.ts';
-import { countCall, renderCalls, type RecentCalls } from './recent-calls.ts';
+import { countCall, mergeCalls, type RecentCalls } from './recent-calls.ts';
 import { foldProxies, renderProxies, type ZoneProxies } from './zone-proxies.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { subscriptionsOf } from '../resource/online-status.ts';
+import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { mergeSubscriptions, timeOf } from '../subscriptions/merge-subscriptions.ts';
 import { RunningCounts } from '../subscriptions/response-counts.ts';
@@ -139,23 +139,36 @@ export function mergeInsight(stored: JsonObject, state: InsightState, limit: num
 }
 
 /**
+ * Whether the stream that counts in the row is one of this process. Only its keeper knows the problems, the token and the lag of the zone.
+ * @param spec the merged spec. Without a subscription in it the zone has no stream to another process.
+ */
+export function isKeptHere(spec: JsonObject, { mode, instanceId }: SubscriptionKeeper): boolean {
+  const subscriptions = subscriptionsOf(spec);
+  const newest = subscriptions.findLast(isOpen) ?? subscriptions.at(-1);
+  return newest === undefined || newest[mode === 'global' ? 'globalInstanceId' : 'zoneInstanceId'] === instanceId;
+}
+
+/**
  * The status to store: sync problems, the expiry of the token, refused streams, delayed full states, changes that the zone leaves
  * unconfirmed, and counts of its proxies. ZoneInsight has no fields for them.
+ * @param stored the status of the row. While the zone has its stream to another process (`isKept` is false), what that one wrote stays.
  * @param lag of a stream to this process
  */
 export function renderStatus(
   stored: JsonObject,
   { problems, tokenExpiresAt, refusedStreams, delayedFullStates, proxies }: InsightState,
-  lag: Lag | null = null,
+  { isKept = true, lag = null }: { readonly isKept?: boolean; readonly lag?: Lag | null } = {},
 ): JsonObject {
-  const calls = { ...renderCalls('refusedStreams', refusedStreams), ...renderCalls('delayedFullStates', delayedFullStates) };
-  const counted = renderProxies(stored, proxies);
-  if (problems === null) return { ...stored, ...calls, ...counted };
+  const shared = {
+    ...mergeCalls('refusedStreams', stored, refusedStreams),
+    ...mergeCalls('delayedFullStates', stored, delayedFullStates),
+    ...renderProxies(stored, proxies),
+  };
+  if (problems === null || !isKept) return { ...stored, ...shared };
   return {
     ...renderProblems(problems),
     ...(tokenExpiresAt !== null && { tokenExpiresAt: tokenExpiresAt.toISOString() }),
-    ...calls,
-    ...counted,
+    ...shared,
     ...(lag !== null && { lag: { since: lag.since.toISOString(), types: [...lag.types] } }),
   };
 }
