@@ -286,6 +286,21 @@ export const configSchema = z.strictObject({
 
 export type RawConfig = z.output<typeof configSchema>;
 
+/** Keys that Kuma spells in another way (rest-api 7.1), with their path here. */
+export const kumaSpellings: ReadonlyMap<string, string> = new Map([
+  ['defaults.SkipHostnameGenerators', 'defaults.skipHostnameGenerators'],
+]);
+
+/** The TLS of Kuma's diagnostics port. Kuma configures it besides `diagnostics.tlsEnabled`, also while that is false. */
+const diagnosticsTls = ['tlsEnabled', 'tlsCertFile', 'tlsKeyFile', 'tlsMinVersion', 'tlsMaxVersion', 'tlsCipherSuites'].map(
+  (key) => `diagnostics.${key}`,
+);
+
+/** What a user of such a key of Kuma must know: the effect of its absence. */
+export const kumaOnlyEffects: ReadonlyMap<string, string> = new Map(
+  diagnosticsTls.map((path) => [path, 'the diagnostics port serves plain text']),
+);
+
 /**
  * Sections and keys of Kuma that Meridian does not use. They give a warning, so that Meridian starts with a Kuma file. A path
  * includes everything below it.
@@ -301,11 +316,15 @@ export const kumaOnlyKeys: readonly string[] = [
   'bootstrapServer',
   'coreResources',
   'diagnostics.debugEndpoints',
-  'diagnostics.tlsEnabled',
+  ...diagnosticsTls,
   'dnsServer',
   'dpServer',
   'eventBus',
   'experimental',
+  'general.certGenerationBaseBackoff',
+  'general.certGenerationCircuitBreakerMinProxies',
+  'general.certGenerationMaxBackoff',
+  'general.dnsCacheTTL',
   'general.resilientComponentBaseBackoff',
   'general.resilientComponentMaxBackoff',
   'general.tlsCipherSuites',
@@ -313,8 +332,10 @@ export const kumaOnlyKeys: readonly string[] = [
   'interCp',
   'ipam.allocationInterval',
   'ipam.knownInternalCIDRs',
+  'meshService.labelPropagation',
   'metrics.controlPlane',
   'metrics.mesh',
+  'metrics.openTelemetry',
   'metrics.zone.compactFinishedSubscriptions',
   'metrics.zone.idleTimeout',
   'monitoringAssignmentServer',
@@ -333,6 +354,7 @@ export const kumaOnlyKeys: readonly string[] = [
   'multizone.zone.kds.responseBackoff',
   'policies',
   'proxy',
+  'reports',
   'runtime',
   'store.cache',
   'store.kubernetes',
@@ -353,4 +375,5 @@ export const kumaOnlyKeys: readonly string[] = [
   'transparentProxy',
   'xdsServer.dataplaneConfigurationRefreshInterval',
   'xdsServer.nackBackoff',
+  'xdsServer.policyMatchingCacheSize',
 ];

@@ -79,6 +79,27 @@ describe('the configuration', () => {
     expect(config.dpServer.authn.dpProxy.dpToken.enableIssuer).toBe(false);
   });
 
+  it('accepts the whole configuration of a Kuma control plane, as GET /config answers it', () => {
+    const file = join(import.meta.dirname, '../../test/peers/kuma-config.json');
+    const { config, warnings } = loadConfig({ mode: 'global', file });
+    const ignored = warnings.map((warning) => warning.split(':')[0]);
+    expect(ignored).toEqual(expect.arrayContaining(['reports', 'general.dnsCacheTTL', 'meshService.labelPropagation']));
+    expect(config.store).toMatchObject({ type: 'postgres', port: 15_432, dbName: 'kuma' });
+  });
+
+  it("reads Kuma's spelling of defaults.skipHostnameGenerators", () => {
+    const { config, warnings } = loadConfig({ mode: 'global', file: fileWith('defaults: { SkipHostnameGenerators: true }') });
+    expect([config.defaults.skipHostnameGenerators, warnings]).toEqual([true, []]);
+    expect(problemsOf({ file: fileWith('defaults: { SkipHostnameGenerators: maybe }') })).toContain(
+      'defaults.skipHostnameGenerators: must be a boolean',
+    );
+  });
+
+  it.each(['tlsEnabled: true', 'tlsCertFile: /kuma.crt'])('warns that the diagnostics port has no TLS, for %s', (key) => {
+    const { warnings } = loadConfig({ mode: 'zone', file: fileWith(`diagnostics: { ${key} }`) });
+    expect(warnings).toEqual([expect.stringMatching(/^diagnostics\.tls.*the diagnostics port serves plain text$/)]);
+  });
+
   it('derives the environment variable of a key', () => {
     expect(envName('multizone.zone.kds.tlsSkipVerify')).toBe('MERIDIAN_MULTIZONE_ZONE_KDS_TLS_SKIP_VERIFY');
   });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { configSchema, kumaOnlyKeys, type RawConfig } from './config-schema.ts';
+import { configSchema, kumaOnlyEffects, kumaOnlyKeys, kumaSpellings, type RawConfig } from './config-schema.ts';
 import { MeridianError, messageOf, type Violation } from './errors.ts';
 
 type Embedded = { readonly type: 'embedded'; readonly path: string };
@@ -77,11 +77,12 @@ function resolve(raw: RawConfig): Config {
 
 /** Copies a file's keys; an unknown one is a violation, one of Kuma's a warning. */
 function merge(into: Tree, from: Tree, prefix: string, violations: Violation[], warnings: string[]): void {
-  for (const [key, value] of Object.entries(from)) {
-    const path = prefix === '' ? key : `${prefix}.${key}`;
+  const above = prefix === '' ? '' : `${prefix}.`;
+  for (const [given, value] of Object.entries(from)) {
+    const path = kumaSpellings.get(above + given) ?? above + given;
+    const key = path.slice(above.length);
     if (leaves.has(path)) into[key] = value;
-    else if (!sections.has(path) && isKumaOnly(path))
-      warnings.push(`${path}: a key of Kuma that Meridian does not use; it is ignored`);
+    else if (!sections.has(path) && isKumaOnly(path)) warnings.push(kumaOnlyWarning(path));
     else if (!sections.has(path)) violations.push({ field: path, reason: `unknown key${hint(path, [...leaves.keys()])}` });
     else if (!isTree(value)) violations.push({ field: path, reason: 'must be a section with keys' });
     else {
@@ -90,6 +91,11 @@ function merge(into: Tree, from: Tree, prefix: string, violations: Violation[], 
       merge(below, value, path, violations, warnings);
     }
   }
+}
+
+function kumaOnlyWarning(path: string): string {
+  const effect = kumaOnlyEffects.get(path);
+  return `${path}: a key of Kuma that Meridian does not use; it is ignored${effect === undefined ? '' : `, and ${effect}`}`;
 }
 
 function readFile(file: string): Tree {
