@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { MERIDIAN, type ControlPlane } from '../support/control-plane.ts';
 import { controlPlaneEnv } from '../support/control-plane-env.ts';
+import { documentedBlocks } from '../support/documented-blocks.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
 import { inZone, MESH, pathOf, readCorpus, type Document } from './corpus.ts';
@@ -50,11 +51,15 @@ describe('the tables of a global', () => {
     await vi.waitFor(async () => expect(await kept(rows, zones)).toEqual([]), LONG_WAIT);
 
     await stopPlane(ours);
+    await ours.psql.query(documentedBlocks('kuma-migration.md', 'Back to Kuma', 'sql')[0]);
+    const history = await versionsIn(ours);
+    await ours.psql.end();
     const again = await started(startGlobal('kuma', postgresUrl, kds, before.database));
     await followedBy(again, zones, 'under-kuma');
     await vi.waitFor(async () => expect(await kept(rows, zones)).toEqual([]), LONG_WAIT);
     for (const document of documentsOf('global'))
       expect.soft((await request(again, 'GET', pathOf(document))).status, pathOf(document)).toBe(200);
+    expect(await versionsIn(again)).toEqual(history);
   });
 
   it('of Meridian are copied to a Kuma with the documented command, while its zones keep every row but the MeshTrusts of others', async () => {
@@ -192,6 +197,12 @@ function partsOf(row: TableRow | undefined, before: TableRow): JsonObject {
   if (row === undefined) return {};
   const labels = Object.fromEntries(Object.entries(row.labels).filter(([key]) => key in before.labels));
   return { created: row.created, labels, spec: meaningOf(typeOf(row.type), row.spec) };
+}
+
+/** How many versions the history has. */
+async function versionsIn({ psql }: ControlPlane): Promise<number> {
+  const { rows } = await psql.query<{ count: number }>('select count(*)::integer as count from meridian_history');
+  return rows[0]?.count ?? 0;
 }
 
 /** `meridian migrate up`, as a user runs it. */
