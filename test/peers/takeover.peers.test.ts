@@ -1,6 +1,6 @@
 // Meridian takes over the tables of a Kuma control plane, and back. The peers keep running.
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -11,8 +11,10 @@ import { controlPlaneEnv } from '../support/control-plane-env.ts';
 import { documentedBlocks } from '../support/documented-blocks.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { inZone, MESH, pathOf, readCorpus, type Document } from './corpus.ts';
 import { KUMA_TEMPLATE } from './kuma-store.ts';
+import { Kumactl } from './kumactl.ts';
 import { isOnline, LONG_WAIT, startGlobal, startZone, stopPlane, untilReady, type Maker } from './mixed-fleet.ts';
 import { request, write } from './rest.ts';
 import { identityOf, readTable, rowKey, type TableRow } from './table.ts';
@@ -74,6 +76,27 @@ describe('the tables of a global', () => {
     await vi.waitFor(async () => expect(await kept(rows, zones)).toEqual([]), LONG_WAIT);
     for (const document of documentsOf('global'))
       expect.soft((await request(kuma, 'GET', pathOf(document))).status, pathOf(document)).toBe(200);
+  });
+});
+
+describe('the resources of a global in memory', () => {
+  it('of Kuma are exported with the documented profile, with policies and secrets, and applied to Meridian', async () => {
+    const [copy] = documentedBlocks('kuma-migration.md', 'From an in-memory store', 'sh');
+    const profile = /--profile (\S+)/.exec(copy)?.[1] ?? '';
+    const before = await started(startGlobal('kuma', postgresUrl, kds));
+    await fill(before, documentsOf('global'), []);
+    const kumactl = await Kumactl.of(before);
+    const file = join(temporaryFolder(), 'kuma.yaml');
+    writeFileSync(file, await kumactl.run('export', '--profile', profile));
+    kumactl.close();
+
+    const ours = await started(startGlobal('meridian', postgresUrl, await freePort()));
+    await run(MERIDIAN, ['apply', '-f', file, '--address', `http://127.0.0.1:${String(ours.api)}`]);
+    for (const document of documentsOf('global'))
+      expect.soft((await request(ours, 'GET', pathOf(document))).status, pathOf(document)).toBe(200);
+    const keys = [...(await synced(before)).keys()].filter((key) => /signing-key/.test(key));
+    const there = await synced(ours);
+    expect(keys.filter((key) => !there.has(key))).toEqual([]);
   });
 });
 
