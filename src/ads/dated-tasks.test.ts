@@ -68,6 +68,15 @@ describe('a task at a date', () => {
     expect(ran).toEqual(['two']);
   });
 
+  it('runs although another task of its minute is cancelled twice', async () => {
+    const cancel = plan('one', HOUR_MS);
+    cancel();
+    plan('two', HOUR_MS);
+    cancel();
+    await clock.advance(2 * HOUR_MS);
+    expect(ran).toEqual(['two']);
+  });
+
   it('leaves no timer when it is cancelled', async () => {
     const cancel = [90_000, HOUR_MS, HOUR_MS].map((wait) => plan('one', wait));
     expect(clock.sleepers).toBe(1);

@@ -40,8 +40,9 @@ export class DatedTasks {
     this.#later.set(minute, tasks.add(task));
     this.#cancelLook ??= this.#clock.after(LOOK_MS, () => this.#look());
     task.cancel = () => {
-      tasks.delete(task);
-      if (tasks.size === 0) this.#later.delete(minute);
+      // Only once: the minute may have another set of tasks meanwhile.
+      if (!tasks.delete(task) || tasks.size > 0) return;
+      this.#later.delete(minute);
       if (this.#later.size > 0) return;
       this.#cancelLook?.();
       this.#cancelLook = null;

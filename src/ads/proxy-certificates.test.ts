@@ -106,6 +106,17 @@ describe('the certificates of proxies', () => {
     await expect.poll(() => issued).toHaveLength(2);
   });
 
+  it('are renewed for a proxy that came while another one was away', async () => {
+    const other = { mesh: 'shop', name: 'other' };
+    await certificates.ready(cart, order);
+    certificates.release(cart);
+    await certificates.ready(other, order);
+    certificates.get(cart, order);
+    await clock.advance(HOUR_MS * 0.9);
+    await expect.poll(() => issued).toHaveLength(4);
+    expect(issued).toEqual(expect.arrayContaining([cart, other, cart, other]));
+  });
+
   it('are not renewed for a proxy that is gone', async () => {
     await certificates.ready(cart, order);
     certificates.release(cart);
