@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fillEmptyFolder } from './embedded-folder.ts';
+import { fillEmptyFolder, hasStore } from './embedded-folder.ts';
 import { makePrivateFolder } from './private-folder.ts';
 
 let folder: string;
@@ -34,6 +34,7 @@ describe('the folder of a new embedded store', () => {
 
   it('is filled without being replaced, as a mount point must be, and keeps its lock file', async () => {
     await writeFile(join(path, 'meridian.lock'), '1');
+    await mkdir(join(path, 'lost+found'));
     await mkdir(join(path, 'meridian-new/base'), { recursive: true });
     const { ino } = await stat(path);
     await fillEmptyFolder(path, new AbortController().signal);
@@ -41,6 +42,12 @@ describe('the folder of a new embedded store', () => {
     const entries = await readdir(path);
     expect(entries).toEqual(expect.arrayContaining(['meridian.lock', 'PG_VERSION', 'base', 'global', 'pg_wal']));
     expect(entries.filter((name) => name.startsWith('meridian-'))).toEqual([]);
+  });
+
+  it('has no store before it exists, and is not missing if it cannot be read', async () => {
+    expect([await hasStore(path), await hasStore(join(folder, 'none'))]).toEqual([false, false]);
+    await writeFile(join(folder, 'file'), '');
+    await expect(hasStore(join(folder, 'file'))).rejects.toThrow('ENOTDIR');
   });
 
   it.each([

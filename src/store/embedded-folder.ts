@@ -14,6 +14,8 @@ const MAKING = 'meridian-new';
 const MADE = 'meridian-made';
 /** PGlite takes a folder with this file for a store. It moves last. */
 const VERSION = 'PG_VERSION';
+/** The folder that a new file system of ext4 has at its top. */
+const LOST_AND_FOUND = 'lost+found';
 
 /**
  * Makes a store in a folder that is empty, or completes a store that a process left there; any other folder stays as it is. Call it
@@ -22,7 +24,7 @@ const VERSION = 'PG_VERSION';
  */
 export async function fillEmptyFolder(path: string, signal: AbortSignal): Promise<void> {
   const [making, made] = [join(path, MAKING), join(path, MADE)];
-  const entries = (await readdir(path)).filter((name) => !isOfLock(name));
+  const entries = (await readdir(path)).filter((name) => !isOfLock(name) && name !== LOST_AND_FOUND);
   if (!entries.includes(MADE)) {
     if (entries.some((name) => name !== MAKING)) return;
     await makeStore(making, signal);
@@ -36,7 +38,10 @@ export async function fillEmptyFolder(path: string, signal: AbortSignal): Promis
 
 /** Whether there is a store in the folder, complete or to be completed. */
 export async function hasStore(path: string): Promise<boolean> {
-  const entries = await readdir(path).catch((): string[] => []);
+  const entries = await readdir(path).catch((error: unknown): string[] => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  });
   return entries.includes(VERSION) || entries.includes(MADE);
 }
 
