@@ -45,9 +45,14 @@ describe('a zone that is not connected', () => {
 
   type Logged = readonly [level: 'error' | 'warn', reason: string];
 
-  /** Runs the client until its fourth pause. @returns its pauses in milliseconds, its log lines, and the refusals that it reports */
+  /**
+   * Runs the client until its fourth pause.
+   * @param elapsed of its clock
+   * @returns its pauses in milliseconds, its log lines, and the refusals that it reports
+   */
   async function pausesOf(
     options: Partial<KdsClientOptions>,
+    elapsed: Clock['elapsed'] = () => systemClock.elapsed(),
   ): Promise<{ pauses: number[]; logged: Logged[]; refusals: string[] }> {
     const pauses: number[] = [];
     const refusals: string[] = [];
@@ -56,7 +61,7 @@ describe('a zone that is not connected', () => {
     vi.spyOn(log, 'error').mockImplementation((_, text) => void logged.push(['error', String(text)]));
     vi.spyOn(log, 'warn').mockImplementation((about) => void logged.push(['warn', reasonOf(about)]));
     const clock: Clock = {
-      ...systemClock,
+      ...{ ...systemClock, elapsed },
       sleep: async (ms, signal, waiting) => {
         // The pause between two health checks of one connection.
         if (waiting !== undefined) return await systemClock.sleep(ms, signal, waiting);
@@ -131,6 +136,17 @@ describe('a zone that is not connected', () => {
       ['warn', 'health check: a fault'],
       ['warn', 'the stream ended'],
     ]);
+  });
+
+  it('does not wait longer after connections that lasted, though a proxy before global answers the health check with an error', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    let now = 0;
+    const admission = (): Promise<never> => {
+      now += 60_000;
+      return Promise.reject(new Error('the stream ended'));
+    };
+    const { pauses } = await pausesOf({ address: await refusing(status.INTERNAL, 'a fault'), admission }, () => now);
+    expect(pauses).toEqual([100, 100, 100, 100]);
   });
 
   it.each<

@@ -16,6 +16,8 @@ const MAX_PAUSE_MS = 800;
  * global a handshake.
  */
 export const MAX_LATE = 3;
+/** A connection that lasted so many milliseconds served, whatever its health check said. */
+const SERVED_MS = 60_000;
 /** A failure that only an operator can fix is retried less often. */
 const FORBIDDEN_MS = 15_000;
 /** The pause after a refusal, in milliseconds: a person may correct the token or accept the store at any time. */
@@ -72,7 +74,7 @@ type Ending = {
   readonly waitMs: number;
 };
 
-/** @param hasTls whether the zone connects with TLS @param isFailing global answered the health check with an error */
+/** @param hasTls whether the zone connects with TLS @param isFailing global answered the health check with an error, and the connection was short */
 function endingOf(error: unknown, hasTls = true, isFailing = false): Ending {
   const { code, details } = error as { code?: unknown; details?: unknown };
   const waitMs = code === 'config' ? FILE_MS : REFUSALS.includes(code) ? REFUSED_MS : code === 'forbidden' ? FORBIDDEN_MS : null;
@@ -132,12 +134,14 @@ async function connectOnce(options: KdsClientOptions, last: LastConnection, sign
   const both = AbortSignal.any([signal, ended.signal]);
   const connection = new Connection(options, client, both, identity.authorization);
   let disconnected = (): void => undefined;
-  let isFailing = false;
+  const began = options.clock.elapsed();
+  let hasFailed = false;
+  const isFailing = (): boolean => hasFailed && options.clock.elapsed() - began < SERVED_MS;
   try {
     const health = await connection.healthCheck();
     const isMeridian = health.isMeridian || last.isMeridian;
     const learned = health.isMeridian ? undefined : (said: boolean): void => void (last.isMeridian = said);
-    isFailing = health.failure !== null;
+    hasFailed = health.failure !== null;
     logConnected(options, isMeridian, health.failure, last.failure);
     last.failure = health.failure;
     const ask: AskGlobal = (question, limitMs, askSignal) => connection.ask(question, limitMs, askSignal);
@@ -149,9 +153,9 @@ async function connectOnce(options: KdsClientOptions, last: LastConnection, sign
       connection.admin(),
       new Promise((resolve) => both.addEventListener('abort', resolve)),
     ]);
-    return endingOf(new Error('global ended a stream'), identity.hasTls, isFailing);
+    return endingOf(new Error('global ended a stream'), identity.hasTls, isFailing());
   } catch (error) {
-    return endingOf(error, identity.hasTls, isFailing);
+    return endingOf(error, identity.hasTls, isFailing());
   } finally {
     disconnected();
     ended.abort();
