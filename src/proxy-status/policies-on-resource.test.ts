@@ -3,7 +3,7 @@ import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
-import { policiesOnResource } from './policies-on-resource.ts';
+import { findsPolicies } from './policies-on-resource.ts';
 
 const at = (second: number, row: Resource): Resource => ({ ...row, modificationTime: new Date(second * 1000) });
 
@@ -23,7 +23,7 @@ const payRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'pay' },
 function policiesOn(name: string, of = index): string[] {
   const [proxy] = of.proxies();
   if (proxy === undefined) throw new Error('no proxy');
-  return policiesOnResource(of, proxy, name).map((kri) => kri.split('_').at(-2) ?? '');
+  return findsPolicies(of, proxy)(name).map((kri) => kri.split('_').at(-2) ?? '');
 }
 
 describe('the policies on a resource', () => {

@@ -15,15 +15,18 @@ type Cause = { readonly kri: string; readonly resource: Resource };
 type Lead = { readonly service: Outbound; readonly route: Cause };
 
 /**
- * KRIs of the policies in force on a listener, a route configuration, a cluster or a load assignment, the one that changed last
- * first: with a refused resource it is the first to look at.
- * @param name of the resource: an inbound of the proxy, or the KRI of a destination with its port
+ * Finds the KRIs of the policies in force on a listener, a route configuration, a cluster or a load assignment, the one that changed last
+ * first: with a refused resource it is the first to look at. What all resources of the proxy need is made once.
+ * @returns takes the name of a resource: an inbound of the proxy, or the KRI of a destination with its port
  */
-export function policiesOnResource(index: MeshIndex, proxy: DataplaneProxy, name: string): string[] {
+export function findsPolicies(index: MeshIndex, proxy: DataplaneProxy): (name: string) => string[] {
   const rules = buildRules(index, proxy);
-  const causes = [...wholeProxy(rules), ...inbound(rules, name), ...outbound(index, rules, name)];
-  const unique = new Map(causes.map(({ kri, resource }) => [kri, resource.modificationTime.getTime()]));
-  return [...unique].sort(([, a], [, b]) => b - a).map(([kri]) => kri);
+  const outbound = findsOutbound(index, rules);
+  return (name) => {
+    const causes = [...wholeProxy(rules), ...inbound(rules, name), ...outbound(name)];
+    const unique = new Map(causes.map(({ kri, resource }) => [kri, resource.modificationTime.getTime()]));
+    return [...unique].sort(([, a], [, b]) => b - a).map(([kri]) => kri);
+  };
 }
 
 function wholeProxy({ types }: ProxyRules): Cause[] {
@@ -38,35 +41,51 @@ function inbound({ types, proxy }: ProxyRules, name: string): Cause[] {
 }
 
 /** Of an outbound, or of a service that only the routes of outbounds lead to. */
-function outbound(index: MeshIndex, rules: ProxyRules, name: string): Cause[] {
+function findsOutbound(index: MeshIndex, rules: ProxyRules): (name: string) => Cause[] {
   const outbounds = outboundsOf(index, rules.proxy);
-  const found = outbounds.find(({ kri }) => kri === name);
-  if (found === undefined) return routed(index, rules, outbounds, name);
-  const { policies, routes } = effectiveOutbound(index, rules, found);
-  const inForce = [...policies, ...routes.flatMap((route) => route.policies)];
-  return [...causesOf(inForce), ...routes.map(({ route }) => route)];
+  const byName = new Map(outbounds.toReversed().map((one) => [one.kri, one]));
+  let routed: ((name: string) => Cause[]) | null = null;
+  return (name) => {
+    const found = byName.get(name);
+    if (found === undefined) return (routed ??= findsRouted(index, rules, outbounds))(name);
+    const { policies, routes } = effectiveOutbound(index, rules, found);
+    const inForce = [...policies, ...routes.flatMap((route) => route.policies)];
+    return [...causesOf(inForce), ...routes.map(({ route }) => route)];
+  };
 }
 
 /** The policies on a service that no outbound means, and the routes that lead to it. */
-function routed(index: MeshIndex, rules: ProxyRules, outbounds: readonly Outbound[], name: string): Cause[] {
-  if (rules.routes.size === 0) return [];
+function findsRouted(index: MeshIndex, rules: ProxyRules, outbounds: readonly Outbound[]): (name: string) => Cause[] {
+  if (rules.routes.size === 0) return () => [];
   const resolver = new BackendResolver(index, rules.proxy.zone);
-  const leads = outbounds.flatMap((one) => {
-    const found = (of: readonly RouteRule[]): Lead[] => of.flatMap((rule) => leadsTo(name, rule, one, resolver));
-    const { base, section } = one;
-    const mayLead = outboundRoutes(rules, destinationOf(index, base, section)).some((kind) => found(kind.rules).length > 0);
-    return mayLead ? found(effectiveOutbound(index, rules, one).routes.filter(({ note }) => note === null)) : [];
-  });
-  const [first] = leads;
-  if (first === undefined) return [];
-  const { base, section } = first.service;
-  return [...causesOf(policiesInForce(rules, destinationOf(index, base, section))), ...leads.map(({ route }) => route)];
+  /** Outbounds whose routes may lead to a service, by its name. */
+  const mayLead = new Map<string, Set<Outbound>>();
+  for (const one of outbounds)
+    for (const { rules: found } of outboundRoutes(rules, destinationOf(index, one.base, one.section)))
+      for (const service of found.flatMap((rule) => servicesOf(rule, one, resolver)))
+        mayLead.set(service.kri, (mayLead.get(service.kri) ?? new Set()).add(one));
+  return (name) => {
+    const leads = [...(mayLead.get(name) ?? [])].flatMap((one) =>
+      effectiveOutbound(index, rules, one)
+        .routes.filter(({ note }) => note === null)
+        .flatMap((rule) => leadsTo(name, rule, one, resolver)),
+    );
+    const [first] = leads;
+    if (first === undefined) return [];
+    const { base, section } = first.service;
+    return [...causesOf(policiesInForce(rules, destinationOf(index, base, section))), ...leads.map(({ route }) => route)];
+  };
 }
 
 /** The backends of a rule and of its mirrors that have this name. */
-function leadsTo(name: string, { conf, route }: RouteRule, from: Outbound, resolver: BackendResolver): Lead[] {
-  const services = [...resolver.all(conf, route, from).backends, ...resolver.mirrors(conf, route)];
-  return services.flatMap(({ outbound: service }) => (service.kri === name ? [{ service, route }] : []));
+function leadsTo(name: string, rule: RouteRule, from: Outbound, resolver: BackendResolver): Lead[] {
+  return servicesOf(rule, from, resolver).flatMap((service) => (service.kri === name ? [{ service, route: rule.route }] : []));
+}
+
+/** The backends of a rule and of its mirrors. */
+function servicesOf({ conf, route }: RouteRule, from: Outbound, resolver: BackendResolver): Outbound[] {
+  const backends = [...resolver.all(conf, route, from).backends, ...resolver.mirrors(conf, route)];
+  return backends.map(({ outbound }) => outbound);
 }
 
 function causesOf(policies: readonly EffectivePolicy[]): Cause[] {

@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { DataplaneInsightWriter } from './dataplane-insight-writer.ts';
-import { policiesOnResource } from './policies-on-resource.ts';
+import { findsPolicies } from './policies-on-resource.ts';
 import { withPolicies } from './proxy-troubles.ts';
 
 export type ProxyRefusalsOptions = {
@@ -36,8 +36,9 @@ async function attribute(
 ): Promise<void> {
   const index = await indexes.indexOf(mesh);
   const proxy = index.proxy(name);
+  const find = proxy === undefined ? null : findsPolicies(index, proxy);
   for (const { type, name: resource, reason } of refusals) {
-    const policies = proxy === undefined ? [] : policiesOnResource(index, proxy, resource);
+    const policies = find?.(resource) ?? [];
     insights.change({ mesh, name }, (state) =>
       state.troubles === null ? state : { ...state, troubles: withPolicies(state.troubles, type, resource, policies) },
     );
