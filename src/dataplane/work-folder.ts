@@ -131,7 +131,7 @@ async function writeWhole(path: string, content: JsonObject): Promise<void> {
   await rename(draft, path);
 }
 
-/** Who owns the folder can replace the bootstrap, and so decide what Envoy does as this user. */
+/** The owner of the folder can replace the bootstrap, and so decide what Envoy does as this user. */
 async function makePrivate(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const folder = await stat(path);

@@ -13,7 +13,7 @@ import { isLoginRefused, isNoAnswer } from './pg-errors.ts';
 const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 
-/** @property signal ends the start: the wait for an unreachable database, and the making of an embedded one, and the time before its migrations */
+/** @property signal ends the start: the wait for an unreachable database, and the making of an embedded one until its migrations */
 export type OpenStoreOptions = {
   readonly clock: Clock;
   readonly log: Logger;
