@@ -14,6 +14,8 @@ export type ProxyRefusalsOptions = {
   readonly log: Logger;
 };
 
+/** Lines for one answer of a proxy: it may refuse all that it was sent. */
+const MAX_LINES = 20;
 /** Policies that one line names. */
 const MAX_LOGGED = 5;
 
@@ -37,12 +39,15 @@ async function attribute(
   const index = await indexes.indexOf(mesh);
   const proxy = index.proxy(name);
   const find = proxy === undefined ? null : findsPolicies(index, proxy);
-  for (const { type, name: resource, reason } of refusals) {
-    const policies = find?.(resource) ?? [];
-    insights.change({ mesh, name }, (state) =>
-      state.troubles === null ? state : { ...state, troubles: withPolicies(state.troubles, type, resource, policies) },
-    );
-    const facts = { mesh, dataplane: name, type, resource, reason, policies: policies.slice(0, MAX_LOGGED) };
+  const found = refusals.map((one) => ({ ...one, policies: find?.(one.name) ?? [] }));
+  insights.change({ mesh, name }, (state) =>
+    state.troubles === null ? state : { ...state, troubles: withPolicies(state.troubles, found) },
+  );
+  const proxyOf = { mesh, dataplane: name };
+  for (const { type, name: resource, reason, policies } of found.slice(0, MAX_LINES)) {
+    const facts = { ...proxyOf, type, resource, reason, policies: policies.slice(0, MAX_LOGGED) };
     log.warn(facts, 'a proxy refuses a part of its configuration; the version before stays in force');
   }
+  const more = found.length - MAX_LINES;
+  if (more > 0) log.warn({ ...proxyOf, more }, 'a proxy refuses more parts of its configuration');
 }

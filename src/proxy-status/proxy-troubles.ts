@@ -41,10 +41,10 @@ export function foldTroubles(known: Troubles | null, event: ProxyEvent, now: Dat
   }
 }
 
-/** The refused resources with their policies, as they were found. */
-export function withPolicies(known: Troubles, type: string, name: string, policies: readonly string[]): Troubles {
-  const refused = known.refused.map((one) => (one.type === type && one.name === name ? { ...one, policies } : one));
-  return { ...known, refused };
+/** The refused resources with the policies that were found on each. */
+export function withPolicies(known: Troubles, found: readonly Pick<RefusedResource, 'type' | 'name' | 'policies'>[]): Troubles {
+  const policiesOf = new Map(found.map((one) => [keyOf(one), one.policies]));
+  return { ...known, refused: known.refused.map((one) => ({ ...one, policies: policiesOf.get(keyOf(one)) ?? one.policies })) };
 }
 
 /** `proxyProblems` of a status, the first of each kind, and how many there are. */
