@@ -50,7 +50,7 @@ function parseValues(list: Field, { isHeader }: { isHeader: boolean }): Json[] {
     if (!item.isGiven || !item.isObject()) return [];
     item.allowKeys(['type', 'name', 'value']);
     const type = item.at('type').isGiven ? item.at('type').choice(VALUE_TYPES) : 'Exact';
-    const given = item.at('name').requiredText(isHeader ? textForms.headerName : textForms.value);
+    const given = item.at('name').requiredText(isHeader ? textForms.headerName : textForms.parameterName);
     const value = item.at('value').requiredText(type === 'RegularExpression' ? textForms.valueExpression : textForms.value);
     if (type === undefined || given === undefined || value === undefined) return [];
     const name = isHeader ? given.toLowerCase() : given;

@@ -1,6 +1,7 @@
 // The formats of names, paths and values in Gateway API and Kubernetes, each with the description that a violation prints.
 // Invariant: the checks of a MeshHTTPRoute accept every text of these formats.
 import { CHANGED_HEADER_NAME, HEADER_VALUE_FORM, isHeaderValue } from '../resource/schema/header-text.ts';
+import { isParameterName } from '../resource/schema/parameter-name.ts';
 import { isRe2 } from '../resource/schema/re2.ts';
 import type { TextForm } from './field.ts';
 
@@ -8,7 +9,7 @@ const LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 const ONE_LINE = /^[^\0\r\n]+$/;
 const REGULAR_EXPRESSION = {
   pattern: { test: (text: string) => ONE_LINE.test(text) && isRe2(text) },
-  is: 'a regular expression in RE2 syntax with at most 4000 copies by repetitions',
+  is: 'a regular expression in RE2 syntax, of at most 50000 characters with its repetitions written out, and no code above \\xff',
 };
 const SUBDOMAIN = new RegExp(`^${LABEL}(\\.${LABEL})*$`);
 
@@ -32,6 +33,11 @@ export const textForms = {
   },
   headerValue: { pattern: { test: isHeaderValue }, is: HEADER_VALUE_FORM, max: 4096 },
   value: { pattern: ONE_LINE, is: 'one line of text', max: 4096 },
+  parameterName: {
+    pattern: { test: (text: string) => ONE_LINE.test(text) && isParameterName(text) },
+    is: 'one line of at most 1024 bytes',
+    max: 1024,
+  },
   /** Paths are absolute and normalized, as the paths that a proxy compares them with. */
   path: {
     pattern: /^(?!.*(\/\/|\/\.\.?(\/|$)|%2[fF]|#))\/.*$/,

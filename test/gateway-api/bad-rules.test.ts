@@ -167,6 +167,11 @@ describe('a bad rule', () => {
       match(`{path: {type: PathPrefix, value: "${path}"}}`),
       `${R}.matches[0].path.value: must be an absolute path`,
     ]),
+    [
+      'a query parameter whose name has more than 1024 bytes',
+      match(`{queryParams: [{name: ${'ü'.repeat(513)}, value: a}]}`),
+      `${R}.matches[0].queryParams[0].name: must be one line of at most 1024 bytes`,
+    ],
     ...['/a(', '/(?!admin).*', 'a{1000}{1000}'].map((value): [string, unknown, ...string[]] => [
       `${value}, which is no regular expression in RE2 syntax`,
       match(

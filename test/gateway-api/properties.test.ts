@@ -170,6 +170,7 @@ const oddTexts = [
     'A.b',
   ],
   ...['/', '//', '/a/', '/a//', '/.', '/..', '/./a', '/../a', '/%2F', '/#', '/a\u0001', 'a', '0s', '99999h', 'x'.repeat(300)],
+  ...['ü'.repeat(600), 'x'.repeat(2000), '/\\x{100}', '/\\p{Cn}'],
 ];
 
 describe('a document with an odd text in one field', () => {

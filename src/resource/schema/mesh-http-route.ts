@@ -8,6 +8,7 @@ import { at, items } from './json-access.ts';
 import { isObject } from '../read-json.ts';
 import { proxyRef, type PolicyDocument } from './policy-frame.ts';
 import { checkRouteFrame, hostnamesAreEmpty, ROUTE_TO_KINDS } from './route-frame.ts';
+import { isParameterName, PARAMETER_NAME_FORM } from './parameter-name.ts';
 import { isRe2, RE2_FORM } from './re2.ts';
 import { isDnsName } from './dns-name.ts';
 import { idleFilters, MAX_CHANGED_HEADERS } from './route-filters.ts';
@@ -30,10 +31,8 @@ const pathMatch = withRules(
   },
 );
 
-/** Envoy takes no longer name of a parameter. */
 function parameterName() {
-  const what = must('text of at most 1024 bytes that is not empty');
-  return text().refine((given) => Buffer.byteLength(given) <= 1_024, what);
+  return text().refine(isParameterName, must(PARAMETER_NAME_FORM));
 }
 
 const match = withRules(
