@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
 import type { Page, Request } from 'playwright-core';
+import { queryOf } from '../../src/api/list-query.ts';
 import { about } from '../../src/api/route-config.ts';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
@@ -16,14 +17,20 @@ let tell: (type: string, names: string | readonly string[], told?: Told) => numb
 let lastChange = 0;
 let tellOfZone: (name: string, connection: 'online' | 'lagging' | 'offline', more?: { hasNewProfile: true }) => void = () =>
   undefined;
+/** The id after which each stream began; null for a new one. */
+const resumedAfter: unknown[] = [];
+/** Ends the stream after a heartbeat with this id. */
+let endAfter: (id: string) => void = () => undefined;
 
 beforeAll(async () => {
   api = testApi(new TinyStore(), 'global', {
     addRoutes: (app) => {
-      app.get('/_events', about('Test', 'Events of the test', { produces: ['text/event-stream'] }), (_request, reply) => {
+      app.get('/_events', about('Test', 'Events of the test', { produces: ['text/event-stream'] }), (request, reply) => {
+        resumedAfter.push(queryOf(request).get('lastEventId'));
         reply.hijack();
         reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
         reply.raw.write('event: resync\nid: a.0\ndata: {"reason":"started","instanceId":"cp-1"}\n\n');
+        endAfter = (id) => reply.raw.end(`: alive\nid: ${id}\n\n`);
         tellOfZone = (name, connection, more) => {
           const sync = { state: connection, connection, since: null, pending: [], lagMs: 0, reason: '' };
           const condition = { enabled: true, refused: 0, withheld: 0, replica: 'cp-1', reason: '' };
@@ -238,3 +245,12 @@ function toldAndAsked(asked: readonly string[], name: string): readonly string[]
   tell('MeshTimeout', name);
   return asked;
 }
+
+it('resumes after the id of a heartbeat', async () => {
+  resumedAfter.length = 0;
+  const { page } = await browser.open(`${address}/gui/resources/meshtimeouts/default`, answerWithMatrix);
+  await expect.poll(() => resumedAfter).toEqual([null]);
+  endAfter('a.7');
+  await expect.poll(() => resumedAfter).toEqual([null, 'a.7']);
+  await page.close();
+});

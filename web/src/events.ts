@@ -86,9 +86,10 @@ async function readEvents(signal: AbortSignal, silence: AbortSignal, heard: () =
   const { body } = await open(path, { accept: 'text/event-stream', signal }, silence);
   if (body === null) return;
   const parser = createParser({
-    onEvent: ({ id, event, data }) => {
+    // A heartbeat has an id, too, and is no event.
+    onId: (id) => (lastId = id),
+    onEvent: ({ event, data }) => {
       isStreaming.value = true;
-      if (id !== undefined) lastId = id;
       emit(event ?? '', data);
     },
   });
