@@ -76,6 +76,8 @@ export class ChangeScope {
   /** Services and routes that changed, for references that mean them or did. */
   readonly #changed = new ChangedReferents();
   readonly #index: MeshIndex;
+  /** Made once for all rows of one state of the index: it looks at every proxy. */
+  #proxiesOf: ReturnType<typeof findsProxies> | null = null;
 
   constructor(index: MeshIndex) {
     this.#index = index;
@@ -97,6 +99,7 @@ export class ChangeScope {
   }
 
   #add(rows: readonly Resource[]): void {
+    this.#proxiesOf = null;
     for (const row of rows) this.#addRow(row);
     if (!this.#changed.isEmpty) this.#addUsersOf(this.#changed);
   }
@@ -161,8 +164,8 @@ export class ChangeScope {
   /** Rules of inbounds name a MeshMultiZoneService by its server names. */
   #addServersOf(multiZone: Resource): void {
     if (!hasIdentities(this.#index) || !meshNamesServer(this.#index)) return;
-    const proxiesOf = findsProxies(this.#index);
-    for (const proxy of memberServices(this.#index, multiZone).flatMap(proxiesOf)) this.servers.add(proxy.resource.name);
+    this.#proxiesOf ??= findsProxies(this.#index);
+    for (const proxy of memberServices(this.#index, multiZone).flatMap(this.#proxiesOf)) this.servers.add(proxy.resource.name);
   }
 
   /** With the services that may get its server names, or lose theirs. */
