@@ -13,7 +13,7 @@ const BASE64 = /^(?=[A-Za-z0-9+/]{2})(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:
 const anyText = () => z.string(must('text'));
 const base64 = () => pattern(BASE64, 'base64 of at least one byte');
 /** What a header can hold. */
-const oneLine = (least = 0) => pattern(least === 0 ? /^[^\p{Cc}]*$/u : /^[^\p{Cc}]+$/u, 'text of one line');
+const printable = (least = 0) => pattern(least === 0 ? /^[^\p{Cc}]*$/u : /^[^\p{Cc}]+$/u, 'text of one line');
 
 const conf = withRules(
   z.object({
@@ -33,13 +33,13 @@ const conf = withRules(
     http: z
       .object({
         disabled: disabled(),
-        path: oneLine(1).describe('/ if not set.').optional(),
+        path: printable(1).describe('/ if not set.').optional(),
         requestHeadersToAdd: headerAdditions.optional(),
         expectedStatuses: z.array(integer(100, 599)).optional(),
       })
       .optional(),
     tcp: z.object({ disabled: disabled(), send: base64().optional(), receive: z.array(base64()).optional() }).optional(),
-    grpc: z.object({ disabled: disabled(), serviceName: anyText().optional(), authority: oneLine().optional() }).optional(),
+    grpc: z.object({ disabled: disabled(), serviceName: anyText().optional(), authority: printable().optional() }).optional(),
   }),
   atLeastOne('http', 'tcp', 'grpc'),
   (value, path, findings) => {

@@ -51,9 +51,18 @@ describe('MeshTrafficPermission', () => {
     expect(inRules(`{ allow: [${match}] }`)).toEqual(violation(`spec.rules[0].default.allow[0]${line}`));
   });
 
+  it.each([
+    ['deny', 'denies every client'],
+    ['allow', 'permits no client'],
+    ['allowWithShadowDeny', 'permits no client'],
+  ])('says what an empty item of %s does', (key, effect) => {
+    const warning = `spec.rules[0].default.${key}[0]: without spiffeID and sni it ${effect}`;
+    expect(inRules(`{ ${key}: [{}] }`)).toEqual({ violations: [], warnings: [warning] });
+  });
+
   it('needs a restrictive match in MeshTimeout and MeshRateLimit only', () => {
     const empty = ', matches: [{}]';
-    expect(inRules('{ allow: [{}] }', empty)).toEqual(NOTHING_FOUND);
+    expect(inRules('{ allow: [{ spiffeID: { type: Prefix, value: "spiffe://a" } }] }', empty)).toEqual(NOTHING_FOUND);
     for (const [type, conf] of [
       ['MeshTimeout', '{ idleTimeout: 1s }'],
       ['MeshRateLimit', '{ local: { tcp: { disabled: true } } }'],

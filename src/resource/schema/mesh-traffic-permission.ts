@@ -3,9 +3,11 @@ import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { inboundMatch } from './inbound-match.ts';
+import { isObject } from '../read-json.ts';
 import { at, items } from './json-access.ts';
 import { checkFrame, fromItems, ruleItems, topRef, type PolicyDocument } from './policy-frame.ts';
 import { choice } from './spec-fields.ts';
+import { child } from './spec-path.ts';
 import { withRules } from './spec-rules.ts';
 import { PROXY_KINDS } from './target-ref.ts';
 
@@ -17,6 +19,12 @@ const conf = withRules(
   (value, path, findings) => {
     if (LISTS.every((key) => items(value[key]).length === 0))
       findings.violation(path, `must have at least one item in ${LISTS.join(', ')}`);
+    for (const key of LISTS) {
+      const effect = key === 'deny' ? 'denies every client' : 'permits no client';
+      for (const [index, match] of items(value[key]).entries())
+        if (isObject(match) && Object.keys(match).length === 0)
+          findings.warning(`${child(path, key)}[${index}]`, `without spiffeID and sni it ${effect}`);
+    }
   },
 );
 const action = z.object({ action: choice('Allow', 'Deny', 'AllowWithShadowDeny') });
