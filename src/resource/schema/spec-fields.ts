@@ -35,7 +35,6 @@ export function oneLine(least = 0) {
     z
       .string(must('text'))
       .min(least, must('text that is not empty'))
-      // oxlint-disable-next-line no-control-regex -- they are refused
       .regex(/^[^\0\n\r]*$/, must('text of one line'))
   );
 }
