@@ -31,12 +31,10 @@ export function text(what = 'text that is not empty') {
 
 /** Text without line breaks and zero characters: Envoy takes no others in these places. */
 export function oneLine(least = 0) {
-  return (
-    z
-      .string(must('text'))
-      .min(least, must('text that is not empty'))
-      .regex(/^[^\0\n\r]*$/, must('text of one line'))
-  );
+  return z
+    .string(must('text'))
+    .min(least, must('text that is not empty'))
+    .regex(/^[^\0\n\r]*$/, must('text of one line'));
 }
 
 /** Text of a pattern. */
