@@ -31,32 +31,40 @@ describe('the answer to a response', () => {
   it.each<[reason: string, names: string[]]>([
     ['b: bad port', ['b']],
     ['c: bad, a: bad', ['a', 'c']],
-    ['no name', ['a', 'b', 'c']],
-    ['', ['a', 'b', 'c']],
-  ])('«%s» refuses %j', (reason, expected) => {
+    ['Error adding/updating listener(s) b: in use\nc: in use\n', ['b', 'c']],
+    ['no name', []],
+    ['', []],
+    ['goo.gle/debugonly name: "a"\nroute: "b"\n: Proto constraint validation failed (a field)', []],
+  ])('«%s» refuses %j for certain', (reason, expected) => {
     expect(
       answer(
-        ['a', 'b', 'c'].map((name) => resource(`${name}:`)),
+        ['a', 'b', 'c'].map((name) => resource(name)),
         reason,
       ),
-    ).toEqual(expected.map((name) => `${name}:`));
+    ).toEqual(expected);
+  });
+
+  it('refuses the only resource, whatever it names', () => {
+    for (const reason of ['a: bad', 'no name', 'b: bad', '']) expect(answer([resource('a')], reason)).toEqual(['a']);
+    expect(answer([], 'bad', ['a'])).toEqual([]);
   });
 
   it('refuses no name that occurs within a longer one alone', () => {
-    const ports = ['port_80', 'port_8080', 'port_808'].map((name) => resource(name));
-    expect(answer(ports, 'error in port_8080')).toEqual(['port_8080']);
-    expect(answer(ports, 'error in port_8080 and port_80, twice in port_8080')).toEqual(['port_80', 'port_8080']);
+    const ports = ['port_80', 'port_8080', 'other_port_80'].map((name) => resource(name));
+    expect(answer(ports, 'port_8080: bad')).toEqual(['port_8080']);
+    expect(answer(ports, 'other_port_80: bad, port_8080: bad')).toEqual(['port_8080', 'other_port_80']);
+    expect(answer(ports, 'other_port_80: bad, port_80: bad, other_port_80: bad')).toEqual(['port_80', 'other_port_80']);
   });
 
-  it('that was cut refuses what it names before its last word, and everything if it names nothing', () => {
+  it('that was cut refuses what it names before the cut', () => {
     const ports = ['port_80', 'port_8080', 'port_9'].map((name) => resource(name));
     expect(answer(ports, 'port_9: bad\nport_80...(truncated)')).toEqual(['port_9']);
-    expect(answer(ports, 'port_9...(truncated)')).toEqual(['port_80', 'port_8080', 'port_9']);
+    expect(answer(ports, 'port_9...(truncated)')).toEqual([]);
   });
 
   it('that accepts says nothing, and takes back what was refused of these names alone', () => {
     expect(answer([resource('a')], null)).toBeNull();
-    answer([resource('a'), resource('b'), resource('c')], 'no');
+    answer([resource('a'), resource('b'), resource('c')], 'a: no, b: no, c: no');
     expect(refused.size).toBe(3);
     expect(answer([resource('a', '2')], null)).toBeNull();
     expect([refused.size, refused.has('Listener', 'a', '1')]).toEqual([2, false]);
@@ -79,7 +87,7 @@ it('a resource is refused at one version, and of one type', () => {
 
 it('a refusal stands while the view has the refused version', () => {
   expect(standing({ a: '1' })).toEqual([]);
-  answer([resource('a'), resource('b')], 'bad');
+  answer([resource('a'), resource('b')], 'a: bad, b: bad');
   expect([standing({ a: '1', b: '1' }), standing({ a: '2', b: '1' }), standing({})]).toEqual([['a', 'b'], ['b'], []]);
 });
 
@@ -104,6 +112,10 @@ describe('a session after a refusal that was cut', () => {
     expect(again).toMatchObject({ resources: [{ name: 'three' }, { name: 'thr' }], removed: [] });
     expect(held()).toEqual([]);
     session.receive(request('Listener', { nonce: again?.nonce ?? '', error: 'three: in use' }));
+    expect(held()).toEqual([]);
+    const [last] = session.take();
+    expect(last).toMatchObject({ resources: [{ name: 'thr' }], removed: [] });
+    session.receive(request('Listener', { nonce: last?.nonce ?? '' }));
     expect([held(), session.take()]).toEqual([['thr'], []]);
     expect(session.refusals.map(({ name }) => name)).toEqual(['one', 'two', 'three']);
   });

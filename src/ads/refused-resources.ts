@@ -12,11 +12,6 @@ export function boundedReason(text: string): string {
   return text.length <= MAX_REASON + CUT.length ? text : text.slice(0, MAX_REASON) + CUT;
 }
 
-/** Whether a refusal may refuse more than it names. */
-export function isCut(reason: string): boolean {
-  return reason.endsWith(CUT);
-}
-
 export class RefusedResources {
   readonly #refusals = new Map<string, XdsRefusal>();
 
@@ -34,7 +29,10 @@ export class RefusedResources {
     return this.#refusals.get(keyOf(type, name))?.version === version;
   }
 
-  /** Replaces the answers about earlier versions by this one. @returns the resources that it refuses now; null if none */
+  /**
+   * Replaces the answers about earlier versions by this one.
+   * @returns the resources that it refuses for certain: those that it names, or the only one that there is; null if it accepts all
+   */
   answered({ type, resources, removed }: XdsResponse, reason: string | null): readonly XdsRefusal[] | null {
     if (this.#refusals.size > 0) {
       for (const { name } of resources) this.#refusals.delete(keyOf(type, name));
@@ -42,7 +40,7 @@ export class RefusedResources {
     }
     if (reason === null) return null;
     const named = namedIn(reason, resources);
-    const refused = (named.length > 0 ? named : resources).map(({ name, version }) => ({ type, name, version, reason }));
+    const refused = (resources.length === 1 ? resources : named).map(({ name, version }) => ({ type, name, version, reason }));
     for (const refusal of refused) this.#refusals.set(keyOf(type, refusal.name), refusal);
     return refused;
   }
@@ -52,20 +50,11 @@ function keyOf(type: XdsType, name: string): string {
   return JSON.stringify([type, name]);
 }
 
-/** The resources that a refusal names. A name that occurs within longer ones alone does not count: `port_80` within `port_8080`. */
+/**
+ * The resources that a refusal names as Envoy lists them, `NAME: why` (xds 4). Other names in it, such as those in the content of an invalid
+ * resource, prove nothing.
+ */
 function namedIn(reason: string, resources: readonly XdsResource[]): XdsResource[] {
-  let rest = isCut(reason) ? withoutLastWord(reason.slice(0, -CUT.length)) : reason;
-  const candidates = resources.filter(({ name }) => rest.includes(name));
-  const found = new Set<XdsResource>();
-  for (const candidate of candidates.toSorted((a, b) => b.name.length - a.name.length)) {
-    if (!rest.includes(candidate.name)) continue;
-    found.add(candidate);
-    rest = rest.replaceAll(candidate.name, '\0');
-  }
-  return candidates.filter((candidate) => found.has(candidate));
-}
-
-/** The last word of a cut text may be the beginning of a longer name. */
-function withoutLastWord(text: string): string {
-  return text.slice(0, Math.max(text.lastIndexOf(' '), text.lastIndexOf('\n')) + 1);
+  const words = new Set(reason.split(/\s+/));
+  return resources.filter(({ name }) => words.has(`${name}:`));
 }

@@ -41,6 +41,10 @@ describe('an xDS session', () => {
     session.receive(request('Listener'));
     const [response] = session.take();
     session.receive(request('Listener', { nonce: response?.nonce ?? '', error: 'l: bad' }));
+    expect([session.holds('Listener', 'l'), session.holds('Listener', 'm')]).toEqual([false, false]);
+    const [again] = session.take();
+    expect(again?.resources.map(({ name }) => name)).toEqual(['m']);
+    session.receive(request('Listener', { nonce: again?.nonce ?? '' }));
     expect([session.holds('Listener', 'l'), session.holds('Listener', 'm')]).toEqual([false, true]);
   });
 
@@ -142,6 +146,9 @@ describe('an xDS session', () => {
       request('Listener', { nonce: response?.nonce ?? '', error: 'Error adding listener(s) two: in use' }),
     );
     expect(answer?.refusals).toMatchObject([{ type: 'Listener', name: 'two', version: '1' }]);
+    const [again] = session.take();
+    expect(again).toMatchObject({ resources: [{ name: 'one' }], removed: [] });
+    session.receive(request('Listener', { nonce: again?.nonce ?? '' }));
     expect(session.take()).toEqual([]);
     replace({ Listener: { one: '1', two: '2' } });
     const [changed] = session.take();
@@ -240,16 +247,24 @@ describe('an xDS session', () => {
     const error = 'Error adding/updating cluster(s) port_8080: bad, other_port_80: bad';
     const answer = session.receive(request('Cluster', { nonce: first?.nonce ?? '', error }));
     expect(answer?.refusals?.map(({ name }) => name)).toEqual(['port_8080', 'other_port_80']);
+    const [again] = session.take();
+    expect(again?.resources.map(({ name }) => name)).toEqual(['port_80']);
+    session.receive(request('Cluster', { nonce: again?.nonce ?? '' }));
     expect(session.holds('Cluster', 'port_80')).toBe(true);
   });
 
-  it('takes a refusal that names nothing as one of all that was sent', () => {
+  it('asks about each resource of a refusal that names nothing, and lists a refused one while it is in the view', () => {
     const { session, replace } = sessionOf({ Listener: { one: '1', two: '1' } });
     session.receive(request('Listener'));
-    const [response] = session.take();
-    const answer = session.receive(request('Listener', { nonce: response?.nonce ?? '', error: 'bad' }));
-    expect(answer?.refusals).toEqual(['one', 'two'].map((name) => ({ type: 'Listener', name, version: '1', reason: 'bad' })));
-    expect(session.refusals).toEqual(answer?.refusals);
+    const refuseNext = (): unknown => {
+      const [response] = session.take();
+      return session.receive(request('Listener', { nonce: response?.nonce ?? '', error: 'bad' }))?.refusals;
+    };
+    const refusalOf = (name: string): object => ({ type: 'Listener', name, version: '1', reason: 'bad' });
+    expect(refuseNext()).toEqual([]);
+    expect(refuseNext()).toEqual([refusalOf('one')]);
+    expect(refuseNext()).toEqual([refusalOf('two')]);
+    expect([session.take(), session.refusals]).toEqual([[], ['one', 'two'].map(refusalOf)]);
     replace({ Listener: { one: '1' } });
     expect(session.refusals.map(({ name }) => name)).toEqual(['one']);
     const [removal] = session.take();
@@ -315,6 +330,11 @@ describe('an xDS session', () => {
     const [response] = session.take();
     expect([response?.resources.map(({ name }) => name), response?.removed, session.size]).toEqual([['l'], ['missing'], 2]);
     session.receive(request('Listener', { nonce: response?.nonce ?? '', error: 'l: bad' }));
+    // The missing one is answered again.
+    expect(session.size).toBe(4);
+    const [again] = session.take();
+    expect([again?.resources, again?.removed, session.size]).toEqual([[], ['missing'], 3]);
+    session.receive(request('Listener', { nonce: again?.nonce ?? '' }));
     expect(session.size).toBe(3);
     replace({});
     expect(session.size).toBe(4);

@@ -1,9 +1,10 @@
 // The xDS state of one proxy, and the order of its responses: incremental xDS over one aggregated stream (xds 4). Pure: requests and views
 // go in, responses come out. Invariants: a proxy that has answered every response holds its view; at most one response of a type waits for
-// its answer; a resource is removed only after the proxy has accepted everything that replaces it.
+// its answer; a resource is removed only after the proxy has accepted everything that replaces it; the proxy holds nothing of a refused
+// response until it accepts it in another one.
 import { exhausted } from '../grpc/status.ts';
 import { NameSets } from './name-sets.ts';
-import { isCut, RefusedResources } from './refused-resources.ts';
+import { RefusedResources } from './refused-resources.ts';
 import {
   XDS_ORDER,
   XDS_TYPES,
@@ -25,8 +26,6 @@ const REMOVED = ['Listener', 'Cluster'] as const;
 const WILDCARD = '*';
 /** Names of one type that a proxy may subscribe to, or have from before. */
 const MAX_NAMES = 100_000;
-/** Of a resource that the proxy may hold or have refused. No version of a view is equal to it. */
-const UNKNOWN_VERSION = '?';
 const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
 const NO_RESPONSES: readonly XdsResponse[] = [];
 
@@ -107,14 +106,22 @@ export class XdsSession {
     state.pending = null;
     this.#pending &= ~state.bit;
     const refusals = this.#refused.answered(pending, request.error);
-    if (refusals !== null && isCut(request.error ?? '')) this.#sendUnnamed(state, pending, refusals);
+    if (refusals !== null) this.#askAgain(state, pending, refusals);
     return { nonce: pending.nonce, refusals };
   }
 
-  /** Sends again what a cut refusal does not name, without what it names: the next answer tells which of it is refused. */
-  #sendUnnamed(state: TypeState, { resources }: XdsResponse, refusals: readonly XdsRefusal[]): void {
+  /**
+   * What a refusal does not name may be refused too, or was dropped with the rest: the next answers tell. First all of it is sent again, and
+   * after that in halves.
+   */
+  #askAgain(state: TypeState, { resources, removed }: XdsResponse, refusals: readonly XdsRefusal[]): void {
+    // A removal alone that is refused would be refused again.
+    for (const name of resources.length === 0 ? [] : removed) if (state.wants(name)) state.mustAnswer(name);
     const named = new Set(refusals.map(({ name }) => name));
-    for (const { name } of resources) if (!named.has(name) && state.wants(name)) state.dirty.set(name, UNKNOWN_VERSION);
+    state.suspect(
+      resources.filter(({ name }) => !named.has(name)),
+      state.isAgain || named.size === 0,
+    );
   }
 
   /**
@@ -192,6 +199,7 @@ export class XdsSession {
   #want(state: TypeState, type: XdsType, name: string, held: string): void {
     const resource = this.#view.get(type, name);
     state.gone.delete(name);
+    state.clear(name);
     if (resource !== undefined || held !== '') state.dirty.set(name, held);
     else state.dirty.delete(name);
   }
@@ -200,11 +208,11 @@ export class XdsSession {
     state.answered(name);
     if (name !== WILDCARD) return state.forget(name);
     state.isWildcard = false;
-    for (const held of [...state.dirty.entries.keys(), ...state.gone.entries.keys()]) state.forget(held);
+    for (const owed of state.owed) state.forget(owed);
   }
 
   #additions(state: TypeState, isSettled: boolean): XdsResponse | null {
-    const resources = isSettled && state.dirty.size > 0 ? this.#takeDirty(state) : [];
+    const resources = isSettled ? this.#takeResources(state) : [];
     const missing = state.unanswered.size > 0 ? this.#missing(state) : [];
     if (resources.length === 0 && missing.length === 0 && !(state.isFirst && isSettled)) return null;
     for (const { name } of resources) state.answered(name);
@@ -217,8 +225,18 @@ export class XdsSession {
     return [...unanswered].filter((name) => this.#view.get(type, name) === undefined);
   }
 
+  /** Changes and suspected resources take turns, so that neither delays the other. */
+  #takeResources(state: TypeState): readonly XdsResource[] {
+    const changed = state.isAgain ? this.#takeDirty(state) : [];
+    const again = changed.length > 0 ? [] : state.takeSuspects();
+    state.isAgain = again.length > 0;
+    if (state.isAgain) return again;
+    return changed.length > 0 ? changed : this.#takeDirty(state);
+  }
+
   /** What differs from what was sent. */
   #takeDirty(state: TypeState): XdsResource[] {
+    if (state.dirty.size === 0) return [];
     const resources: XdsResource[] = [];
     for (const [name, held] of state.dirty.takeAll()) {
       const resource = state.wants(name) ? this.#view.get(state.type, name) : undefined;
