@@ -227,4 +227,53 @@ describe('the certificates of proxies', () => {
     await clock.advance(1);
     await expect.poll(() => issued).toEqual([cart]);
   });
+
+  /** Goes on until the authority has this many milliseconds left. */
+  async function untilEnd(left: number): Promise<void> {
+    clock.moveDate(3_650 * 24 * HOUR_MS - left);
+    await certificates.ready(cart, order);
+  }
+
+  it('of an authority that has ended are not issued, and are tried again each five seconds', async () => {
+    await untilEnd(-60_000);
+    await clock.advance(60_000);
+    expect([issued, reads]).toEqual([[], 13]);
+    rows = secretsOf(await createAuthority('shop', clock.now()));
+    await clock.advance(5_000);
+    await expect.poll(() => issued).toEqual([cart]);
+  });
+
+  it('of an authority that will end soon are few, also where each is asked for at once', async () => {
+    const views = new ProxyCertificates({
+      ...{ store: { getMany: () => Promise.resolve(rows) }, clock, log: createLogger('silent'), random: () => 0 },
+      issued: (proxy) => {
+        issued.push(proxy);
+        views.get(proxy, order);
+      },
+    });
+    clock.moveDate(3_650 * 24 * HOUR_MS - 3_000);
+    await views.ready(cart, order);
+    await clock.advance(2_000);
+    await expect.poll(() => issued).toHaveLength(2);
+    await clock.advance(667);
+    await expect.poll(() => issued).toHaveLength(3);
+    await clock.advance(333);
+    await views.ready(cart, order);
+    await clock.advance(60_000);
+    expect(issued).toHaveLength(3);
+    expect(views.get(cart, order)).toBeNull();
+  });
+
+  it('are not issued while the date is before that of the authority, and the last one stays', async () => {
+    await certificates.ready(cart, order);
+    const leaf = certificates.get(cart, order);
+    clock.moveDate(-HOUR_MS);
+    const web = { mesh: 'shop', name: 'web' };
+    await certificates.ready(web, order);
+    await clock.advance(60_000);
+    expect([issued, certificates.get(web, order), certificates.get(cart, order)]).toEqual([[cart], null, leaf]);
+    clock.moveDate(HOUR_MS);
+    await clock.advance(5_000);
+    await expect.poll(() => issued).toEqual([cart, web]);
+  });
 });

@@ -48,6 +48,8 @@ export type ProxyCertificatesOptions = {
 const MAX_RELEASED = 20_000;
 /** Milliseconds until a failed order is tried again. */
 const RETRY_MS = 5_000;
+/** The least milliseconds from now until a renewal. Near the end of its authority a certificate lives for less than the shortest `expiry`. */
+const MIN_RENEWAL_MS = 500;
 
 type Held = {
   readonly proxy: ProxyName;
@@ -201,9 +203,10 @@ export class ProxyCertificates implements CertificateSource {
   }
 
   #planRenewal(held: Held, leaf: Leaf): void {
-    const { random = Math.random } = this.#options;
+    const { random = Math.random, clock } = this.#options;
     held.resignedBy = '';
-    this.#renewAt(held, renewalOf(leaf, random()));
+    const earliest = clock.now().getTime() + MIN_RENEWAL_MS;
+    this.#renewAt(held, Math.max(renewalOf(leaf, random()), earliest));
   }
 
   /** Another authority signs now: the certificate is renewed early, at a random moment. */

@@ -54,6 +54,16 @@ describe('a certificate of a proxy', () => {
     expect(leaf.notAfter).toEqual(certificate.validToDate);
   });
 
+  it('is not signed while its authority is not valid', async () => {
+    const { certificate, authority: issuer } = await authority();
+    const sign = async (at: number) => issueLeaf(issuer, 'spiffe://a/b', { now: new Date(at), lifetimeMs: HOUR_MS });
+    const [first, end] = [certificate.validFromDate.getTime(), certificate.validToDate.getTime()];
+    await expect(sign(first - 1)).rejects.toThrow('is valid from 2025-12-31T23:59:00.000Z on');
+    await expect(sign(end)).rejects.toThrow('has ended at 2035-12-30T00:00:00.000Z');
+    expect((await sign(first)).notAfter.getTime()).toBe(first + HOUR_MS);
+    expect((await sign(end - 1)).notAfter.getTime()).toBe(end);
+  });
+
   it('can be signed by an authority with an RSA key in the form of a Kuma zone', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'meridian-authority-'));
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -63,7 +73,10 @@ describe('a certificate of a proxy', () => {
     const subject = ['-subj', '/O=Kuma/OU=Mesh/CN=shop', '-days', '3650', '-set_serial', '7'];
     const certPem = execFileSync('openssl', ['req', '-x509', '-new', '-key', file, ...subject], { encoding: 'utf8' });
     rmSync(folder, { recursive: true });
-    const leaf = await issueLeaf(await readAuthority({ certPem, keyPem }), 'spiffe://shop/a', { now, lifetimeMs: HOUR_MS });
+    const leaf = await issueLeaf(await readAuthority({ certPem, keyPem }), 'spiffe://shop/a', {
+      now: new Date(),
+      lifetimeMs: HOUR_MS,
+    });
     const issued = new X509Certificate(leaf.certPem);
     expect(issued.verify(createPublicKey(privateKey)) && issued.checkIssued(new X509Certificate(certPem))).toBe(true);
   });

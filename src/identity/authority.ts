@@ -17,6 +17,7 @@ import {
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { inPem, makeKeys, P256 } from '../base/self-signed.ts';
 import { authorityId } from './authority-id.ts';
+import { faultAt } from './authority-validity.ts';
 import type { AuthorityPem, Leaf } from './leaf.ts';
 
 /** An authority that can sign. */
@@ -64,12 +65,15 @@ export async function readAuthority({ certPem, keyPem }: AuthorityPem): Promise<
 /**
  * Issues a certificate for a SPIFFE ID, with a P-256 key that is made for it.
  * @param lifetimeMs a certificate ends no later than its authority
+ * @throws MeridianError `invalid` while the authority is not valid
  */
 export async function issueLeaf(
   { id: authority, certificate: issuer, key }: Authority,
   spiffeId: string,
   { now, lifetimeMs }: { readonly now: Date; readonly lifetimeMs: number },
 ): Promise<Leaf> {
+  const fault = faultAt(issuer, now);
+  if (fault !== null) throw new MeridianError('invalid', fault.message);
   const keys = await makeKeys();
   const notAfter = new Date(Math.min(now.getTime() + lifetimeMs, issuer.notAfter.getTime()));
   // Two authorities of one trust domain have the same name: the key identifier tells them apart.

@@ -9,6 +9,8 @@ describe('isMeshIdentityReady', () => {
   it.each([
     [[condition('Ready', 'True', 'Ready')], true],
     [[condition('Ready', 'False', 'PartiallyReady')], true],
+    [[condition('Ready', 'False', 'AuthorityExpired')], true],
+    [[condition('Ready', 'False', 'AuthorityNotYetValid')], true],
     [[condition('Provider', 'True', 'ProviderInitialized'), condition('Ready', 'True', 'Ready')], true],
     [[condition('Ready', 'False', 'Failure')], false],
     [[condition('PartiallyReady', 'True', 'Ready')], false],

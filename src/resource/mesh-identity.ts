@@ -12,10 +12,16 @@ const SERVICE_ACCOUNT = 'k8s.kuma.io/service-account';
 /** `matchLabels` of the Dataplanes; null selects none. */
 export type MeshIdentity = { readonly matchLabels: Labels | null; readonly trustDomain: string; readonly path: string };
 
-/** True when its provider works, for some proxies at least: Kuma then writes Ready=True, or Ready=False for PartiallyReady. */
+/**
+ * Reasons of Ready=False with which proxies have the identity still. Kuma writes PartiallyReady when its provider works for some of them. An
+ * authority that is not valid now must not lead to plain text, and a rotation replaces it.
+ */
+const IN_FORCE_REASONS: ReadonlySet<unknown> = new Set(['PartiallyReady', 'AuthorityExpired', 'AuthorityNotYetValid']);
+
+/** True when proxies have it: its condition Ready is True, or False for a reason that leaves it in force. */
 export function isMeshIdentityReady({ status }: Pick<Resource, 'status'>): boolean {
   return objectsOf(status['conditions']).some(
-    ({ type, status: state, reason }) => type === 'Ready' && (state === 'True' || reason === 'PartiallyReady'),
+    ({ type, status: state, reason }) => type === 'Ready' && (state === 'True' || IN_FORCE_REASONS.has(reason)),
   );
 }
 

@@ -6,12 +6,20 @@ import { make } from '../../../test/policy/make-resource.ts';
 import { authorityId } from '../../identity/authority-id.ts';
 import { createAuthority } from '../../identity/authority.ts';
 import { rotationSpec } from '../../resource/identity-rotation.ts';
+import { isMeshIdentityReady } from '../../resource/mesh-identity.ts';
 import { objectsOf } from '../../resource/read-json.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';
-import { authorityRows, identityKeys, planIdentity, type IdentityPlan, type IdentityRows } from './plan-identity.ts';
+import {
+  authorityRows,
+  identityKeys,
+  planIdentity,
+  validityWake,
+  type IdentityPlan,
+  type IdentityRows,
+} from './plan-identity.ts';
 
 const PEM = readFileSync(join(import.meta.dirname, '../../../test/xds/authority.pem'), 'utf8');
-const NOW = new Date('2026-01-01T00:00:00Z');
+const NOW = new Date('2027-01-01T00:00:00Z');
 const DOMAIN = 'default.east.mesh.local';
 
 function identityWith(bundled: JsonObject = {}, more: JsonObject = {}): Resource {
@@ -25,9 +33,9 @@ const [CERTIFICATE, KEY] = authorityRows(
   NOW,
 );
 
-function plan(rows: Partial<IdentityRows> = {}): IdentityPlan {
+function plan(rows: Partial<IdentityRows> = {}, now = NOW): IdentityPlan {
   const none = { identity: identityWith(), certificate: CERTIFICATE, key: KEY, trust: undefined, rotation: undefined };
-  return planIdentity({ ...none, ...rows }, { zone: 'east', now: NOW });
+  return planIdentity({ ...none, ...rows }, { zone: 'east', now });
 }
 
 /** The MeshTrust that a plan writes. */
@@ -99,6 +107,34 @@ describe('a MeshIdentity', () => {
     const [certificate] = authorityRows({ type: 'MeshIdentity', mesh: 'default', name: 'id' }, { certPem: 'x', keyPem: '' }, NOW);
     const message = 'the Secret of the authority holds no certificate';
     expect(conditionsIn(plan({ certificate }))).toEqual(failedWith('AuthorityUnreadable', message));
+  });
+
+  it.each([
+    [
+      'AuthorityExpired',
+      '2126-10-29T16:21:25Z',
+      'the certificate authority has ended at 2126-10-29T16:21:25.000Z, so proxies get no certificates; run meridian identity rotate id --mesh default in this zone',
+    ],
+    [
+      'AuthorityNotYetValid',
+      '2026-11-22T16:21:24Z',
+      'the certificate authority is valid from 2026-11-22T16:21:25.000Z on, so proxies get no certificates; set the date of this machine right, or wait',
+    ],
+  ])('is not ready, and keeps its proxies and its MeshTrust, while its authority cannot sign: %s', (reason, now, message) => {
+    const made = plan({}, new Date(now));
+    const [provider, trust, ready] = conditionsIn(made);
+    expect([provider, ready]).toEqual(failedWith(reason, message));
+    expect(trust).toContain('MeshTrustCreated | True');
+    expect(trustIn(made).spec['caBundles']).toHaveLength(1);
+    expect(made.needs === 'writes' && made.status !== null && isMeshIdentityReady({ status: made.status })).toBe(true);
+  });
+
+  it('is looked at again when its authority begins and ends to be valid', () => {
+    const wakes = ['2026-01-01T00:00:00Z', '2027-01-01T00:00:00Z', '2127-01-01T00:00:00Z'].map((now) =>
+      validityWake({ certificate: CERTIFICATE }, new Date(now)),
+    );
+    expect(wakes).toEqual([Date.parse('2026-11-22T16:21:25Z'), Date.parse('2126-10-29T16:21:25Z'), null]);
+    expect(validityWake({ certificate: undefined }, NOW)).toBeNull();
   });
 
   it('is ready with its authority, and gets a MeshTrust of it', () => {
@@ -182,8 +218,8 @@ describe('the MeshTrust of a MeshIdentity', () => {
       const spec = rotationSpec({ step: 'renew', previousPem, signedAt: '', ...progress });
       return { trust, rotation: make('Secret', 'id-rotation', spec) };
     };
-    expect(plan(renewing('2026-01-01T00:00:01Z'))).toMatchObject({ trust: null });
-    expect(trustIn(plan(renewing('2026-01-01T00:00:00Z'))).spec['caBundles']).toEqual(trust.spec.caBundles.slice(1));
-    expect(trustIn(plan({ ...renewing('2026-01-01T00:00:01Z'), trust: held })).spec['caBundles']).toHaveLength(2);
+    expect(plan(renewing('2027-01-01T00:00:01Z'))).toMatchObject({ trust: null });
+    expect(trustIn(plan(renewing('2027-01-01T00:00:00Z'))).spec['caBundles']).toEqual(trust.spec.caBundles.slice(1));
+    expect(trustIn(plan({ ...renewing('2027-01-01T00:00:01Z'), trust: held })).spec['caBundles']).toHaveLength(2);
   });
 });

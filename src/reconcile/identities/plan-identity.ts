@@ -3,10 +3,11 @@
 import { authoritySecrets, providerOf } from '../../identity/identity-spec.ts';
 import type { AuthorityPem } from '../../identity/leaf.ts';
 import { authorityId } from '../../identity/authority-id.ts';
+import { faultAt, nextChange, validityOf, type AuthorityFault } from '../../identity/authority-validity.ts';
 import { certificatesIn } from '../../identity/trust-bundles.ts';
 import { otherAuthorities, readRotation, rotationKey, type Rotation } from '../../resource/identity-rotation.ts';
 import { kriOf } from '../../resource/kri.ts';
-import { label } from '../../resource/labels.ts';
+import { displayNameOf, label } from '../../resource/labels.ts';
 import { parseMeshIdentity, trustDomainOf } from '../../resource/mesh-identity.ts';
 import { objectsOf } from '../../resource/read-json.ts';
 import { secretSpec, secretText } from '../../resource/secret-data.ts';
@@ -81,10 +82,10 @@ function planTrust(
   const [authority] = certificatesIn([{ pem: { value: pem } }]);
   if (authority === undefined)
     return withStatus(identity, failed('AuthorityUnreadable', 'the Secret of the authority holds no certificate'));
-  const provider = condition('Provider', 'True', 'ProviderInitialized', 'the authority can sign');
+  const { provider, ready } = signingConditions(identity, faultAt(validityOf(authority), now));
   if (!makesTrust) {
     const disabled = condition('MeshTrustCreated', 'False', 'MeshTrustCreationDisabled', 'meshTrustCreation is Disabled');
-    return withStatus(identity, [provider, disabled, READY], authorityId(authority));
+    return withStatus(identity, [provider, disabled, ready], authorityId(authority));
   }
   if (trust !== undefined && trust.spec['trustDomain'] !== trustDomain) {
     const message = `MeshTrust ${trust.name} has another trust domain than ${trustDomain}; delete it when no proxy needs it`;
@@ -92,7 +93,7 @@ function planTrust(
     return withStatus(identity, [provider, conflict, condition('Ready', 'False', 'TrustDomainChanged', message)]);
   }
   const created = condition('MeshTrustCreated', 'True', 'MeshTrustCreated', 'the MeshTrust holds the authority');
-  const status = changedStatus(identity, [provider, created, READY], authorityId(authority));
+  const status = changedStatus(identity, [provider, created, ready], authorityId(authority));
   const held = heldAuthorities(authority, rotation, now);
   const isChanging = rotation !== undefined && readRotation(rotation)?.step === 'distribute';
   const made = wantedTrust(identity, trust, trustDomain, held, { zone, now });
@@ -100,6 +101,29 @@ function planTrust(
   const wanted = trust !== undefined && sameContent(trust, asking) ? null : asking;
   if (wanted === null && status === null) return { needs: 'nothing' };
   return { needs: 'writes', trust: wanted, status };
+}
+
+/** When the authority begins or ends to be valid next, in milliseconds since 1970; null if there is no such time. */
+export function validityWake({ certificate }: Pick<IdentityRows, 'certificate'>, now: Date): number | null {
+  const [authority] = certificate === undefined ? [] : certificatesIn([{ pem: { value: secretText(certificate) } }]);
+  return authority === undefined ? null : (nextChange(validityOf(authority), now)?.getTime() ?? null);
+}
+
+const REMEDIES: Readonly<Record<AuthorityFault['reason'], (name: string, mesh: string) => string>> = {
+  AuthorityExpired: (name, mesh) => `run meridian identity rotate ${name} --mesh ${mesh} in this zone`,
+  AuthorityNotYetValid: () => 'set the date of this machine right, or wait',
+};
+
+/** Proxies keep an identity whose authority cannot sign: in plain text nothing would be checked. */
+function signingConditions(
+  { mesh, labels, name }: Resource,
+  fault: AuthorityFault | null,
+): Record<'provider' | 'ready', Condition> {
+  if (fault === null)
+    return { provider: condition('Provider', 'True', 'ProviderInitialized', 'the authority can sign'), ready: READY };
+  const message = `${fault.message}, so proxies get no certificates; ${REMEDIES[fault.reason](displayNameOf({ labels, name }), mesh)}`;
+  const [provider, ready] = failed(fault.reason, message);
+  return { provider, ready };
 }
 
 /** Certificates in PEM. */
@@ -155,7 +179,7 @@ function condition(type: string, status: Condition['status'], reason: string, me
   return { type, status, reason, message };
 }
 
-function failed(reason: string, message: string): Condition[] {
+function failed(reason: string, message: string): [provider: Condition, ready: Condition] {
   return [condition('Provider', 'False', reason, message), condition('Ready', 'False', reason, message)];
 }
 

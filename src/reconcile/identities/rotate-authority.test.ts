@@ -14,6 +14,8 @@ import { reconcileIdentities, runIdentities } from './run-identities.ts';
 
 const HOUR_MS = 3_600_000;
 const OTHER_AUTHORITY = readFileSync(join(import.meta.dirname, '../../../test/xds/authority.pem'), 'utf8');
+/** Of the authority that is made at the start, and of one that is made within the same millisecond. */
+const AUTHORITY_ENDS = Date.parse('2035-12-30T00:00:00Z');
 const KRI = 'kri_mid_shop_east__identity_';
 const at = (type: string, name: string) => ({ type, mesh: 'shop', name });
 const ROTATION = rotationKey('shop', 'identity');
@@ -117,7 +119,7 @@ describe('a rotation of an authority', () => {
     await reconcile();
     expect(await trusted()).toHaveLength(2);
     await clock.advance(HOUR_MS / 10);
-    expect(await reconcile()).toEqual({ count: 0, wakeAt: null });
+    expect(await reconcile()).toEqual({ count: 0, wakeAt: AUTHORITY_ENDS });
     expect([await trusted(), await rotation()]).toEqual([[await signing()], null]);
   });
 
@@ -225,13 +227,13 @@ describe('a zone whose peers change an authority', () => {
 
   it('answers with the accepted bundle when all its proxies have accepted it, while it is asked', async () => {
     await putTrustOf('west', { [label.authorityChanges]: 'true' });
-    expect(await reconcile()).toEqual({ count: 1, wakeAt: null });
+    expect(await reconcile()).toEqual({ count: 1, wakeAt: AUTHORITY_ENDS });
     expect(await said()).toBeUndefined();
     await accept('cart-1');
     expect(await reconcile()).toMatchObject({ count: 1 });
     expect(await said()).toBeUndefined();
     await accept('cart-2');
-    expect(await reconcile()).toEqual({ count: 0, wakeAt: null });
+    expect(await reconcile()).toEqual({ count: 0, wakeAt: AUTHORITY_ENDS });
     const first = await said();
     expect(first).toBe(await acceptedNow());
     await putTrustOf('north', {});
@@ -240,7 +242,7 @@ describe('a zone whose peers change an authority', () => {
     expect(await said()).toBe(await acceptedNow());
     await putTrustOf('west', {});
     await store.write({ op: 'delete', key: at('MeshTrust', 'of-north') });
-    expect(await reconcile()).toEqual({ count: 0, wakeAt: null });
+    expect(await reconcile()).toEqual({ count: 0, wakeAt: AUTHORITY_ENDS });
     expect(await said()).not.toBe(await acceptedNow());
   });
 

@@ -4,7 +4,8 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
 import { createLogger } from '../../base/log.ts';
 import { createAuthority } from '../../identity/authority.ts';
-import { inForceKey } from '../../resource/identity-in-force.ts';
+import { inForceKey, readInForce } from '../../resource/identity-in-force.ts';
+import { rotationKey, rotationSpec } from '../../resource/identity-rotation.ts';
 import { isMeshIdentityReady } from '../../resource/mesh-identity.ts';
 import { objectsOf } from '../../resource/read-json.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
@@ -219,6 +220,27 @@ describe('a MeshIdentity', () => {
     for (const go of held) go();
     await expect.poll(() => passes - before).toBeGreaterThan(1);
     expect(most).toBe(1);
+    stop.abort();
+    await running;
+  });
+
+  it('says that its authority has ended when it does, stays in force, and is ready after a rotation', async () => {
+    await put({ provider: BUNDLED, selector: { dataplane: { matchLabels: {} } } });
+    await store.write({ op: 'create', key: at('Dataplane', 'web'), labels: { 'kuma.io/workload': 'web' }, spec: {} });
+    const stop = new AbortController();
+    const running = runIdentities({ store, zone: 'east', otherZonesMs: 0, clock, log: createLogger('silent') }, stop.signal);
+    const ready = async (): Promise<unknown> => (await reasons()).at(-1);
+    await expect.poll(ready).toEqual(['Ready', 'True', 'Ready']);
+    await expect.poll(() => clock.sleepers).toBeGreaterThan(0);
+    await clock.advance(3_650 * 86_400_000 - 1);
+    expect(await ready()).toEqual(['Ready', 'True', 'Ready']);
+    await clock.advance(1);
+    await expect.poll(ready).toEqual(['Ready', 'False', 'AuthorityExpired']);
+    const held = await store.get(inForceKey('shop', 'identity'));
+    expect(held === undefined ? null : readInForce(held)).toMatchObject({ step: 'held' });
+    const spec = rotationSpec({ step: 'requested' });
+    await store.write({ op: 'create', key: rotationKey('shop', 'identity'), labels: {}, spec });
+    await expect.poll(ready).toEqual(['Ready', 'True', 'Ready']);
     stop.abort();
     await running;
   });

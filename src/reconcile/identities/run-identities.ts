@@ -7,7 +7,7 @@ import { homeZoneOf } from '../../resource/ownership.ts';
 import { keyText, type Resource } from '../../resource/types.ts';
 import { FeedFollower, type Following, type Hints } from '../../store/follow-feed.ts';
 import type { ResourceStore, Write } from '../../store/resource-store.ts';
-import { authorityRows, identityKeys, planIdentity, type IdentityRows } from './plan-identity.ts';
+import { authorityRows, identityKeys, planIdentity, validityWake, type IdentityRows } from './plan-identity.ts';
 import { secretText } from '../../resource/secret-data.ts';
 import { answerOtherZones } from './other-zones.ts';
 import { meshFactsOf, stepRotation } from './rotate-authority.ts';
@@ -72,10 +72,9 @@ export async function reconcileIdentities(options: IdentitiesOptions): Promise<C
   const wakes: number[] = [];
   for (const identity of identities) {
     if (homeZoneOf(identity, zone) !== zone) continue;
-    const step = await reconcileIdentity(options, identity);
-    if (step === null) continue;
-    count += 1;
-    if (step.wakeAt !== null) wakes.push(step.wakeAt);
+    const { isChanging, wakeAts } = await reconcileIdentity(options, identity);
+    if (isChanging) count += 1;
+    wakes.push(...wakeAts);
   }
   const withdrawals = await withdrawIdentities(options);
   const answers = await answerOtherZones(options, (mesh) => meshFactsOf(store, mesh));
@@ -87,20 +86,26 @@ function isOfProxies({ types, keys }: Hints): boolean {
   return types.every((type) => PROXY_TYPES.includes(type)) && keys.every(({ type }) => PROXY_TYPES.includes(type));
 }
 
-/** @returns the rotation of its authority that waits; null for none */
-async function reconcileIdentity(options: IdentitiesOptions, identity: Resource): Promise<{ wakeAt: number | null } | null> {
+/** Whether a rotation of its authority waits, and the times of the next checks, in milliseconds since 1970. */
+type Reconciled = { readonly isChanging: boolean; readonly wakeAts: readonly number[] };
+
+const AT_REST: Reconciled = { isChanging: false, wakeAts: [] };
+
+async function reconcileIdentity(options: IdentitiesOptions, identity: Resource): Promise<Reconciled> {
   const { store, zone, clock, log } = options;
   const { mesh, name } = identity;
   for (let pass = 1; pass <= MAX_PASSES; pass += 1) {
     const rows = await readRows(store, identity);
-    if (rows === null) return null;
+    if (rows === null) return AT_REST;
     const now = clock.now();
     const plan = planIdentity(rows, { zone, now });
     if (plan.needs === 'nothing') {
-      if (rows.rotation === undefined || !isMeshIdentityReady(rows.identity)) return null;
-      const step = await stepRotation(options, rows);
-      if (step.then === 'wait') return step;
-      continue;
+      const wakeAts = [validityWake(rows, now)];
+      const isChanging = rows.rotation !== undefined && isMeshIdentityReady(rows.identity);
+      const step = isChanging ? await stepRotation(options, rows) : null;
+      if (step?.then === 'again') continue;
+      if (step !== null) wakeAts.push(step.wakeAt);
+      return { isChanging, wakeAts: wakeAts.filter((at) => at !== null) };
     }
     if (plan.needs === 'authority') {
       const { createAuthority } = await import('../../identity/authority.ts');
@@ -109,7 +114,7 @@ async function reconcileIdentity(options: IdentitiesOptions, identity: Resource)
       const refused = outcomes.find((outcome) => outcome.result === 'rejected');
       if (refused?.result === 'rejected') {
         log.warn({ mesh, name, reason: refused.message }, 'an authority was not stored');
-        return null;
+        return AT_REST;
       }
       if (outcomes.every((outcome) => 'version' in outcome)) log.info({ mesh, name }, 'made the authority of a MeshIdentity');
       continue;
@@ -120,14 +125,14 @@ async function reconcileIdentity(options: IdentitiesOptions, identity: Resource)
     const refused = outcomes.find((outcome) => outcome.result === 'rejected');
     if (refused?.result === 'rejected') {
       log.warn({ mesh, name, reason: refused.message }, 'a MeshIdentity has no rows');
-      return null;
+      return AT_REST;
     }
   }
   log.warn(
     { mesh, name, passes: MAX_PASSES },
     'the rows of a MeshIdentity change too often; they are written with the next change',
   );
-  return null;
+  return AT_REST;
 }
 
 /** Null if the MeshIdentity or its mesh is gone. */

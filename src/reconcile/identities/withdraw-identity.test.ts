@@ -18,6 +18,8 @@ import { STEP_LIMIT_MS } from './plan-withdrawal.ts';
 import { reconcileIdentities, runIdentities } from './run-identities.ts';
 import { withdrawIdentities } from './withdraw-identity.ts';
 
+/** Of the authority that is made at the start. */
+const AUTHORITY_ENDS = Date.parse('2035-12-30T00:00:00Z');
 const HOUR_MS = 3_600_000;
 const SERVICE = 'kri_msvc_shop_east__cart_';
 const at = (type: string, name: string): ResourceKey => ({ type, mesh: 'shop', name });
@@ -96,7 +98,7 @@ describe('an identity in force', () => {
     expect((await inForce())?.step).toBe('open');
     await identify({});
     expect(await inForce()).toMatchObject({ step: 'held', services: [] });
-    expect(await reconcile()).toEqual({ count: 0, wakeAt: null });
+    expect(await reconcile()).toEqual({ count: 0, wakeAt: AUTHORITY_ENDS });
   });
 
   it('is not kept of a MeshIdentity of another zone, or of one that is not ready', async () => {
