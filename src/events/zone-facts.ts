@@ -14,7 +14,7 @@ export type ZoneFacts = {
   readonly profile: ZoneProfile;
   /** Times and instances of its subscriptions and its stream, and its status. */
   readonly insight: { readonly spec: JsonObject; readonly status: JsonObject };
-  /** Of the control plane of the zone, as of its newest subscription; null if unknown. */
+  /** Of the control plane of the zone, as of its described subscription; null if unknown. */
   readonly version: string | null;
 };
 

@@ -7,7 +7,7 @@ import { zoneOf } from '../resource/ownership.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { textOf } from '../resource/read-json.ts';
-import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
+import { describedSubscription, isOnline, subscriptionsOf } from '../resource/online-status.ts';
 
 export function createProxyAdmin(store: ResourceStore, streams: AdminStreams): ProxyAdmin {
   return async (dataplane, kind, { json, usedOnly, includeEds }) => {
@@ -42,7 +42,9 @@ function nameInZone(dataplane: Resource, insight: JsonObject): string {
 
 function storeTypeOf(insight: JsonObject): string | undefined {
   try {
-    const config = JSON.parse(textOf(subscriptionsOf(insight).at(-1)?.['config'])) as { store?: { type?: string } };
+    const config = JSON.parse(textOf(describedSubscription(subscriptionsOf(insight))?.['config'])) as {
+      store?: { type?: string };
+    };
     return config.store?.type;
   } catch {
     return undefined;

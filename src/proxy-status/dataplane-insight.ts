@@ -3,7 +3,7 @@
 // in place.
 import type { ProxyEvent, ProxyTlsFacts } from '../ads/proxy-events.ts';
 import type { XdsType } from '../ads/session-messages.ts';
-import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
+import { describedSubscription, subscriptionsOf } from '../resource/online-status.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
@@ -148,7 +148,7 @@ export function mergeProxy(
   const subscriptions = mergeSubscriptions(subscriptionsOf(stored.spec), state.subscriptions.map(ownSubscription), limit, now);
   const spec = { ...stored.spec, subscriptions };
   // If another replica has the described stream, only the subscriptions change.
-  const described = describedStream(subscriptions, subscriptionsOf(stored.spec));
+  const described = describedSubscription(subscriptions, subscriptionsOf(stored.spec))?.['id'];
   const isOurs = state.subscriptions.some(({ id }) => id === described);
   if (!isOurs) return { spec, status: stored.status };
   const before = holdOf(stored.status);
@@ -170,14 +170,6 @@ export function mergeProxy(
       ...renderListens(stored.status, state),
     },
   };
-}
-
-/**
- * The id of the stream that a row describes: the one that is open, or that was open in the row before. Times of connection alone do not say
- * which is the newest: the date may have been set back, and clocks of replicas differ.
- */
-function describedStream(subscriptions: readonly JsonObject[], before: readonly JsonObject[]): Json | undefined {
-  return (subscriptions.findLast(isOpen) ?? before.findLast(isOpen) ?? subscriptions.at(-1))?.['id'];
 }
 
 /**

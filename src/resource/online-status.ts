@@ -19,6 +19,20 @@ export function isOnline(insight: JsonObject): boolean {
 }
 
 /**
+ * The subscription that an insight describes: its open one, or the one that was open in the row before. Times of connection alone do not
+ * say which is the newest: the date may have been set back, and clocks of replicas differ.
+ * @param subscriptions by time of connection, as `mergeSubscriptions` stores them (kds-wire 4)
+ * @param before those of the row before, for a writer
+ * @returns undefined without a subscription
+ */
+export function describedSubscription(
+  subscriptions: readonly JsonObject[],
+  before: readonly JsonObject[] = [],
+): JsonObject | undefined {
+  return subscriptions.findLast(isOpen) ?? before.findLast(isOpen) ?? subscriptions.at(-1);
+}
+
+/**
  * What a Dataplane says of its inbounds and zone listeners: `gateway` for a proxy whose inbounds do not count, else how many of them are
  * ready. Ignored ones do not count; `all` also without any.
  */

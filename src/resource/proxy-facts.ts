@@ -1,5 +1,13 @@
 // The properties of proxies that summaries count: status, versions and certificate (rest-api 3). Pure.
-import { isOnline, readinessOf, statusOf, subscriptionsOf, type ProxyStatus, type Readiness } from './online-status.ts';
+import {
+  describedSubscription,
+  isOnline,
+  readinessOf,
+  statusOf,
+  subscriptionsOf,
+  type ProxyStatus,
+  type Readiness,
+} from './online-status.ts';
 import { objectOf, textOf } from './read-json.ts';
 import type { JsonObject, Resource } from './types.ts';
 
@@ -35,7 +43,7 @@ export function dataplaneFacts({ mesh, spec }: Pick<Resource, 'mesh' | 'spec'>):
 
 /** @param spec of a DataplaneInsight */
 export function insightFacts(spec: JsonObject): InsightFacts {
-  const { kumaDp, envoy } = objectOf(subscriptionsOf(spec).at(-1)?.['version']);
+  const { kumaDp, envoy } = objectOf(describedSubscription(subscriptionsOf(spec))?.['version']);
   const { issuedBackend, supportedBackends } = objectOf(spec['mTLS']);
   return {
     isConnected: isOnline(spec),

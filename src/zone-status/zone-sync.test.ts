@@ -14,6 +14,8 @@ const lag = (ms: number): { since: Date; types: string[] } => ({ since: new Date
 describe('the state of a zone', () => {
   it.each([
     ['online', { subscriptions: [closed, open] }, {}, null, ago(60_000)],
+    // The date was set back before the second stream opened.
+    ['online', { subscriptions: [{ ...open, connectTime: ago(95_000) }, closed] }, {}, null, ago(95_000)],
     ['online', { subscriptions: [open] }, {}, lag(999), ago(60_000)],
     ['lagging', { subscriptions: [open] }, {}, lag(1_000), ago(1_000)],
     ['lagging', { subscriptions: [open] }, { lag: { since: ago(8_000), types: ['Mesh'] } }, undefined, ago(8_000)],

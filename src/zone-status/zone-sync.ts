@@ -1,6 +1,6 @@
 // The present state of the sync of a zone, for people: online, lagging, refused, offline or disabled. Pure.
 import type { Lag } from '../kds/open-senders.ts';
-import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
+import { describedSubscription, isOnline, subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { calledLately } from './recent-calls.ts';
@@ -89,18 +89,10 @@ function storedLag({ lag }: JsonObject): Lag | null {
 }
 
 function connectedSince(insight: JsonObject): string | null {
-  return latest(subscriptionsOf(insight).map(({ connectTime }) => textOf(connectTime)));
+  return textOf(describedSubscription(subscriptionsOf(insight))?.['connectTime']) || null;
 }
 
 function lastDisconnect(insight: JsonObject): string | null {
-  return latest(subscriptionsOf(insight).map(({ disconnectTime }) => textOf(disconnectTime)));
-}
-
-function latest(times: readonly string[]): string | null {
-  return (
-    times
-      .filter((time) => time !== '')
-      .toSorted()
-      .at(-1) ?? null
-  );
+  const times = subscriptionsOf(insight).map(({ disconnectTime }) => textOf(disconnectTime));
+  return times.toSorted().at(-1) || null;
 }

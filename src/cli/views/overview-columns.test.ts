@@ -95,6 +95,11 @@ describe('tables of zones and proxies', () => {
     expect(rowsOf(MESH_COLUMNS, item)[1]?.split(/ +/)[1]).toBe(text);
   });
 
+  it('show the version of the open stream of a zone after the date was set back', () => {
+    const dead = { ...closed, version: { kumaCp: { version: '0.0.9' } } };
+    expect(rowsOf(ZONE_COLUMNS, zone([open, dead]))[1]).toMatch(/ 0\.1\.0-preview$/);
+  });
+
   it('show a proxy in 80 columns', () => {
     const degraded = proxy([open], { inbound: [{ port: 80 }, { port: 81, state: 'NotReady' }] });
     const [, row] = rowsOf(DATAPLANE_COLUMNS, degraded);

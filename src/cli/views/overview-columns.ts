@@ -2,7 +2,7 @@
 // Invariant: the columns that are not wide fit 80 columns.
 import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf, label } from '../../resource/labels.ts';
-import { isOnline, proxyStatus } from '../../resource/online-status.ts';
+import { describedSubscription, isOnline, proxyStatus, subscriptionsOf } from '../../resource/online-status.ts';
 import { objectOf, textOf } from '../../resource/read-json.ts';
 import { resourceTypes, SERVICE_TYPES } from '../../resource/type-registry.ts';
 import type { JsonObject } from '../../resource/types.ts';
@@ -23,12 +23,12 @@ export const ZONE_COLUMNS: readonly Column[] = [
   { head: 'SINCE', of: (item) => ageOf(syncOf(item).since) },
   { head: 'LAG', of: (item) => lagText(syncOf(item).lagMs) },
   { head: 'PENDING', of: (item) => pendingText(syncOf(item).pending) },
-  { head: 'UPDATED', wide: true, of: (item) => ageOf(lastOf(item).status?.lastUpdateTime) },
+  { head: 'UPDATED', wide: true, of: (item) => ageOf(describedOf(item).status?.lastUpdateTime) },
   { head: 'UPDATES', wide: true, of: (item) => sumOf(item, 'responsesSent') },
   { head: 'ERRORS', of: (item) => sumOf(item, 'responsesRejected') },
-  { head: 'VERSION', of: (item) => lastOf(item).version?.kumaCp?.version ?? '-' },
+  { head: 'VERSION', of: (item) => describedOf(item).version?.kumaCp?.version ?? '-' },
   { head: 'PROXIES', wide: true, of: ({ proxies }) => (proxies === undefined ? '-' : onlineText(objectOf(proxies))) },
-  { head: 'STORE', wide: true, of: (item) => storeOf(lastOf(item).config) },
+  { head: 'STORE', wide: true, of: (item) => storeOf(describedOf(item).config) },
 ];
 
 export const DATAPLANE_COLUMNS: readonly Column[] = [
@@ -37,15 +37,15 @@ export const DATAPLANE_COLUMNS: readonly Column[] = [
   { head: 'NAME', of: displayNameOf },
   { head: 'ZONE', of: ({ labels }) => labels?.[label.zone] ?? '-' },
   { head: 'STATUS', of: dataplaneStatus },
-  { head: 'CONNECTED', of: known((item) => ageOf(lastOf(item).connectTime)) },
+  { head: 'CONNECTED', of: known((item) => ageOf(describedOf(item).connectTime)) },
   { head: 'UPDATES', wide: true, of: known((item) => sumOf(item, 'responsesSent')) },
   { head: 'ERRORS', of: known((item) => sumOf(item, 'responsesRejected')) },
-  { head: 'UPDATED', wide: true, of: known((item) => ageOf(lastOf(item).status?.lastUpdateTime)) },
+  { head: 'UPDATED', wide: true, of: known((item) => ageOf(describedOf(item).status?.lastUpdateTime)) },
   { head: 'ADDRESS', wide: true, of: (item) => textOf(networkingOf(item)['address']) || '-' },
   { head: 'CERT EXPIRES', wide: true, of: (item) => textOf(certificateOf(item)['certificateExpirationTime']) || '-' },
   { head: 'CERT BACKEND', wide: true, of: (item) => textOf(certificateOf(item)['issuedBackend']) || '-' },
-  { head: 'KUMA-DP', wide: true, of: (item) => lastOf(item).version?.kumaDp?.version ?? '-' },
-  { head: 'ENVOY', wide: true, of: (item) => lastOf(item).version?.envoy?.version ?? '-' },
+  { head: 'KUMA-DP', wide: true, of: (item) => describedOf(item).version?.kumaDp?.version ?? '-' },
+  { head: 'ENVOY', wide: true, of: (item) => describedOf(item).version?.envoy?.version ?? '-' },
   { head: 'STORED NAME', wide: true, of: ({ name }) => name },
 ];
 
@@ -93,7 +93,7 @@ function syncOf(item: Item): ZoneSync {
   if (sync !== undefined) return sync;
   const connection = isOnline(objectOf(item['zoneInsight'])) ? 'online' : 'offline';
   const state = objectOf(item['zone'])['enabled'] === false ? 'disabled' : connection;
-  return { state, connection, since: lastOf(item).connectTime ?? null, pending: [], lagMs: 0, reason: '' };
+  return { state, connection, since: describedOf(item).connectTime ?? null, pending: [], lagMs: 0, reason: '' };
 }
 
 /** The mesh of which a zone is a member, or how many these are. */
@@ -138,17 +138,19 @@ function isUnknown({ insightUnknown }: Item): boolean {
   return textOf(insightUnknown) !== '';
 }
 
-function lastOf(item: Item): Subscription {
-  return subscriptionsOf(item).at(-1) ?? {};
+/** The subscription that says how it is. */
+function describedOf(item: Item): Subscription {
+  return describedSubscription(subscriptionsOf(insightOf(item))) ?? {};
 }
 
 /** 64-bit counts are strings in proto3 JSON. */
 function sumOf(item: Item, key: 'responsesSent' | 'responsesRejected'): string {
-  return String(subscriptionsOf(item).reduce((total, { status }) => total + Number(status?.total?.[key] ?? 0), 0));
+  const subscriptions: readonly Subscription[] = subscriptionsOf(insightOf(item));
+  return String(subscriptions.reduce((total, { status }) => total + Number(status?.total?.[key] ?? 0), 0));
 }
 
-function subscriptionsOf({ zoneInsight, dataplaneInsight }: Item): readonly Subscription[] {
-  return (objectOf(zoneInsight ?? dataplaneInsight) as Insight).subscriptions ?? [];
+function insightOf({ zoneInsight, dataplaneInsight }: Item): JsonObject {
+  return objectOf(zoneInsight ?? dataplaneInsight);
 }
 
 function networkingOf({ dataplane }: Item): JsonObject {

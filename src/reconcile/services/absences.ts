@@ -1,7 +1,7 @@
 // Proxies without a stream that may come back: those whose control plane ended, and those whose stream broke. Invariant: each is absent
 // for a limited time, from when this leader saw it first, and is gone after it. Clocks of other replicas do not count.
-import { objectOf, textOf } from '../../resource/read-json.ts';
-import { isOnline, subscriptionsOf } from '../../resource/online-status.ts';
+import { textOf } from '../../resource/read-json.ts';
+import { describedSubscription, isOnline, subscriptionsOf } from '../../resource/online-status.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';
 
 /** For a proxy whose control plane ended, in milliseconds: an Envoy waits up to 30 s before it tries again. */
@@ -19,7 +19,7 @@ type Seen = Absence & { until: number | null };
 /** Null for a connected proxy. */
 export function absenceIn({ spec, status }: Pick<Resource, 'spec' | 'status'>): Absence | null {
   if (isOnline(spec)) return null;
-  const endedAt = textOf(objectOf(subscriptionsOf(spec).at(-1))['disconnectTime']);
+  const endedAt = textOf(describedSubscription(subscriptionsOf(spec))?.['disconnectTime']);
   return { endedAt, isLost: status['hold'] === 'held' || status['isLost'] === true };
 }
 
