@@ -2,6 +2,7 @@
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
 import { label } from '../resource/labels.ts';
+import { isMember } from '../resource/service-members.ts';
 import { storedNameOf } from '../resource/stored-name.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import { compareText } from '../base/compare-text.ts';
@@ -68,8 +69,7 @@ export function memberServices(index: MeshIndex, multiZone: Resource): Resource[
 
 /** Whether a MeshMultiZoneService has this MeshService; one without a selector has none. */
 export function isMemberOf({ spec }: Resource, service: Resource): boolean {
-  const labels = textMapOf(objectOf(objectOf(spec['selector'])['meshService'])['matchLabels']);
-  return Object.keys(labels).length > 0 && carries(service.labels, labels);
+  return isMember(spec, service.labels);
 }
 
 /** Whether a MeshService selects a proxy. */

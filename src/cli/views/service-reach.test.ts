@@ -94,6 +94,8 @@ it('a MeshMultiZoneService selects services by its labels', () => {
   const spec = { selector: { meshService: { matchLabels: { [label.displayName]: 'cart' } } } };
   const other = cart({}, { labels: { [label.displayName]: 'other' } });
   expect(servicesBehind({ type: 'MeshMultiZoneService', name: 'm', spec }, [cart(), other])).toEqual([cart()]);
+  const all = { selector: { meshService: { matchLabels: {} } } };
+  expect(servicesBehind({ type: 'MeshMultiZoneService', name: 'm', spec: all }, [cart(), other])).toEqual([]);
 });
 
 function disabled(name: string): ReachFacts['zones'] {

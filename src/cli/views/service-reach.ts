@@ -2,6 +2,8 @@
 // Invariant: every zone has exactly one line for each service, or one for each port that other zones can reach.
 import { displayNameOf, label } from '../../resource/labels.ts';
 import { at, items } from '../../resource/schema/json-access.ts';
+import { objectOf } from '../../resource/read-json.ts';
+import { isMember } from '../../resource/service-members.ts';
 import { ingressesOf, sniAcrossZones } from '../../resource/service-reach.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
 import type { Item } from '../client/api-client.ts';
@@ -51,8 +53,7 @@ export function externalServiceReach(service: Item, { zones, asked }: ReachFacts
 
 /** The MeshServices of the mesh that a MeshMultiZoneService selects. */
 export function servicesBehind(service: Item, candidates: readonly Item[]): Item[] {
-  const wanted = Object.entries((at(service['spec'], 'selector.meshService.matchLabels') ?? {}) as JsonObject);
-  return candidates.filter(({ labels = {} }) => wanted.every(([key, value]) => labels[key] === value));
+  return candidates.filter(({ labels = {} }) => isMember(objectOf(service['spec']), labels));
 }
 
 /** An answer from a zone that is not connected is its last state. The asked zone knows itself. */

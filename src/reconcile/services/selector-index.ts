@@ -1,8 +1,8 @@
 // Selectors and items, both as pairs of strings: a selector selects the items that have all of its pairs.
 // Invariants: pairs of different kinds (label, inbound tag, name) are never equal, because their keys differ; the cost of a lookup is
 // that of the rarest pair, not of all items or selectors.
-import { isObject, objectOf, textMapOf } from '../../resource/read-json.ts';
 import { label } from '../../resource/labels.ts';
+import { memberLabels } from '../../resource/service-members.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import type { DataplaneFacts } from './dataplane-facts.ts';
 import { PairIndex } from '../../policy/pair-index.ts';
@@ -10,12 +10,9 @@ import { dataplaneMatcher, dataplaneNames, dataplaneSelector } from '../../polic
 
 export type Pair = readonly [key: string, value: string];
 
-/** Part of every item and selector, so that a selector without labels selects everything (policies 2.9). */
-const EVERY: Pair = ['every', ''];
-
 /** The pairs of a resource are its labels. The pairs of a `matchLabels` are its required labels. */
 export function labelPairs(labels: Labels): Pair[] {
-  return [...pairsOf('label', labels), EVERY];
+  return pairsOf('label', labels);
 }
 
 /** All pairs by which a MeshService may select this Dataplane (policies 2.7). */
@@ -37,10 +34,9 @@ export function serviceSelector({ labels: own, spec }: Pick<Resource, 'labels' |
   return Object.keys(tags).length > 0 ? [...pairsOf('tag', tags), ...place] : null;
 }
 
-/** The selector of a MeshMultiZoneService for the MeshServices of its mesh, null if it selects nothing. */
-export function multiZoneSelector(spec: JsonObject): readonly Pair[] | null {
-  const { meshService } = objectOf(spec['selector']);
-  return isObject(meshService) ? labelPairs(textMapOf(meshService['matchLabels'])) : null;
+/** The pairs that every MeshService of a MeshMultiZoneService has, as `isMember` decides; none if it selects nothing. */
+export function multiZoneSelector(spec: JsonObject): readonly Pair[] {
+  return labelPairs(memberLabels(spec));
 }
 
 function pairsOf(sort: string, labels: Labels): Pair[] {
@@ -84,7 +80,7 @@ export class SelectorIndex {
   readonly #ids = new PairIndex<string>();
   readonly #entries = new Map<string, Indexed>();
 
-  /** `null` selects nothing. */
+  /** Without pairs, or with `null`, it selects nothing. */
   put(id: string, pairs: readonly Pair[] | null): void {
     this.remove(id);
     const [at] = [...(pairs ?? [])].sort((a, b) => this.#ids.get(...a).size - this.#ids.get(...b).size);

@@ -200,6 +200,19 @@ describe('a view of services', () => {
     expect(known('MeshZoneAddress')).toEqual([]);
   });
 
+  it.each<[string, JsonObject]>([
+    ['an empty matchLabels', { meshService: { matchLabels: {} } }],
+    ['no matchLabels', { meshService: {} }],
+    ['no selector', {}],
+  ])('matches no MeshService for a MeshMultiZoneService with %s, as proxies do', (_, selector) => {
+    view.put(changed(rows.multiZone, { spec: { selector } }));
+    plan();
+    const services = [...(view.meshes.get('default')?.services.values() ?? [])];
+    const { status } = services.find(({ base }) => base.name === 'global')?.stored ?? {};
+    expect(status).toMatchObject({ conditions: [{ status: 'False', reason: 'NoMatchesFound' }] });
+    expect(status).not.toHaveProperty('meshServices');
+  });
+
   it('marks a service and its group after a failed write, and no unknown one', () => {
     view.touch({ type: 'MeshService', mesh: 'default', name: 'selecting' });
     view.touch({ type: 'MeshExternalService', mesh: 'default', name: 'unknown' });
