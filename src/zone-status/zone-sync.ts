@@ -62,7 +62,7 @@ function connectionOf(name: string, spec: JsonObject, status: JsonObject, live: 
     const refusal = calledLately('refusedStreams', status, now);
     if (refusal !== null) {
       // The zone may have been connected between the refused calls.
-      const refusedSince = latest([refusal.since, since ?? '']);
+      const refusedSince = since !== null && since > refusal.since ? since : refusal.since;
       return { ...of('refused'), since: refusedSince, ...none, reason: `calls of zone ${name} are refused: ${refusal.reason}` };
     }
     const reason = since === null ? `zone ${name} has never connected` : `zone ${name} is not connected since ${since}`;
