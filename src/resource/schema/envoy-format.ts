@@ -1,6 +1,6 @@
 // The command language of Envoy's access logs and header values: `%REQ(:PATH)%`. Envoy 1.40 was asked for each command; a text that
 // it cannot read makes it refuse the whole listener or route configuration. Pure.
-import { isCel } from './cel.ts';
+import { isEnvoyCel } from './envoy-cel.ts';
 
 /** What is allowed, for errors. */
 export const FORMAT_FORM = 'a "%" begins a command of Envoy such as "%REQ(:PATH)%", and "%%" is a percent sign';
@@ -42,10 +42,8 @@ const PLAIN = [
 const NAMES = /^:?[\w!#$%&'*+\-.^`|~]+(\?:?[\w!#$%&'*+\-.^`|~]+)?$/;
 const STATE = /^[^\s:]+(:(PLAIN|TYPED|FIELD:[^:]+))?$/;
 
-type Form = { readonly test: (text: string) => boolean };
-
 /** Commands with an argument, and what it may be. Null: any, or none. */
-const WITH_ARGUMENT: ReadonlyMap<string, Form | null> = new Map<string, Form | null>([
+const WITH_ARGUMENT: ReadonlyMap<string, RegExp | null> = new Map([
   ...['START_TIME', 'START_TIME_LOCAL', 'EMIT_TIME', 'EMIT_TIME_LOCAL'].map((name) => [name, null] as const),
   ...['UPSTREAM', 'DOWNSTREAM'].flatMap((side) => [
     [`${side}_PEER_CERT_V_START`, null] as const,
@@ -62,7 +60,6 @@ const WITH_ARGUMENT: ReadonlyMap<string, Form | null> = new Map<string, Form | n
     'COMMON_DURATION',
     /^(DS_RX_BEG|DS_RX_END|US_TX_BEG|US_TX_END|US_RX_BEG|US_RX_END|DS_TX_BEG|DS_TX_END):(DS_RX_BEG|DS_RX_END|US_TX_BEG|US_TX_END|US_RX_BEG|US_RX_END|DS_TX_BEG|DS_TX_END)(:(ms|us|ns))?$/,
   ],
-  ['CEL', { test: isCel }],
 ]);
 /** Commands that take an argument or stand alone. */
 const MAY_HAVE_ARGUMENT: ReadonlyMap<string, RegExp> = new Map([
@@ -121,6 +118,7 @@ export function isLogFormat(text: string): boolean {
 
 function isCommand(name: string, argument: string | undefined, cut: string | undefined): boolean {
   if (cut !== undefined && !CUT.has(name)) return false;
+  if (name === 'CEL') return argument !== undefined && isEnvoyCel(argument);
   if (WITHOUT_ARGUMENT.has(name)) return argument === undefined;
   const optional = MAY_HAVE_ARGUMENT.get(name);
   if (optional !== undefined) return argument === undefined || optional.test(argument);

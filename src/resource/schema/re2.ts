@@ -10,6 +10,13 @@ const MAX_COPIES = 1_000;
 const MAX_SIZE = 50_000;
 const MAX_CODE = 0xff;
 
+/** The same for `matches()` of CEL, where Envoy's RE2 reads UTF-8 and takes a program of 100 instructions. */
+const MAX_SHORT_SIZE = 80;
+/** The parts of a class that has characters above ASCII, in UTF-8. */
+const WIDE_CLASS_SIZE = 12;
+/** A letter whatever its case: two have another case above ASCII. */
+const ANY_CASE_SIZE = 5;
+
 /** What is allowed, for errors. */
 export const RE2_FORM =
   'a regular expression in RE2 syntax, of at most 4096 characters, 50000 with its repetitions written out, and no code above \\xff';
@@ -29,7 +36,19 @@ const NAMED_CLASS_SIZE = 16;
 
 /** Whether a text is a regular expression in RE2 syntax, within the bounds of `RE2_FORM`. */
 export function isRe2(text: string): boolean {
-  return text.length <= MAX_LENGTH && new Reader(Buffer.from(text).toString('latin1')).isExpression();
+  if (text.length > MAX_LENGTH) return false;
+  const size = new Reader(Buffer.from(text).toString('latin1')).size();
+  return size !== null && size <= MAX_SIZE;
+}
+
+/**
+ * Whether a text is a regular expression in RE2 syntax, in ASCII, that compiles to at most 100 instructions in UTF-8. It has no
+ * characters by their codes, no Unicode classes and no quoted parts.
+ */
+export function isShortRe2(text: string): boolean {
+  if (text.length > MAX_LENGTH || !/^[\x20-\x7e]*$/.test(text) || /\\[\dCpPQx]/.test(text)) return false;
+  const size = new Reader(text, WIDE_CLASS_SIZE).size();
+  return size !== null && size * (/\(\?[A-Za-z]*i/.test(text) ? ANY_CASE_SIZE : 1) <= MAX_SHORT_SIZE;
 }
 
 /** Parts, and the copies that nested repetitions make of one of them. */
@@ -38,6 +57,7 @@ type Part = { size: number; copies: number };
 /** Reads an expression once, from its beginning to its end or its first fault. */
 class Reader {
   readonly #text: string;
+  readonly #wide: number;
   /** Behind it no class of POSIX ends, so that a search for its end is not repeated. */
   readonly #posixEnd: number;
   readonly #names = new Set<string>();
@@ -48,14 +68,17 @@ class Reader {
   #last: Part | null = null;
   #isRepeated = false;
 
-  constructor(text: string) {
+  /** @param wide the parts of a class with all but a few characters */
+  constructor(text: string, wide = 1) {
     this.#text = text;
+    this.#wide = wide;
     this.#posixEnd = text.lastIndexOf(':]');
   }
 
-  isExpression(): boolean {
-    while (this.#at < this.#text.length) if (!this.#part()) return false;
-    return this.#groups.length === 1 && this.#group.size <= MAX_SIZE;
+  /** Null for a text that is no expression. */
+  size(): number | null {
+    while (this.#at < this.#text.length) if (!this.#part()) return null;
+    return this.#groups.length === 1 ? this.#group.size : null;
   }
 
   get #group(): Part {
@@ -81,6 +104,9 @@ class Reader {
         return this.#class();
       case '\\':
         return this.#escape();
+      case '.':
+        this.#add({ size: this.#wide, copies: 1 });
+        break;
       default:
         this.#add({ size: 1, copies: 1 });
     }
@@ -95,8 +121,10 @@ class Reader {
     const [from, to] = [Number(least ?? 1), Number(most ?? least ?? 1)];
     if (from > MAX_COPIES || to > MAX_COPIES || (comma !== undefined && from > to)) return false;
     const copies = Math.max(1, to);
-    this.#group.size += last.size * (copies - 1) + 1;
-    this.#last = { size: last.size * copies + 1, copies: last.copies * copies };
+    // Counted in instructions, each copy may be an optional one.
+    const own = this.#wide === 1 ? 1 : copies;
+    this.#group.size += last.size * (copies - 1) + own;
+    this.#last = { size: last.size * copies + own, copies: last.copies * copies };
     this.#group.copies = Math.max(this.#group.copies, this.#last.copies);
     return this.#last.copies <= MAX_COPIES;
   }
@@ -137,8 +165,9 @@ class Reader {
 
   #class(): boolean {
     const { length } = this.#text;
-    this.#at += this.#text.startsWith('[^', this.#at) ? 2 : 1;
-    let size = 2;
+    const isNegated = this.#text.startsWith('[^', this.#at);
+    this.#at += isNegated ? 2 : 1;
+    let size = isNegated ? 1 + this.#wide : 2;
     for (let isFirst = true; isFirst || this.#text[this.#at] !== ']'; isFirst = false) {
       if (this.#at >= length) return false;
       const named = this.#namedClass() ?? this.#posixClass();
