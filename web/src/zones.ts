@@ -3,6 +3,7 @@ import type { Answer } from '../../src/api/answers.ts';
 import type { Tone } from './parts/state-mark.tsx';
 import type { LiveEvent } from './events.ts';
 import { getKept } from './session.ts';
+import { described } from './subscription.ts';
 
 type Overview = Answer<'ZoneOverview'>;
 type Summary = Answer<'ZoneSummary'>;
@@ -108,7 +109,7 @@ export function zoneOf({ name, sync, syncProblems = [], warnings = [], zoneInsig
   const { state, since, lagMs } = sync;
   const [problem] = syncProblems;
   const reason = sync.reason !== '' ? sync.reason : (problem?.message ?? warnings[0] ?? '');
-  const version = zoneInsight?.subscriptions?.at(-1)?.version?.kumaCp?.version ?? '';
+  const version = described(zoneInsight?.subscriptions)?.version?.kumaCp?.version ?? '';
   return { name, state, since, lagMs, reason, lacks: syncProblems.length, version };
 }
 

@@ -9,6 +9,7 @@ import { useLast, useLive } from '../live.ts';
 import { proxyState } from '../proxies.ts';
 import { linkTo, query } from '../router.ts';
 import { get } from '../session.ts';
+import { described } from '../subscription.ts';
 import { counted } from '../words.ts';
 
 type Overview = Answer<'DataplaneOverview'>;
@@ -31,7 +32,7 @@ const COLUMNS: readonly Column<Overview>[] = [
   {
     title: 'Envoy',
     width: '90px',
-    cell: ({ dataplaneInsight }) => dataplaneInsight?.subscriptions?.at(-1)?.version?.envoy?.version ?? '',
+    cell: ({ dataplaneInsight }) => described(dataplaneInsight?.subscriptions)?.version?.envoy?.version ?? '',
   },
   {
     title: 'Problem',

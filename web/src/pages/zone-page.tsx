@@ -11,6 +11,7 @@ import { toneOf, wordOf, zoneOf, type SyncProblem } from '../zones.ts';
 import { LagCard } from '../parts/lag-card.tsx';
 import { ZoneTypes } from '../parts/zone-types.tsx';
 import { ZoneReach } from '../parts/zone-reach.tsx';
+import { described } from '../subscription.ts';
 import type { PageProps } from './page-list.tsx';
 
 /** What the page reads of a ZoneInsight beside the fields of the schema. */
@@ -75,7 +76,7 @@ function Content({ overview }: { readonly overview: Overview }): JSX.Element {
 
 function Facts({ overview }: { readonly overview: Overview }): JSX.Element {
   const insight = (overview.zoneInsight ?? {}) as Insight;
-  const last = insight.subscriptions?.at(-1);
+  const last = described(insight.subscriptions);
   const { version } = zoneOf(overview);
   return (
     <section class="card" aria-label="Connection">
