@@ -1,5 +1,5 @@
-// Loaded into a process under test (`node --import`): its wall clock runs HURRY times as fast as the machine's, and its sleeps are that
-// much shorter, so that a test sees tasks of every few minutes within seconds.
+// Loaded into a process under test (`node --import`): its date and its elapsed time run HURRY times as fast as the machine's, and its
+// sleeps are that much shorter, so that a test sees tasks of every few minutes within seconds.
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 
@@ -20,5 +20,7 @@ class HurriedDate extends RealDate {
 }
 
 globalThis.Date = HurriedDate as DateConstructor;
+const elapsed = performance.now.bind(performance);
+performance.now = () => elapsed() * hurry;
 timers.setTimeout = ((ms: number, ...rest: [unknown?, object?]) => sleep(ms / hurry, ...rest)) as typeof sleep;
 syncBuiltinESMExports();
