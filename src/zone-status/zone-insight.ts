@@ -8,7 +8,7 @@ import { foldProblems, renderProblems, type SyncProblems } from './sync-problem.
 import { countCall, mergeCalls, type RecentCalls } from './recent-calls.ts';
 import { foldProxies, renderProxies, type ZoneProxies } from './zone-proxies.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
+import { describedSubscription, subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { mergeSubscriptions, timeOf } from '../subscriptions/merge-subscriptions.ts';
 import { RunningCounts } from '../subscriptions/response-counts.ts';
@@ -143,8 +143,7 @@ export function mergeInsight(stored: JsonObject, state: InsightState, limit: num
  * @param spec the merged spec. Without a subscription in it the zone has no stream to another process.
  */
 export function isKeptHere(spec: JsonObject, { mode, instanceId }: SubscriptionKeeper): boolean {
-  const subscriptions = subscriptionsOf(spec);
-  const newest = subscriptions.findLast(isOpen) ?? subscriptions.at(-1);
+  const newest = describedSubscription(subscriptionsOf(spec));
   return newest === undefined || newest[mode === 'global' ? 'globalInstanceId' : 'zoneInstanceId'] === instanceId;
 }
 
