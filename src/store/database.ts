@@ -9,7 +9,7 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import { aborted } from '../base/supervise.ts';
 import type { Following } from './follow-feed.ts';
 import { fillEmptyFolder } from './embedded-folder.ts';
-import { lockFileOf, lockFolder } from './folder-lock.ts';
+import { lockFolder } from './folder-lock.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import { preparing, StatementNames } from './preparing-pool.ts';
 import { isSessionSpent } from './pg-errors.ts';
@@ -97,9 +97,9 @@ export async function openDatabase(
 
 async function openEmbedded(given: string, clock: Clock, signal: AbortSignal): Promise<Database> {
   await makePrivateFolder(given);
-  // One folder has one lock, whatever its spelling.
+  // PGlite and errors name the folder itself, not a link to it.
   const path = await realpath(given);
-  const unlock = await lockFolder(path, await lockFileOf(path));
+  const unlock = await lockFolder(path);
   try {
     await fillEmptyFolder(path, signal);
     const { PGlite } = await import('@electric-sql/pglite');

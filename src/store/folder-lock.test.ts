@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { lockFileOf, lockFolder } from './folder-lock.ts';
+import { lockFolder } from './folder-lock.ts';
+
+/** The lock, and that of an earlier version, from the folder above. */
+const FILES = ['pg/meridian.lock', 'pg.lock'];
 
 let folder: string;
 let path: string;
@@ -12,6 +15,7 @@ let path: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'meridian-lock-'));
   path = join(folder, 'pg');
+  await mkdir(path);
 });
 
 afterEach(async () => rm(folder, { recursive: true }));
@@ -23,12 +27,12 @@ it('one of many concurrent callers gets the lock, and another one after its rele
   await given[0]?.value();
   const unlock = await lockFolder(path);
   await unlock();
-  expect(await readdir(folder)).toEqual([]);
+  expect([await readdir(folder), await readdir(path)]).toEqual([['pg'], []]);
 });
 
-it('the lock is released also where a person has removed its file', async () => {
+it('the lock is released also where a person has removed its files', async () => {
   const unlock = await lockFolder(path);
-  await rm(`${path}.lock`);
+  for (const file of FILES) await rm(join(folder, file));
   await unlock();
   await (
     await lockFolder(path)
@@ -45,7 +49,8 @@ const CONTENDER = `
 it('exactly one process takes over an abandoned lock', async () => {
   for (let round = 0; round < 4; round += 1) {
     const left = join(folder, `pg-${String(round)}`);
-    await writeFile(`${left}.lock`, '4194303');
+    await mkdir(left);
+    await writeFile(join(left, 'meridian.lock'), '4194303');
     const module = join(import.meta.dirname, 'folder-lock.ts');
     const contenders = Array.from({ length: 4 }, () =>
       spawn(process.execPath, ['--input-type=module', '-e', CONTENDER, module, left]),
@@ -66,7 +71,7 @@ it('the lock file names its process as soon as it exists', async () => {
   const looks: string[] = [];
   const look = async (): Promise<void> => {
     while (looks.length === 0) {
-      const text = await readFile(`${path}.lock`, 'utf8').catch(() => null);
+      const text = await readFile(join(path, 'meridian.lock'), 'utf8').catch(() => null);
       if (text !== null) looks.push(text);
     }
   };
@@ -77,24 +82,25 @@ it('the lock file names its process as soon as it exists', async () => {
   await unlock();
 });
 
-it('a lock with our own process id is taken over, as after the restart of a container', async () => {
-  await writeFile(`${path}.lock`, `${String(process.pid)} ${hostname()}`);
+it.each(FILES)('a lock with our own process id is taken over, as after the restart of a container: %s', async (file) => {
+  await writeFile(join(folder, file), `${String(process.pid)} ${hostname()}`);
   const unlock = await lockFolder(path);
   await expect(lockFolder(path)).rejects.toMatchObject({ code: 'config' });
   await unlock();
 });
 
-it('a lock with our own process id of another container is not taken over, and is free when that has ended', async () => {
-  await writeFile(`${path}.lock`, `${String(process.pid)} another-container`);
-  await expect(lockFolder(path)).rejects.toThrow(/another-container.*remove/);
-  expect(await readdir(folder)).toEqual(['pg.lock']);
-  await rm(`${path}.lock`);
+it.each([
+  ['our own process id', String(process.pid)],
+  ['a process id that nobody has here', '4194303'],
+])('a lock of another container with %s is not taken over', async (_, pid) => {
+  for (const file of FILES) {
+    await writeFile(join(folder, file), `${pid} another-container`);
+    await expect(lockFolder(path)).rejects.toThrow(/another-container.*remove/);
+    expect(await readFile(join(folder, file), 'utf8')).toBe(`${pid} another-container`);
+    await rm(join(folder, file));
+  }
+  expect([await readdir(folder), await readdir(path)]).toEqual([['pg'], []]);
   await (
     await lockFolder(path)
   )();
-});
-
-it('the lock file is beside the folder, and in a folder that is a mount point', async () => {
-  expect(await lockFileOf(folder)).toBe(`${folder}.lock`);
-  if (process.platform === 'linux') expect(await lockFileOf('/proc')).toBe('/proc/meridian.lock');
 });

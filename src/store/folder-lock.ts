@@ -1,5 +1,5 @@
-// PGlite has no lock of its own: two processes on one folder lose acknowledged rows (engine 24). A file is the lock: beside the folder,
-// and in a folder that is a mount point.
+// PGlite has no lock of its own: two processes on one folder lose acknowledged rows (engine 24). A file in the folder is the lock: every
+// process that reaches the folder reaches the file, by whatever path, link or mount point.
 // Invariant: the file always contains its owner, so no process mistakes a new lock for an abandoned one.
 import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -12,7 +12,7 @@ import { MeridianError } from '../base/errors.ts';
  */
 const held = new Set<string>();
 
-/** The lock file in a folder that is a mount point. */
+/** The lock file in a folder. */
 const IN_FOLDER = 'meridian.lock';
 
 /** @property host '' in a file of an earlier version */
@@ -24,26 +24,32 @@ export function isOfLock(name: string): boolean {
 }
 
 /**
- * The lock file of an existing folder. What is beside a mount point is on another file system, which another container with the same
- * volume does not see.
- * @param path without symbolic links
- */
-export async function lockFileOf(path: string): Promise<string> {
-  const [folder, parent] = await Promise.all([stat(path), stat(dirname(path))]);
-  return folder.dev === parent.dev ? besideOf(path) : join(path, IN_FOLDER);
-}
-
-function besideOf(path: string): string {
-  return `${path}.lock`;
-}
-
-/**
- * Takes the lock of a folder. The lock of a dead process is taken over.
- * @param path without symbolic links: each spelling would have its own lock
+ * Takes the lock of a folder that exists. The lock of a dead process is taken over.
  * @returns a function that releases the lock
  * @throws MeridianError `config` while another process has it
  */
-export async function lockFolder(path: string, file = besideOf(path)): Promise<() => Promise<void>> {
+export async function lockFolder(path: string): Promise<() => Promise<void>> {
+  const locks: (() => Promise<void>)[] = [];
+  const unlock = async (): Promise<void> => {
+    for (const release of locks.toReversed()) await release();
+  };
+  try {
+    for (const file of await lockFilesOf(path)) locks.push(await lockFile(path, file));
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+  return unlock;
+}
+
+/** An earlier version has its lock beside the folder. It had none for a mount point, which is on another file system. */
+async function lockFilesOf(path: string): Promise<string[]> {
+  const [folder, parent] = await Promise.all([stat(path), stat(dirname(path))]);
+  return [join(path, IN_FOLDER), ...(folder.dev === parent.dev ? [`${path}.lock`] : [])];
+}
+
+/** The lock of a folder in this file. */
+export async function lockFile(path: string, file: string): Promise<() => Promise<void>> {
   if (held.has(file)) throw inUse(path, file, { pid: process.pid, host: hostname() });
   held.add(file);
   try {
@@ -114,11 +120,12 @@ function ownerOf(text: string): Owner | null {
 }
 
 /**
- * An owner with the process id and host of this process is an earlier process that has ended: this process never checks its own
- * lock.
+ * An owner of another host, such as another container with the same volume, may run: its process cannot be looked up here. An owner with
+ * the process id and host of this process is an earlier process that has ended: this process never checks its own lock.
  */
 function isThere({ pid, host }: Owner): boolean {
-  return pid === process.pid ? host !== hostname() : isAlive(pid);
+  if (host !== '' && host !== hostname()) return true;
+  return pid !== process.pid && isAlive(pid);
 }
 
 function inUse(path: string, file: string, { pid, host }: Owner): MeridianError {

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -21,18 +20,14 @@ describe('the store on PGlite', () => {
     return { store, db: database.db, close: () => store.close() };
   });
 
-  it('refuses a folder in use by another process, and takes over the folder of a dead one (engine 24)', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'meridian-lock-'));
-    const { lockFolder } = await import('../../src/store/folder-lock.ts');
-    const unlock = await lockFolder(join(folder, 'pg'));
-    await expect(lockFolder(join(folder, 'pg'))).rejects.toThrow(/in use by process/);
-    await unlock();
-    const { writeFile } = await import('node:fs/promises');
-    await writeFile(join(folder, 'pg.lock'), '4194303');
-    await (
-      await lockFolder(join(folder, 'pg'))
-    )();
-    await rm(folder, { recursive: true });
+  it('refuses a folder in use, and takes over the folder of a dead process (engine 24)', async () => {
+    const path = await embeddedFolder();
+    const open = (): Promise<Database> => openDatabase({ type: 'embedded', path }, { clock: systemClock, log });
+    const database = await open();
+    await expect(open()).rejects.toThrow(/in use by process/);
+    await database.close();
+    for (const file of [join(path, 'meridian.lock'), `${path}.lock`]) await writeFile(file, '4194303');
+    await (await open()).close();
   });
 
   it.each(['pg/', './pg/../pg', 'link'])('refuses a folder in use under another spelling of its path: %s', async (spelling) => {

@@ -5,7 +5,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { MeridianError } from '../../src/base/errors.ts';
-import { lockFolder } from '../../src/store/folder-lock.ts';
+import { lockFile } from '../../src/store/folder-lock.ts';
 
 /** The folder of the runs, which the caller of the tests removes; undefined for a run of its own. */
 export const sharedFolder = process.env['TEST_SHARED_FOLDER'];
@@ -35,7 +35,7 @@ export async function madeOnce(parent: string, name: string, make: (folder: stri
 async function lockWhenFree(folder: string): Promise<() => Promise<void>> {
   for (;;) {
     try {
-      return await lockFolder(folder);
+      return await lockFile(folder, `${folder}.lock`);
     } catch (error) {
       if (!(error instanceof MeridianError) || error.code !== 'config') throw error;
       await setTimeout(20);
