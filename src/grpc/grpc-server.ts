@@ -22,7 +22,7 @@ export function createGrpcServer({ maxMessageBytes, pingInterval, limits }: Grpc
     'grpc.keepalive_timeout_ms': 15_000,
     'grpc.max_concurrent_streams': limits.streams,
     'grpc.max_connection_idle_ms': limits.idleTimeout,
-    // Nobody reads it here, and it counts every message and keeps an entry for every connection.
+    // It is not read here, and it counts every message and keeps an entry for every connection.
     'grpc.enable_channelz': 0,
   });
 }

@@ -71,7 +71,7 @@ describe('the values in force on a proxy', () => {
       (field) => `inbound dp_default_east__web_http ${field}:`,
     ) as [string, string, string];
 
-    it('a permission that goes is a change, whichever policy is stronger', () => {
+    it('the removal of a permission is a change, also of the weaker policy', () => {
       const [a, z] = [permission('a', allow('x')), permission('z', allow('y'))];
       expect(changes([a, z], [a])).toEqual([`${ALLOW} ${text(allow('y'))} (z) → -`]);
       expect(changes([a, z], [z])).toEqual([`${ALLOW} ${text(allow('x'))} (a) → -`]);

@@ -83,7 +83,7 @@ describe('a permission', () => {
       ]);
   });
 
-  it('permits nobody by an empty match', () => {
+  it('permits no client by an empty match', () => {
     const empty = [rule({ allow: [{}] }), rule({ allowWithShadowDeny: [{}] })];
     expect(decisions(http(empty))).toEqual([]);
     expect(http(empty)).not.toHaveProperty('shadowMatcher');

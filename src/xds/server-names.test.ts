@@ -51,7 +51,7 @@ describe('the server names of a port', () => {
     for (const name of ofAll) expect(names(name)).toEqual(ofAll);
   });
 
-  it('of a service of others are as written: nobody asks for it here', () => {
+  it('of a service that this proxy does not serve are as written', () => {
     const names = namesOf(serviceOf('cart', 'other', [main]));
     for (const name of both) expect(names(name)).toEqual([name]);
   });

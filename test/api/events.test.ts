@@ -1,5 +1,5 @@
-// `GET /_events` over HTTP: what a stream has of zones and changes, who may see it, and what becomes of a stream that broke off or that
-// nobody reads.
+// `GET /_events` over HTTP: what a stream has of zones and changes, who may see it, and what becomes of a stream that broke off or
+// whose client does not read.
 import { connect, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -311,7 +311,7 @@ describe('a stream of events whose events are hidden', () => {
   });
 });
 
-describe('a stream of events that nobody reads', () => {
+describe('a stream of events whose client does not read', () => {
   it('is ended, and its place is free again', async () => {
     const clock = new ManualClock();
     const large = JSON.stringify('x'.repeat(1_000_000));

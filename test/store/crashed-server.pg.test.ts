@@ -19,7 +19,7 @@ it('the list cache is empty after a crash of the server', async () => {
   await using started = new AsyncDisposableStack();
   const binaries = embeddedBinaries() ?? installedBinaries();
   if (binaries === null) throw new Error('no binaries of PostgreSQL: run npm ci, or install PostgreSQL');
-  // Nobody else takes a number, and what is rolled back is not on disk when the server crashes.
+  // No other session takes a number, and what is rolled back is not on disk when the server crashes.
   const server = await PostgresBinaries.create(binaries, ['autovacuum=off', 'wal_writer_delay=10s']);
   started.defer(() => server.remove());
   const log = createLogger('silent');

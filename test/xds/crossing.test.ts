@@ -65,7 +65,7 @@ describe('a service of another zone', () => {
     ['its zone has no ingress', { puts: [cartOf('west', { zoneIngress: null })] }],
     ['no server of it is available', { puts: [cartOf('west', { state: 'Unavailable' })] }],
     ['no server of it has an identity', { puts: [cartOf('west', { identities: [] })] }],
-    ['nobody here trusts its servers', { without: [trustOf('west')] }],
+    ['this zone does not trust its authority', { without: [trustOf('west')] }],
     ['the client has no identity', { without: crossingRows.filter(({ type }) => type === 'MeshIdentity') }],
   ])('has no endpoints when %s', (_, change) => {
     const config = configOf(change);

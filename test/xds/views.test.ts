@@ -132,7 +132,7 @@ class FollowedMesh {
     this.connected.delete(name);
     this.receivers.delete(name);
     view.listen({
-      changed: () => this.failures.push(new Error(`${name} has left, and is told of a change`)),
+      changed: () => this.failures.push(new Error(`${name} has left, and gets a change`)),
       ended: () => undefined,
       failed: (error) => this.failures.push(error),
     });

@@ -69,7 +69,7 @@ export function useMatrixRows({ path, type, mesh }: List, text: string, sight: R
     const known = mine.zonesVersion === '' ? '' : `&zonesVersion=${mine.zonesVersion}`;
     return await get<Page>(`${path}/_matrix?size=${String(size)}&offset=${String(offset)}${filter}${known}`, signal);
   };
-  /** All rows in sight anew; the first time some of them, so that they show at once. */
+  /** Reads all rows in sight again; the first time some of them, so that they show at once. */
   const load = async (signal: AbortSignal): Promise<Rows> => {
     const heard = mine.newestChange;
     const isFirst = mine.rows.size === 0;

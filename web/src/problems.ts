@@ -10,7 +10,7 @@ export type Problem = Answer<'Problem'>;
 /** @property items the first of all */
 export type Problems = { readonly total: number; readonly items: readonly Problem[] };
 
-/** As many as one request gives. Nobody reads more. */
+/** As many as one request gives. A person does not read more. */
 const SIZE = 1_000;
 
 /** Codes that are worse than a warning. */

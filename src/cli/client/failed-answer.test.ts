@@ -13,7 +13,7 @@ const answerTo = (refuse: () => void): Error => {
   throw new Error('it is not refused');
 };
 
-it('a refused user is told how to send a token', () => {
+it('the error of a refused user says how to send a token', () => {
   const { message } = answerTo(() => requireAccess({ name: 'ann', groups: [] }, 'generateUserToken'));
   expect(message).toContain('may not generate user tokens');
   expect(message).toContain('Send a token with --token-file');

@@ -65,7 +65,7 @@ async function accept(name: string): Promise<void> {
   await insight(name, { withdrawal: withdrawalId(all) });
   await reconcile();
 }
-/** Begins a rotation, which waits for nobody from that step on: the proxies are gone. */
+/** Begins a rotation. After that step no proxy is left that it waits for. */
 async function rotateTo(step: 'distribute' | 'renew'): Promise<void> {
   await store.write({ op: 'create', key: ROTATION, labels: {}, spec: rotationSpec({ step: 'requested' }) });
   if (step === 'renew') for (const name of ['cart', 'web']) await remove(at('DataplaneInsight', name));

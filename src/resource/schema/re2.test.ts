@@ -70,7 +70,7 @@ describe('a regular expression', () => {
 });
 
 describe('a document of many regular expressions', () => {
-  /** 950 kB of them. An implementation that compiles each needs 44 seconds, in which the process answers nobody. */
+  /** 950 kB of them. An implementation that compiles each needs 44 seconds, in which the process serves no request. */
   it.each([
     ['that repeat much', (at: number) => `a{1000}b{1000}c{1000}d{1000}${String(at)}`],
     ['with classes of Unicode', (at: number) => `(?i)\\pL\\pL\\pL\\pL\\pL\\pL\\pL\\pL${String(at)}`],
