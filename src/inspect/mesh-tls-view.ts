@@ -6,7 +6,7 @@ import { catchAllConf } from '../policy/inbound-rules.ts';
 import { buildRules } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
-import { findsProxies } from '../policy/services.ts';
+import { selectedDataplanes } from '../policy/services.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { zoneNamed } from '../resource/ownership.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
@@ -32,9 +32,8 @@ export function meshTlsView(
   whyUnknown: (dataplane: Resource) => string = () => '',
 ): MeshTls {
   const facts = new TlsFacts(index, insights, whyUnknown);
-  const proxiesOf = findsProxies(index);
   const states = [...index.resources('MeshService')].flatMap((service) => {
-    const state = stateOf(index, service, proxiesOf(service), facts);
+    const state = stateOf(index, service, selectedDataplanes(index, service), facts);
     return state === null ? [] : [{ service, state }];
   });
   const items = states.flatMap(({ service, state }) => (state.tls === 'strict' ? [] : [{ ...headOf(index, service), ...state }]));

@@ -10,6 +10,7 @@ import { matchDataplane, type Lookup } from './match-dataplane.ts';
 import { parsePolicy, type Place, type Policy } from './parse-policy.ts';
 import { PolicyIndex } from './policy-index.ts';
 import { Referents } from './referents.ts';
+import { Selections } from './selections.ts';
 import type { TargetRef } from './target-ref.ts';
 
 /** Kinds that `to[]`, backends and old top-level refs can refer to (policies 1.2). */
@@ -30,6 +31,11 @@ export class MeshIndex implements Lookup {
   readonly #referents = new Referents();
   /** Services with one server name. */
   readonly snis = new SniSharers();
+  readonly selections = new Selections({
+    proxies: () => this.proxies(),
+    services: () => this.resources('MeshService'),
+    service: (name) => this.get('MeshService', name),
+  });
   readonly #policies = new Map<string, PolicyIndex>();
   readonly #proxies = new Map<string, DataplaneProxy>();
   readonly #changes = new Map<string, number>();
@@ -48,7 +54,8 @@ export class MeshIndex implements Lookup {
     let named = this.#resources.get(resource.type);
     if (named === undefined) this.#resources.set(resource.type, (named = new Map<string, Resource>()));
     named.set(resource.name, resource);
-    if (resource.type === 'Dataplane') this.#proxies.set(resource.name, parseDataplane(resource));
+    if (resource.type === 'Dataplane') this.#putProxy(parseDataplane(resource));
+    if (resource.type === 'MeshService') this.selections.putService(resource);
     if (REFERENTS.has(resource.type)) this.#referents.add(resource);
     this.snis.add(resource);
     if (isPolicyType(resource.type)) this.#policiesOf(resource.type).put(parsePolicy(resource, (this.#serial += 1)));
@@ -59,7 +66,8 @@ export class MeshIndex implements Lookup {
     const resource = this.#isOurs(key) ? this.get(key.type, key.name) : undefined;
     if (resource === undefined) return;
     this.#resources.get(key.type)?.delete(key.name);
-    this.#proxies.delete(key.type === 'Dataplane' ? key.name : '');
+    if (key.type === 'Dataplane') this.#removeProxy(key.name);
+    if (key.type === 'MeshService') this.selections.removeService(key);
     this.#referents.delete(resource);
     this.snis.remove(resource);
     this.#policies.get(key.type)?.remove(key.name);
@@ -195,6 +203,17 @@ export class MeshIndex implements Lookup {
   /** A value that changes whenever the shared rules of this type can change. */
   revisionOf(type: string): string {
     return `${String(this.#changes.get(type) ?? 0)}/${String(this.#destinationChanges)}`;
+  }
+
+  #putProxy(proxy: DataplaneProxy): void {
+    this.#proxies.set(proxy.resource.name, proxy);
+    this.selections.putProxy(proxy);
+  }
+
+  #removeProxy(name: string): void {
+    const proxy = this.#proxies.get(name);
+    if (proxy !== undefined) this.selections.removeProxy(proxy);
+    this.#proxies.delete(name);
   }
 
   #noteChange(type: string): void {

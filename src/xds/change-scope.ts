@@ -2,7 +2,7 @@
 // property test compares with whole configurations (xds 9).
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { isRouteKind, type Policy } from '../policy/parse-policy.ts';
-import { findsProxies, isMemberOf, memberServices, proxySelector } from '../policy/services.ts';
+import { isMemberOf, memberServices } from '../policy/services.ts';
 import { hasIdentities } from '../policy/proxy-identity.ts';
 import { reachOf } from '../policy/policy-index.ts';
 import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
@@ -76,8 +76,6 @@ export class ChangeScope {
   /** Services and routes that changed, for references that mean them or did. */
   readonly #changed = new ChangedReferents();
   readonly #index: MeshIndex;
-  /** Made once for all rows of one state of the index: it looks at every proxy. */
-  #proxiesOf: ReturnType<typeof findsProxies> | null = null;
 
   constructor(index: MeshIndex) {
     this.#index = index;
@@ -99,7 +97,6 @@ export class ChangeScope {
   }
 
   #add(rows: readonly Resource[]): void {
-    this.#proxiesOf = null;
     for (const row of rows) this.#addRow(row);
     if (!this.#changed.isEmpty) this.#addUsersOf(this.#changed);
   }
@@ -131,7 +128,7 @@ export class ChangeScope {
     this.dataplaneNames.add(displayNameOf(row));
     const proxy = this.#index.proxy(row.name);
     if (proxy === undefined) return;
-    for (const service of this.#index.resources('MeshService')) if (proxySelector(service)(proxy)) this.#addEndpointsOf(service);
+    for (const service of this.#index.selections.servicesOf(proxy)) this.#addEndpointsOf(service);
     // Clients check the identity of the egress.
     if (proxy.sections.some(({ kind }) => kind === 'ZoneEgress'))
       for (const service of this.#index.resources('MeshExternalService')) this.#addEndpointsOf(service);
@@ -156,16 +153,18 @@ export class ChangeScope {
     if (row.type !== 'MeshService') return;
     for (const multiZone of this.#index.resources('MeshMultiZoneService'))
       if (isMemberOf(multiZone, row)) this.#addServiceAndSharers(multiZone);
-    if (!hasIdentities(this.#index)) return;
-    const selects = proxySelector(row);
-    for (const proxy of this.#index.proxies()) if (selects(proxy)) this.servers.add(proxy.resource.name);
+    if (hasIdentities(this.#index)) this.#addServers([row]);
   }
 
   /** Rules of inbounds name a MeshMultiZoneService by its server names. */
   #addServersOf(multiZone: Resource): void {
     if (!hasIdentities(this.#index) || !meshNamesServer(this.#index)) return;
-    this.#proxiesOf ??= findsProxies(this.#index);
-    for (const proxy of memberServices(this.#index, multiZone).flatMap(this.#proxiesOf)) this.servers.add(proxy.resource.name);
+    this.#addServers(memberServices(this.#index, multiZone));
+  }
+
+  #addServers(services: readonly Resource[]): void {
+    for (const { resource } of services.flatMap((service) => this.#index.selections.proxiesOf(service)))
+      this.servers.add(resource.name);
   }
 
   /** With the services that may get its server names, or lose theirs. */

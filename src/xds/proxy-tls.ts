@@ -5,7 +5,6 @@ import { trustBundles, type TrustBundle } from '../identity/trust-bundles.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { proxyIdentity, type ProxyIdentity } from '../policy/proxy-identity.ts';
-import { proxySelector } from '../policy/services.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { FROM_ADS, typed } from './proto-json.ts';
@@ -35,11 +34,10 @@ export function certifiedIdentity(index: MeshIndex, proxy: DataplaneProxy): Prox
 export function proxyTls(index: MeshIndex, proxy: DataplaneProxy): ProxyTls | null {
   const identity = certifiedIdentity(index, proxy);
   if (identity === null) return null;
-  const callers = [...index.resources('MeshService')].filter((service) => proxySelector(service)(proxy));
   return {
     identity: identity.kri,
     trustDomains: meshTrust(index).map(({ trustDomain }) => trustDomain),
-    maySayStrict: callers.every(({ status }) => objectOf(status['tls'])['enforced'] === true),
+    maySayStrict: index.selections.servicesOf(proxy).every(({ status }) => objectOf(status['tls'])['enforced'] === true),
   };
 }
 
@@ -82,7 +80,7 @@ export function clientSocket(
 
 /** Versions of TLS as policies write them, the lowest first. */
 const VERSIONS = ['TLS10', 'TLS11', 'TLS12', 'TLS13'];
-/** The lowest version of an Envoy that is told none, and the highest of a client that is told none. */
+/** Without a configured version, the lowest that Envoy offers, and the highest that a client of it offers. */
 const USUAL_VERSION = VERSIONS.indexOf('TLS12');
 /** Ciphers of versions below 1.2, of which Envoy offers none by itself. MeshTLS can name ciphers of 1.2 alone. */
 const OLD_CIPHERS = ['AES128-SHA', 'AES256-SHA'].flatMap((cipher) => [`ECDHE-ECDSA-${cipher}`, `ECDHE-RSA-${cipher}`, cipher]);

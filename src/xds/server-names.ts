@@ -5,7 +5,7 @@ import type { InboundRule } from '../policy/inbound-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsTo } from '../policy/outbounds.ts';
 import type { Policy } from '../policy/parse-policy.ts';
-import { isMemberOf, proxySelector } from '../policy/services.ts';
+import { isMemberOf } from '../policy/services.ts';
 import { isObject, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { snisOf } from './zone-ports.ts';
@@ -67,7 +67,7 @@ function withNames(match: JsonObject, others: OtherNames): JsonObject[] {
 }
 
 function namesOf(index: MeshIndex, proxy: DataplaneProxy): ReadonlyMap<string, ReadonlySet<string>> {
-  const services = [...index.resources('MeshService')].filter((service) => proxySelector(service)(proxy));
+  const services = index.selections.servicesOf(proxy);
   const multiZone = [...index.resources('MeshMultiZoneService')].filter((service) =>
     services.some((member) => isMemberOf(service, member)),
   );

@@ -18,8 +18,7 @@ import { homeZoneOf, isLocal } from '../../resource/ownership.ts';
 import { objectOf, textOf } from '../../resource/read-json.ts';
 import type { Labels, Resource } from '../../resource/types.ts';
 import { absenceIn } from '../services/absences.ts';
-import { dataplaneFacts } from '../services/dataplane-facts.ts';
-import { selectorOf } from '../services/selector-index.ts';
+import { dataplaneFacts, selectorOf } from '../services/dataplane-facts.ts';
 import type { MeshFacts } from './plan-rotation.ts';
 
 /** The rows of a mesh on which the steps depend. */

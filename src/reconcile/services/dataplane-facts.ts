@@ -1,5 +1,6 @@
 // The facts of a Dataplane that services need, read once for each change (policies 9.1, 9.3, 9.4, D15, D17, D20).
 // Invariant: equal facts give equal services.
+import { dataplaneMatcher, type SelectableDataplane } from '../../policy/dataplane-selector.ts';
 import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { placeText } from '../../resource/zone-listeners.ts';
 import { displayNameOf } from '../../resource/labels.ts';
@@ -50,6 +51,17 @@ export function dataplaneFacts(row: Resource): DataplaneFacts {
     egress: listeningAt(egress, networking),
     places: { ingress: textAt(listeningAt(ingress, networking)), egress: textAt(listeningAt(egress, networking)) },
   };
+}
+
+/** Whether a MeshService selects a Dataplane of its zone, as for proxies. */
+export function selectorOf(service: Pick<Resource, 'labels' | 'spec'>): (dataplane: DataplaneFacts) => boolean {
+  const selects = dataplaneMatcher(service);
+  return (dataplane) => selects(selectable(dataplane));
+}
+
+/** A Dataplane as a MeshService selects it. */
+export function selectable({ displayName, labels, inbounds }: DataplaneFacts): SelectableDataplane {
+  return { displayName, labels, sections: inbounds };
 }
 
 function listeningAt(listener: JsonObject, networking: JsonObject): Address | null {

@@ -4,20 +4,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { kriOf } from '../../resource/kri.ts';
 import { isLocal } from '../../resource/ownership.ts';
 import { objectOf } from '../../resource/read-json.ts';
+import { memberLabels } from '../../resource/service-members.ts';
 import { placeOf } from '../../resource/service-reach.ts';
 import { SniSharers } from '../../resource/sni-sharers.ts';
 import { keyText, type Resource } from '../../resource/types.ts';
-import { dataplaneFacts, type Address, type DataplaneFacts } from './dataplane-facts.ts';
+import { dataplaneFacts, selectable, selectorOf, type Address, type DataplaneFacts } from './dataplane-facts.ts';
 import { HostnameClaims, type HostnameGenerators } from './hostnames.ts';
-import {
-  ItemIndex,
-  dataplanePairs,
-  labelPairs,
-  serviceSelector,
-  SelectorIndex,
-  selectorOf,
-  multiZoneSelector,
-} from './selector-index.ts';
+import { dataplanePairs, serviceSelector } from '../../policy/dataplane-selector.ts';
+import { ItemIndex, labelPairs, SelectorIndex } from '../../policy/selector-index.ts';
 import { AcceptedTls, type TlsFacts } from './accepted-tls.ts';
 import { MeshIdentities } from './mesh-identities.ts';
 import { ServiceGroups, membershipsOf } from './service-groups.ts';
@@ -96,7 +90,7 @@ export class MeshView {
     if (isDeepStrictEqual(before, facts)) return;
     this.#touchSelecting(before);
     this.#facts.set(facts.name, facts);
-    this.#dataplanes.put(facts.name, dataplanePairs(facts));
+    this.#dataplanes.put(facts.name, dataplanePairs(selectable(facts)));
     if (facts.ingress === null && facts.egress === null) this.#zoneProxies.delete(facts.name);
     else this.#zoneProxies.add(facts.name);
     for (const service of this.groups.put(facts.name, membershipsOf(facts))) this.dirtyGroups.add(service);
@@ -236,7 +230,7 @@ export class MeshView {
       }
       this.#dataplaneSelectors.put(id, serviceSelector(base));
     }
-    if (base.type === 'MeshMultiZoneService') this.#serviceSelectors.put(id, multiZoneSelector(base.spec));
+    if (base.type === 'MeshMultiZoneService') this.#serviceSelectors.put(id, labelPairs(memberLabels(base.spec)));
     this.shareSnis(before, base);
     this.claimHostnames(entry);
   }
@@ -322,7 +316,7 @@ export class MeshView {
 
   #touchSelecting(facts: DataplaneFacts | undefined): void {
     if (facts === undefined) return;
-    for (const id of this.#dataplaneSelectors.selecting(dataplanePairs(facts))) this.dirty.add(id);
+    for (const id of this.#dataplaneSelectors.selecting(dataplanePairs(selectable(facts)))) this.dirty.add(id);
   }
 
   #touchMatching(service: Resource | undefined): void {

@@ -1,12 +1,8 @@
 // Selectors and items, both as pairs of strings: a selector selects the items that have all of its pairs.
 // Invariants: pairs of different kinds (label, inbound tag, name) are never equal, because their keys differ; the cost of a lookup is
 // that of the rarest pair, not of all items or selectors.
-import { label } from '../../resource/labels.ts';
-import { memberLabels } from '../../resource/service-members.ts';
-import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
-import type { DataplaneFacts } from './dataplane-facts.ts';
-import { PairIndex } from '../../policy/pair-index.ts';
-import { dataplaneMatcher, dataplaneNames, dataplaneSelector } from '../../policy/services.ts';
+import type { Labels } from '../resource/types.ts';
+import { PairIndex } from './pair-index.ts';
 
 export type Pair = readonly [key: string, value: string];
 
@@ -15,38 +11,9 @@ export function labelPairs(labels: Labels): Pair[] {
   return pairsOf('label', labels);
 }
 
-/** All pairs by which a MeshService may select this Dataplane (policies 2.7). */
-export function dataplanePairs(dataplane: DataplaneFacts): Pair[] {
-  return [
-    ...labelPairs(dataplane.labels),
-    ...dataplane.inbounds.flatMap(({ tags }) => pairsOf('tag', tags)),
-    ...dataplaneNames(dataplane).map((name): Pair => ['name', name]),
-  ];
-}
-
-/** The pairs that every Dataplane of a MeshService has; null if it selects nothing. */
-export function serviceSelector({ labels: own, spec }: Pick<Resource, 'labels' | 'spec'>): readonly Pair[] | null {
-  const { name, labels, tags } = dataplaneSelector(spec);
-  const namespace = own[label.namespace] ?? '';
-  const place = namespace === '' ? [] : pairsOf('label', { [label.namespace]: namespace });
-  if (name !== '') return [['name', name], ...place];
-  if (Object.keys(labels).length > 0) return [...labelPairs(labels), ...place];
-  return Object.keys(tags).length > 0 ? [...pairsOf('tag', tags), ...place] : null;
-}
-
-/** The pairs that every MeshService of a MeshMultiZoneService has, as `isMember` decides; none if it selects nothing. */
-export function multiZoneSelector(spec: JsonObject): readonly Pair[] {
-  return labelPairs(memberLabels(spec));
-}
-
-function pairsOf(sort: string, labels: Labels): Pair[] {
+/** @param sort of pairs; those of different sorts are never equal */
+export function pairsOf(sort: string, labels: Labels): Pair[] {
   return Object.entries(labels).map(([key, value]) => [`${sort} ${key}`, value]);
-}
-
-/** Whether a MeshService selects a Dataplane of its zone, as for proxies. */
-export function selectorOf(service: Pick<Resource, 'labels' | 'spec'>): (dataplane: DataplaneFacts) => boolean {
-  const selects = dataplaneMatcher(service);
-  return ({ displayName, labels, inbounds }) => selects({ displayName, labels, sections: inbounds });
 }
 
 /** Items by their pairs. The cost of a lookup is that of its rarest pair. */
