@@ -5,6 +5,7 @@ import { displayNameOf, label } from '../resource/labels.ts';
 import { originOf, zoneNamed } from '../resource/ownership.ts';
 import type { PolicyRole } from '../resource/policy-role.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
+import { CLIENT_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { withoutNulls } from './merge-conf.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
@@ -53,9 +54,6 @@ const ROUTE_TYPES: ReadonlySet<string> = new Set(['MeshHTTPRoute', 'MeshTCPRoute
 
 /** The configuration of these types is shared by all clients, so a match has no effect. */
 const WITHOUT_MATCHES: ReadonlySet<string> = new Set(['MeshCircuitBreaker', 'MeshTLS']);
-
-/** The lists of clients of a MeshTrafficPermission (policies 2.6). */
-const CLIENT_LISTS = ['allow', 'deny', 'allowWithShadowDeny'];
 
 /** Kinds of targetRef that mean a route. */
 export function isRouteKind(kind: string): boolean {

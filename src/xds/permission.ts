@@ -5,6 +5,7 @@
 // inspector, and connections that are open are drained.
 import type { InboundRule } from '../policy/inbound-rules.ts';
 import { objectsOf } from '../resource/read-json.ts';
+import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { clientPredicate, EVERYONE, isEmptyMatch } from './client-match.ts';
 import { extension, typed } from './proto-json.ts';
@@ -31,7 +32,7 @@ export function networkPermission(rules: readonly InboundRule[], name: string): 
 /** The shadow denies the clients alone that the rules name: Envoy counts and logs a shadow denial of no other. */
 function matchersOf(rules: readonly InboundRule[]): JsonObject {
   const denied = matchers(rules, ['deny'], 'DENY');
-  const allowed = matchers(rules, ['allow', 'allowWithShadowDeny'], 'ALLOW');
+  const allowed = matchers(rules, PERMITTING_LISTS, 'ALLOW');
   const shadowed = matchers(rules, ['allowWithShadowDeny'], 'DENY');
   return {
     matcher: matcher([...denied, ...allowed], DENIED),

@@ -7,14 +7,12 @@ import { outboundsTo } from '../policy/outbounds.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { isMemberOf } from '../policy/services.ts';
 import { isObject, objectsOf, textOf } from '../resource/read-json.ts';
+import { CLIENT_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { snisOf } from './zone-ports.ts';
 
 /** The server names of the port that has this one, itself included. */
 export type OtherNames = (sni: string) => Iterable<string>;
-
-/** Where a MeshTrafficPermission names clients. */
-const CLIENTS = ['deny', 'allow', 'allowWithShadowDeny'];
 
 /** The server names of the services that have a proxy among their servers. They are looked up when a rule names one. */
 export function serverNames(index: MeshIndex, proxy: DataplaneProxy): OtherNames {
@@ -27,7 +25,7 @@ export function withServerNames(rules: readonly InboundRule[], others: OtherName
   if (!namesServer(rules)) return [...rules];
   return rules.flatMap((rule) => {
     const conf = { ...rule.conf };
-    for (const key of CLIENTS)
+    for (const key of CLIENT_LISTS)
       if (conf[key] !== undefined) conf[key] = objectsOf(conf[key]).flatMap((client) => withNames(client, others));
     const matches = rule.match === null ? [null] : withNames(rule.match, others);
     return matches.map((match) => ({ ...rule, match, conf }));
@@ -36,7 +34,7 @@ export function withServerNames(rules: readonly InboundRule[], others: OtherName
 
 /** Whether a rule names a server name, in its match or for its clients. */
 export function namesServer(rules: readonly Pick<InboundRule, 'match' | 'conf'>[]): boolean {
-  return rules.some(({ match, conf }) => hasName(match) || CLIENTS.some((key) => objectsOf(conf[key]).some(hasName)));
+  return rules.some(({ match, conf }) => hasName(match) || CLIENT_LISTS.some((key) => objectsOf(conf[key]).some(hasName)));
 }
 
 const remembered = new WeakMap<Policy, boolean>();

@@ -2,6 +2,7 @@
 // reported, because a permission that is not enforced looks like an enforced one.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
+import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isEmptyMatch } from './client-match.ts';
 import { fieldOf } from './config-problem.ts';
@@ -66,7 +67,7 @@ export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: Pr
 
 /** The paths of the items of a MeshTrafficPermission that would permit clients, and name none. */
 function emptyPermissions(conf: JsonObject): string[] {
-  return ['allow', 'allowWithShadowDeny'].flatMap((key) => {
+  return PERMITTING_LISTS.flatMap((key) => {
     const clients = conf[key];
     if (!Array.isArray(clients)) return [];
     return clients.flatMap((client, at) => (isObject(client) && isEmptyMatch(client) ? [`${key}[${String(at)}]`] : []));

@@ -5,6 +5,7 @@ import type { Section } from '../policy/dataplane-proxy.ts';
 import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import { mergeConfs } from '../policy/merge-conf.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { CLIENT_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { EVERYONE } from './client-match.ts';
 import { usableRules, type Report } from './usable-policies.ts';
@@ -69,10 +70,7 @@ export function permissionsOn(rules: readonly InboundRule[], snis: readonly stri
       if (!snis.includes(serverNameOf(client))) return [];
       return [clientOf(client) ?? EVERYONE];
     });
-  return rules.map((rule) => {
-    const { deny, allow, allowWithShadowDeny } = rule.conf;
-    return { ...rule, conf: { deny: clients(deny), allow: clients(allow), allowWithShadowDeny: clients(allowWithShadowDeny) } };
-  });
+  return rules.map((rule) => ({ ...rule, conf: Object.fromEntries(CLIENT_LISTS.map((key) => [key, clients(rule.conf[key])])) }));
 }
 
 /** The server names in the matches of rules. */

@@ -11,15 +11,18 @@ import { child } from './spec-path.ts';
 import { withRules } from './spec-rules.ts';
 import { PROXY_KINDS } from './target-ref.ts';
 
-const LISTS = ['allow', 'deny', 'allowWithShadowDeny'] as const;
+/** The lists that permit the clients that they name. */
+export const PERMITTING_LISTS = ['allow', 'allowWithShadowDeny'] as const;
+/** The lists of clients. */
+export const CLIENT_LISTS = ['allow', 'deny', 'allowWithShadowDeny'] as const;
 const matches = () => z.array(inboundMatch).optional();
 
 const conf = withRules(
   z.object({ allow: matches(), deny: matches(), allowWithShadowDeny: matches() }),
   (value, path, findings) => {
-    if (LISTS.every((key) => items(value[key]).length === 0))
-      findings.violation(path, `must have at least one item in ${LISTS.join(', ')}`);
-    for (const key of LISTS) {
+    if (CLIENT_LISTS.every((key) => items(value[key]).length === 0))
+      findings.violation(path, `must have at least one item in ${CLIENT_LISTS.join(', ')}`);
+    for (const key of CLIENT_LISTS) {
       const effect = key === 'deny' ? 'denies every client' : 'permits no client';
       for (const [index, match] of items(value[key]).entries())
         if (isObject(match) && Object.keys(match).length === 0)
