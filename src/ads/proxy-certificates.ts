@@ -3,6 +3,7 @@
 // never forgotten, those of the others may be.
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
+import { DatedTasks } from '../base/dated-tasks.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { authoritySecrets } from '../identity/identity-spec.ts';
@@ -10,7 +11,6 @@ import { renewalOf, resigningOf, type AuthorityPem, type Leaf } from '../identit
 import { secretText } from '../resource/secret-data.ts';
 import { keyText } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { DatedTasks } from './dated-tasks.ts';
 
 /** What a proxy needs a certificate for. */
 export type CertificateOrder = {

@@ -1,6 +1,6 @@
 // Tasks at dates. A timer measures elapsed time: it is late when the date is set forward or the machine sleeps. Invariants: a task runs at
 // its date, or within a minute after the date has passed by such a jump. Tasks that are more than a minute away share one timer.
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from './clock.ts';
 
 /** Milliseconds between two looks at the date. */
 const LOOK_MS = 60_000;

@@ -1,6 +1,7 @@
 // Creates a certificate authority and a MeshTrust for each MeshIdentity of a zone, rotates authorities on request, and withdraws
 // identities in steps. Only the leader runs it. The rows are few and change rarely, so each change reads all of them. Rows of proxies
 // change often, and are read only while a step waits for proxies.
+import { DatedTasks } from '../../base/dated-tasks.ts';
 import { messageOf } from '../../base/errors.ts';
 import { isMeshIdentityReady } from '../../resource/mesh-identity.ts';
 import { homeZoneOf } from '../../resource/ownership.ts';
@@ -26,8 +27,6 @@ const MAX_PASSES = 12;
 const PROXY_TYPES = ['Dataplane', 'DataplaneInsight', 'MeshService'];
 /** Milliseconds until a failed look at a rotation is repeated. */
 const RETRY_MS = 5_000;
-/** A timer of Node holds no more milliseconds. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 /** Follows the store until the signal aborts. */
 export async function runIdentities(options: IdentitiesOptions, signal: AbortSignal): Promise<void> {
@@ -35,6 +34,7 @@ export async function runIdentities(options: IdentitiesOptions, signal: AbortSig
   const types = ['Mesh', 'MeshIdentity', 'MeshTrust', 'Secret', ...PROXY_TYPES];
   const follower = new FeedFollower({ ...options, types });
   let changes: Changes = { count: 0, wakeAt: null };
+  const tasks = new DatedTasks(clock);
   let cancel = (): void => undefined;
   let turn: Promise<void> = Promise.resolve();
   const pass = async (): Promise<void> => {
@@ -42,8 +42,7 @@ export async function runIdentities(options: IdentitiesOptions, signal: AbortSig
     changes = await reconcileIdentities(options);
     const { wakeAt } = changes;
     if (wakeAt === null || signal.aborted) return;
-    const wait = Math.min(Math.max(wakeAt - clock.now().getTime(), 0), MAX_TIMER_MS);
-    cancel = clock.after(wait, () => void inTurn().catch(retry));
+    cancel = tasks.plan(wakeAt, () => void inTurn().catch(retry));
   };
   const inTurn = async (): Promise<void> => {
     const next = turn.then(pass);
