@@ -1,4 +1,4 @@
-// Parses the text of a caller as JSON. Invariants: nesting is bounded before parsing. Keys of prototypes are refused. No error
+// Parses the text of a caller as JSON. Invariants: nesting and the number of objects are bounded before parsing. Keys of prototypes are refused. No error
 // repeats the text, which may be a secret.
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -7,6 +7,8 @@ import { ApiError } from './error-body.ts';
 
 /** Levels of objects and lists (D32). */
 export const MAX_DEPTH = 64;
+/** Objects and lists. The largest body could have ten times as many, which take seconds and a gigabyte to parse. */
+const MAX_CONTAINERS = 1_000_000;
 
 /** Reads the bodies of every route with `parseJsonBody`. There is no other content type. */
 export function readJsonBodies(app: FastifyInstance): void {
@@ -24,7 +26,7 @@ export function readJsonBodies(app: FastifyInstance): void {
  */
 export function parseJsonBody(text: string): unknown {
   if (text.trim() === '') return undefined;
-  if (depthOf(text) > MAX_DEPTH) refuse(`the body is nested deeper than ${String(MAX_DEPTH)} levels`);
+  requireBounded(text);
   let value: unknown;
   try {
     value = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
@@ -36,20 +38,22 @@ export function parseJsonBody(text: string): unknown {
   return value;
 }
 
-/** The deepest nesting of brackets outside strings. Stops at the limit. */
-function depthOf(text: string): number {
+/** Counts brackets outside strings. @throws ApiError 400 for too deep nesting, 413 for too many objects and lists */
+function requireBounded(text: string): void {
   let depth = 0;
-  let deepest = 0;
+  let containers = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
     else if (code === 0x7b || code === 0x5b) {
       depth += 1;
-      if (depth > deepest) deepest = depth;
-      if (depth > MAX_DEPTH) return depth;
+      containers += 1;
+      if (depth > MAX_DEPTH) refuse(`the body is nested deeper than ${String(MAX_DEPTH)} levels`);
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
   }
-  return deepest;
+  if (containers <= MAX_CONTAINERS) return;
+  const detail = `the body has more than ${String(MAX_CONTAINERS)} objects and lists: send it in parts`;
+  throw new ApiError('too_large', 'Payload too large', detail);
 }
 
 const QUOTE = 0x22;
