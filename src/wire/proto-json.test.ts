@@ -76,7 +76,11 @@ describe('proto3 JSON → binary', () => {
     [`${MESH}Dataplane`, { networking: { inbound: [{ serviceProbe: { interval: '1m' } }] } }, 'must be a duration in seconds'],
     [`${SYSTEM}ZoneInsight`, { healthCheck: { time: '2026-02-30T00:00:00Z' } }, 'healthCheck.time: must be an RFC 3339 time'],
     [`${SYSTEM}Zone`, { enabled: 'true' }, 'enabled: must be true or false'],
-    [`${SYSTEM}Secret`, { data: 'no base64!' }, 'data: must be base64'],
+    ...['no base64!', 'a', 'abcde', 'YQ=', 'abc==', 'a===', '=', 'a+b_'].map((data): [string, StructObject, string] => [
+      `${SYSTEM}Secret`,
+      { data },
+      'data: must be base64',
+    ]),
     [
       `${SYSTEM}ZoneInsight`,
       { subscriptions: [{ status: { total: { responsesSent: '18446744073709551616' } } }] },
@@ -86,6 +90,11 @@ describe('proto3 JSON → binary', () => {
     expect(() => protoJsonToBinary(message, json)).toThrow(ProtoJsonError);
     expect(() => protoJsonToBinary(message, json)).toThrow(error);
   });
+});
+
+it.each(['', 'YQ==', 'YQ', 'YWI=', 'YWI', 'YWJj', '-_-_', '+/+/'])('takes %j as base64', (data) => {
+  const { data: back = '' } = binaryToProtoJson(`${SYSTEM}Secret`, protoJsonToBinary(`${SYSTEM}Secret`, { data }));
+  expect(back).toBe(Buffer.from(data, 'base64').toString('base64'));
 });
 
 describe('binary → proto3 JSON', () => {

@@ -24,7 +24,8 @@ const ZEROS: Record<ScalarType, string | number | boolean> = {
   double: 0,
 };
 
-const BASE64 = /^[\w+/-]*={0,2}$/;
+/** Of the standard alphabet, or of the one for URLs. */
+const BASE64 = [/^[A-Za-z0-9+/]*(={0,2})$/, /^[\w-]*(={0,2})$/];
 
 export function isScalarType(type: string): type is ScalarType {
   return Object.hasOwn(ZEROS, type);
@@ -58,7 +59,7 @@ export function parseScalar(type: ScalarType, json: unknown): ScalarValue | unde
     case 'string':
       return typeof json === 'string' && json.isWellFormed() ? json : undefined;
     case 'bytes':
-      return typeof json === 'string' && BASE64.test(json) ? Buffer.from(json, 'base64') : undefined;
+      return typeof json === 'string' && isBase64(json) ? Buffer.from(json, 'base64') : undefined;
     case 'bool':
       return typeof json === 'boolean' ? json : undefined;
     case 'float':
@@ -134,4 +135,11 @@ export function readScalar(type: ScalarType, reader: Reader): string | number | 
     case 'float':
       return reader.float();
   }
+}
+
+/** With padding, or without. Node would decode the beginning of other text and leave out the rest. */
+function isBase64(text: string): boolean {
+  const [, padding] = BASE64.map((pattern) => pattern.exec(text)).find((match) => match !== null) ?? [];
+  if (padding === undefined) return false;
+  return padding === '' ? text.length % 4 !== 1 : text.length % 4 === 0;
 }
