@@ -67,6 +67,11 @@ describe('a certificate issued by an authority', () => {
     await expect(greet(issued, {})).rejects.toThrow(/certificate/i);
   });
 
+  it('is trusted beside other CAs of the same name in one file', async () => {
+    for (const ca of [other.certPem + authority.certPem, authority.certPem + other.certPem])
+      expect(await greet(issued, { ca })).toBe('hello');
+  });
+
   it('authenticates a client too', async () => {
     const client = await authority.issue({ hosts: ['east'] });
     const mutual = { ca: authority.certPem };
@@ -113,6 +118,13 @@ describe('a certificate that signs itself', () => {
     const options = { ca: server.certPem, cert: client.certPem, key: client.keyPem };
     expect(await greet(server, { ...options, servername: 'global.example' }, { ca: client.certPem })).toBe('hello');
     await expect(greet(server, {})).rejects.toThrow(/self-signed/i);
+  });
+
+  it('is trusted beside another one of the same name in one file, in any order', async () => {
+    const [one, two] = await Promise.all([1, 2].map(() => createSelfSigned('server', ['127.0.0.1'], new Date())));
+    if (one === undefined || two === undefined) throw new Error('no certificates');
+    for (const ca of [one.certPem + two.certPem, two.certPem + one.certPem])
+      for (const server of [one, two]) expect(await greet(server, { ca })).toBe('hello');
   });
 
   it('is not trusted for another key usage', async () => {

@@ -1,9 +1,11 @@
 // Certificates made here, good for ten years: a CA with its certificates, for the demo and for a global without configured files;
-// and a self-signed certificate for deployments: a client that trusts it trusts no other certificate.
+// and a self-signed certificate for deployments: a client that trusts it trusts no other certificate. Invariant: a certificate names the
+// key of its issuer, so that a file of authorities may have several of one name.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import {
+  AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
@@ -11,6 +13,7 @@ import {
   KeyUsagesExtension,
   PemConverter,
   SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
   type X509Certificate,
 } from '@peculiar/x509';
@@ -34,6 +37,7 @@ export async function createAuthority(name: string, now: Date): Promise<Authorit
     extensions: [
       new BasicConstraintsExtension(true, 0, true),
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
   return {
@@ -50,6 +54,7 @@ export async function createAuthority(name: string, now: Date): Promise<Authorit
         extensions: [
           new BasicConstraintsExtension(false, undefined, true),
           new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
+          await AuthorityKeyIdentifierExtension.create(keys.publicKey),
           alternativeNames(hosts),
         ],
       });
@@ -70,6 +75,8 @@ export async function createSelfSigned(type: 'server' | 'client', hosts: readonl
       new BasicConstraintsExtension(true, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyCertSign, true),
       new ExtendedKeyUsageExtension([type === 'server' ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth]),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await AuthorityKeyIdentifierExtension.create(keys.publicKey),
       alternativeNames(hosts),
     ],
   });
