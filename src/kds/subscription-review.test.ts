@@ -40,6 +40,16 @@ describe('a slot that a peer may no longer see', () => {
     expect([subscription.next(), log.position]).toEqual([null, position]);
   });
 
+  it('is counted among what the peer has not confirmed, also after it moved in the log', () => {
+    const { hidden, subscription, slotOf, log } = setUp();
+    exchange(subscription);
+    hidden.add('a');
+    log.touch(slotOf('a'));
+    expect([subscription.isBehind, subscription.behindBy(9)]).toEqual([true, 1]);
+    expect(exchange(subscription)).toEqual([[], ['a']]);
+    expect(subscription.behindBy(9)).toBe(0);
+  });
+
   it('is added again when the peer may see it before it has answered the removal', () => {
     const { hidden, subscription, review } = setUp();
     exchange(subscription);

@@ -98,7 +98,7 @@ export class Subscription {
     let count = 0;
     for (const { entry, index } of this.log.newerThan(this.#acknowledged)) {
       if (count >= limit) break;
-      if (entry === null ? this.#held.has(index) : this.#view.canSee(entry)) count += 1;
+      if ((entry !== null && this.#view.canSee(entry)) || this.#held.has(index)) count += 1;
     }
     for (const slot of this.#reviewed.entries.keys()) {
       if (count >= limit) break;
