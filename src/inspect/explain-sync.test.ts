@@ -42,7 +42,8 @@ async function namesInLog(rules: SendRules, { type, mesh, name, labels: given, s
   await changelog.ready;
   stop.abort();
   await running;
-  return [...(changelog.logOf(type)?.since(0) ?? [])].map(({ wireName }) => wireName.slice(0, wireName.lastIndexOf('.')));
+  const slots = [...(changelog.logOf(type)?.since(0) ?? [])].filter(({ entry }) => entry?.visibility.to !== 'none');
+  return slots.map(({ wireName }) => wireName.slice(0, wireName.lastIndexOf('.')));
 }
 
 function namesTold(explained: object, to: string): string[] {

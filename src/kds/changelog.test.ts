@@ -68,8 +68,25 @@ describe('the changelog', () => {
     expect(await changelog.unknownMeshes(['here'])).toEqual([]);
     expect(asked.map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
     expect(await changelog.unknownMeshes(['here', 'deleted', 'hidden', 'never'])).toEqual(['never']);
-    const keys = ['deleted', 'hidden', 'never'].map((name) => ({ type: 'Mesh', mesh: '', name }));
-    expect(asked.map(({ mock }) => mock.calls)).toEqual([[[keys]], [[['deleted', 'hidden', 'never']]]]);
+    const keys = ['deleted', 'never'].map((name) => ({ type: 'Mesh', mesh: '', name }));
+    expect(asked.map(({ mock }) => mock.calls)).toEqual([[[keys]], [[['deleted', 'never']]]]);
+  });
+
+  it('says that a Mesh whose sync is disabled goes, and that it is new when it is synced again', async () => {
+    const store = new TinyStore();
+    const changelog = start(store);
+    await put(store, 'Mesh', 'hidden', { 'kuma.io/kds-sync': 'disabled' });
+    await put(store, 'Mesh', 'shop');
+    await changelog.caughtUp();
+    const changes: string[] = [];
+    changelog.onChange(
+      ({ name, isRemoval, isNew, visibility: { to } }) => void changes.push(`${name} ${isRemoval} ${isNew} ${to}`),
+    );
+    for (const sync of ['disabled', 'disabled', 'enabled']) await put(store, 'Mesh', 'shop', { 'kuma.io/kds-sync': sync });
+    await put(store, 'Mesh', 'hidden', { 'kuma.io/kds-sync': 'disabled', team: 'a' });
+    await store.write({ op: 'delete', key: { type: 'Mesh', mesh: '', name: 'hidden' } });
+    await changelog.caughtUp();
+    expect(changes).toEqual(['shop true false all', 'shop false true all']);
   });
 
   it('says which changes are of resources that it did not have', async () => {

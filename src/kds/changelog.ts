@@ -110,7 +110,7 @@ export class Changelog {
     for (const [mesh, slots] of this.#byZone.get(zone) ?? []) yield { mesh, slots };
   }
 
-  /** The slot of a row; undefined for a row that no peer may see. */
+  /** The slot of a row. A row that no peer may see has none, unless it is a Mesh. */
   slotOf(row: ResourceKey): Slot | undefined {
     const key = this.#slotOfRow.get(row.type)?.get(nameText(row));
     return key === undefined ? undefined : this.#logs.get(row.type)?.find(key);
@@ -125,7 +125,7 @@ export class Changelog {
   async unknownMeshes(names: Iterable<string>): Promise<string[]> {
     const missing = [...names].filter((name) => !this.hasMesh(name));
     if (missing.length === 0) return [];
-    // A Mesh that is not synced has no slot, but the source has its row.
+    // The source may have one that is not read yet.
     const keys = missing.map((name) => ({ type: 'Mesh', mesh: '', name }));
     const [rows, deleted] = await Promise.all([this.#source.getMany(keys), this.#source.deletedMeshes(missing)]);
     const known = new Set([...rows.map(({ name }) => name), ...deleted]);
@@ -245,14 +245,14 @@ export class Changelog {
     this.#waiting.leave(row);
     const log = this.#mustLog(row.type);
     const current = log.find(names.key)?.entry;
-    const isNew = (current ?? null) === null;
+    const before = current?.visibility ?? NO_PEER;
     if (current?.version === entry.version && isSameVisibility(current.visibility, entry.visibility)) return;
     this.#slotOfRow.get(row.type)?.set(key, names.key);
     this.#rowOfSlot.get(row.type)?.set(names.key, key);
     this.#unindex(log.find(names.key));
     const slot = log.append(names, entry);
     this.#index(log, slot);
-    this.#announce(row.type, key, slot, { row, visibility: entry.visibility, isRemoval: false, isNew });
+    this.#announce(row.type, key, slot, { row, before, after: entry.visibility });
     this.#notify(log.type);
   }
 
@@ -267,9 +267,9 @@ export class Changelog {
     const slot = log.find(slotKey);
     if (slot === undefined) return;
     this.#unindex(slot);
-    const visibility = slot.entry?.visibility ?? NO_PEER;
+    const before = slot.entry?.visibility ?? NO_PEER;
     log.tombstone(slot);
-    this.#announce(type, key, slot, { row, visibility, isRemoval: true, isNew: false });
+    this.#announce(type, key, slot, { row, before, after: NO_PEER });
     this.#notify(type);
   }
 
@@ -277,10 +277,12 @@ export class Changelog {
     type: string,
     key: string,
     { position, wireName }: Slot,
-    { row, ...how }: { readonly row: Resource | null } & Pick<LoggedChange, 'visibility' | 'isRemoval' | 'isNew'>,
+    { row, before, after }: { readonly row: Resource | null; readonly before: Visibility; readonly after: Visibility },
   ): void {
-    if (!this.#isLoaded || this.#changeListeners.size === 0) return;
+    const [wasSent, isSent] = [before.to !== 'none', after.to !== 'none'];
+    if (!this.#isLoaded || this.#changeListeners.size === 0 || !(wasSent || isSent)) return;
     const { version, modificationTime } = row ?? { version: null, modificationTime: null };
+    const how = { visibility: isSent ? after : before, isRemoval: !isSent, isNew: !wasSent };
     const what = { ...keyOfNameText(type, key), position, wireName, ...how };
     for (const listener of this.#changeListeners) listener({ ...what, version, committedAt: modificationTime });
   }
@@ -322,10 +324,11 @@ export class Changelog {
     return log;
   }
 
-  /** Null where no peer may ever see the row, or the row has no wire name. */
+  /** Null where no peer may ever see the row, unless it is a Mesh, or the row has no wire name. */
   #encode(row: Resource, info: TypeInfo): { names: SlotNames; entry: Entry } | null {
     const { visibility } = visibilityOf(this.rules, row);
-    if (visibility.to === 'none') return null;
+    // A Mesh that exists keeps its place in the log, so that a peer loses it as one that is withdrawn, not as one that was deleted.
+    if (visibility.to === 'none' && info.name !== 'Mesh') return null;
     try {
       // Rows from other writers than this version of the REST API may lack defaults, which peers expect.
       const mapped = this.rules.map({ ...row, spec: completeSpec(info.name, row.spec) }, info);

@@ -388,7 +388,7 @@ function isOpenTarget({ state }: Here): boolean {
 
 function loggedOf(key: ResourceKey, changelog: Changelog): Logged | null {
   const slot = changelog.slotOf(key);
-  if (slot?.entry == null) return null;
+  if (slot?.entry == null || slot.entry.visibility.to === 'none') return null;
   const { wireName, position, entry } = slot;
   return { type: key.type, wireName, position, visibility: entry.visibility };
 }

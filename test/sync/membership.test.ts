@@ -333,11 +333,11 @@ describe('the membership of zones in meshes', () => {
 describe('a zone that has resources of its own in a mesh that is taken from it', () => {
   const dataplane = { type: 'Dataplane', mesh: 'b', name: 'dp-1' };
 
-  async function setUp(): Promise<{ global: Global; into: TinyStore; refused: () => unknown }> {
+  async function setUp(): Promise<{ global: Global; into: TinyStore; cut: () => void; refused: () => unknown }> {
     const global = await startGlobal();
     const into = new TinyStore();
     await putService(global.store, 'west', 'b', 'cart');
-    connect(global, 'east', into, true);
+    const cut = connect(global, 'east', into, true);
     await vi.waitFor(() => expect(rowsOf(into)).toHaveLength(4), WAIT);
     const own = { labels: { 'kuma.io/origin': 'zone' }, owner: meshKey('b') };
     await into.write({ op: 'create', key: dataplane, spec: {}, ...own });
@@ -347,7 +347,7 @@ describe('a zone that has resources of its own in a mesh that is taken from it',
       const found = global.events.findLast((event) => event.kind === 'refused' && event.type === 'Mesh');
       return found?.kind === 'refused' ? found.refused.first.map((name) => [name, found.refused.reason]) : [];
     };
-    return { global, into, refused };
+    return { global, into, cut, refused };
   }
 
   it('keeps the Mesh with a reason and its own resources, and loses the copies from global', async () => {
@@ -380,6 +380,24 @@ describe('a zone that has resources of its own in a mesh that is taken from it',
     await putZone(global.store, 'east', {});
     await vi.waitFor(() => expect(rowsOf(into)).toEqual(expectedRows(global, 'east')), WAIT);
     await vi.waitFor(() => expect(refused()).toEqual([]), WAIT);
+    await global.stop();
+  });
+
+  it.each([
+    ['at once', true],
+    ['when it comes back', false],
+  ])('keeps them and the Mesh when the label kuma.io/kds-sync withdraws the Mesh from all zones: %s', async (_, isConnected) => {
+    const { global, into, cut, refused } = await setUp();
+    if (!isConnected) cut();
+    await global.store.write({ op: 'put', key: meshKey('b'), labels: { 'kuma.io/kds-sync': 'disabled' }, spec: {} });
+    await global.changelog.caughtUp();
+    if (!isConnected) connect(global, 'east', into, true);
+    await vi.waitFor(() => expect(refused()).toEqual([['b.', expect.stringContaining('Dataplane dp-1')]]), WAIT);
+    expect(await into.get(dataplane)).toBeDefined();
+    expect(await into.get(meshKey('b'))).toBeDefined();
+    await global.store.write({ op: 'delete', key: meshKey('b') });
+    await vi.waitFor(async () => expect(await into.get(meshKey('b'))).toBeUndefined(), WAIT);
+    expect(await into.get(dataplane)).toBeUndefined();
     await global.stop();
   });
 

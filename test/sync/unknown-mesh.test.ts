@@ -1,6 +1,6 @@
 // A zone has a Mesh that its global never had, as after the restore of an old backup: it keeps the Mesh until an operator decides on
 // global. A Mesh that was deleted on global while the zone was away is deleted at once.
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
@@ -111,11 +111,26 @@ it('a mesh is deleted at once when global deleted it while the zone was disconne
   expect(withheld()).toEqual({});
 });
 
-it('a mesh is deleted at once when global has it with kds-sync disabled', async () => {
-  await global.write({ op: 'create', key: mesh('shop'), labels: { 'kuma.io/kds-sync': 'disabled' }, spec: {} });
-  await connect();
-  await vi.waitFor(() => expect(names('Mesh')).toEqual(['default']), WAIT);
-  expect(withheld()).toEqual({});
+describe('a mesh that global has with kds-sync disabled', () => {
+  beforeEach(async () => {
+    await global.write({ op: 'create', key: mesh('shop'), labels: { 'kuma.io/kds-sync': 'disabled' }, spec: {} });
+  });
+
+  it('is deleted at once from a zone that has nothing of its own in it', async () => {
+    await zone.write({ op: 'delete', key: own });
+    await connect();
+    await vi.waitFor(() => expect(names('Mesh')).toEqual(['default']), WAIT);
+    expect(withheld()).toEqual({});
+  });
+
+  it('is kept in a zone that has, until it is deleted on global', async () => {
+    await connect();
+    const refused = (): unknown => events.findLast((event) => event.kind === 'refused' && event.type === 'Mesh');
+    await vi.waitFor(() => expect(refused()).toMatchObject({ refused: { first: ['shop.'] } }), WAIT);
+    expect([names('Mesh'), names('MeshService'), withheld()]).toEqual([['default', 'shop'], ['cart'], {}]);
+    await global.write({ op: 'delete', key: mesh('shop') });
+    await vi.waitFor(() => expect(names('Mesh')).toEqual(['default']), WAIT);
+  });
 });
 
 it('a mesh unknown to global is kept with more resources than a request can name, until it is created on global', async () => {
