@@ -8,6 +8,7 @@ import { every, within as inTime, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { aborted } from '../base/supervise.ts';
 import type { Following } from './follow-feed.ts';
+import { DiskRoom, freeBytesAt } from './disk-room.ts';
 import { fillEmptyFolder } from './embedded-folder.ts';
 import { lockFolder } from './folder-lock.ts';
 import { makePrivateFolder } from './private-folder.ts';
@@ -100,13 +101,14 @@ async function openEmbedded(given: string, clock: Clock, signal: AbortSignal): P
   // PGlite and errors name the folder itself, not a link to it.
   const path = await realpath(given);
   const unlock = await lockFolder(path);
+  const room = new DiskRoom(clock, () => freeBytesAt(path));
   try {
     await fillEmptyFolder(path, signal);
     const { PGlite } = await import('@electric-sql/pglite');
     const pglite = await PGlite.create(path);
     // As on PostgreSQL: the history keeps what other programs write.
     await pglite.exec(`set application_name = '${APPLICATION}'`);
-    const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) });
+    const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite: room.guard(pglite) }) });
     return {
       kind: 'embedded',
       clock,
@@ -135,7 +137,8 @@ async function openEmbedded(given: string, clock: Clock, signal: AbortSignal): P
     };
   } catch (cause) {
     await unlock();
-    throw new MeridianError('unavailable', `cannot open the embedded store in ${path}: ${messageOf(cause)}`, { cause });
+    const why = [messageOf(cause), await room.problem().catch(() => null)].filter((text) => text !== null).join('; ');
+    throw new MeridianError('unavailable', `cannot open the embedded store in ${path}: ${why}`, { cause });
   }
 }
 

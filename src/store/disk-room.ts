@@ -1,0 +1,72 @@
+// The room on the disk of the embedded store. PGlite blocks the process for ever when it cannot extend its log, so a statement that may
+// write begins only while there is room.
+import { statfs } from 'node:fs/promises';
+import type { PGlite } from 'kysely';
+import type { Clock } from '../base/clock.ts';
+
+/** Bytes. A statement writes at most the largest body of the REST API a few times over, in segments of 16 MB. */
+const LEAST = 128 * 1024 * 1024;
+/** Milliseconds for which an answer of the disk holds. */
+const FRESH_MS = 250;
+const MB = 1024 * 1024;
+
+/** A statement that only reads. */
+const READS = /^\s*(?:select|show)\b/i;
+
+export class DiskRoom {
+  readonly #clock: Pick<Clock, 'elapsed'>;
+  readonly #free: () => Promise<number>;
+  #freshUntil = -Infinity;
+
+  /** @param free bytes that are free on the disk */
+  constructor(clock: Pick<Clock, 'elapsed'>, free: () => Promise<number>) {
+    this.#clock = clock;
+    this.#free = free;
+  }
+
+  /** @throws Error with the SQLSTATE of a full disk */
+  async require(): Promise<void> {
+    if (this.#clock.elapsed() < this.#freshUntil) return;
+    const problem = await this.problem();
+    if (problem !== null) throw Object.assign(new Error(problem), { code: '53100' });
+    this.#freshUntil = this.#clock.elapsed() + FRESH_MS;
+  }
+
+  /** What a person should know; null while there is room. */
+  async problem(): Promise<string | null> {
+    const free = await this.#free();
+    if (free >= LEAST) return null;
+    return `the disk of the embedded store has ${String(Math.floor(free / MB))} MB free, and a write needs ${String(LEAST / MB)} MB`;
+  }
+
+  /** The same database. It checks the room before each statement that may write. */
+  guard(pglite: PGlite): PGlite {
+    return {
+      get closed() {
+        return pglite.closed;
+      },
+      get ready() {
+        return pglite.ready;
+      },
+      get waitReady() {
+        return pglite.waitReady;
+      },
+      close: () => pglite.close(),
+      query: this.#guarded(pglite),
+      transaction: (run) => pglite.transaction((tx) => run({ query: this.#guarded(tx), rollback: () => tx.rollback() })),
+    };
+  }
+
+  #guarded(statements: Pick<PGlite, 'query'>): PGlite['query'] {
+    return async (text, ...options) => {
+      if (!READS.test(text)) await this.require();
+      return await statements.query(text, ...options);
+    };
+  }
+}
+
+/** @param path on the disk */
+export async function freeBytesAt(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(path);
+  return bavail * bsize;
+}
