@@ -9,12 +9,14 @@ import type { ReplicaRoster } from '../replicas/replica-roster.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
 import { takesPlaintext } from '../resource/plaintext-service.ts';
+import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
 import { problemOf, type Problem } from './problem.ts';
 import {
   certificateProblems,
+  identityProblems,
   membershipProblems,
   plaintextProblems,
   replicaProblems,
@@ -22,7 +24,7 @@ import {
 } from './process-problems.ts';
 import { zoneProblems, zoneTokenProblem, type ZoneUnderTest } from './zone-problems.ts';
 
-/** Milliseconds for which the services with plain text are kept: a mesh may have thousands. */
+/** Milliseconds for which the problems of meshes are kept: a mesh may have thousands of services. */
 const KEEP_MS = 15_000;
 
 export type ProblemSources = Pick<ApiOptions, 'mode' | 'zone' | 'instanceId' | 'productVersion'> & {
@@ -35,12 +37,12 @@ export type ProblemSources = Pick<ApiOptions, 'mode' | 'zone' | 'instanceId' | '
   readonly clock: Clock;
 };
 
-type Plaintext = { readonly until: number; readonly services: Promise<ReadonlyMap<string, readonly string[]>> };
+type OfMeshes = { readonly until: number; readonly problems: Promise<readonly Problem[]> };
 
 export class CurrentProblems {
   readonly #sources: ProblemSources;
   readonly #startedAt: Date;
-  #plaintext: Plaintext | null = null;
+  #ofMeshes: OfMeshes | null = null;
 
   constructor(sources: ProblemSources) {
     this.#sources = sources;
@@ -64,10 +66,10 @@ export class CurrentProblems {
   async besides(zones: readonly ZoneUnderTest[]): Promise<Problem[]> {
     const { instanceId, ends, clock } = this.#sources;
     const now = clock.now();
-    const [{ certificates, tokens }, refused, plaintext] = await Promise.all([
+    const [{ certificates, tokens }, refused, ofMeshes] = await Promise.all([
       ends(),
       this.#refusedPeers(zones),
-      this.#plaintextServices(),
+      this.#meshProblems(),
     ]);
     return [
       ...this.#ofReplicas(now),
@@ -75,7 +77,7 @@ export class CurrentProblems {
       ...[...tokens].flatMap(([zone, end]) => zoneTokenProblem(zone, end, now)),
       ...versionProblems(this.#versions(zones)),
       ...membershipProblems(this.#sources.notForwarded()),
-      ...plaintextProblems(plaintext),
+      ...ofMeshes,
       ...refused,
     ];
   }
@@ -105,22 +107,26 @@ export class CurrentProblems {
     return [...found].map(([name, message]) => problemOf('peerRefused', [name], { zone: name, since: null, message }));
   }
 
-  /** Mesh with a MeshIdentity → display names of services that take plain text; in a zone of its own services. */
-  async #plaintextServices(): Promise<ReadonlyMap<string, readonly string[]>> {
+  async #meshProblems(): Promise<readonly Problem[]> {
     const now = this.#sources.clock.elapsed();
-    if (this.#plaintext === null || now >= this.#plaintext.until) {
-      const services = this.#readPlaintextServices();
-      this.#plaintext = { until: now + KEEP_MS, services };
-      services.catch(() => (this.#plaintext = null));
+    if (this.#ofMeshes === null || now >= this.#ofMeshes.until) {
+      const problems = this.#readMeshProblems();
+      this.#ofMeshes = { until: now + KEEP_MS, problems };
+      problems.catch(() => (this.#ofMeshes = null));
     }
-    return await this.#plaintext.services;
+    return await this.#ofMeshes.problems;
   }
 
-  async #readPlaintextServices(): Promise<ReadonlyMap<string, readonly string[]>> {
+  async #readMeshProblems(): Promise<readonly Problem[]> {
+    const identities = await this.#sources.store.list({ type: 'MeshIdentity' });
+    return [...identityProblems(identities), ...plaintextProblems(await this.#plaintextServices(identities))];
+  }
+
+  /** Mesh with a MeshIdentity → display names of services that take plain text; in a zone of its own services. */
+  async #plaintextServices(identities: readonly Resource[]): Promise<ReadonlyMap<string, readonly string[]>> {
     const { store, zone } = this.#sources;
-    const meshes = new Set((await store.list({ type: 'MeshIdentity' })).map(({ mesh }) => mesh));
     const found = new Map<string, string[]>();
-    for (const mesh of [...meshes].toSorted(compareText)) {
+    for (const mesh of [...new Set(identities.map((one) => one.mesh))].toSorted(compareText)) {
       const services = await store.list({ type: 'MeshService', mesh });
       const own = services.filter((service) => zone === null || homeZoneOf(service, zone) === zone);
       found.set(mesh, own.filter(takesPlaintext).map(displayNameOf));

@@ -45,6 +45,9 @@ const KINDS = {
   meshPlaintext: {
     remedy: 'meridian inspect meshes names the services and the reasons',
   },
+  identityNotReady: {
+    remedy: 'do what the message says, in the zone of the MeshIdentity: meridian inspect identity NAME',
+  },
   versionSkew: { remedy: 'continue the upgrade' },
   noLeader: {
     remedy: 'look whether the replicas reach the primary of their database, without a pooler between',

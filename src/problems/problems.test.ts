@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { makeRow } from '../../test/support/make-row.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { zoneSync } from '../zone-status/zone-sync.ts';
 import {
   certificateProblems,
+  identityProblems,
   membershipProblems,
   plaintextProblems,
   replicaProblems,
@@ -148,6 +150,31 @@ describe('the problems of a process', () => {
     expect(versionProblems(members)[0]?.message).toBe(
       'the fleet has 2 versions. 1: replica x; 2: zone a, zone b, zone c, zone d, zone e and 1 more',
     );
+  });
+
+  it('name the MeshIdentities that are not ready, with their reason', () => {
+    const identity = (name: string, status: 'True' | 'False', zone?: string) =>
+      makeRow('MeshIdentity', `${name}-1`, {
+        mesh: 'shop',
+        labels: { 'kuma.io/display-name': name, ...(zone !== undefined && { 'kuma.io/zone': zone }) },
+        status: { conditions: [{ type: 'Ready', status, reason: 'AuthorityUnusable', message: 'its key is lost' }] },
+      });
+    const unknown = makeRow('MeshIdentity', 'new', { mesh: 'shop' });
+    const found = identityProblems([
+      identity('good', 'True', 'east'),
+      unknown,
+      identity('bad', 'False', 'east'),
+      identity('own', 'False'),
+    ]);
+    const about = { type: 'MeshIdentity', mesh: 'shop', since: null };
+    expect(found).toMatchObject([
+      {
+        ...{ ...about, id: 'identityNotReady/shop/bad-1', zone: 'east', resources: ['bad'] },
+        message: 'MeshIdentity bad of mesh shop in zone east is not ready: its key is lost',
+      },
+      { ...about, resources: ['own'], message: 'MeshIdentity own of mesh shop is not ready: its key is lost' },
+    ]);
+    expect(found[1]).not.toHaveProperty('zone');
   });
 
   it('name the meshes with services that take plain text', () => {

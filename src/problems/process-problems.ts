@@ -1,5 +1,9 @@
-// The problems of the processes of a control plane: its replicas, its certificates, and the versions in the fleet. Pure.
+// The problems of a control plane that no zone has: its replicas, its certificates, its meshes, and the versions in the fleet. Pure.
 import type { Replica } from '../replicas/replica-roster.ts';
+import { displayNameOf } from '../resource/labels.ts';
+import { zoneNamed } from '../resource/ownership.ts';
+import { objectsOf, textOf } from '../resource/read-json.ts';
+import type { Resource } from '../resource/types.ts';
 import { problemOf, type Problem } from './problem.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -85,6 +89,20 @@ export function plaintextProblems(services: ReadonlyMap<string, readonly string[
         message: `${String(names.length)} services of mesh ${mesh} take plain text, and the mesh has a MeshIdentity: ${namesIn(names)}`,
       }),
     );
+}
+
+/** @param identities MeshIdentities. One without conditions is not computed yet, or is not of this control plane */
+export function identityProblems(identities: readonly Resource[]): Problem[] {
+  return identities.flatMap((identity) => {
+    const { type, mesh, name, labels, status } = identity;
+    const failed = objectsOf(status['conditions']).find((one) => one['type'] === 'Ready' && one['status'] === 'False');
+    if (failed === undefined) return [];
+    const [zone, shown] = [zoneNamed(labels), displayNameOf(identity)];
+    const place = zone === undefined ? `mesh ${mesh}` : `mesh ${mesh} in zone ${zone}`;
+    const message = `MeshIdentity ${shown} of ${place} is not ready: ${textOf(failed['message']) || textOf(failed['reason'])}`;
+    const about = { type, mesh, ...(zone !== undefined && { zone }), resources: [shown], since: null, message };
+    return [problemOf('identityNotReady', [mesh, name], about)];
+  });
 }
 
 function namesIn(names: readonly string[]): string {
