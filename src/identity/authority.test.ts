@@ -28,7 +28,7 @@ describe('an authority', () => {
 
   it('is refused if its key is another or if it cannot be read', async () => {
     const [one, other] = [await createAuthority('a', now), await createAuthority('b', now)];
-    await expect(readAuthority({ ...one, keyPem: other.keyPem })).rejects.toThrow('not that of the certificate');
+    await expect(readAuthority({ ...one, keyPem: other.keyPem })).rejects.toThrow('not that of its certificate');
     await expect(readAuthority({ certPem: 'no certificate', keyPem: one.keyPem })).rejects.toThrow('cannot be used');
   });
 });

@@ -1,7 +1,7 @@
 // The certificate authority of a MeshIdentity and the certificates that it signs (xds 6). Pure but for the keys, which are random.
 // Load it with a dynamic import: the library for certificates is large.
 import 'reflect-metadata';
-import { createPrivateKey, webcrypto, X509Certificate as NodeCertificate, type KeyObject } from 'node:crypto';
+import { createPrivateKey, webcrypto, type KeyObject } from 'node:crypto';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -17,6 +17,7 @@ import {
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { inPem, makeKeys, P256 } from '../base/self-signed.ts';
 import { authorityId } from './authority-id.ts';
+import { pairProblem } from './authority-pair.ts';
 import { faultAt } from './authority-validity.ts';
 import type { AuthorityPem, Leaf } from './leaf.ts';
 
@@ -54,9 +55,13 @@ export async function createAuthority(trustDomain: string, now: Date): Promise<A
  */
 export async function readAuthority({ certPem, keyPem }: AuthorityPem): Promise<Authority> {
   try {
-    const key = createPrivateKey(keyPem);
-    if (!new NodeCertificate(certPem).checkPrivateKey(key)) throw new Error('the key is not that of the certificate');
-    return { id: authorityId(certPem), certificate: new X509Certificate(certPem), key: await signingKey(key) };
+    const problem = pairProblem({ certPem, keyPem });
+    if (problem !== null) throw new Error(problem);
+    return {
+      id: authorityId(certPem),
+      certificate: new X509Certificate(certPem),
+      key: await signingKey(createPrivateKey(keyPem)),
+    };
   } catch (cause) {
     throw new MeridianError('invalid', `the certificate authority cannot be used: ${messageOf(cause)}`, { cause });
   }

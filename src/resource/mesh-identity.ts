@@ -14,9 +14,12 @@ export type MeshIdentity = { readonly matchLabels: Labels | null; readonly trust
 
 /**
  * Reasons of Ready=False with which proxies have the identity still. Kuma writes PartiallyReady when its provider works for some of them. An
- * authority that is not valid now must not lead to plain text, and a rotation replaces it.
+ * authority that cannot sign must not lead to plain text. Without a MeshTrust of it, which it gets when it can sign, no proxy has TLS.
  */
-const IN_FORCE_REASONS: ReadonlySet<unknown> = new Set(['PartiallyReady', 'AuthorityExpired', 'AuthorityNotYetValid']);
+const IN_FORCE_REASONS: ReadonlySet<unknown> = new Set([
+  ...['PartiallyReady', 'AuthorityExpired', 'AuthorityNotYetValid'],
+  ...['AuthorityIncomplete', 'AuthorityUnreadable', 'AuthorityUnusable'],
+]);
 
 /** True when proxies have it: its condition Ready is True, or False for a reason that leaves it in force. */
 export function isMeshIdentityReady({ status }: Pick<Resource, 'status'>): boolean {

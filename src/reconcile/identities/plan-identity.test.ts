@@ -1,10 +1,9 @@
 // The rows and conditions that a MeshIdentity needs, from those that are there.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { make } from '../../../test/policy/make-resource.ts';
 import { authorityId } from '../../identity/authority-id.ts';
-import { createAuthority } from '../../identity/authority.ts';
+import { createAuthority, issueLeaf, readAuthority } from '../../identity/authority.ts';
+import type { AuthorityPem } from '../../identity/leaf.ts';
 import { rotationSpec } from '../../resource/identity-rotation.ts';
 import { isMeshIdentityReady } from '../../resource/mesh-identity.ts';
 import { objectsOf } from '../../resource/read-json.ts';
@@ -18,20 +17,20 @@ import {
   type IdentityRows,
 } from './plan-identity.ts';
 
-const PEM = readFileSync(join(import.meta.dirname, '../../../test/xds/authority.pem'), 'utf8');
 const NOW = new Date('2027-01-01T00:00:00Z');
 const DOMAIN = 'default.east.mesh.local';
+/** Valid from a minute earlier on. */
+const PAIR = await createAuthority(DOMAIN, new Date('2026-11-22T16:22:25Z'));
+const PEM = PAIR.certPem;
+const OTHER = await createAuthority(DOMAIN, NOW);
+const LEAF = await issueLeaf(await readAuthority(PAIR), `spiffe://${DOMAIN}/a`, { now: NOW, lifetimeMs: 3_600_000 });
 
 function identityWith(bundled: JsonObject = {}, more: JsonObject = {}): Resource {
   const provider = { type: 'Bundled', bundled: { autogenerate: { enabled: true }, ...bundled } };
   return make('MeshIdentity', 'id', { provider, ...more }, { zone: 'east' });
 }
 
-const [CERTIFICATE, KEY] = authorityRows(
-  { type: 'MeshIdentity', mesh: 'default', name: 'id' },
-  { certPem: PEM, keyPem: 'K' },
-  NOW,
-);
+const [CERTIFICATE, KEY] = authorityRows({ type: 'MeshIdentity', mesh: 'default', name: 'id' }, PAIR, NOW);
 
 function plan(rows: Partial<IdentityRows> = {}, now = NOW): IdentityPlan {
   const none = { identity: identityWith(), certificate: CERTIFICATE, key: KEY, trust: undefined, rotation: undefined };
@@ -109,11 +108,27 @@ describe('a MeshIdentity', () => {
     expect(conditionsIn(plan({ certificate }))).toEqual(failedWith('AuthorityUnreadable', message));
   });
 
+  it.each<[what: string, pair: AuthorityPem, problem: string]>([
+    ['a key that cannot be read', { ...PAIR, keyPem: 'K' }, 'its private key cannot be read'],
+    ['the key of another authority', { ...PAIR, keyPem: OTHER.keyPem }, 'its private key is not that of its certificate'],
+    ['a certificate of a proxy', LEAF, 'its certificate is not one of an authority (CA:TRUE)'],
+  ])('is not ready, and keeps its proxies, its MeshTrust and the last signed certificates, with %s', (_, pair, problem) => {
+    const [certificate, key] = authorityRows({ type: 'MeshIdentity', mesh: 'default', name: 'id' }, pair, NOW);
+    const identity = { ...identityWith(), status: { authority: 'last' } };
+    const remedy = 'restore the Secrets id.east-root-ca and id.east-private-key, or delete both for a new authority';
+    const made = plan({ identity, certificate, key });
+    expect(conditionsIn(made)).toEqual(
+      failedWith('AuthorityUnusable', `the certificate authority cannot sign: ${problem}; ${remedy}`),
+    );
+    expect(made).toMatchObject({ trust: null, status: { authority: 'last' } });
+    expect(made.needs === 'writes' && made.status !== null && isMeshIdentityReady({ status: made.status })).toBe(true);
+  });
+
   it.each([
     [
       'AuthorityExpired',
-      '2126-10-29T16:21:25Z',
-      'the certificate authority has ended at 2126-10-29T16:21:25.000Z, so proxies get no certificates; run meridian identity rotate id --mesh default in this zone',
+      '2036-11-19T16:22:25Z',
+      'the certificate authority has ended at 2036-11-19T16:22:25.000Z, so proxies get no certificates; run meridian identity rotate id --mesh default in this zone',
     ],
     [
       'AuthorityNotYetValid',
@@ -130,10 +145,10 @@ describe('a MeshIdentity', () => {
   });
 
   it('is looked at again when its authority begins and ends to be valid', () => {
-    const wakes = ['2026-01-01T00:00:00Z', '2027-01-01T00:00:00Z', '2127-01-01T00:00:00Z'].map((now) =>
+    const wakes = ['2026-01-01T00:00:00Z', '2027-01-01T00:00:00Z', '2037-01-01T00:00:00Z'].map((now) =>
       validityWake({ certificate: CERTIFICATE }, new Date(now)),
     );
-    expect(wakes).toEqual([Date.parse('2026-11-22T16:21:25Z'), Date.parse('2126-10-29T16:21:25Z'), null]);
+    expect(wakes).toEqual([Date.parse('2026-11-22T16:21:25Z'), Date.parse('2036-11-19T16:22:25Z'), null]);
     expect(validityWake({ certificate: undefined }, NOW)).toBeNull();
   });
 

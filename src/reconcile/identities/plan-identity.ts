@@ -3,6 +3,7 @@
 import { authoritySecrets, providerOf } from '../../identity/identity-spec.ts';
 import type { AuthorityPem } from '../../identity/leaf.ts';
 import { authorityId } from '../../identity/authority-id.ts';
+import { pairProblem } from '../../identity/authority-pair.ts';
 import { faultAt, nextChange, validityOf, type AuthorityFault } from '../../identity/authority-validity.ts';
 import { certificatesIn } from '../../identity/trust-bundles.ts';
 import { otherAuthorities, readRotation, rotationKey, type Rotation } from '../../resource/identity-rotation.ts';
@@ -58,7 +59,15 @@ export function planIdentity(rows: IdentityRows, { zone, now }: { zone: string; 
       failed('AuthorityIncomplete', `Secret ${missing.name} is missing; restore it, or delete the other`),
     );
   }
-  return planTrust(rows, trustDomain, secretText(certificate), provider.makesTrust, { zone, now });
+  const [certPem] = certificatesIn([{ pem: { value: secretText(certificate) } }]);
+  if (certPem === undefined)
+    return withStatus(identity, failed('AuthorityUnreadable', 'the Secret of the authority holds no certificate'));
+  const problem = pairProblem({ certPem, keyPem: secretText(key) });
+  if (problem !== null) {
+    const remedy = `restore the Secrets ${names.certificate.name} and ${names.key.name}, or delete both for a new authority`;
+    return withStatus(identity, failed('AuthorityUnusable', `the certificate authority cannot sign: ${problem}; ${remedy}`));
+  }
+  return planTrust(rows, trustDomain, certPem, provider.makesTrust, { zone, now });
 }
 
 /** The rows of a new authority, for one transaction. */
@@ -75,13 +84,10 @@ export function authorityRows(identity: ResourceKey, { certPem, keyPem }: Author
 function planTrust(
   { identity, trust, rotation }: IdentityRows,
   trustDomain: string,
-  pem: string,
+  authority: string,
   makesTrust: boolean,
   { zone, now }: { zone: string; now: Date },
 ): IdentityPlan {
-  const [authority] = certificatesIn([{ pem: { value: pem } }]);
-  if (authority === undefined)
-    return withStatus(identity, failed('AuthorityUnreadable', 'the Secret of the authority holds no certificate'));
   const { provider, ready } = signingConditions(identity, faultAt(validityOf(authority), now));
   if (!makesTrust) {
     const disabled = condition('MeshTrustCreated', 'False', 'MeshTrustCreationDisabled', 'meshTrustCreation is Disabled');
