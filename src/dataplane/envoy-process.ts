@@ -86,11 +86,6 @@ export class EnvoyProcess {
     return new EnvoyProcess(options, { stdout, stderr: await made('stderr.pipe') }, log);
   }
 
-  /** Undefined for a program that did not start. */
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
   /** The text of its last warning or error; `''` without any. */
   get lastFault(): string {
     return this.#lastFault;

@@ -90,7 +90,10 @@ export class EnvoySupervisor {
     let run = '';
     let wait = FIRST_WAIT_MS;
     for (let starts = 1; !stop.aborted; starts += 1) {
-      await this.#writeBootstrap(bootstrap);
+      await this.#writeBootstrap(bootstrap).catch((error: unknown) => {
+        if (starts === 1) throw error;
+        log.warn(`${messageOf(error)}; Envoy starts with the bootstrap that it had`);
+      });
       if (stop.aborted) break;
       run = runOf(bootstrap);
       const began = clock.elapsed();
@@ -140,7 +143,6 @@ export class EnvoySupervisor {
     const killNow = (): void => envoy.kill('SIGKILL');
     try {
       kill.addEventListener('abort', killNow);
-      if (envoy.pid !== undefined) await this.#folder.writePid(envoy.pid);
       this.#admin = admin;
       const watching = this.#watchStart(admin, over.signal);
       const end = await Promise.race([envoy.ended, aborted(AbortSignal.any([stop, over.signal]))]);

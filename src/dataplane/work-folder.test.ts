@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, lchown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,11 +48,33 @@ describe('the folder of a proxy', () => {
 
   it('takes over what a killed launcher left', async () => {
     await writeFile(join(top, 'run.sock'), '');
-    // A number that another process has now.
-    await writeFile(join(top, 'envoy.pid'), String(process.pid));
     const folder = await WorkFolder.open(top, context);
     await folder.close();
     expect(await readdir(top).catch(() => [])).toEqual([]);
+  });
+
+  it('ends the Envoy of a killed launcher that wrote nothing down, also under another spelling of the path, and no other process', async () => {
+    const [path, link] = [join(top, 'proxy'), join(top, 'link')];
+    await mkdir(path, { mode: 0o700 });
+    await symlink(path, link);
+    const idle = ['-e', 'setInterval(() => 0, 1000)', '--'];
+    const started = ['proxy', 'link', 'other'].map((name) => ['--config-path', join(top, name, 'bootstrap.json')]);
+    const processes = [...started, [join(path, 'bootstrap.json')]].map((args) => spawn(process.execPath, [...idle, ...args]));
+    onTestFinished(() => processes.forEach((child) => child.kill('SIGKILL')));
+    await Promise.all(processes.map((child) => once(child, 'spawn')));
+    await (await WorkFolder.open(link, context)).close();
+    const [own, linked] = processes;
+    await expect.poll(() => [own?.signalCode, linked?.signalCode]).toEqual(['SIGTERM', 'SIGTERM']);
+    expect(processes.slice(2).map(({ exitCode, signalCode }) => exitCode ?? signalCode)).toEqual([null, null]);
+  });
+
+  it('keeps the last bootstrap where a new one cannot be written, and names the file', async () => {
+    const folder = await WorkFolder.open(top, context);
+    await folder.writeBootstrap({ node: { id: 'a' } });
+    await mkdir(join(top, 'bootstrap.json.new', 'full'), { recursive: true });
+    await expect(folder.writeBootstrap({ node: { id: 'b' } })).rejects.toThrow(/bootstrap\.json/);
+    expect(JSON.parse(await readFile(folder.configFile, 'utf8'))).toEqual({ node: { id: 'a' } });
+    await folder.close();
   });
 
   it('is for one of two launchers that take over at the same time', async () => {
@@ -86,7 +110,7 @@ describe('the folder of a proxy', () => {
     const [target, path] = [join(top, 'target'), join(top, 'link')];
     await mkdir(target, { mode: 0o700 });
     await symlink(target, path);
-    await (await WorkFolder.open(path, context)).close();
+    for (let round = 0; round < 2; round += 1) await (await WorkFolder.open(path, context)).close();
     // Only root can give a link to another user.
     if (process.getuid?.() !== 0) return;
     await lchown(path, 12_345, 12_345);

@@ -1,7 +1,7 @@
 // The folder of a proxy: its bootstrap, which holds the token, and Envoy's sockets. Invariant: one launcher uses it at a time, and no
 // Envoy that a killed launcher left runs beside a new one.
 import { createHash, randomBytes } from 'node:crypto';
-import { link, lstat, mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, realpath, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -9,6 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { envoysOf } from './left-envoys.ts';
 
 /** A path of a socket has 104 bytes on macOS, 108 on Linux, with a zero at the end. */
 const MAX_SOCKET_PATH = 103;
@@ -17,7 +18,8 @@ const LONGEST_SOCKET = 'kuma-envoy-admin.sock';
 const LOCK = 'run.sock';
 const CONFIG = 'bootstrap.json';
 const TOKEN = 'token.json';
-const PID = 'envoy.pid';
+/** Earlier versions wrote it. */
+const OLD_PID = 'envoy.pid';
 const END_MS = 10_000;
 
 type Context = { readonly clock: Clock; readonly log: Logger };
@@ -38,12 +40,15 @@ function fitsSockets(folder: string): boolean {
 }
 
 export class WorkFolder {
-  /** Absolute. */
+  /** Absolute, without links. */
   readonly path: string;
+  /** As it was named, and absolute. */
+  readonly #given: string;
   readonly #lock: Server;
 
-  private constructor(path: string, lock: Server) {
+  private constructor(path: string, given: string, lock: Server) {
     this.path = path;
+    this.#given = given;
     this.#lock = lock;
   }
 
@@ -53,22 +58,18 @@ export class WorkFolder {
    * path is too long for a socket
    */
   static async open(folder: string, { clock, log }: Context): Promise<WorkFolder> {
-    const path = resolve(folder);
-    if (!fitsSockets(path))
-      throw new MeridianError('config', `--work-dir: ${path} is too long for the path of a socket; name a shorter one`);
-    const lock = await makePrivate(path)
-      .then(async () => await takeLock(join(path, LOCK)))
-      .catch((cause: unknown) => {
-        if (cause instanceof MeridianError) throw cause;
-        throw new MeridianError('config', `--work-dir: cannot use ${path}: ${messageOf(cause)}`, { cause });
-      });
+    const given = resolve(folder);
+    const { path, lock } = await takeFolder(given).catch((cause: unknown) => {
+      if (cause instanceof MeridianError) throw cause;
+      throw new MeridianError('config', `--work-dir: cannot use ${given}: ${messageOf(cause)}`, { cause });
+    });
     if (lock === null)
       throw new MeridianError(
         'config',
         `--work-dir: another \`meridian dataplane run\` uses ${path}; stop it, or give this one a folder of its own`,
       );
-    const opened = new WorkFolder(path, lock);
-    await opened.#endAbandoned({ clock, log });
+    const opened = new WorkFolder(path, given, lock);
+    await endAbandoned(new Set([opened.configFile, join(given, CONFIG)]), { clock, log });
     return opened;
   }
 
@@ -89,37 +90,43 @@ export class WorkFolder {
     await writeWhole(this.tokenFile, secret);
   }
 
-  async writePid(pid: number): Promise<void> {
-    await writeFile(join(this.path, PID), String(pid), { mode: 0o600 });
-  }
-
   /** Removes what this launcher wrote, and the folder if nothing else is in it. */
   async close(): Promise<void> {
-    for (const name of [CONFIG, TOKEN, PID, LONGEST_SOCKET]) await rm(join(this.path, name), { force: true });
+    for (const name of [CONFIG, TOKEN, OLD_PID, LONGEST_SOCKET]) await rm(join(this.path, name), { force: true });
     // Node removes the file of the lock.
     await new Promise((done) => this.#lock.close(done));
-    await rmdir(this.path).catch(() => undefined);
+    // Not the folder behind a link: the next launcher follows the link.
+    await rmdir(this.#given).catch(() => undefined);
   }
+}
 
-  /** A launcher that was killed leaves its Envoy, which still listens on the ports of the Dataplane. */
-  async #endAbandoned({ clock, log }: Context): Promise<void> {
-    const pid = Number(await readFile(join(this.path, PID), 'utf8').catch(() => ''));
-    if (!(await this.#isOurEnvoy(pid))) return;
-    log.warn({ pid }, 'an earlier run was killed and left its Envoy; ending it');
-    const began = clock.elapsed();
-    for (;;) {
-      const late = clock.elapsed() - began > END_MS;
-      signalTo(pid, late ? 'SIGKILL' : 'SIGTERM');
-      await clock.sleep(100);
-      if (!(await this.#isOurEnvoy(pid))) return;
+/** Makes and locks the folder. @returns its path without links, as another launcher may name it; no lock while that one uses it */
+async function takeFolder(given: string): Promise<{ readonly path: string; readonly lock: Server | null }> {
+  requireShort(given);
+  await makePrivate(given);
+  const path = await realpath(given);
+  requireShort(path);
+  return { path, lock: await takeLock(join(path, LOCK)) };
+}
+
+function requireShort(path: string): void {
+  if (!fitsSockets(path))
+    throw new MeridianError('config', `--work-dir: ${path} is too long for the path of a socket; name a shorter one`);
+}
+
+/** A launcher that was killed leaves its Envoy, which still listens on the ports of the Dataplane. */
+async function endAbandoned(configFiles: ReadonlySet<string>, { clock, log }: Context): Promise<void> {
+  const began = clock.elapsed();
+  const known = new Set<number>();
+  for (;;) {
+    const left = await envoysOf(configFiles);
+    if (left.length === 0) return;
+    for (const pid of left) {
+      if (!known.has(pid)) log.warn({ pid }, 'an earlier run was killed and left its Envoy; ending it');
+      known.add(pid);
+      signalTo(pid, clock.elapsed() - began > END_MS ? 'SIGKILL' : 'SIGTERM');
     }
-  }
-
-  /** The number alone says nothing: the system gives it to other processes. */
-  async #isOurEnvoy(pid: number): Promise<boolean> {
-    if (!Number.isInteger(pid) || pid <= 1) return false;
-    const words = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8').catch(() => '');
-    return words.split('\0').includes(this.configFile);
+    await clock.sleep(100);
   }
 }
 
@@ -127,8 +134,13 @@ export class WorkFolder {
 async function writeWhole(path: string, content: JsonObject): Promise<void> {
   const draft = `${path}.new`;
   await rm(draft, { force: true });
-  await writeFile(draft, JSON.stringify(content, null, 1), { mode: 0o600, flag: 'wx' });
-  await rename(draft, path);
+  try {
+    await writeFile(draft, JSON.stringify(content, null, 1), { mode: 0o600, flag: 'wx' });
+    await rename(draft, path);
+  } catch (cause) {
+    await rm(draft, { force: true });
+    throw new MeridianError('unavailable', `cannot write ${path}: ${messageOf(cause)}`, { cause });
+  }
 }
 
 /** The owner of the folder can replace the bootstrap, and so decide what Envoy does as this user. */

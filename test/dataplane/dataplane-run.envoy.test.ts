@@ -1,10 +1,11 @@
 // `meridian dataplane run` with a real Envoy, and a control plane of the test.
 import { Agent, createServer, request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { envoysOf } from '../../src/dataplane/left-envoys.ts';
 import { freePort } from '../support/free-port.ts';
 import { answering, FakeControlPlane } from './fake-control-plane.ts';
 import { Launched, TOKEN } from './launched.ts';
@@ -94,7 +95,8 @@ describe('dataplane run with a real Envoy', () => {
     plane.listeners = [answering(port)];
     const run = await Launched.start([plane], { envoy: inject('envoy'), args: SMALL });
     await expect.poll(() => run.ready()).toBe('200 LIVE');
-    process.kill(Number(await readFile(join(run.workDir, 'envoy.pid'), 'utf8')), 'SIGKILL');
+    const [envoy = 0] = await envoysOf(new Set([join(run.workDir, 'bootstrap.json')]));
+    process.kill(envoy, 'SIGKILL');
     await expect.poll(() => plane.streams.length).toBe(2);
     await expect.poll(() => run.ready()).toBe('200 LIVE');
     expect(await get(port)).toMatchObject({ status: 200 });

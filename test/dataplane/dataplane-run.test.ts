@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -93,7 +94,7 @@ describe('dataplane run', () => {
     expect((await log()).match(/^start /gm)).toHaveLength(1);
   });
 
-  it('stops at once on a second signal', async () => {
+  it('stops at once on a second signal, and leaves no file', async () => {
     const plane = await FakeControlPlane.start();
     const { envoy, env, log } = await fakeEnvoy('stubborn');
     const run = await Launched.start([plane], { envoy, env, args: ['--drain-time', '1h'] });
@@ -105,6 +106,7 @@ describe('dataplane run', () => {
     expect(await run.code()).toBe(1);
     const pid = Number(/^start (\d+)/.exec(await log())?.[1]);
     await expect.poll(() => isAlive(pid)).toBe(false);
+    expect(existsSync(run.workDir)).toBe(false);
   });
 
   it('starts an Envoy again that died, with a token that was changed meanwhile', async () => {

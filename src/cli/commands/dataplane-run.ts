@@ -35,6 +35,8 @@ const DEFAULT_CP_ADDRESS = 'https://localhost:5678';
 const DEFAULT_READINESS_PORT = 9_902;
 const DEFAULT_DRAIN_MS = 30_000;
 const MAX_DRAIN_MS = 3_600_000;
+/** Time for the files of the work folder to go after the second signal. */
+const MAX_KILL_MS = 2_000;
 
 const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 const ENVOY_LEVELS = ['trace', 'debug', 'info', 'warning', 'error', 'critical', 'off'] as const;
@@ -168,16 +170,18 @@ async function proxyOf({ dataplaneFile, dataplaneVar = [], name, mesh }: Options
   return { mesh: read.mesh, name: read.name, dataplane: read.document };
 }
 
-/** The first signal drains, the second ends everything at once. */
+/** The first signal drains, the second ends everything at once and leaves no file, the third does not wait for that. */
 function untilSignals(): { stop: AbortSignal; kill: AbortSignal } {
   const stop = new AbortController();
   const kill = new AbortController();
   // SIGHUP: the terminal was closed.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(name, () => {
+      if (kill.signal.aborted) process.exit(EXIT.failed);
       if (stop.signal.aborted) {
+        process.exitCode = EXIT.failed;
         kill.abort();
-        process.exit(EXIT.failed);
+        setTimeout(() => process.exit(EXIT.failed), MAX_KILL_MS).unref();
       }
       stop.abort();
     });
