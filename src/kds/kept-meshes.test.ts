@@ -10,8 +10,10 @@ const meshKey = (name: string) => ({ type: 'Mesh', mesh: '', name });
 async function storeWith(...rows: [type: string, mesh: string, name: string, labels?: Labels][]): Promise<TinyStore> {
   const store = new TinyStore();
   for (const name of ['shop', 'pay']) await store.write({ op: 'create', key: meshKey(name), labels: {}, spec: {} });
-  for (const [type, mesh, name, labels = {}] of rows)
-    await store.write({ op: 'create', key: { type, mesh, name }, labels, spec: {}, owner: meshKey(mesh) });
+  for (const [type, mesh, name, labels = {}] of rows) {
+    const owner = ['Dataplane', 'Secret'].includes(type) ? null : meshKey(mesh);
+    await store.write({ op: 'create', key: { type, mesh, name }, labels, spec: {}, owner });
+  }
   return store;
 }
 
@@ -48,4 +50,18 @@ it('computed rows keep no Mesh', async () => {
 it('a Mesh is kept for a row with an unknown manager', async () => {
   const kept = await reasonsOf(await storeWith(['MeshService', 'shop', 's', { [label.managedBy]: 'me' }]));
   expect(kept).toHaveLength(1);
+});
+
+it('a Mesh is kept for a Secret that was written in the zone, and not for one that global sent or that the zone made', async () => {
+  const written = { [label.origin]: 'zone' };
+  expect(await reasonsOf(await storeWith(['Secret', 'shop', 'mine', written]))).toEqual([expect.stringContaining('Secret mine')]);
+  const store = await storeWith(['Secret', 'shop', 'id-private-key'], ['Secret', 'shop', 'sent', { [label.origin]: 'global' }]);
+  await store.write({
+    op: 'create',
+    key: { type: 'Dataplane', mesh: 'pay', name: 'sent' },
+    labels: written,
+    spec: {},
+    syncVersion: 'v',
+  });
+  expect(await reasonsOf(store)).toEqual([]);
 });

@@ -42,7 +42,7 @@ export type ReceiverOptions = {
   readonly peer: string;
   readonly streamId: string;
   readonly rules: ReceiveRules;
-  readonly store: Pick<ResourceStore, 'getMany' | 'listMeta' | 'writeBatch' | 'acquireFencingToken'>;
+  readonly store: Pick<ResourceStore, 'getMany' | 'list' | 'listMeta' | 'writeBatch' | 'acquireFencingToken'>;
   /** Reports a newer receiver of the peer. Left out, the fence holds at the next write. */
   readonly fences?: Pick<FenceWatch, 'watch'> | undefined;
   readonly node: OwnNode;
@@ -70,6 +70,10 @@ export type ReceiverOptions = {
   readonly clock: Clock;
 };
 
+/** The largest number of refused resources of a type that are remembered. */
+const MAX_REFUSED = 10_000;
+const REASON_LEFT_OUT = 'one of many refused resources; the log has the reasons of the first';
+
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #types: ReadonlyMap<string, TypeInfo>;
@@ -78,7 +82,7 @@ export class Receiver {
    * part, rows without a name in it are pruned.
    */
   readonly #fullState = new Map<string, Set<string>>();
-  /** The resources that are refused now, by type and stored name; at most `MAX_NAMED` of a type. */
+  /** The resources that are refused now, by type and stored name; at most `MAX_REFUSED` of a type, the first ones with their reasons. */
   readonly #refused = new Map<string, Map<string, NackedResource>>();
   readonly #warnings: RateLimitedLogger;
   readonly #pace: Pace;
@@ -291,7 +295,7 @@ export class Receiver {
     );
   }
 
-  /** @returns the refused resources of the type, up to `MAX_NAMED` */
+  /** @returns the refused resources of the type, up to `MAX_REFUSED` */
   #remember(info: TypeInfo, seen: readonly string[], refusals: readonly NackedResource[]): NackedResource[] {
     const before = this.#refused.get(info.name);
     if (before === undefined && refusals.length === 0) return [];
@@ -299,7 +303,8 @@ export class Receiver {
     for (const text of seen) known.delete(text);
     for (const refusal of refusals) {
       const text = nameText(refusal);
-      if (known.size < MAX_NAMED || known.has(text)) known.set(text, refusal);
+      if (known.size < MAX_NAMED) known.set(text, refusal);
+      else if (known.size < MAX_REFUSED || known.has(text)) known.set(text, { ...refusal, reason: REASON_LEFT_OUT });
     }
     if (known.size === 0) this.#refused.delete(info.name);
     else this.#refused.set(info.name, known);

@@ -332,6 +332,7 @@ describe('the membership of zones in meshes', () => {
 
 describe('a zone that has resources of its own in a mesh that is taken from it', () => {
   const dataplane = { type: 'Dataplane', mesh: 'b', name: 'dp-1' };
+  const service = { type: 'MeshService', mesh: 'b', name: 'cart' };
 
   async function setUp(): Promise<{ global: Global; into: TinyStore; cut: () => void; refused: () => unknown }> {
     const global = await startGlobal();
@@ -340,9 +341,10 @@ describe('a zone that has resources of its own in a mesh that is taken from it',
     const cut = connect(global, 'east', into, true);
     await vi.waitFor(() => expect(rowsOf(into)).toHaveLength(4), WAIT);
     const own = { labels: { 'kuma.io/origin': 'zone' }, owner: meshKey('b') };
-    await into.write({ op: 'create', key: dataplane, spec: {}, ...own });
+    // No Mesh owns a Dataplane.
+    await into.write({ op: 'create', key: dataplane, spec: {}, labels: own.labels, owner: null });
     const computed = { ...own, labels: { ...own.labels, 'kuma.io/managed-by': 'meshservice-generator' } };
-    await into.write({ op: 'create', key: { ...dataplane, type: 'MeshService', name: 'cart' }, spec: {}, ...computed });
+    await into.write({ op: 'create', key: service, spec: {}, ...computed });
     const refused = (): unknown => {
       const found = global.events.findLast((event) => event.kind === 'refused' && event.type === 'Mesh');
       return found?.kind === 'refused' ? found.refused.first.map((name) => [name, found.refused.reason]) : [];
@@ -397,15 +399,15 @@ describe('a zone that has resources of its own in a mesh that is taken from it',
     expect(await into.get(meshKey('b'))).toBeDefined();
     await global.store.write({ op: 'delete', key: meshKey('b') });
     await vi.waitFor(async () => expect(await into.get(meshKey('b'))).toBeUndefined(), WAIT);
-    expect(await into.get(dataplane)).toBeUndefined();
+    expect(await into.get(service)).toBeUndefined();
     await global.stop();
   });
 
-  it('loses all of it when the Mesh is deleted on global', async () => {
+  it('loses the Mesh and what it owns when the Mesh is deleted on global', async () => {
     const { global, into } = await setUp();
     await global.store.write({ op: 'delete', key: meshKey('b') });
     await vi.waitFor(async () => expect(await into.get(meshKey('b'))).toBeUndefined(), WAIT);
-    expect(await into.get(dataplane)).toBeUndefined();
+    expect(await into.get(service)).toBeUndefined();
     await global.stop();
   });
 
