@@ -14,7 +14,12 @@ import {
 } from './nack.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });
-const refusal = fc.record({ type: text, name: text, mesh: text, reason: text });
+const refusal = fc.record({
+  type: text,
+  name: text,
+  mesh: text,
+  reason: fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
+});
 
 const SLOW: NackedResource = { type: 'MeshTimeout', name: 'slow', mesh: 'default', reason: 'spec.to: must be a list' };
 const TYPE_URL = writeNackDetails([SLOW])[0]?.typeUrl ?? '';

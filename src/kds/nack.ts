@@ -23,6 +23,8 @@ export function nackedResource(type: string, { name, mesh }: { name: string; mes
 export const MAX_NAMED = 1_000;
 /** Resources whose reason it gives. */
 const MAX_LINES = 100;
+/** For the others. */
+const REASON_LEFT_OUT = 'the peer gave the reasons of other resources alone';
 /** Characters of a name in a NACK. No row has a longer name. */
 const MAX_NAME = 600;
 
@@ -41,7 +43,7 @@ export function readNackDetails(details: readonly Detail[]): NackedResource[] {
     if (typeUrl !== TYPE_URL) return [];
     try {
       const read: unknown = JSON.parse(Buffer.from(value).toString('utf8'));
-      return isNackedResource(read) ? [read] : [];
+      return isNackedResource(read) ? [{ ...read, reason: read.reason || REASON_LEFT_OUT }] : [];
     } catch {
       return [];
     }

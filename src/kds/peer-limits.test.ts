@@ -81,7 +81,7 @@ describe('a NACK', () => {
   it('names a thousand resources, the first hundred with their reasons, and none of more', () => {
     const named = readNackDetails(writeNackDetails(refused(1_000)));
     expect(named.map(({ name }) => name)).toEqual(refused(1_000).map(({ name }) => name));
-    expect([named[99]?.reason, named[100]?.reason]).toEqual(['reason 99', '']);
+    expect([named[99]?.reason, named[100]?.reason]).toEqual(['reason 99', 'the peer gave the reasons of other resources alone']);
     expect(writeNackDetails(refused(1_001))).toEqual([]);
   });
 
@@ -106,7 +106,7 @@ describe('a NACK', () => {
   it('ignores details of another kind or form', () => {
     const value = (json: unknown): Buffer => Buffer.from(JSON.stringify(json));
     const [{ typeUrl } = { typeUrl: '' }] = writeNackDetails(refused(1));
-    const good = { type: 'T', name: 'a', mesh: '', reason: '' };
+    const good = { type: 'T', name: 'a', mesh: '', reason: 'bad' };
     const details = [good, null, 'a', { ...good, mesh: 1 }, { type: 'T' }].map((json) => ({ typeUrl, value: value(json) }));
     expect(readNackDetails([...details, { typeUrl, value: Buffer.from('{') }, { typeUrl: 'other', value: value(good) }])).toEqual(
       [good],

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
 import type { Item } from './response-draft.ts';
+import { nackedResource, readNackDetails, writeNackDetails } from './nack.ts';
 import { TypeLog } from './type-log.ts';
 
 const UNNAMED = new Map<string, string>();
@@ -24,6 +25,20 @@ describe('a subscription', () => {
     expect(namesOf(subscription.next())).toEqual(['bad']);
     subscription.acknowledge();
     expect(subscription.isBehind).toBe(false);
+  });
+
+  it('has a reason for each refused resource, also where the peer gives that of the first ones alone', () => {
+    const log = new TypeLog('T');
+    const names = Array.from({ length: 101 }, (_, at) => `n${String(at)}`);
+    for (const name of names) put(log, `${name}.m`, '1');
+    const subscription = subscribe(log, { largestBytes: 100_000 });
+    subscription.next();
+    const refused = names.map((name) => nackedResource('T', { name, mesh: 'm' }, `bad ${name}`));
+    const read = readNackDetails(writeNackDetails(refused));
+    subscription.reject(new Map(read.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason])), 'no');
+    const reasons = [...subscription.nacked.refused.values()];
+    expect([reasons.length, reasons[99]]).toEqual([101, 'bad n99']);
+    expect(reasons[100]).toBe('the peer gave the reasons of other resources alone');
   });
 
   it('leaves what it reported as it was when it ends: the next stream is compared with it', () => {

@@ -72,6 +72,32 @@ describe('a withheld resource', () => {
     expect(withheldIn((log) => put(log, 'odd', '2'))).toEqual(['the peer cannot read 2']);
   });
 
+  it('is removed from a peer that has it in an older form, unless it is a Mesh, which stays until it is deleted', () => {
+    for (const [type, removed] of [
+      ['MeshTimeout', ['one']],
+      ['Mesh', []],
+    ] as const) {
+      const log = new TypeLog(type);
+      const subscription = subscribe(log);
+      const answered = () => {
+        const draft = subscription.next();
+        subscription.acknowledge();
+        return draft;
+      };
+      put(log, 'one', '1');
+      answered();
+      put(log, 'one', 'too large'.repeat(1_000));
+      expect(answered()?.removed ?? []).toEqual(removed);
+      expect(subscription.withheldCount).toBe(1);
+      put(log, 'one', '3');
+      expect(namesOf(answered())).toEqual(['one']);
+      put(log, 'one', 'too large'.repeat(1_000));
+      answered();
+      remove(log, 'one');
+      expect(answered()?.removed ?? []).toEqual(type === 'Mesh' ? ['one'] : []);
+    }
+  });
+
   it('is not reported after it is deleted, or when the peer can read it', () => {
     expect(withheldIn((log) => remove(log, 'odd'))).toEqual([]);
     expect(withheldIn((log) => put(log, 'readable', '2', 'odd'))).toEqual([]);

@@ -164,7 +164,7 @@ export class Subscription {
     // Kuma expects the full state in one message, and prunes after it (engine 1). A Meridian peer learns from the message that more
     // follows.
     const isWhole = isFullState && this.#view.form !== 'native';
-    const draft = isWhole ? new DraftBuilder(Infinity, Infinity) : this.#draft();
+    const draft = isWhole ? new DraftBuilder(Infinity, Infinity) : new DraftBuilder(this.#chunkBytes(), this.#view.largestBytes);
     const complete = this.#walk(draft) && this.#takeUnmet(draft);
     if (complete) {
       this.#firstWalk = false;
@@ -186,7 +186,7 @@ export class Subscription {
     for (;;) {
       const due = this.#nacked.takeDue();
       if (due === null) return null;
-      const draft = this.#draft();
+      const draft = new DraftBuilder(this.#chunkBytes(), this.#view.largestBytes);
       const filled = this.#filledNames(due);
       for (const [index, item] of due.entries()) {
         if (this.#takeAgain(item, draft, filled)) continue;
@@ -195,10 +195,6 @@ export class Subscription {
       }
       if (!draft.isEmpty) return this.#send(draft, { isWhole: false, isPartial: false });
     }
-  }
-
-  #draft(): DraftBuilder {
-    return new DraftBuilder(this.#chunkBytes(), this.#view.largestBytes);
   }
 
   #send(draft: DraftBuilder, { isWhole, isPartial }: { isWhole: boolean; isPartial: boolean }): Draft {
@@ -285,6 +281,8 @@ export class Subscription {
     if (sendable === null) {
       // The peer has a resource that it may not see now.
       if (slot.entry !== null && this.#known?.delete(name) === true) this.#hold(slot);
+      // A Mesh that exists and cannot be sent stays as the peer has it: its removal takes the resources in it.
+      if (this.log.type === 'Mesh' && this.#withheld.has(slot)) return true;
       return !this.#held.has(slot.index) || this.#handOver(slot, name) || draft.remove(name, slot, this.#isWithdrawal(slot));
     }
     if (this.#known?.get(name) === sendable.version) this.#hold(slot);
