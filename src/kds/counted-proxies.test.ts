@@ -56,6 +56,16 @@ describe('counted proxies', () => {
     expect(refusals).toMatchObject([{ name: 'other', reason: expect.stringContaining('must be') as unknown }]);
   });
 
+  it('take an insight that lost its labels for one update, as a stored row keeps its name', async () => {
+    const proxies = proxiesOf({ stored: [makeRow('Dataplane', hashed('a'), { mesh: 'shop' })] });
+    await proxies.keep(insight, workOf(of('a', connected)), []);
+    proxies.takeChanged();
+    const offline = { subscriptions: [{ ...connected.subscriptions[0], disconnectTime: '2026-01-01T00:00:01Z' }] };
+    const { refusals } = await proxies.keep(insight, workOf({ ...of('a', offline), labels: {} }), []);
+    expect(refusals).toEqual([]);
+    expect(proxies.takeChanged()).toMatchObject([{ status: 'offline', proxies: 1 }]);
+  });
+
   it('refuse new proxies over the quota, and take those that they know', async () => {
     const proxies = proxiesOf({ most: 2 });
     expect((await proxies.keep(insight, workOf(of('a'), of('b')), [])).refusals).toEqual([]);

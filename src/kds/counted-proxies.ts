@@ -4,7 +4,7 @@ import type { Steps } from '../base/steps.ts';
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { nameText } from '../resource/types.ts';
-import { planWrites, type Work } from './diff-response.ts';
+import { misnamedResource, type Work } from './diff-response.ts';
 import { PACED_TYPE } from './insights-of-stream.ts';
 import { nackedResource, type NackedResource } from './nack.ts';
 import type { Pace } from './pace.ts';
@@ -68,13 +68,18 @@ export class CountedProxies {
     this.#hasStored = true;
   }
 
-  /** Those that the table would refuse for their name, and new ones over the quota. */
+  /** New ones that the table would refuse for their name, and new ones over the quota. */
   *#refuse(info: TypeInfo, { incoming }: Work): Steps<NackedResource[]> {
     const { rules, most } = this.#options;
-    const { refusals } = yield* planWrites({ info, rules, incoming, stored: new Map(), gone: [], exactVersions: false });
+    const refusals: NackedResource[] = [];
     let room = most - this.#counts.size;
-    for (const [text, { mesh, name }] of incoming) {
-      if (this.#counts.has(text) || room-- > 0) continue;
+    for (const [text, resource] of incoming) {
+      yield;
+      if (this.#counts.has(text)) continue;
+      const misnamed = misnamedResource(info, rules, resource);
+      if (misnamed !== null) refusals.push(misnamed);
+      if (misnamed !== null || room-- > 0) continue;
+      const { mesh, name } = resource;
       const reason = `global counts ${String(most)} proxies of a zone; delete some, or raise multizone.global.kds.quotas.rows on global`;
       refusals.push(nackedResource(info.name, { mesh, name }, reason));
     }

@@ -47,9 +47,9 @@ export function* planWrites(input: PlanInput): Steps<{ writes: SyncWrite[]; refu
     const row = stored.get(text);
     const content = { key, labels, spec, syncVersion: version, ...(rules.status === 'take' && { status: status ?? {} }) };
     if (row === undefined) {
-      const required = rules.requiredName(resource, info);
-      if (required === null || required === name) writes.push({ op: 'create', ...content, owner: rules.ownerOnCreate });
-      else refusals.push(nackedResource(info.name, key, misnamed(required)));
+      const misnamed = misnamedResource(info, rules, resource);
+      if (misnamed === null) writes.push({ op: 'create', ...content, owner: rules.ownerOnCreate });
+      else refusals.push(misnamed);
     } else if (!rules.inScope(row, info) && !rules.replaces(row, info))
       refusals.push(nackedResource(info.name, key, `resource already exists, it belongs to ${rules.holderOf(row)}`));
     else if (!isEqual(row, resource, input)) writes.push({ op: 'update', ...content, expectVersion: row.version });
@@ -62,8 +62,12 @@ export function* planWrites(input: PlanInput): Steps<{ writes: SyncWrite[]; refu
   return { writes, refusals };
 }
 
-function misnamed(required: string): string {
-  return `name: must be ${JSON.stringify(required)}, the hash of its mesh, display name, zone and namespace`;
+/** The refusal of a new resource that has another name than its labels say; null for a good one. A stored one keeps its name (decision 25). */
+export function misnamedResource(info: TypeInfo, rules: ReceiveRules, resource: Incoming): NackedResource | null {
+  const required = rules.requiredName(resource, info);
+  if (required === null || required === resource.name) return null;
+  const reason = `name: must be ${JSON.stringify(required)}, the hash of its mesh, display name, zone and namespace`;
+  return nackedResource(info.name, resource, reason);
 }
 
 /** Equal versions mean equal content: a trigger clears the version of a row on an edit (D29). */

@@ -4,6 +4,7 @@ import { systemClock } from '../base/clock.ts';
 import { TurnList } from '../base/turn-list.ts';
 import { makeRow } from '../../test/support/make-row.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
 import { createLogger } from '../base/log.ts';
 import type { Resource } from '../resource/types.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
@@ -380,4 +381,45 @@ it('the sender reads only the meshes of the reported resources from its store', 
   await sender.prepare({ ...request, initialResourceVersions: versions('a.one', 'b.two', 'c.one') });
   expect(asked).toEqual([['lost'], ['one', 'two']]);
   sender.close();
+});
+
+it('a Mesh that is created while the sender asks the store for it is not unknown', async () => {
+  const store = new TinyStore();
+  const answered = Promise.withResolvers<undefined>();
+  vi.spyOn(store, 'deletedMeshes').mockImplementation(async () => {
+    await answered.promise;
+    return [];
+  });
+  const log = createLogger('silent');
+  const changelog = new Changelog(store, globalSendRules(), log);
+  const stop = new AbortController();
+  const running = changelog.run(stop.signal);
+  await changelog.ready;
+  const events: SyncEvent[] = [];
+  const sender = new Sender({
+    ...{
+      peer: 'z',
+      streamId: 's',
+      identifier: 'global',
+      changelog,
+      zones: null,
+      clock: systemClock,
+      log,
+      maxMessageBytes: 1_000_000,
+    },
+    initialSyncLimiter: new InitialSyncLimiter(systemClock),
+    ...{ send: () => undefined, fail: () => undefined, observe: (event) => void events.push(event) },
+  });
+  const metadata = nodeMetadata({ version: '1', instanceId: 'i', config: '' }, true);
+  const subscription = { ...request, node: { id: 'z', metadata }, initialResourceVersions: new Map([['slow.shop', 'v']]) };
+  const prepared = sender.prepare(subscription);
+  await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'shop' }, labels: {}, spec: {} });
+  await changelog.caughtUp();
+  answered.resolve(undefined);
+  await prepared;
+  sender.handle(subscription);
+  await vi.waitFor(() => expect(events).toContainEqual(expect.objectContaining({ kind: 'sent', type: TYPE, removed: 1 })));
+  expect(events.filter(({ kind }) => kind === 'withheld')).toEqual([]);
+  stop.abort();
+  await running;
 });

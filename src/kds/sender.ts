@@ -114,7 +114,8 @@ export class Sender {
     const { changelog } = this.#options;
     if (changelog.rules.from !== 'global' || responseNonce !== '' || initialResourceVersions.size === 0) return null;
     return changelog.unknownMeshes(meshesIn(typeUrl, initialResourceVersions.keys())).then((meshes) => {
-      for (const mesh of meshes) this.#unknownMeshes.add(mesh);
+      // One of them may have been created since it was looked for.
+      for (const mesh of meshes) if (!changelog.hasMesh(mesh)) this.#unknownMeshes.add(mesh);
     });
   }
 

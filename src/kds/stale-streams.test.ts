@@ -91,6 +91,23 @@ describe('streams', () => {
     expect(ended).toEqual([]);
   });
 
+  it('that are older and wait to open do not replace a newer one that waits too', () => {
+    start({ closeStaleConn: true });
+    const ends: string[] = [];
+    const [older, newer] = ['older', 'newer'].map((name): WatchedStream => ({
+      zone: 'east',
+      kind: 'globalToZone',
+      features: [],
+      end: () => void ends.push(name),
+    }));
+    if (older === undefined || newer === undefined) throw new Error('no streams');
+    for (const stream of [older, newer]) open.add(stream);
+    stale.opened(older);
+    expect(ends).toEqual([]);
+    stale.opened(newer);
+    expect(ends).toEqual(['older']);
+  });
+
   it('are replaced by newer ones of their zone and kind when closeStaleConn is set', () => {
     start({ closeStaleConn: true });
     add('east', 'globalToZone');

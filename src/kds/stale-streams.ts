@@ -47,8 +47,11 @@ export class StaleStreams {
   opened(stream: WatchedStream): void {
     this.seen(stream.zone);
     if (!this.#policy.closeStaleConn) return;
-    for (const other of this.#streams.of(stream.zone))
-      if (other !== stream && other.kind === stream.kind) other.end(canceled('stream canceled - stream stopped'));
+    for (const other of this.#streams.of(stream.zone)) {
+      // Those after it are newer, and wait to open.
+      if (other === stream) return;
+      if (other.kind === stream.kind) other.end(canceled('stream canceled - stream stopped'));
+    }
   }
 
   close(): void {

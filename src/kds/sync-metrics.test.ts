@@ -70,7 +70,9 @@ describe('the metrics of the protocol', () => {
     expect(await lines('meridian_resources_withheld{')).toEqual(counted);
     observe(closed);
     expect(await lines('meridian_resources_withheld{')).toEqual([]);
-    observe(opened, withheld('MeshTimeout', null, 'a'));
+    observe(opened, withheld('MeshTimeout', 'the type has 20 MB'));
+    expect(await lines('meridian_resources_withheld{')).toEqual([expect.stringMatching(/"MeshTimeout".* 1$/)]);
+    observe(withheld('MeshTimeout', null, 'a'));
     metrics.forget('east');
     expect(await lines('meridian_resources_withheld{')).toEqual([]);
   });

@@ -58,13 +58,18 @@ export function lastRefusal(row: Resource | undefined): RefusedPeer | null {
 /** The refusal that counts as a conflict now, because a second peer still retries. */
 export function currentRefusal(row: Resource | undefined, now: Date): RefusedPeer | null {
   const refused = lastRefusal(row);
-  return refused !== null && now.getTime() - refused.time.getTime() < CONFLICT_MS ? refused : null;
+  return refused !== null && isWithin(CONFLICT_MS, refused.time, now) ? refused : null;
+}
+
+/** Clocks of replicas differ a little. A time that is further ahead is of a clock that was set back since. */
+function isWithin(ms: number, time: Date, now: Date): boolean {
+  return Math.abs(now.getTime() - time.getTime()) < ms;
 }
 
 /** Stores that `id` was refused, at most every 20 s for the same id. A write that loses a race is dropped. */
 export async function recordRefusal(store: ResourceStore, row: Resource, id: string, now: Date): Promise<void> {
   const before = lastRefusal(row);
-  if (before?.id === id && now.getTime() - before.time.getTime() < RECORD_MS) return;
+  if (before?.id === id && isWithin(RECORD_MS, before.time, now)) return;
   await store.write({
     ...{ op: 'update', key: row, labels: row.labels, spec: row.spec, syncVersion: row.syncVersion, expectVersion: row.version },
     status: { ...row.status, refused: { id, time: now.toISOString() } },
