@@ -3,12 +3,13 @@ import { parentPort } from 'node:worker_threads';
 import { LineCounter, parseAllDocuments, stringify } from 'yaml';
 import { SourceFile, type Position } from '../document/position.ts';
 import { TOO_DEEP, unfitPart } from '../document/unfit-part.ts';
+import { writtenField } from '../document/written-field.ts';
 
 export type YamlQuestion =
   | { readonly kind: 'read'; readonly text: string }
   | { readonly kind: 'print'; readonly json: string }
   | { readonly kind: 'locate'; readonly text: string; readonly fields: readonly YamlField[] };
-/** A field of the document with this index. */
+/** A field of the document with this index among those that are not empty. */
 export type YamlField = { readonly index: number; readonly field: string };
 export type YamlFault = Partial<Position> & { readonly field: string; readonly reason: string };
 
@@ -19,13 +20,31 @@ export type YamlAnswer =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'positions'; readonly positions: readonly Position[] };
 
+const MAX_ALIASES = 100;
+
 parentPort?.on('message', (question: YamlQuestion) => parentPort?.postMessage(answerTo(question)));
 
 function answerTo(question: YamlQuestion): YamlAnswer {
   if (question.kind === 'print') return { kind: 'text', text: stringify(JSON.parse(question.json), { lineWidth: 0 }) };
   if (question.kind === 'read') return read(question.text);
-  const file = new SourceFile('', question.text);
-  return { kind: 'positions', positions: question.fields.map(({ index, field }) => file.positionOf(index, field)) };
+  return { kind: 'positions', positions: positionsIn(question.text, question.fields) };
+}
+
+/** Fields of the Universal form, at their places in the written documents. */
+function positionsIn(text: string, fields: readonly YamlField[]): Position[] {
+  const file = new SourceFile('', text);
+  const written = [...parseAllDocuments(text, { logLevel: 'error' }).entries()]
+    .map(([at, document]): [number, unknown] => [at, document.toJS({ maxAliasCount: MAX_ALIASES })])
+    .filter(([, value]) => isGiven(value));
+  return fields.map(({ index, field }) => {
+    const [at, value] = written[index] ?? [index, undefined];
+    return file.positionOf(at, writtenField(value, field));
+  });
+}
+
+/** An empty document, or one of comments alone, does not count. */
+function isGiven(value: unknown): boolean {
+  return value !== null && value !== undefined;
 }
 
 function read(text: string): YamlAnswer {
@@ -43,11 +62,11 @@ function read(text: string): YamlAnswer {
     }
     let value: unknown;
     try {
-      value = document.toJS({ maxAliasCount: 100 });
+      value = document.toJS({ maxAliasCount: MAX_ALIASES });
     } catch (cause) {
       return fault({ field: '', reason: String(cause instanceof Error ? cause.message : cause).split('\n')[0] ?? '' });
     }
-    if (value === null || value === undefined) continue;
+    if (!isGiven(value)) continue;
     const unfit = unfitPart(value);
     if (unfit !== null) return fault({ ...unfit, ...new SourceFile('', text).positionOf(index, unfit.field) });
     documents.push(JSON.stringify(value));

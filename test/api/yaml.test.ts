@@ -57,6 +57,20 @@ describe('YAML in the REST API', () => {
     expect(store.rows.size).toBe(1);
   });
 
+  it.each([
+    ['after empty documents', `---\n---\n# nothing\n---\n${TEXT.replace('7s', 'soon')}`, 14],
+    ['after a document of comments', `${TEXT}---\n# nothing\n---\n${TEXT.replace('7s', 'soon')}`, 23],
+    [
+      'in Kubernetes form',
+      'apiVersion: kuma.io/v1alpha1\nkind: MeshTimeout\nmesh: default\nmetadata:\n  name: slow\n  labels:\n    "a b": c\nspec: { to: [{ targetRef: { kind: Mesh }, default: { idleTimeout: 7s } }] }\n',
+      7,
+    ],
+    ['under a spec that the Universal form has not', 'type: Zone\nname: east\nspec:\n  enabled: maybe\n', 4],
+  ])('names the line of a field %s', async (_, text, line) => {
+    const { statusCode, body } = await send('POST', '/_apply', text);
+    expect([statusCode, (JSON.parse(body) as Answer<'Error'>).invalid_parameters?.[0]]).toMatchObject([400, { line }]);
+  });
+
   it('names the line at which a text is no YAML', async () => {
     const { statusCode, body } = await send('PUT', SLOW, TEXT.replace('name: slow', 'mesh: again'));
     expect(statusCode).toBe(400);
