@@ -21,3 +21,8 @@ export function parseEtag(text: string): EntityTag | null {
 export function isTagOf({ version, created }: EntityTag, row: Pick<Tagged, 'version'> & Partial<Tagged>): boolean {
   return version === row.version && (created === null || created === row.creationTime?.getTime());
 }
+
+/** Whether `If-None-Match` names this ETag. Weak tags count: a proxy that compresses makes them (RFC 9110 13.1.2). */
+export function isKnown(header: string | undefined, etag: string): boolean {
+  return (header ?? '').split(',').some((one) => [etag, '*'].includes(one.trim().replace(/^W\//, '')));
+}

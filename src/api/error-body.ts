@@ -1,6 +1,7 @@
 // Errors as HTTP. Only this file maps the error catalogue to status codes and to the body that Kuma's clients read (rest-api 2.6).
 import { MeridianError, type ErrorCode, type MissingResource, type Violation } from '../base/errors.ts';
 import { cut } from '../base/violations.ts';
+import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { Answer } from './answers.ts';
 
 type ErrorBody = Answer<'Error'>;
@@ -42,6 +43,12 @@ export class ApiError extends MeridianError {
     this.title = title;
     this.status = options.status;
   }
+}
+
+/** 404 of a resource that a caller asked for. @param more what else was looked for */
+export function missingResource({ type, mesh, name }: ResourceKey, title = 'Could not retrieve a resource', more = ''): ApiError {
+  const missing = { type, ...(mesh !== '' && { mesh }), name };
+  return new ApiError('not_found', title, `Not found: ${describeKey({ type, mesh, name })}${more}`, [], { missing });
 }
 
 /** 401: the credentials of the caller are not valid (rest-api 2.6). */

@@ -8,6 +8,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { takesCoding } from './compress.ts';
 import { about } from './route-config.ts';
+import { isKnown } from './entity-tag.ts';
 
 const BUILT = join(import.meta.dirname, '../../web/dist');
 const INDEX = 'index.html';
@@ -53,6 +54,7 @@ export function addGuiRoutes(app: FastifyInstance): void {
   const files = readGuiFiles(BUILT);
   const page = about('Control plane', 'The page for people, and its files', {
     answer: { type: 'string' },
+    unchanged: true,
     produces: ['text/html', 'text/javascript', 'text/css', 'image/svg+xml'],
   });
   app.get('/gui', page, async (request, reply) => await send(files, INDEX, request, reply));
@@ -87,7 +89,7 @@ async function send(
   const file = files.get(path) ?? (path.startsWith('assets/') ? undefined : files.get(INDEX));
   if (file === undefined) return reply.code(404).type('text/plain').send('404: Page Not Found');
   reply.headers(HEADERS).header('cache-control', file.cacheControl).header('etag', file.etag).header('vary', 'Accept-Encoding');
-  if (request.headers['if-none-match'] === file.etag) return reply.code(304).send();
+  if (isKnown(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
   reply.type(file.type);
   const coding = codingOf(request);
   if (coding === null) return reply.send(file.bytes);

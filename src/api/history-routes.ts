@@ -12,7 +12,7 @@ import { isAllowed } from './access.ts';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { etagOf } from './entity-tag.ts';
-import { ApiError, badQuery } from './error-body.ts';
+import { ApiError, badQuery, missingResource } from './error-body.ts';
 import { exportedVersion, versionAnswer, versionSummary } from './history-answers.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
 import { parseFlag, parsePage, queryOf } from './list-query.ts';
@@ -124,10 +124,7 @@ async function withRow(
   { store, mode }: Pick<ApiContext, 'store'> & Pick<ApiContext['options'], 'mode'>,
 ): Promise<Answer<'History'>> {
   if (row === undefined && answer.items.length === 0 && (await store.versionNumbers(key)).length === 0) {
-    const missing = { type: info.name, ...(key.mesh !== '' && { mesh: key.mesh }), name: key.name };
-    throw new ApiError('not_found', 'Could not retrieve a history', `Not found: ${describeKey(key)}, nor versions of it`, [], {
-      missing,
-    });
+    throw missingResource(key, 'Could not retrieve a history', ', nor versions of it');
   }
   const home = row === undefined || isLocal(row, mode) ? null : homeOf(row, mode);
   return {

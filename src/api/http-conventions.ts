@@ -2,8 +2,10 @@
 // unescaped, CORS, request ids.
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { accepts } from './accept.ts';
+import { EVENT_STREAM } from './event-stream.ts';
 import { prettyJson } from './pretty-json.ts';
 import { pathOf } from './send-error.ts';
+import { queryOf } from './list-query.ts';
 
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE'] as const satisfies HTTPMethods[];
 const YAML_BODY = /^application\/yaml\s*(;|$)/i;
@@ -21,7 +23,11 @@ export function followConventions(app: FastifyInstance, corsAllowedDomains: read
     const isRead = JSON_BODY.test(type) || (takesYaml && YAML_BODY.test(type));
     if ((request.method === 'PUT' || request.method === 'POST') && !isRead)
       return void plain(reply, 415, '415: Unsupported Media Type');
-    const offered = ['application/json', 'application/problem+json', ...produces];
+    // A stream of events is the answer to `watch` alone.
+    const watches = queryOf(request).get('watch') === 'true';
+    const isOffered = (type: string): boolean =>
+      type !== EVENT_STREAM || watches || !(request.routeOptions.config.query ?? []).includes('watch');
+    const offered = ['application/json', 'application/problem+json', ...produces.filter(isOffered)];
     if (!offered.some((type) => accepts(request.headers.accept, type))) return void plain(reply, 406, '406: Not Acceptable');
     done();
   });

@@ -33,10 +33,16 @@ export function addKriRoutes(app: FastifyInstance, { store, callers }: ApiContex
     const inKubernetesForm = wantsKubernetes(queryOf(request));
     callers.requireMay(kri.info, request);
     const row = await findByKri(store, kri);
-    if (row === undefined) throw new ApiError('not_found', 'Could not retrieve a resource', `Not found: ${request.params.kri}`);
+    if (row === undefined) throw missingKri(request.params.kri, kri);
     reply.header('etag', etagOf(row));
     return inKubernetesForm ? toKubernetes(kri.info, row) : toUniversal(kri.info, row);
   });
+}
+
+/** @param text of the KRI, which also names a zone and a namespace */
+function missingKri(text: string, { info, mesh, name }: ParsedKri): ApiError {
+  const missing = { type: info.name, ...(mesh !== '' && { mesh }), name };
+  return new ApiError('not_found', 'Could not retrieve a resource', `Not found: ${text}`, [], { missing });
 }
 
 /** @throws ApiError 400 */

@@ -59,7 +59,17 @@ function pathsOf(routes: readonly DeclaredRoute[]): JsonObject {
 }
 
 function operation(method: string, path: string, config: RouteConfig): JsonObject {
-  const { summary, tag, query = [], body, answer = object, created, produces = [], takesYaml = false } = config;
+  const {
+    summary,
+    tag,
+    query = [],
+    body,
+    answer = object,
+    created,
+    produces = [],
+    takesYaml = false,
+    unchanged = false,
+  } = config;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ name, in: 'path', required: true, schema: text }));
   const all = [...inPath, ...query.map((name) => parameters[name])];
   const content = (schema: JsonObject): JsonObject => ({
@@ -76,6 +86,7 @@ function operation(method: string, path: string, config: RouteConfig): JsonObjec
     responses: {
       200: { description: 'as asked', content: content(answer) },
       ...(created !== undefined && { 201: { description: 'created', content: content(created) } }),
+      ...(unchanged && { 304: { description: 'as the caller has it' } }),
       ...Object.fromEntries(
         failures.map((status) => [status, { $ref: `#/components/responses/${PLAIN.has(status) ? 'Text' : 'Error'}` }]),
       ),

@@ -15,7 +15,7 @@ import { nextPage, parseFlag, parsePage, queryOf, routePathOf, wantsKubernetes }
 import { ListPages } from './list-pages.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
 import { toUniversal } from '../document/universal-form.ts';
-import type { JsonObject, ResourceKey } from '../resource/types.ts';
+import type { ResourceKey } from '../resource/types.ts';
 import type { WriteCall } from './resource-service.ts';
 import { about, component, PAGE, pageOf, type RouteConfig } from './route-config.ts';
 import { insightType, meshType, zoneType } from './route-types.ts';
@@ -50,15 +50,16 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
     callers.requireMay(info, request);
     if (info === insightType) insights.requireAll((reason) => new ApiError('conflict', 'Could not retrieve a resource', reason));
   };
-  const read = (summary: string, query: NonNullable<RouteConfig['query']>, answer: JsonObject): RouteShorthandOptions => ({
+  const read = (summary: string, more: Pick<RouteConfig, 'query' | 'answer' | 'produces'>): RouteShorthandOptions => ({
     preHandler,
-    ...about(info.plural, summary, { query, answer, produces: [EVENT_STREAM, YAML] }),
+    ...about(info.plural, summary, more),
   });
   const filters = info.name === 'Dataplane' ? (['tag', 'gateway'] as const) : [];
   const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
   for (const place of prefix === '' ? [''] : ['', prefix]) {
     const summary = `${info.plural} of ${place === '' ? 'all meshes' : 'a mesh'}`;
-    const list = read(summary, [...PAGE, ...filters, 'watch'], pageOf(info.name));
+    const query = [...PAGE, ...filters, 'watch'] as const;
+    const list = read(summary, { query, answer: pageOf(info.name), produces: [EVENT_STREAM] });
     app.get<{ Params: Partial<Params> }>(`${place}/${path}`, list, async (request, reply) => {
       const { mesh } = request.params;
       const query = queryOf(request);
@@ -81,7 +82,8 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
       return { total, items: rows.map((row) => toUniversal(info, row)), next: nextPage(request, page, total) };
     });
   }
-  const item = read(`One ${info.singular}`, ['format', 'watch'], component(info.name));
+  const answer = component(info.name);
+  const item = read(`One ${info.singular}`, { query: ['format', 'watch'], answer, produces: [EVENT_STREAM, YAML] });
   app.get<ItemRoute>(`${prefix}/${path}/:name`, item, async (request, reply) => {
     const { mesh = '', name } = request.params;
     const query = queryOf(request);

@@ -6,7 +6,7 @@ import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { Author, ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
-import { ApiError } from './error-body.ts';
+import { ApiError, missingResource } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Answer } from './answers.ts';
 import { diffJson } from './json-diff.ts';
@@ -59,6 +59,9 @@ export type PutResult = {
 };
 export type DryRun = PutResult & { readonly diff: readonly Answer<'Change'>[]; readonly resource: JsonObject };
 
+/** No Mesh owns them: `store.unsafeDelete` leaves them behind. */
+const STAYS: ReadonlySet<string> = new Set(['Dataplane', 'DataplaneInsight']);
+
 export class ResourceService {
   readonly #options: ServiceOptions;
   readonly #inTurn = new KeyedMutex();
@@ -71,8 +74,7 @@ export class ResourceService {
   async get(info: TypeInfo, mesh: string, name: string, title = 'Could not retrieve a resource'): Promise<Resource> {
     const row = await this.#options.store.get({ type: info.name, mesh, name });
     if (row === undefined || !isShown(row)) {
-      const missing = { type: info.name, ...(mesh !== '' && { mesh }), name };
-      throw new ApiError('not_found', title, `Not found: ${describeKey({ type: info.name, mesh, name })}`, [], { missing });
+      throw missingResource({ type: info.name, mesh, name }, title);
     }
     return row;
   }
@@ -125,8 +127,8 @@ export class ResourceService {
     if (info.name !== 'Mesh') return [];
     await this.#secretsOf(name, call);
     const counts = await this.#options.store.countAll();
-    const taken = counts.filter((one) => one.mesh === name && one.total > 0).map(({ type, total }) => ({ type, total }));
-    return taken.sort((a, b) => compareText(a.type, b.type));
+    const taken = counts.filter((one) => one.mesh === name && one.total > 0 && !STAYS.has(one.type));
+    return taken.map(({ type, total }) => ({ type, total })).sort((a, b) => compareText(a.type, b.type));
   }
 
   /** @throws ApiError: 403, 404, 405, 409, 400 if another resource still needs it */

@@ -15,6 +15,8 @@ export type RouteConfig = {
   readonly created?: JsonObject;
   /** Media types of its answers besides JSON. */
   readonly produces?: readonly string[];
+  /** A GET without a body answers 304 if `If-None-Match` names what the caller has. */
+  readonly unchanged?: boolean;
   /** The body may be YAML: a document where the handler gets the body as text, else a list of documents. */
   readonly takesYaml?: boolean;
   /** The handler gets the body as text. */
@@ -33,6 +35,7 @@ const flag: JsonObject = { type: 'boolean' };
 /** The parameters of queries and headers, by their name in declarations. */
 export const parameters = {
   size: inQuery('size', { type: 'integer', minimum: 1, maximum: 1000, default: 100 }),
+  sizeOfZones: inQuery('size', { type: 'integer', minimum: 1, maximum: 100, default: 100 }),
   offset: inQuery('offset', { type: 'integer', minimum: 0, default: 0 }),
   name: inQuery('name', text, 'substring of the stored name'),
   label: inQuery('filter[labels.{key}]', text, 'exact value of a label; all that are given must hold'),
@@ -68,6 +71,8 @@ export const parameters = {
 } as const;
 
 export const PAGE = ['size', 'offset', 'name', 'label'] as const;
+/** A page of items that are no resources, and have a name alone. */
+export const NAMED_PAGE = ['size', 'offset', 'name'] as const;
 
 /** The declaration of a route, as its options. */
 export function about(tag: string, summary: string, more: Partial<RouteConfig> = {}): { readonly config: RouteConfig } {

@@ -6,6 +6,7 @@ import type { ApiContext } from '../api/api-options.ts';
 import { whileConnected } from '../api/await-zones.ts';
 import { about } from '../api/route-config.ts';
 import type { Events } from './create-events.ts';
+import { isKnown } from '../api/entity-tag.ts';
 
 /** Milliseconds for which callers get the same text, unless an event came meanwhile. */
 const KEEP_MS = 250;
@@ -13,6 +14,7 @@ const KEEP_MS = 250;
 const LOAD_MS = 10_000;
 
 const route = about('Insights', 'All zones, a line each; with If-None-Match an answer without a change is a 304', {
+  unchanged: true,
   answer: {
     type: 'object',
     required: ['total', 'items'],
@@ -50,7 +52,7 @@ export function addSummaryRoute(
     const { text, etag } = await answer(whileConnected(reply, closing));
     // A browser keeps the answer, and asks whether it is still so.
     reply.header('etag', etag).header('cache-control', 'private, no-cache');
-    if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+    if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
     return reply.type('application/json').send(text);
   });
 }

@@ -1,13 +1,13 @@
 // The common part of the inspect endpoints: the index of the requested mesh, and the proxy, policy or service in it.
 // Invariant: a missing resource is a 404 that names it; an invalid KRI is a 400.
-import { ApiError, badQuery } from '../api/error-body.ts';
+import { ApiError, badQuery, missingResource } from '../api/error-body.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { meshType } from '../api/route-types.ts';
 import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { parseKri } from '../resource/kri.ts';
-import { describeKey, type ResourceKey } from '../resource/types.ts';
+import type { ResourceKey } from '../resource/types.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 
 /** `zone`: the name of this zone; null on global. */
@@ -35,14 +35,14 @@ export async function proxyOf(
 ): Promise<InspectedProxy> {
   const index = await indexOf(context, mesh);
   const proxy = index.proxy(name);
-  if (proxy === undefined) throw notFound(describeKey({ type: 'Dataplane', mesh, name }), title);
+  if (proxy === undefined) throw missingResource({ type: 'Dataplane', mesh, name }, title);
   return { index, proxy, rules: buildRules(index, proxy) };
 }
 
-/** @throws ApiError 404 without an answer: `what` names the missing object, `title` is for kumactl */
-export function required<T>(answer: T | null | undefined, what: string, title = TITLE): T {
-  if (answer === null || answer === undefined) throw notFound(what, title);
-  return answer;
+/** @throws ApiError 404 without an answer: `what` names the missing object or part of one, `title` is for kumactl */
+export function required<T>(answer: T | null | undefined, what: string | ResourceKey, title = TITLE): T {
+  if (answer !== null && answer !== undefined) return answer;
+  throw typeof what === 'string' ? new ApiError('not_found', title, `Not found: ${what}`) : missingResource(what, title);
 }
 
 /** @throws ApiError 400 for a text other than a KRI of this mesh */
@@ -50,8 +50,4 @@ export function requireKri(text: string, mesh: string): string {
   if (parseKri(text, mesh) !== null) return text;
   const form = `kri_<short name of a type>_${mesh}_<zone>_<namespace>_<name>_<section>`;
   throw badQuery('kri', `${JSON.stringify(text)} is not the KRI of a resource of this mesh: it must have the form ${form}`);
-}
-
-function notFound(what: string, title: string): ApiError {
-  return new ApiError('not_found', title, `Not found: ${what}`);
 }

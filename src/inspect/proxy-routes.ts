@@ -1,7 +1,7 @@
 // The effective policies of one proxy: `GET /meshes/{mesh}/dataplanes/{name}/…` (rest-api 4, policies 8).
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
-import { about, component, PAGE } from '../api/route-config.ts';
+import { about, component, NAMED_PAGE } from '../api/route-config.ts';
 import {
   inboundPoliciesView,
   layoutView,
@@ -50,7 +50,7 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext): v
   get('_outbounds/:kri/_routes/:route/_policies', 'Policies in force on a route of an outbound', ({ index, rules }, kri, route) =>
     required(routePoliciesView(index, rules, kri, route), `route ${route} on ${kri}`),
   );
-  const effective = about('Inspect', EFFECTIVE, { query: PAGE, answer: component('Effective') });
+  const effective = about('Inspect', EFFECTIVE, { query: NAMED_PAGE, answer: component('Effective') });
   app.get<{ Params: Params }>(`${DATAPLANE}/_effective`, effective, async (request): Promise<Answer<'Effective'>> => {
     const { index, proxy, rules } = await proxyOf(context, request.params);
     const { items, ...page } = pageOf(request, outboundsOf(index, proxy), ({ resource }) => displayNameOf(resource));

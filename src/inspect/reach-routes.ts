@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
 import type { Clock } from '../base/clock.ts';
-import { about, component, PAGE } from '../api/route-config.ts';
+import { about, component, NAMED_PAGE } from '../api/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-view.ts';
@@ -11,7 +11,7 @@ import { isOnline } from '../resource/online-status.ts';
 import { zoneOf } from '../resource/ownership.ts';
 import { textOf } from '../resource/read-json.ts';
 import { isServiceType, resourceTypes } from '../resource/type-registry.ts';
-import { describeKey, nameText, type JsonObject } from '../resource/types.ts';
+import { nameText, type JsonObject } from '../resource/types.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
 import { indexOf, required, type InspectContext } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
@@ -37,15 +37,15 @@ export function addReachRoutes(app: FastifyInstance, context: ReachContext): voi
 function addPolicy(app: FastifyInstance, context: ReachContext, type: string, item: string): void {
   const policyOf = async ({ mesh, name }: Named['Params']): Promise<{ index: MeshIndex; policy: Policy }> => {
     const index = await indexOf(context, mesh);
-    return { index, policy: required(index.policy(type, name), describeKey({ type, mesh, name }), NO_POLICY) };
+    return { index, policy: required(index.policy(type, name), { type, mesh, name }, NO_POLICY) };
   };
-  const matched = about('Inspect', 'The proxies that a policy matches', { query: PAGE });
+  const matched = about('Inspect', 'The proxies that a policy matches', { query: NAMED_PAGE });
   app.get<Named>(`${item}/_resources/dataplanes`, matched, async (request) => {
     const { index, policy } = await policyOf(request.params);
     return pageOf(request, policyDataplanesView(index, policy), nameOf);
   });
   const summary = 'The proxies that a policy configures, and the reasons for the others';
-  const reached = about('Inspect', summary, { query: PAGE, answer: component('Reach') });
+  const reached = about('Inspect', summary, { query: NAMED_PAGE, answer: component('Reach') });
   app.get<Named>(`${item}/_reach`, reached, async (request): Promise<Answer<'Reach'>> => {
     const { index, policy } = await policyOf(request.params);
     const reach = policyReach(index, policy);
@@ -69,19 +69,19 @@ function addPolicy(app: FastifyInstance, context: ReachContext, type: string, it
 }
 
 function addService(app: FastifyInstance, context: ReachContext, type: string, item: string): void {
-  const behind = about('Inspect', 'The proxies behind a service', { query: PAGE });
+  const behind = about('Inspect', 'The proxies behind a service', { query: NAMED_PAGE });
   app.get<Named>(`${item}/_dataplanes`, behind, async (request) => {
     const { mesh, name } = request.params;
     const index = await indexOf(context, mesh);
-    const service = required(index.get(type, name), describeKey({ type, mesh, name }), NO_POLICY);
+    const service = required(index.get(type, name), { type, mesh, name }, NO_POLICY);
     return pageOf(request, serviceDataplanesView(index, service), nameOf);
   });
   const summary = 'How the proxies of each zone reach a service, with the state of each part of the way';
-  const ways = about('Inspect', summary, { query: PAGE, answer: component('Ways') });
+  const ways = about('Inspect', summary, { query: NAMED_PAGE, answer: component('Ways') });
   app.get<Named>(`${item}/_ways`, ways, async (request): Promise<Answer<'Ways'>> => {
     const { mesh, name } = request.params;
     const index = await indexOf(context, mesh);
-    const service = required(index.get(type, name), describeKey({ type, mesh, name }), NO_POLICY);
+    const service = required(index.get(type, name), { type, mesh, name }, NO_POLICY);
     const now = await zonesNow(context.store, context.lagOf, context.clock);
     const zones = context.zone === null ? now.map((zone) => zone.name) : [context.zone];
     const dataplanes = proxiesOnWays(index, service, zones).map(({ resource }) => resource);

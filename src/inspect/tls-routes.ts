@@ -1,7 +1,7 @@
 // Which services of a mesh take plain text, and why: `GET /meshes/{mesh}/_tls`.
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
-import { about, component, PAGE } from '../api/route-config.ts';
+import { about, component, NAMED_PAGE } from '../api/route-config.ts';
 import { IN_FORCE } from '../resource/identity-in-force.ts';
 import { indexOf, type InspectContext } from './inspect-context.ts';
 import { meshTlsView } from './mesh-tls-view.ts';
@@ -10,7 +10,7 @@ import { withdrawalsView } from './withdrawals-view.ts';
 
 export function addTlsRoutes(app: FastifyInstance, context: InspectContext): void {
   const summary = 'The services of a mesh that take plain text, and the reasons';
-  const declared = about('Inspect', summary, { query: PAGE, answer: component('MeshTls') });
+  const declared = about('Inspect', summary, { query: NAMED_PAGE, answer: component('MeshTls') });
   app.get<{ Params: { mesh: string } }>('/meshes/:mesh/_tls', declared, async (request): Promise<Answer<'MeshTls'>> => {
     const { mesh } = request.params;
     const index = await indexOf(context, mesh);

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { permitted } from '../api/access.ts';
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { about, component, PAGE, pageOf as pageSchema } from '../api/route-config.ts';
+import { about, component, NAMED_PAGE, pageOf as pageSchema } from '../api/route-config.ts';
 import { pageOf } from '../inspect/paging.ts';
 import { replicasAnswer } from '../replicas/replicas-answer.ts';
 import type { ReplicaRoster } from '../replicas/replica-roster.ts';
@@ -11,7 +11,7 @@ import { typeOf } from '../resource/type-registry.ts';
 import type { CurrentProblems } from './current-problems.ts';
 
 const problems = about('Insights', 'What is wrong now, since when, and what to do', {
-  query: PAGE,
+  query: NAMED_PAGE,
   answer: pageSchema('Problem'),
 });
 const replicas = about('Control plane', 'The replicas of this control plane, and which of them leads', {

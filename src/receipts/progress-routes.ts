@@ -6,7 +6,7 @@ import { whileConnected } from '../api/await-zones.ts';
 import { badQuery } from '../api/error-body.ts';
 import { nextPage, parsePage, queryOf, routePathOf } from '../api/list-query.ts';
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
-import { about, component, pageOf, PAGE } from '../api/route-config.ts';
+import { about, component, pageOf } from '../api/route-config.ts';
 import { zoneType } from '../api/route-types.ts';
 import type { TypeProgress } from '../kds/open-senders.ts';
 import type { Resource } from '../resource/types.ts';
@@ -17,7 +17,7 @@ import type { ZoneProgress } from './zone-progress.ts';
 const MAX_ZONES = 100;
 
 const list = about('Insights', 'How far each zone is with each type, at most 100 zones at a time', {
-  query: PAGE,
+  query: ['sizeOfZones', 'offset', 'name', 'label'],
   answer: pageOf('ZoneProgress'),
 });
 const one = about('Insights', 'How far one zone is with each type', { answer: component('ZoneProgress') });

@@ -4,14 +4,14 @@ import { permitted } from '../api/access.ts';
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { waitOf, whileConnected, type FollowRollout } from '../api/await-zones.ts';
-import { ApiError, badQuery } from '../api/error-body.ts';
+import { ApiError, badQuery, missingResource } from '../api/error-body.ts';
 import { parsePage, queryOf } from '../api/list-query.ts';
 import { about, component } from '../api/route-config.ts';
 import type { Clock } from '../base/clock.ts';
 import { NO_GLOBAL } from '../kds/global-link.ts';
 import type { SendRules } from '../kds/rules.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
-import { describeKey, type ResourceKey } from '../resource/types.ts';
+import type { ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { MAX_CHANGES, type Change } from './recent-changes.ts';
 import { whyNotSent } from './not-sent.ts';
@@ -86,7 +86,7 @@ async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceS
   const row = await store.get(key);
   if (row === undefined) {
     const kept = `the last ${String(MAX_CHANGES)} changes since the start of this process are kept`;
-    throw new ApiError('not_found', 'Could not retrieve a resource', `Not found: ${describeKey(key)}, nor its removal: ${kept}`);
+    throw missingResource(key, undefined, `, nor its removal: ${kept}`);
   }
   return whyNotSent(row, rules) ?? 'it cannot be sent as it is; the log of this control plane says why';
 }
@@ -160,7 +160,8 @@ function addChangeRoute(app: FastifyInstance, context: ApiContext, receipts: Rec
   app.get<{ Params: { id: string } }>('/_changes/:id', one, async (request, reply): Promise<Answer<'Rollout'>> => {
     if (!hasPeers(context)) throw noSuchChange(request.params.id, NO_GLOBAL);
     requireServing(receipts);
-    const change = receipts.changes.find(Number(request.params.id));
+    const { id } = request.params;
+    const change = /^\d{1,10}$/.test(id) ? receipts.changes.find(Number(id)) : undefined;
     if (change === undefined) throw noSuchChange(request.params.id, keptChanges(receipts));
     callers.requireMay(typeOf(change.type), request);
     const { type, mesh, name } = change;

@@ -84,6 +84,31 @@ describe('an answer', () => {
     expect(text).not.toContain('FST_');
   });
 
+  it.each([
+    ['/meshtimeouts', 'application/yaml', 406],
+    ['/meshtimeouts', 'text/event-stream', 406],
+    ['/meshtimeouts', 'application/yaml, */*', 200],
+    ['/meshes/default', 'application/yaml', 200],
+    ['/meshes/default', 'text/event-stream', 406],
+    ['/meshes/default?watch=true', 'text/event-stream', 200],
+  ])('%s has the media type that the caller accepts: %s, %i', async (path, accept, status) => {
+    const stop = new AbortController();
+    const { status: found } = await fetch(`http://127.0.0.1:${String(port)}${path}`, {
+      headers: { accept },
+      signal: stop.signal,
+    });
+    expect(found).toBe(status);
+    stop.abort();
+  });
+
+  it.each([
+    ['/_kri/kri_mt_default___none_', { type: 'MeshTimeout', mesh: 'default', name: 'none' }],
+    ['/_kri/kri_m____none_', { type: 'Mesh', name: 'none' }],
+  ])('of 404 names the missing resource: %s', async (path, missing) => {
+    const answer = await call('GET', path);
+    expect([answer.status, await answer.json()]).toMatchObject([404, { missing }]);
+  });
+
   it('of large size is compressed with gzip for clients that accept it', async () => {
     for (let index = 0; index < 100; index += 1)
       await store.write({
@@ -121,6 +146,18 @@ describe('a write', () => {
       diff: [{ op: 'add', path: '/labels/team', value: 'a' }],
     });
     expect([...store.rows.values()].map(({ version }) => version)).toEqual(before);
+  });
+
+  it('that deletes a Mesh takes what its dry run says, and no Dataplane', async () => {
+    await app.close();
+    await listen({ unsafeDelete: true });
+    const dataplane = { type: 'Dataplane', mesh: 'default', name: 'web' };
+    await store.write({ op: 'create', key: dataplane, labels: {}, spec: {} });
+    await call('PUT', '/meshes/default/meshtimeouts/slow', timeout('slow'));
+    const planned = await call('DELETE', '/meshes/default?dryRun=true');
+    expect(await planned.json()).toMatchObject({ takes: [{ type: 'MeshTimeout', total: 1 }] });
+    expect((await call('DELETE', '/meshes/default')).status).toBe(200);
+    expect([...store.rows.values()].map(({ type }) => type)).toEqual(['Dataplane']);
   });
 
   it('with If-Match is refused when the version has changed', async () => {

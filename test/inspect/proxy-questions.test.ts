@@ -54,10 +54,17 @@ describe('a missing object', () => {
     ['/meshes/default/meshservices/none/_dataplanes', 'Could not retrieve policy'],
     ['/meshes/none/meshservices/none/_dataplanes', 'Failed to retrieve Mesh'],
     ['/meshes/none/dataplanes/none/_rules', 'Failed to retrieve Mesh'],
-  ])('gives a 404 with the title that kumactl prints: %s', async (url, title) => {
+  ])('gives a 404 with the title that kumactl prints, and is named: %s', async (url, title) => {
     const answer = await app.inject(url);
-    expect([answer.statusCode, answer.json()]).toMatchObject([404, { title }]);
+    const name = /\/(none|nobody)\b/.exec(url)?.[1];
+    expect([answer.statusCode, answer.json()]).toMatchObject([404, { title, missing: { name } }]);
   });
+});
+
+it('a list of other things than resources has no filter by label', async () => {
+  const reason = 'this list has no filter but name=<part of a name>';
+  for (const field of ['filter[labels.a]', 'filter[x]'])
+    expect(await ask(`/_effective?${field}=b`)).toMatchObject({ status: 400, body: { invalid_parameters: [{ field, reason }] } });
 });
 
 describe('policies of a proxy', () => {
