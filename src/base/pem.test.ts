@@ -18,6 +18,24 @@ rsB5o7XwhPaxtNTbvISPkvnxR1i4jIMLqu5paE8y1nR8kg==
 -----END CERTIFICATE-----
 `;
 
+/** Self-signed, with a key of P-256 that gives the numbers of the curve. */
+const EXPLICIT = `-----BEGIN CERTIFICATE-----
+MIICZjCCAg2gAwIBAgIUbrSsR3fM/vBLe7Zyjdrg2wUgFd0wCgYIKoZIzj0EAwIw
+DzENMAsGA1UEAwwEZXhwbDAeFw0yNjExMjcwMTA5MDNaFw0yNjEyMjcwMTA5MDNa
+MA8xDTALBgNVBAMMBGV4cGwwggFLMIIBAwYHKoZIzj0CATCB9wIBATAsBgcqhkjO
+PQEBAiEA/////wAAAAEAAAAAAAAAAAAAAAD///////////////8wWwQg/////wAA
+AAEAAAAAAAAAAAAAAAD///////////////wEIFrGNdiqOpPns+u9VXaYhrxlHQaw
+zFOw9jvOPD4n0mBLAxUAxJ02CIbnBJNqZnjhE50mt4GffpAEQQRrF9Hy4SxCR/i8
+5uVjpEDydwN9gS3rM6D0oTlF2JjClk/jQuL+Gn+bjufrSnwPnhYrzjNXazFezsu2
+QGg3v1H1AiEA/////wAAAAD//////////7zm+q2nF56E87nKwvxjJVECAQEDQgAE
+xmKSH9AwSdUJGS8qmKrXQkVGwavI+O/wfuLVUw468hGSZpi2f7qRjxnvHLnmXQtg
+YjCZyjqpl8+ie7VZ7NoNp6NTMFEwHQYDVR0OBBYEFC0dO3drIwxk6QB4qz8WZxIB
+rTIcMB8GA1UdIwQYMBaAFC0dO3drIwxk6QB4qz8WZxIBrTIcMA8GA1UdEwEB/wQF
+MAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIga55ARmvytlN3PmijwErbdDiRtbN5DOAa
+82AIEeDaZcQCIEZ5IwV+Dd2A/5qi7oeVoAjX4HM32a/syssscquBQ7L7
+-----END CERTIFICATE-----
+`;
+
 let [one, other]: Certificate[] = [];
 const certificate = (): string => one?.certPem ?? '';
 const key = (): string => one?.keyPem ?? '';
@@ -71,6 +89,10 @@ describe('certificates', () => {
     expect(authoritiesProblem(WEAK)).toBeNull();
     expect(certificateChainProblem(WEAK)).toContain('RSA needs 2048 bits');
     expect(certificateChainProblem(certificate() + WEAK)).toBeNull();
+  });
+
+  it('with a key that gives the numbers of its curve are not shown', () => {
+    expect(certificateChainProblem(EXPLICIT)).toContain('ECDSA a named curve');
   });
 });
 

@@ -1,6 +1,6 @@
 // Certificates and keys in PEM that go to an Envoy: it refuses a resource as a whole for one that it cannot read (policies 2.8). The checks
 // are as strict as those of Envoy 1.40 or stricter. Pure.
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 const BEGIN = /^-----BEGIN /gm;
@@ -9,10 +9,14 @@ const MIN_RSA_BITS = 2048;
 /** Curves of keys with which Envoy shows a certificate. */
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
 
+/** `id-ecPublicKey` in DER. Its parameters follow: an identifier for a named curve (RFC 5480 section 2.1.1). */
+const EC_PUBLIC_KEY = Buffer.from('06072a8648ce3d0201', 'hex');
+const OBJECT_IDENTIFIER = 0x06;
+
 const NO_CERTIFICATES = 'is not a certificate in PEM form';
 const NO_KEY = 'is not a private key in PEM form without a passphrase';
 const REVOCATION_LIST = 'holds a revocation list, which is not supported';
-const WEAK_KEY = `has a key that Envoy refuses: RSA needs ${String(MIN_RSA_BITS)} bits, ECDSA one of P-256, P-384 and P-521`;
+const WEAK_KEY = `has a key that Envoy refuses: RSA needs ${String(MIN_RSA_BITS)} bits, ECDSA a named curve: P-256, P-384 or P-521`;
 
 /** Parsing costs more than looking up: the same few texts are read with each change. Characters of all texts are bounded. */
 const problems = new LRUCache<string, { readonly reason: string | null }>({
@@ -60,13 +64,21 @@ function certificatesProblem(text: string): string | null {
 }
 
 function weakKeyProblem(text: string): string | null {
-  const { asymmetricKeyType, asymmetricKeyDetails } = new X509Certificate(text).publicKey;
+  const { publicKey } = new X509Certificate(text);
+  const { asymmetricKeyType, asymmetricKeyDetails } = publicKey;
   const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails ?? {};
   const isStrong =
     asymmetricKeyType === 'ed25519' ||
     (asymmetricKeyType === 'rsa' && modulusLength >= MIN_RSA_BITS) ||
-    (asymmetricKeyType === 'ec' && CURVES.has(namedCurve));
+    (asymmetricKeyType === 'ec' && CURVES.has(namedCurve) && namesCurve(publicKey));
   return isStrong ? null : WEAK_KEY;
+}
+
+/** Envoy reads no key that gives the numbers of its curve in place of the name. Node finds the name for them. */
+function namesCurve(key: KeyObject): boolean {
+  const der = key.export({ type: 'spki', format: 'der' });
+  const at = der.indexOf(EC_PUBLIC_KEY);
+  return at !== -1 && der[at + EC_PUBLIC_KEY.length] === OBJECT_IDENTIFIER;
 }
 
 function reads(parse: () => unknown): boolean {
