@@ -1,6 +1,6 @@
 // The policies behind a resource of a proxy's configuration, by the name of the resource. Pure.
 import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
-import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
 import { destinationOf, effectiveOutbound, policiesInForce, type EffectivePolicy } from '../policy/effective-conf.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundRoutes, type RouteRule } from '../policy/outbound-routes.ts';
@@ -23,7 +23,8 @@ export function findsPolicies(index: MeshIndex, proxy: DataplaneProxy): (name: s
   const rules = buildRules(index, proxy);
   const outbound = findsOutbound(index, rules);
   return (name) => {
-    const causes = [...wholeProxy(rules), ...inbound(rules, name), ...outbound(name)];
+    const section = sectionOfInbound(proxy, name);
+    const causes = [...wholeProxy(rules), ...(section === undefined ? outbound(name) : inbound(rules, section))];
     const unique = new Map(causes.map(({ kri, resource }) => [kri, resource.modificationTime.getTime()]));
     return [...unique].sort(([, a], [, b]) => b - a).map(([kri]) => kri);
   };
@@ -33,8 +34,7 @@ function wholeProxy({ types }: ProxyRules): Cause[] {
   return types.flatMap(({ proxyRule }) => (proxyRule?.contributions ?? []).map(({ policy }) => policy));
 }
 
-function inbound({ types, proxy }: ProxyRules, name: string): Cause[] {
-  const section = sectionOfInbound(proxy, name);
+function inbound({ types }: ProxyRules, section: Section): Cause[] {
   return types.flatMap(({ inboundRules }) =>
     inboundRules.flatMap((found) => (found.section === section ? found.rules.map(({ policy }) => policy) : [])),
   );
