@@ -181,3 +181,44 @@ describe('TokenWatch', () => {
     expect(followers).toBe(0);
   });
 });
+
+it('a stream that came while its token was checked is ended too, though the last one closed meanwhile', async () => {
+  const answers: (() => void)[] = [];
+  let isRevoked = false;
+  const own = new TokenWatch<ZoneToken>({
+    ...{ kind: 'zone', clock, explain: (_, reason) => reason },
+    secrets: { follow: (_, listener) => ((changed = listener), () => undefined) },
+    check: async () => {
+      const outcome = isRevoked ? ({ ok: false, reason: 'was revoked' } as const) : ({ ok: true } as const);
+      await new Promise<void>((resolve) => answers.push(resolve));
+      return outcome;
+    },
+  });
+  const over = new AbortController();
+  const ending = own.run(over.signal);
+  const close = own.watch(tokenOf('east/40'), () => undefined);
+  const next = async (): Promise<void> => {
+    await expect.poll(() => answers.length).toBe(1);
+    answers.shift()?.();
+  };
+  await next();
+  isRevoked = true;
+  changed();
+  await expect.poll(() => answers.length).toBe(1);
+  close();
+  const reasons: string[] = [];
+  own.watch(tokenOf('east/40'), (reason) => void reasons.push(reason));
+  await next();
+  await next();
+  await expect.poll(() => reasons).toEqual(['was revoked']);
+  over.abort();
+  await ending;
+});
+
+it('the reason for each stream names its own peer where several share a token', async () => {
+  const reasons: string[] = [];
+  for (const zone of ['east', 'west']) watch.watch({ ...tokenOf('shared/40'), zone }, (reason) => void reasons.push(reason));
+  refusals.set('shared/40', 'was revoked');
+  changed();
+  await expect.poll(() => reasons).toEqual([expect.stringContaining('"east"'), expect.stringContaining('"west"')]);
+});

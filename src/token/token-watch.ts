@@ -10,7 +10,8 @@ import type { TokenSecrets } from './token-secrets.ts';
 export type WatchedToken = { readonly text: string; readonly expiresAt: Date };
 
 type End = (reason: string) => void;
-type Watched<T> = { readonly token: T; readonly ends: Set<End>; isChecked: boolean };
+/** @property ends of the streams, each with the token as that stream showed it: the reason names its peer */
+type Watched<T> = { readonly token: T; readonly ends: Map<End, T>; isChecked: boolean };
 
 export type TokenWatchOptions<T extends WatchedToken> = {
   readonly kind: TokenKind;
@@ -37,9 +38,9 @@ export class TokenWatch<T extends WatchedToken> {
    * the watch: call it when the stream closes.
    */
   watch(token: T, end: End): () => void {
-    const watched: Watched<T> = this.#watched.get(token.text) ?? { token, ends: new Set(), isChecked: false };
+    const watched: Watched<T> = this.#watched.get(token.text) ?? { token, ends: new Map(), isChecked: false };
     const own: End = (reason) => end(reason);
-    watched.ends.add(own);
+    watched.ends.set(own, token);
     this.#watched.set(token.text, watched);
     this.#round.abort();
     return () => {
@@ -93,9 +94,9 @@ export class TokenWatch<T extends WatchedToken> {
     const outcome = await this.#options.check(token).catch(() => null);
     if (outcome === null) watched.isChecked = false;
     if (outcome === null || outcome.ok) return outcome !== null;
-    this.#watched.delete(token.text);
-    const reason = this.#options.explain(token, outcome.reason);
-    for (const end of [...ends]) end(reason);
+    // Its streams may have closed during the check, and a later one watches the same text by itself.
+    if (this.#watched.get(token.text) === watched) this.#watched.delete(token.text);
+    for (const [end, shown] of [...ends]) end(this.#options.explain(shown, outcome.reason));
     return true;
   }
 }
