@@ -34,6 +34,28 @@ it('ends a sleep of the system clock when the signal aborts before or during the
   expect(systemClock.elapsed()).toBeLessThanOrEqual(systemClock.elapsed());
 });
 
+it('waits longer than a timer of Node can', async () => {
+  vi.useFakeTimers();
+  const long = 2 ** 31 + 5;
+  const task = vi.fn();
+  systemClock.after(long, task);
+  const cancelled = vi.fn();
+  const cancel = systemClock.after(long, cancelled);
+  vi.advanceTimersByTime(2 ** 31);
+  cancel();
+  expect(task).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(5);
+  expect([task.mock.calls.length, cancelled.mock.calls.length]).toEqual([1, 0]);
+  vi.useRealTimers();
+  let hasSlept = false;
+  const stop = new AbortController();
+  const sleeping = systemClock.sleep(long, stop.signal).then(() => (hasSlept = true));
+  await systemClock.sleep(20);
+  expect(hasSlept).toBe(false);
+  stop.abort();
+  await sleeping;
+});
+
 it('runs a task of the system clock once, and a cancelled task never', async () => {
   const cancelled = vi.fn();
   systemClock.after(1, cancelled)();

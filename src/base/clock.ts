@@ -14,14 +14,27 @@ export type Clock = {
   after(ms: number, task: () => void): () => void;
 };
 
+/** The longest timer of Node, 24 days. With a longer one it fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => new Date(),
   elapsed: () => performance.now(),
-  sleep: (ms, signal, options) =>
-    wait(ms, undefined, { ...options, ...(signal !== undefined && { signal }) }).catch(() => undefined),
+  sleep: async (ms, signal, options) => {
+    const waiting = { ...options, ...(signal !== undefined && { signal }) };
+    for (let left = ms; ; left -= MAX_TIMER_MS) {
+      await wait(Math.min(left, MAX_TIMER_MS), undefined, waiting).catch(() => undefined);
+      if (left <= MAX_TIMER_MS || signal?.aborted === true) return;
+    }
+  },
   after: (ms, task) => {
-    const timer = setTimeout(task, ms).unref();
-    return () => clearTimeout(timer);
+    let timer: NodeJS.Timeout | null = null;
+    const arm = (left: number): void => {
+      const next = (): void => (left > MAX_TIMER_MS ? arm(left - MAX_TIMER_MS) : task());
+      timer = setTimeout(next, Math.min(left, MAX_TIMER_MS)).unref();
+    };
+    arm(ms);
+    return () => clearTimeout(timer ?? undefined);
   },
 };
 

@@ -26,6 +26,9 @@ const duration = (value: string) =>
     .refine((given) => (parseGoDuration(given) ?? -1) >= 0, 'must be a duration such as "10s" or "1m30s"')
     .transform((given) => parseGoDuration(given) ?? 0)
     .prefault(value);
+/** A duration between two rounds of work. */
+const interval = (value: string) =>
+  duration(value).refine((ms) => ms >= 1, 'must be a duration above 0 such as "10s" or "1m30s"');
 const cidr = (value: string) =>
   z
     .string()
@@ -198,11 +201,11 @@ export const configSchema = z.strictObject({
   meshService: section({ generationInterval: duration('2s'), deletionGracePeriod: duration('1h') }),
   metrics: section({
     zone: section({ subscriptionLimit: count(10) }),
-    dataplane: section({ subscriptionLimit: count(2), idleTimeout: duration('5m') }),
+    dataplane: section({ subscriptionLimit: count(2), idleTimeout: interval('5m') }),
   }),
   xdsServer: section({
     /** The maximum delay of counts in a DataplaneInsight. */
-    dataplaneStatusFlushInterval: duration('10s'),
+    dataplaneStatusFlushInterval: interval('10s'),
     /** How long a Dataplane that a proxy brought outlasts the stream of the proxy. */
     dataplaneDeregistrationDelay: duration('10s'),
   }),
@@ -254,7 +257,7 @@ export const configSchema = z.strictObject({
         }),
         /** The time over which a replica that stops moves its zones to the others. */
         drainTime: duration('5s'),
-        zoneInsightFlushInterval: duration('10s'),
+        zoneInsightFlushInterval: interval('10s'),
         zoneHealthCheck: section({ pollInterval: duration('0s'), timeout: duration('0s'), closeStaleConn: flag(false) }),
         auth: section({
           type: z

@@ -68,6 +68,13 @@ describe('the configuration', () => {
     }
   });
 
+  it('needs a name for a zone, and not for a global, and a time above 0 between two rounds of work', () => {
+    const flags = { 'multizone.zone.name': '', 'metrics.dataplane.idleTimeout': '0s' };
+    expect(problemsOf({ flags })).toContain('metrics.dataplane.idleTimeout: must be a duration above 0');
+    expect(problemsOf({ flags: { 'multizone.zone.name': '' } })).toContain('multizone.zone.name: must be given');
+    expect(() => loadConfig({ mode: 'global', env: {}, flags: { 'multizone.zone.name': '' } })).not.toThrow();
+  });
+
   it('warns about keys of Kuma that Meridian does not use', () => {
     const { config, warnings } = loadConfig({
       mode: 'zone',

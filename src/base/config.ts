@@ -55,6 +55,8 @@ export function loadConfig({ file, env = {}, flags = {}, mode }: ConfigSources):
   tree['mode'] = mode;
   const read = configSchema.safeParse(tree, { error: usualReason });
   if (!read.success) for (const issue of read.error.issues) violations.push(violationOf(issue));
+  else if (mode === 'zone' && read.data.multizone.zone.name === '')
+    violations.push({ field: 'multizone.zone.name', reason: 'must be given: a name of lower-case letters, digits and hyphens' });
   if (violations.length > 0 || !read.success) throw invalid(violations);
   return { config: resolve(read.data), warnings };
 }
