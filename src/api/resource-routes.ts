@@ -108,7 +108,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
     by: { user: callers.userOf(request).name },
   });
   const put = about(info.plural, `Create or replace a ${info.singular}`, {
-    query: ['dryRun', 'wait', 'timeout', 'ifMatch'],
+    query: ['dryRun', 'wait', 'timeout', 'ifMatch', 'ifNoneMatch'],
     body: component(info.name),
     answer: { anyOf: [component('Written'), component('DryRun')] },
     created: component('Written'),
@@ -161,9 +161,15 @@ async function rolloutOf(
   return await awaitZones(() => followRollout(key, question, whileConnected(reply, closing)));
 }
 
-/** `If-Match` (D33). @throws ApiError 400 if the header is not a list of ETags */
+/** `If-Match` and `If-None-Match` (D33). @throws ApiError 400 if the header is not a list of ETags, or not `*` */
 export function preconditionOf({ headers }: FastifyRequest): Precondition {
+  const absent = headers['if-none-match']?.trim();
   const header = headers['if-match']?.trim();
+  if (absent !== undefined) {
+    if (absent !== '*' || header !== undefined)
+      throw badQuery('If-None-Match', 'must be *, without If-Match: the resource must not exist');
+    return 'none';
+  }
   if (header === undefined) return null;
   if (header === '*') return 'any';
   return header.split(',').map((text) => {

@@ -68,6 +68,7 @@ export const parameters = {
     ...inQuery('If-Match', text, 'the ETag of an earlier answer, or a version alone, such as "3"; another one is a 409'),
     in: 'header',
   },
+  ifNoneMatch: { ...inQuery('If-None-Match', { enum: ['*'] }, 'the resource must not exist; else a 409'), in: 'header' },
 } as const;
 
 export const PAGE = ['size', 'offset', 'name', 'label'] as const;

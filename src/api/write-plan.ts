@@ -13,8 +13,8 @@ import { hasComputed, INVALID, labelField, refuseAll, type ContentWrite, type Dr
 /** The part of the stored row that a write needs: all of it if the control plane computes a part of the spec, or with `If-Match`. */
 export type StoredRow = ResourceMeta & { readonly spec?: JsonObject; readonly creationTime?: Date };
 
-/** The ETags that a caller accepts (`If-Match`); `any`: the resource must exist; null: no condition. */
-export type Precondition = readonly EntityTag[] | 'any' | null;
+/** The ETags that a caller accepts (`If-Match`); `any`: the resource must exist; `none`: it must not (`If-None-Match`); null: no condition. */
+export type Precondition = readonly EntityTag[] | 'any' | 'none' | null;
 
 /**
  * A create, or an update of exactly this stored row.
@@ -44,6 +44,10 @@ export function requireMatch(
   wanted: Precondition,
 ): void {
   if (wanted === null) return;
+  if (wanted === 'none') {
+    if (stored === undefined) return;
+    throw conflict(key, 'If-None-Match is given and the resource exists; read it');
+  }
   if (stored === undefined) throw conflict(key, 'If-Match is given and the resource does not exist');
   if (wanted === 'any') return;
   if (wanted.some((tag) => isTagOf(tag, stored))) return;

@@ -160,6 +160,19 @@ describe('a write', () => {
     expect([...store.rows.values()].map(({ type }) => type)).toEqual(['Dataplane']);
   });
 
+  it('with If-None-Match creates a resource, and changes none', async () => {
+    const isNew = { 'if-none-match': '*' };
+    expect((await call('PUT', path, timeout('t'), isNew)).status).toBe(201);
+    const second = await call('PUT', path, timeout('t', { labels: { a: '1' } }), isNew);
+    expect([second.status, (await second.json()) as unknown]).toMatchObject([
+      409,
+      { detail: expect.stringContaining('If-None-Match is given and the resource exists') as string },
+    ]);
+    for (const headers of [{ 'if-none-match': '"1"' }, { ...isNew, 'if-match': '"0"' }])
+      expect((await call('PUT', path, timeout('t'), headers)).status).toBe(400);
+    expect([...store.rows.values()].map(({ version }) => version)).toEqual([0, 0]);
+  });
+
   it('with If-Match is refused when the version has changed', async () => {
     const created = await call('PUT', path, timeout('t'));
     const tag = created.headers.get('etag') ?? '';

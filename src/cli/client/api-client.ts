@@ -175,9 +175,9 @@ export class ApiClient {
     mesh: string,
     name: string,
     body: JsonObject,
-    { ifMatch }: { ifMatch?: string | undefined } = {},
+    { ifMatch, isNew = false }: { ifMatch?: string | undefined; isNew?: boolean } = {},
   ): Promise<{ created: boolean; warnings: readonly string[] }> {
-    const headers = ifMatch === undefined ? {} : { 'if-match': ifMatch };
+    const headers = { ...(ifMatch !== undefined && { 'if-match': ifMatch }), ...(isNew && { 'if-none-match': '*' }) };
     const { status, body: answer } = await this.#call('PUT', itemPath(info, mesh, name), { body, headers });
     const { warnings = [] } = answer as Answer<'Written'>;
     return { created: status === 201, warnings };

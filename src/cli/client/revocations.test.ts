@@ -12,6 +12,8 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 /** A control plane with the list. @param others what another writer stores before each PUT */
 class Secrets {
   text: string | null;
+  /** False: `If-None-Match` has no effect. */
+  hasConditions = true;
   #version = 1;
   readonly #others: string[];
 
@@ -30,11 +32,12 @@ class Secrets {
     _mesh: string,
     _name: string,
     body: JsonObject,
-    { ifMatch }: { ifMatch?: string | undefined } = {},
+    { ifMatch, isNew = false }: { ifMatch?: string | undefined; isNew?: boolean } = {},
   ) => {
     const other = this.#others.shift();
     if (other !== undefined) [this.text, this.#version] = [other, this.#version + 1];
     if (ifMatch !== undefined && ifMatch !== String(this.#version)) throw new MeridianError('conflict', 'another version');
+    if (isNew && this.text !== null && this.hasConditions) throw new MeridianError('conflict', 'it exists');
     this.text = Buffer.from(String(body['data']), 'base64').toString();
     return { created: true, warnings: [] };
   };
@@ -58,6 +61,27 @@ describe('a revocation', () => {
     const secrets = new Secrets('a', ['a,other']);
     expect(await addRevocation(secrets, list, 'mine')).toBe(true);
     expect(secrets.text).toBe('a,other,mine');
+  });
+
+  it('keeps the ids of others that make the list at the same time', async () => {
+    const secrets = new Secrets(null, ['one', 'one,two']);
+    expect(await addRevocation(secrets, list, 'mine')).toBe(true);
+    expect(secrets.text).toBe('one,two,mine');
+  });
+
+  it('is written again where another writer has replaced the list', async () => {
+    const secrets = new Secrets(null);
+    secrets.hasConditions = false;
+    const { put } = secrets;
+    let isFirst = true;
+    secrets.put = async (...given) => {
+      const answer = await put(...given);
+      if (isFirst) secrets.text = 'other';
+      isFirst = false;
+      return answer;
+    };
+    expect(await addRevocation(secrets, list, 'mine')).toBe(true);
+    expect(secrets.text).toBe('other,mine');
   });
 
   it('ends with the conflict if others are faster each time', async () => {

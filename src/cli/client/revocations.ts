@@ -1,5 +1,6 @@
 // Adds the id of a token to the list of revoked ids (rest-api 5).
-// Invariant: an id that another writer adds to an existing list at the same time is not lost, if the control plane has ETags.
+// Invariant: an id that another writer adds at the same time is not lost, if the control plane has ETags. Without them an id that was lost
+// before the list is read again is added again.
 import { MeridianError } from '../../base/errors.ts';
 import { revocationsSpec, revokedIds } from '../../resource/revoked-ids.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
@@ -25,8 +26,12 @@ export async function addRevocation(
     const ids = revokedIds({ spec: before });
     if (ids.includes(id)) return false;
     try {
-      await client.put(info, mesh, name, { ...before, ...revocationsSpec([...ids, id]) }, { ifMatch: found?.etag });
-      return true;
+      const conditions = { ifMatch: found?.etag, isNew: found === undefined };
+      await client.put(info, mesh, name, { ...before, ...revocationsSpec([...ids, id]) }, conditions);
+      const stored = await client.getTagged(info, mesh, name);
+      if (stored !== undefined && revokedIds({ spec: stored.item }).includes(id)) return true;
+      if (attempt === ATTEMPTS)
+        throw new MeridianError('conflict', 'the list of revoked ids is being written by others; try again');
     } catch (error) {
       if (attempt === ATTEMPTS || !(error instanceof MeridianError) || error.code !== 'conflict') throw error;
     }
