@@ -1,6 +1,6 @@
 // Runs every command once against a real global process, one of each kind as a user runs it.
 import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -526,11 +526,36 @@ describe('generate', () => {
     expect(stderr).not.toContain('hush');
   });
 
+  it('creates no token that is good for more because an option is blank', async () => {
+    const blank: [string, string[]][] = [
+      ...['--name', '--type', '--workload', '--tag'].map((option): [string, string[]] => [
+        option,
+        ['dataplane-token', '--mesh', 'shop', '--valid-for', '1h', option, ''],
+      ]),
+      ['--valid-for', ['dataplane-token', '--mesh', 'shop', '--valid-for', '']],
+      ['--scope', ['zone-token', '--zone', 'east', '--valid-for', '1h', '--scope', ' ']],
+    ];
+    for (const [option, args] of blank)
+      expect(await run('generate', ...args)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining(option) as string,
+      });
+    const tag = await run('generate', 'dataplane-token', '--mesh', 'shop', '--valid-for', '1h', '--tag', '__proto__=x');
+    expect([tag.code, tag.stdout]).toEqual([2, '']);
+  });
+
   it('creates a certificate that a client can trust by its file, and a private key file', async () => {
     const args = ['generate', 'tls-certificate', '--type', 'server', '--hostname', 'localhost'];
     expect((await run(...args)).code).toBe(0);
     for (const file of ['cert.pem', 'key.pem']) expect(statSync(join(line.folder, file)).mode & 0o777).toBe(0o600);
     expect((await run(...args)).stderr).toContain('--force');
+    const before = readFileSync(join(line.folder, 'cert.pem'), 'utf8');
+    rmSync(join(line.folder, 'key.pem'));
+    expect((await run(...args)).stderr).toContain('--cert-file: cannot write cert.pem: the file exists');
+    expect(existsSync(join(line.folder, 'key.pem'))).toBe(false);
+    expect(readFileSync(join(line.folder, 'cert.pem'), 'utf8')).toBe(before);
+    expect((await run(...args, '--key-file', './cert.pem', '--force')).code).toBe(2);
     for (const option of ['--overwrite', '--force']) expect((await run(...args, option)).code).toBe(0);
     for (const hostname of ['a b', 'https://global', '*.*.example'])
       expect(await run(...args.slice(0, -1), hostname, '--force')).toMatchObject({

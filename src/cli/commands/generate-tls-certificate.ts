@@ -1,11 +1,12 @@
 // `meridian generate tls-certificate`: a key and a self-signed certificate, in files that only this user can read.
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { isDnsName } from '../../resource/schema/dns-name.ts';
 import { UsageError } from '../exit-codes.ts';
 import { collect } from '../options.ts';
 import { note } from '../output.ts';
-import { writePrivateFile } from '../secrets/private-file.ts';
+import { requireWritable, writePrivateFile, type PrivateFile } from '../secrets/private-file.ts';
 
 type Options = {
   readonly type: 'server' | 'client';
@@ -50,10 +51,18 @@ async function generateCertificate({ type, hostname = [], certFile, keyFile, ...
         `--hostname: ${JSON.stringify(host)} is no IP address and no DNS name: letters, digits, hyphens and dots`,
       );
   }
+  const [key, certificate] = [
+    { option: '--key-file', path: keyFile, replace },
+    { option: '--cert-file', path: certFile, replace },
+  ];
+  if (keyFile !== '-' && resolve(keyFile) === resolve(certFile))
+    throw new UsageError(`--cert-file: ${certFile} is the file of the key; give it another name`);
+  // A key without its certificate would not fit the certificate that is there.
+  for (const file of [key, certificate]) if (file.path !== '-') await requireWritable(file);
   const { createSelfSigned } = await import('../../base/self-signed.ts');
   const { certPem, keyPem } = await createSelfSigned(type, hosts, new Date());
-  await put('--key-file', keyFile, keyPem, replace);
-  await put('--cert-file', certFile, certPem, replace);
+  await put(key, keyPem);
+  await put(certificate, certPem);
   note(`certificate of ${hosts.join(', ')} in ${certFile}, its key in ${keyFile}; it is valid for ten years`);
 }
 
@@ -62,7 +71,7 @@ function isCertified(host: string): boolean {
   return isIP(host) !== 0 || isDnsName(host.toLowerCase().replace(/^\*\./, ''));
 }
 
-async function put(option: string, path: string, text: string, replace: boolean): Promise<void> {
-  if (path === '-') process.stdout.write(text);
-  else await writePrivateFile({ option, path, replace }, text);
+async function put(file: PrivateFile, text: string): Promise<void> {
+  if (file.path === '-') process.stdout.write(text);
+  else await writePrivateFile(file, text);
 }

@@ -2,6 +2,7 @@
 // token is written to standard output or a file.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
+import { textOf } from '../../resource/read-json.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { UsageError } from '../exit-codes.ts';
@@ -22,7 +23,7 @@ export function addGenerateTokens(generate: Command): void {
       '\nRun it where the admin of the global is. A zone needs scope cp, or a token\nwithout scopes; ingress and egress are for zone proxies of Kuma.\n\nExamples:\n  meridian generate zone-token --zone east --valid-for 8760h --out east.token\n  meridian generate zone-token --zone east --valid-for 8760h \\\n    --signing-key-path key.pem --kid 2 --out east.token\n  MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=east.token \\\n    meridian zone run --name east --global-address grpcs://global.example:5685',
     )
     .action(async ({ zone, scope, validFor, ...connection }: Timed & { zone: string; scope?: string[] }) =>
-      issue('zone', { zone, ...(scope !== undefined && { scope: listed(scope) }), validFor }, connection),
+      issue('zone', { zone, ...(scope !== undefined && { scope: listed('--scope', scope) }), validFor }, connection),
     );
   timed(generate.command('user-token').description('the token of a person or program for the REST API'))
     .requiredOption('--name <name>', 'name of the user')
@@ -32,7 +33,7 @@ export function addGenerateTokens(generate: Command): void {
       '\nExamples:\n  meridian generate user-token --name jo --group a --valid-for 8h --out jo.token\n  meridian get meshes --token-file jo.token',
     )
     .action(async ({ name, group = [], validFor, ...connection }: Timed & { name: string; group?: string[] }) =>
-      issue('user', { name, groups: listed(group), validFor }, connection),
+      issue('user', { name, groups: listed('--group', group), validFor }, connection),
     );
   addMeshOption(timed(generate.command('dataplane-token').description('the token of a proxy for its zone')))
     .option('--name <name>', 'name of the Dataplane; without it any of the mesh')
@@ -50,6 +51,7 @@ type Dataplane = Timed & MeshOptions & { name?: string; type?: string; tag?: str
 
 async function dataplaneToken(options: Dataplane): Promise<void> {
   const { name = '', mesh, type = '', tag = [], workload = '', validFor, ...connection } = options;
+  for (const option of ['name', 'type', 'workload'] as const) requireGiven(`--${option}`, options[option]);
   await issue('dataplane', { name, mesh, tags: tagsOf(tag), type, workload, validFor }, connection);
 }
 
@@ -60,6 +62,7 @@ function timed(command: Command): Command {
 
 async function issue(kind: Kind, request: JsonObject, options: Signed): Promise<void> {
   const { signingKeyPath, kid, out, force, ...connection } = options;
+  requireGiven('--valid-for', textOf(request['validFor']));
   const write = await secretOutput({ out, force });
   const token =
     signingKeyPath === undefined && kid === undefined
@@ -71,17 +74,25 @@ async function issue(kind: Kind, request: JsonObject, options: Signed): Promise<
   await write(out === '-' && process.stdout.isTTY ? `${token}\n` : token);
 }
 
-function listed(values: readonly string[]): string[] {
+/** An option that narrows a token must not be blank: the token would be good for more. @throws UsageError */
+function requireGiven(option: string, value: string | undefined): void {
+  if (value?.trim() === '') throw new UsageError(`${option}: must not be blank`);
+}
+
+/** @throws UsageError */
+function listed(option: string, values: readonly string[]): string[] {
+  for (const value of values) requireGiven(option, value);
   return values.flatMap((value) => value.split(',')).filter((value) => value !== '');
 }
 
 /** `a=1`, `a=2`, `b=3` → `{ a: [1, 2], b: [3] }`. @throws UsageError */
 export function tagsOf(tags: readonly string[]): Record<string, string[]> {
   const found = new Map<string, string[]>();
-  for (const tag of listed(tags)) {
+  for (const tag of listed('--tag', tags)) {
     const at = tag.indexOf('=');
     if (at < 1) throw new UsageError(`--tag: ${JSON.stringify(tag)} must be key=value`);
     const key = tag.slice(0, at);
+    if (key === '__proto__') throw new UsageError('--tag: __proto__ is no key of a tag');
     found.set(key, [...(found.get(key) ?? []), tag.slice(at + 1)]);
   }
   return Object.fromEntries(found);
