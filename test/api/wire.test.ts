@@ -164,7 +164,7 @@ describe('a write', () => {
     const isNew = { 'if-none-match': '*' };
     expect((await call('PUT', path, timeout('t'), isNew)).status).toBe(201);
     const second = await call('PUT', path, timeout('t', { labels: { a: '1' } }), isNew);
-    expect([second.status, (await second.json()) as unknown]).toMatchObject([
+    expect([second.status, await second.json()]).toMatchObject([
       409,
       { detail: expect.stringContaining('If-None-Match is given and the resource exists') as string },
     ]);
