@@ -18,7 +18,8 @@ import { atOnce, SMALL_BYTES, type Pace } from './pace.ts';
 import type { ZoneQuotas } from './quotas.ts';
 import type { InsightTurns } from './insight-turns.ts';
 import { InsightsOfStream, PACED_TYPE } from './insights-of-stream.ts';
-import { nackMessage, MAX_NAMED, writeNackDetails, type NackedResource } from './nack.ts';
+import { nackMessage, writeNackDetails, type NackedResource } from './nack.ts';
+import { RefusedResources } from './refused-resources.ts';
 import type { ReceiveRules } from './rules.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { exhausted } from '../grpc/status.ts';
@@ -70,10 +71,6 @@ export type ReceiverOptions = {
   readonly clock: Clock;
 };
 
-/** The largest number of refused resources of a type that are remembered. */
-const MAX_REFUSED = 10_000;
-const REASON_LEFT_OUT = 'one of many refused resources; the log has the reasons of the first';
-
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #types: ReadonlyMap<string, TypeInfo>;
@@ -82,8 +79,7 @@ export class Receiver {
    * part, rows without a name in it are pruned.
    */
   readonly #fullState = new Map<string, Set<string>>();
-  /** The resources that are refused now, by type and stored name; at most `MAX_REFUSED` of a type, the first ones with their reasons. */
-  readonly #refused = new Map<string, Map<string, NackedResource>>();
+  readonly #refused: RefusedResources;
   readonly #warnings: RateLimitedLogger;
   readonly #pace: Pace;
   readonly #rows: PeerRows;
@@ -105,6 +101,7 @@ export class Receiver {
     this.#pace = options.pace ?? atOnce;
     const { peer, streamId, rules, store, quotas, insights, resume, observe, clock } = options;
     const pace = this.#pace;
+    this.#refused = new RefusedResources(quotas?.rows ?? Infinity);
     this.#rows = new PeerRows({ peer, rules, store, pace, most: quotas?.rows ?? null, exactVersions: resume, observe });
     const counting = { rules, rows: this.#rows, pace, most: quotas?.rows ?? Infinity, resumes: resume };
     this.#proxies = insights === 'counts' ? new CountedProxies(counting) : null;
@@ -181,7 +178,7 @@ export class Receiver {
     const answer = (): void => this.#answer(info, response.nonce, refusals);
     if (info.name === PACED_TYPE && this.#insights !== null) this.#insights.stored(written, answer);
     else answer();
-    const refused = this.#remember(info, [...read.resources.keys(), ...read.removed.keys()], refusals);
+    const refused = this.#refused.note(info.name, [...read.resources.keys(), ...read.removed.keys()], refusals);
     observe({ kind: 'received', peer, streamId, type: info.name, written, refused, seconds: (clock.elapsed() - began) / 1000 });
     await this.#reports.kept(info, (type) => this.#fullState.has(type));
     if (admission === null) return;
@@ -295,23 +292,7 @@ export class Receiver {
     );
   }
 
-  /** @returns the refused resources of the type, up to `MAX_REFUSED` */
-  #remember(info: TypeInfo, seen: readonly string[], refusals: readonly NackedResource[]): NackedResource[] {
-    const before = this.#refused.get(info.name);
-    if (before === undefined && refusals.length === 0) return [];
-    const known = before ?? new Map<string, NackedResource>();
-    for (const text of seen) known.delete(text);
-    for (const refusal of refusals) {
-      const text = nameText(refusal);
-      if (known.size < MAX_NAMED) known.set(text, refusal);
-      else if (known.size < MAX_REFUSED || known.has(text)) known.set(text, { ...refusal, reason: REASON_LEFT_OUT });
-    }
-    if (known.size === 0) this.#refused.delete(info.name);
-    else this.#refused.set(info.name, known);
-    return [...known.values()];
-  }
-
-  /** Divides withdrawn Meshes: those that can go, and those that are refused because they own rows of this zone. */
+  /** Divides withdrawn Meshes: those that can go, and those that are refused because this zone has rows of its own in them. */
   async #withoutKept(
     { isWithdrawal }: DeltaResponse,
     removed: ReadonlyMap<string, ResourceKey>,

@@ -1,8 +1,8 @@
 // The events that a session reports to its host: the source of ZoneInsight, metrics and lag. Calls must not throw or wait.
 
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
-import type { NackFault, NackedResource } from './nack.ts';
-import type { RefusalReport } from './refusal-report.ts';
+import type { NackFault } from './nack.ts';
+import type { NamedResources, RefusalReport } from './refusal-report.ts';
 
 export type StreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
 
@@ -106,14 +106,14 @@ export type SyncEvent =
       /** For people. */
       readonly message: string;
     }
-  /** This side stored a response of the peer. `refused` lists the resources of the type that it has refused and not accepted since. */
+  /** This side stored a response of the peer. `refused`: the resources of the type that it has refused and not accepted since. */
   | {
       readonly kind: 'received';
       readonly peer: string;
       readonly streamId: string;
       readonly type: string;
       readonly written: number;
-      readonly refused: readonly NackedResource[];
+      readonly refused: NamedResources;
       readonly seconds: number;
     }
   /**

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRegistry } from '../base/process-metrics.ts';
+import { namedResources } from './refusal-report.ts';
 import type { SyncEvent } from './sync-events.ts';
 import { createSyncMetrics } from './sync-metrics.ts';
 
@@ -24,7 +25,7 @@ describe('the metrics of the protocol', () => {
   it("count responses, answers and refusals under Kuma's metric names", async () => {
     const { observe, lines } = setUp();
     observe(opened, { ...opened, streamId: 's2', stream: 'zoneToGlobal' }, sent, acknowledged, sent, rejected);
-    observe({ kind: 'received', ...stream, type: 'Dataplane', written: 1, refused: [], seconds: 0.1 });
+    observe({ kind: 'received', ...stream, type: 'Dataplane', written: 1, refused: namedResources(new Map()), seconds: 0.1 });
     expect(await lines('kds_delta_responses_sent{')).toEqual([
       'kds_delta_responses_sent{type_url="MeshTimeout",zone="Global"} 2',
     ]);

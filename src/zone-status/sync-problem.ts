@@ -58,10 +58,8 @@ export function foldProblems(
       if (event.all !== null) return setProblem(problems, at, describeProblem(at, EVERY_RESOURCE, event.all, now));
       return setNamed(problems, at, namedResources(event.resources), now);
     }
-    case 'received': {
-      const refused = new Map(event.refused.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
-      return setNamed(problems, { stream: receiving, type: event.type, kind: 'refused' }, namedResources(refused), now);
-    }
+    case 'received':
+      return setNamed(problems, { stream: receiving, type: event.type, kind: 'refused' }, event.refused, now);
     default:
       return known;
   }

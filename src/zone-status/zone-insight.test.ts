@@ -261,7 +261,8 @@ describe('isCompatible', () => {
 describe('the problems of a zone', () => {
   const refusal = { type: 'Dataplane', name: 'dp', mesh: 'default', reason: 'networking.address: is required' };
   const received = (refused: readonly (typeof refusal)[]): SyncEvent => ({
-    ...{ kind: 'received', peer: 'east', streamId: 's2', type: 'Dataplane', refused, written: 1, seconds: 1 },
+    ...{ kind: 'received', peer: 'east', streamId: 's2', type: 'Dataplane', written: 1, seconds: 1 },
+    refused: namedResources(new Map(refused.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]))),
   });
   const refused = (names: Record<string, string>, suspects: Record<string, string> = {}): SyncEvent => ({
     ...{ kind: 'refused', peer: 'east', streamId: 's1', type: 'Mesh', changed: new Map(), solved: [] },

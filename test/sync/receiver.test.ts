@@ -92,16 +92,31 @@ describe('a refused resource', () => {
 
   it('counts as refused until the peer sends a valid form or removes it', async () => {
     const { receiver, events } = await receive(new TinyStore().withZones('east', 'west'), true);
-    const refusedNow = (): string[] => {
+    const refusedNow = (): readonly string[] => {
       const event = events.findLast(({ kind }) => kind === 'received');
-      return event?.kind === 'received' ? event.refused.map(({ name }) => name) : [];
+      return event?.kind === 'received' ? event.refused.first : [];
     };
     await receiver.handle(response({ [hashed('a')]: { targetRef: 5 }, [hashed('b')]: { targetRef: 5 } }));
-    expect(refusedNow()).toEqual([hashed('a'), hashed('b')]);
+    expect(refusedNow()).toEqual([`${hashed('a')}.default`, `${hashed('b')}.default`]);
     await receiver.handle(response({ [hashed('a')]: {} }));
-    expect(refusedNow()).toEqual([hashed('b')]);
+    expect(refusedNow()).toEqual([`${hashed('b')}.default`]);
     await receiver.handle(response({}, [hashed('b')]));
     expect(refusedNow()).toEqual([]);
+  });
+});
+
+describe('more than 1,000 refused resources of a type', () => {
+  it('all count, and the others stay refused when the first 1,000 are corrected', async () => {
+    const { receiver, events } = await receive(new TinyStore().withZones('east', 'west'), true);
+    const countNow = (): number => {
+      const event = events.findLast(({ kind }) => kind === 'received');
+      return event?.kind === 'received' ? event.refused.count : 0;
+    };
+    const names = Array.from({ length: 1_500 }, (_, n) => hashed(`n${String(n)}`));
+    await receiver.handle(response(Object.fromEntries(names.map((name) => [name, { targetRef: 5 }]))));
+    expect(countNow()).toBe(1_500);
+    await receiver.handle(response(Object.fromEntries(names.slice(0, 1_000).map((name) => [name, {}]))));
+    expect(countNow()).toBe(500);
   });
 });
 
