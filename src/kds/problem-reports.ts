@@ -26,8 +26,8 @@ export class ProblemReports {
   #withheld = NONE;
   /** Revision of the refused resources that were last reported. */
   #nackedRevision = 0;
-  /** Why the full state is not sent; null if it fits into a message. */
-  #tooLarge: string | null = null;
+  /** Why the full state is not sent, and how many resources it has; null if it fits into a message. */
+  #tooLarge: { readonly reason: string; readonly count: number } | null = null;
 
   /** @param held resources that the peer keeps, because their mesh never existed here */
   constructor(stream: ReportingStream, type: string, held: ReadonlyMap<string, string> = NONE) {
@@ -68,12 +68,12 @@ export class ProblemReports {
       );
   }
 
-  /** Nothing of the type is sent: the full state has more bytes than a message may have. */
-  tooLarge(bytes: number, limit: number): void {
+  /** Nothing of the type is sent: the full state has more bytes than a message may have. @param count the resources in it */
+  tooLarge(bytes: number, limit: number, count: number): void {
     if (this.#tooLarge !== null) return;
     const type = this.#type;
     const message = `the state of type ${type} is ${String(bytes)} bytes, over the limit of ${String(limit)} for one message to this peer`;
-    this.#tooLarge = message;
+    this.#tooLarge = { reason: message, count };
     this.#reportWithheld();
     this.#stream.log.error({ type, bytes, limit }, message);
   }
@@ -87,6 +87,8 @@ export class ProblemReports {
 
   #reportWithheld(): void {
     const { peer, streamId, observe } = this.#stream;
-    observe({ kind: 'withheld', peer, streamId, type: this.#type, resources: this.#withheld, all: this.#tooLarge });
+    const all = this.#tooLarge;
+    const count = this.#withheld.size + (all?.count ?? 0);
+    observe({ kind: 'withheld', peer, streamId, type: this.#type, resources: this.#withheld, all: all?.reason ?? null, count });
   }
 }

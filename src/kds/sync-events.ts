@@ -77,7 +77,7 @@ export type SyncEvent =
     }
   /**
    * Resources that the peer should have and cannot read, by wire name; empty when there are none left (D26). `all`: why no resource
-   * of the type is sent.
+   * of the type is sent. `count`: how many are withheld, those of `all` included.
    */
   | {
       readonly kind: 'withheld';
@@ -86,6 +86,7 @@ export type SyncEvent =
       readonly type: string;
       readonly resources: ReadonlyMap<string, string>;
       readonly all: string | null;
+      readonly count: number;
     }
   /** The peer has refused resources of the type, or has accepted some since. */
   | (RefusalReport & {

@@ -57,11 +57,12 @@ describe('the metrics of the protocol', () => {
 
   it('count withheld resources until the stream that sends them ends, or their zone is deleted', async () => {
     const { metrics, observe, lines } = setUp();
-    const withheld = (type: string, all: string | null, ...names: string[]): SyncEvent => ({
-      ...{ kind: 'withheld', ...stream, type, all, resources: new Map(names.map((name) => [name, 'too large'])) },
+    const withheld = (type: string, ...names: string[]): SyncEvent => ({
+      ...{ kind: 'withheld', ...stream, type, all: null, count: names.length },
+      resources: new Map(names.map((name) => [name, 'too large'])),
     });
     const other = { ...opened, streamId: 's2', stream: 'zoneToGlobal' } as const;
-    observe(opened, other, withheld('MeshTimeout', null, 'a', 'b'), withheld('MeshRetry', null, 'c'));
+    observe(opened, other, withheld('MeshTimeout', 'a', 'b'), withheld('MeshRetry', 'c'));
     const counted = [
       'meridian_resources_withheld{zone_name="east",resource_type="MeshTimeout",zone="Global"} 2',
       'meridian_resources_withheld{zone_name="east",resource_type="MeshRetry",zone="Global"} 1',
@@ -71,11 +72,19 @@ describe('the metrics of the protocol', () => {
     expect(await lines('meridian_resources_withheld{')).toEqual(counted);
     observe(closed);
     expect(await lines('meridian_resources_withheld{')).toEqual([]);
-    observe(opened, withheld('MeshTimeout', 'the type has 20 MB'));
-    expect(await lines('meridian_resources_withheld{')).toEqual([expect.stringMatching(/"MeshTimeout".* 1$/)]);
-    observe(withheld('MeshTimeout', null, 'a'));
+    observe(opened, withheld('MeshTimeout', 'a'));
     metrics.forget('east');
     expect(await lines('meridian_resources_withheld{')).toEqual([]);
+  });
+
+  it('count all resources of a type that is withheld as a whole', async () => {
+    const { observe, lines } = setUp();
+    const whole = { kind: 'withheld', ...stream, type: 'MeshTimeout', resources: new Map<string, string>() } as const;
+    observe(opened, { ...whole, all: 'too large', count: 3 });
+    const series = 'meridian_resources_withheld{zone_name="east",resource_type="MeshTimeout",zone="Global"}';
+    expect(await lines('meridian_resources_withheld{')).toEqual([`${series} 3`]);
+    observe({ ...whole, all: null, count: 0 });
+    expect(await lines('meridian_resources_withheld{')).toEqual([`${series} 0`]);
   });
 
   it('ignore the end of a stream after the deletion of its zone, and count new streams from zero', async () => {

@@ -70,10 +70,7 @@ export function createSyncMetrics({ registry, side, senders }: SyncMetricsOption
         series.overQuota.inc({ zone_name: zone, quota: event.quota });
         break;
       case 'withheld':
-        if (open.has(event.streamId)) {
-          const count = event.all === null ? event.resources.size : Math.max(event.resources.size, 1);
-          series.withheld.set({ zone_name: zone, resource_type: event.type }, count);
-        }
+        if (open.has(event.streamId)) series.withheld.set({ zone_name: zone, resource_type: event.type }, event.count);
         break;
       case 'node':
       case 'refused':

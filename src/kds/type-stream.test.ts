@@ -58,6 +58,7 @@ function answer(responseNonce: string, message: string | null = null): DeltaRequ
   };
 }
 
+const withheldCounts = (): number[] => events.flatMap((event) => (event.kind === 'withheld' ? [event.count] : []));
 const tooLarge = (): (string | null)[] => events.flatMap((event) => (event.kind === 'withheld' ? [event.all] : []));
 
 it('each response has its own nonce: its position, with a number if the position is repeated', () => {
@@ -125,9 +126,11 @@ describe('a full state', () => {
     expect(tooLarge()).toEqual([
       `the state of type T is ${String(bytes)} bytes, over the limit of 20 for one message to this peer`,
     ]);
+    expect(withheldCounts()).toEqual([3]);
     remove(log, 'b');
     expect(stream.next()?.draft.entries).toHaveLength(2);
     expect(tooLarge().slice(1)).toEqual([null]);
+    expect(withheldCounts()).toEqual([3, 0]);
   });
 
   it('with a message over the limit and resources below it is reported with the size of the message', () => {

@@ -241,7 +241,7 @@ export class TypeStream {
       // The peer would read a smaller response as the full state, and prune all other resources. The full state is tried again at
       // every change of the type.
       subscription?.withdraw();
-      this.#reports.tooLarge(message?.length ?? draft.bytes, maxMessageBytes);
+      this.#reports.tooLarge(message?.length ?? draft.bytes, maxMessageBytes, entries.length);
       return null;
     }
     this.#reports.fits();

@@ -37,7 +37,7 @@ function streamOf(peer: string, streamId = `${peer}-1`) {
     },
     withheld: (names: Record<string, string>, all: string | null = null): SyncEvent => ({
       ...{ kind: 'withheld', ...about },
-      ...{ resources: new Map(Object.entries(names)), all },
+      ...{ resources: new Map(Object.entries(names)), all, count: Object.keys(names).length },
     }),
   };
 }

@@ -9,7 +9,7 @@ import { ZoneInsightWriter } from './zone-insight-writer.ts';
 
 const DAY = 86_400_000;
 const withheld: SyncEvent = {
-  ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshTimeout', all: null },
+  ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshTimeout', all: null, count: 1 },
   resources: new Map([['slow', 'bad']]),
 };
 const turnedAway = (reason: string): SyncEvent => ({ kind: 'turnedAway', peer: 'east', reason });

@@ -270,7 +270,8 @@ describe('the problems of a zone', () => {
     suspects: namedResources(new Map(Object.entries(suspects))),
   });
   const withheld = (resources: [string, string][]): SyncEvent => ({
-    ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', resources: new Map(resources), all: null },
+    ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', all: null },
+    ...{ resources: new Map(resources), count: resources.length },
   });
 
   it('are stored with the refused streams and the delayed full states, but not with refused responses', () => {
@@ -315,7 +316,8 @@ describe('the problems of a zone', () => {
 
   it('end each for itself: one stream, type and kind', () => {
     const resources = new Map([['r.default', 'no']]);
-    const other: SyncEvent = { ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'Mesh' }, resources, all: null };
+    const about = { peer: 'east', streamId: 's1', type: 'Mesh' };
+    const other: SyncEvent = { kind: 'withheld', ...about, resources, all: null, count: resources.size };
     const bad = fold([opened('s1'), refused({ 'a.default': 'no' }), withheld([['r.default', 'no']]), other]);
     const kindsOf = ({ problems }: InsightState) => problems?.map(({ type, kind }) => `${type} ${kind}`);
     expect(kindsOf(bad)).toEqual(['Mesh refused', 'MeshRetry withheld', 'Mesh withheld']);
@@ -344,7 +346,7 @@ describe('the problems of a zone', () => {
 
   it('give the reason when no resource of a type is sent', () => {
     const standing: SyncEvent = {
-      ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'Mesh', resources: new Map(), all: 'too large' },
+      ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'Mesh', resources: new Map(), all: 'too large', count: 3 },
     };
     const state = fold([opened('s1'), standing]);
     expect(state.problems).toMatchObject([{ kind: 'withheld', resources: [], count: 0, message: 'too large' }]);
