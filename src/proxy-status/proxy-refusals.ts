@@ -23,7 +23,8 @@ const MAX_LOGGED = 5;
 export function observeRefusals(options: ProxyRefusalsOptions): ProxyObserver {
   const { log } = options;
   return (event) => {
-    if (event.kind !== 'refused') return;
+    // A refusal that names nothing has none: halves are sent until the resource is found.
+    if (event.kind !== 'refused' || event.refusals.length === 0) return;
     attribute(event, event.refusals, options).catch((error: unknown) => {
       const { mesh, name } = event;
       log.warn({ mesh, dataplane: name, reason: messageOf(error) }, 'the policies of a refused resource are not known');

@@ -32,7 +32,7 @@ import type { ProxyConfig } from './proxy-config.ts';
 import { MESH_ALPN, serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { logCollector, tracerOf, type TelemetryContext } from './telemetry.ts';
 import { routeConfiguration } from './route-config.ts';
-import { namesServer, serverNames, withServerNames } from './server-names.ts';
+import { namesServer, serverNames, withServerNames, type OtherNames } from './server-names.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
@@ -57,6 +57,7 @@ export type InboundContext = TelemetryContext & Pick<OutboundContext, 'tls'>;
 export function addInbounds(config: ProxyConfig, context: InboundContext): void {
   const { proxy } = context.rules;
   const report = reportTo(config.problems);
+  const names = serverNames(context.index, proxy);
   const listening = new Map<string, Inbound>();
   for (const [at, inbound] of inboundsOf(proxy).entries()) {
     const place = placeOf(inbound);
@@ -65,7 +66,7 @@ export function addInbounds(config: ProxyConfig, context: InboundContext): void 
     if (problem !== null) report(problem);
     else if (other === undefined) {
       listening.set(place, inbound);
-      addInbound(config, context, inbound);
+      addInbound(config, context, inbound, names);
     }
   }
   const advertised = textOf(objectOf(proxy.resource.spec['networking'])['advertisedAddress']);
@@ -118,7 +119,7 @@ export function sectionOfInbound(proxy: DataplaneProxy, name: string): Section |
   return inboundsOf(proxy).find((inbound) => inbound.name === name)?.section;
 }
 
-function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbound): void {
+function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbound, names: OtherNames): void {
   const { rules, features, tls } = context;
   const { section, name, protocol, address, application } = inbound;
   const isRedirected = (transparentProxying(rules.proxy.resource)?.inboundPort ?? null) !== null;
@@ -134,7 +135,6 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const limits = routed?.limits.common ?? confOf('MeshRateLimit');
   const routes =
     routed === null ? [] : clientsOf(routed.timeouts, routed.limits).map((clients) => clientRoute(name, routed, clients));
-  const names = serverNames(context.index, rules.proxy);
   const namedRulesOf = (type: string): InboundRule[] => withServerNames(rulesOf(type), names);
   const logRules = namedRulesOf('MeshAccessLog');
   const logs = accessLogsOf(logRules, logContext(context, inbound));
