@@ -7,7 +7,7 @@ import { DatedTasks } from '../base/dated-tasks.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { authoritySecrets } from '../identity/identity-spec.ts';
-import { renewalOf, resigningOf, type AuthorityPem, type Leaf } from '../identity/leaf.ts';
+import { isValidAt, renewalOf, resigningOf, type AuthorityPem, type Leaf } from '../identity/leaf.ts';
 import { secretText } from '../resource/secret-data.ts';
 import { keyText } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
@@ -76,7 +76,7 @@ export class ProxyCertificates implements CertificateSource {
 
   constructor(options: ProxyCertificatesOptions) {
     this.#options = options;
-    this.#renewals = new DatedTasks(options.clock);
+    this.#renewals = new DatedTasks(options.clock, () => this.#renewInvalid());
   }
 
   get(proxy: ProxyName, order: CertificateOrder): Leaf | null {
@@ -88,8 +88,11 @@ export class ProxyCertificates implements CertificateSource {
       held.leaf = null;
     }
     const { leaf } = held;
-    if (leaf !== null && leaf.notAfter > this.#options.clock.now()) {
-      if (isBack) this.#planRenewal(held, leaf);
+    const now = this.#options.clock.now();
+    if (leaf !== null && leaf.notAfter > now) {
+      if (isBack && isValidAt(leaf, now)) this.#planRenewal(held, leaf);
+      // The date was set back. Which date is right is not known: the old one stays until another is issued.
+      else if (isBack) this.#order(held);
       if (order.authority !== '' && order.authority !== leaf.authority) this.#resign(held, leaf, order.authority);
       return leaf;
     }
@@ -225,6 +228,12 @@ export class ProxyCertificates implements CertificateSource {
 
   #renew(held: Held): void {
     if (held.isWanted) this.#order(held);
+  }
+
+  /** The date was set back: peers refuse certificates of a later date. */
+  #renewInvalid(): void {
+    const now = this.#options.clock.now();
+    for (const held of this.#held.values()) if (held.leaf !== null && !isValidAt(held.leaf, now)) this.#renew(held);
   }
 
   /** Releases the waiting callers. */

@@ -60,6 +60,20 @@ describe('a task at a date', () => {
     expect(ran).toEqual(['one']);
   });
 
+  it('notices within a minute that the date was set back, once', async () => {
+    let isSetBack = 0;
+    tasks = new DatedTasks(clock, () => void (isSetBack += 1));
+    plan('one', 10 * HOUR_MS);
+    for (const moved of [HOUR_MS, 0, -30_000]) {
+      clock.moveDate(moved);
+      await clock.advance(MINUTE_MS);
+    }
+    expect(isSetBack).toBe(0);
+    clock.moveDate(-HOUR_MS);
+    await clock.advance(5 * MINUTE_MS);
+    expect(isSetBack).toBe(1);
+  });
+
   it('does not run when it is cancelled, whether it is near or not', async () => {
     const cancel = [1_000, 90_000, HOUR_MS].map((wait) => plan('one', wait));
     plan('two', 90_000);

@@ -8,13 +8,18 @@ const LOOK_MS = 60_000;
 type Task = { readonly at: number; readonly run: () => void; cancel: () => void };
 
 export class DatedTasks {
-  readonly #clock: Pick<Clock, 'now' | 'after'>;
+  readonly #clock: Pick<Clock, 'now' | 'elapsed' | 'after'>;
+  readonly #onSetBack: () => void;
   /** Tasks without a timer of their own, by the minute of their date. */
   readonly #later = new Map<number, Set<Task>>();
   #cancelLook: (() => void) | null = null;
+  /** By how much the date was ahead of the elapsed time when the next look was planned, in milliseconds. */
+  #dateAhead = 0;
 
-  constructor(clock: Pick<Clock, 'now' | 'after'>) {
+  /** @param onSetBack called when a look finds that the date was set back by more than a minute. Only far tasks have looks */
+  constructor(clock: Pick<Clock, 'now' | 'elapsed' | 'after'>, onSetBack: () => void = () => undefined) {
     this.#clock = clock;
+    this.#onSetBack = onSetBack;
   }
 
   /**
@@ -38,7 +43,7 @@ export class DatedTasks {
     const minute = minuteOf(task.at);
     const tasks = this.#later.get(minute) ?? new Set();
     this.#later.set(minute, tasks.add(task));
-    this.#cancelLook ??= this.#clock.after(LOOK_MS, () => this.#look());
+    this.#planLook();
     task.cancel = () => {
       // Only once: the minute may have another set of tasks meanwhile.
       if (!tasks.delete(task) || tasks.size > 0) return;
@@ -49,14 +54,22 @@ export class DatedTasks {
     };
   }
 
+  #planLook(): void {
+    if (this.#cancelLook !== null) return;
+    this.#dateAhead = this.#clock.now().getTime() - this.#clock.elapsed();
+    this.#cancelLook = this.#clock.after(LOOK_MS, () => this.#look());
+  }
+
   /** Gives timers to the tasks of the next minute. */
   #look(): void {
     this.#cancelLook = null;
+    const setBackMs = this.#dateAhead - (this.#clock.now().getTime() - this.#clock.elapsed());
     const next = minuteOf(this.#clock.now().getTime()) + 1;
     const near = [...this.#later].filter(([minute]) => minute <= next);
     for (const [minute] of near) this.#later.delete(minute);
     for (const [, tasks] of near) for (const task of tasks) this.#place(task);
-    if (this.#later.size > 0) this.#cancelLook ??= this.#clock.after(LOOK_MS, () => this.#look());
+    if (this.#later.size > 0) this.#planLook();
+    if (setBackMs > LOOK_MS) this.#onSetBack();
   }
 }
 

@@ -19,7 +19,7 @@ import { inPem, makeKeys, P256 } from '../base/self-signed.ts';
 import { authorityId } from './authority-id.ts';
 import { pairProblem } from './authority-pair.ts';
 import { faultAt } from './authority-validity.ts';
-import type { AuthorityPem, Leaf } from './leaf.ts';
+import { CLOCK_SKEW_MS, type AuthorityPem, type Leaf } from './leaf.ts';
 
 /** An authority that can sign. */
 export type Authority = { readonly id: string; readonly certificate: X509Certificate; readonly key: webcrypto.CryptoKey };
@@ -27,8 +27,6 @@ export type Authority = { readonly id: string; readonly certificate: X509Certifi
 const RSA = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } as const;
 const DAY_MS = 86_400_000;
 const AUTHORITY_DAYS = 3_650;
-/** A certificate is valid from this long ago, in milliseconds, for clocks that run behind. */
-const CLOCK_SKEW_MS = 60_000;
 
 /** Makes a self-signed authority with a P-256 key. Its certificate ends in ten years. */
 export async function createAuthority(trustDomain: string, now: Date): Promise<AuthorityPem> {

@@ -14,6 +14,14 @@ export type Leaf = {
   readonly notAfter: Date;
 };
 
+/** A certificate is valid from this long before it is issued, for clocks that run behind. */
+export const CLOCK_SKEW_MS = 60_000;
+
+/** Whether a certificate is valid at a time: the date may have been set back since it was issued. */
+export function isValidAt({ issuedAt, notAfter }: Pick<Leaf, 'issuedAt' | 'notAfter'>, now: Date): boolean {
+  return notAfter > now && issuedAt.getTime() - CLOCK_SKEW_MS <= now.getTime();
+}
+
 /** A certificate is renewed at a random moment between these shares of its life, so that proxies do not renew at once. */
 const FIRST_RENEWAL = 2 / 3;
 const LAST_RENEWAL = 4 / 5;
