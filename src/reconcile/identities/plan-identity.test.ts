@@ -144,11 +144,11 @@ describe('a MeshIdentity', () => {
     expect(made.needs === 'writes' && made.status !== null && isMeshIdentityReady({ status: made.status })).toBe(true);
   });
 
-  it('is looked at again when its authority begins and ends to be valid', () => {
-    const wakes = ['2026-01-01T00:00:00Z', '2027-01-01T00:00:00Z', '2037-01-01T00:00:00Z'].map((now) =>
-      validityWake({ certificate: CERTIFICATE }, new Date(now)),
-    );
-    expect(wakes).toEqual([Date.parse('2026-11-22T16:21:25Z'), Date.parse('2036-11-19T16:22:25Z'), null]);
+  it('is looked at again when its authority begins and ends to be valid, and each minute while it is not: the date may be wrong', () => {
+    const dates = ['2026-01-01T00:00:00Z', '2026-11-22T16:21:20Z', '2027-01-01T00:00:00Z', '2037-01-01T00:00:00Z'];
+    const wakes = dates.map((now) => validityWake({ certificate: CERTIFICATE }, new Date(now)));
+    const expected = ['2026-01-01T00:01:00Z', '2026-11-22T16:21:25Z', '2036-11-19T16:22:25Z', '2037-01-01T00:01:00Z'];
+    expect(wakes).toEqual(expected.map((date) => Date.parse(date)));
     expect(validityWake({ certificate: undefined }, NOW)).toBeNull();
   });
 

@@ -109,10 +109,17 @@ function planTrust(
   return { needs: 'writes', trust: wanted, status };
 }
 
+/** Milliseconds until an authority that is not valid is looked at again: the date may be set right. */
+const FAULT_LOOK_MS = 60_000;
+
 /** When the authority begins or ends to be valid next, in milliseconds since 1970; null if there is no such time. */
 export function validityWake({ certificate }: Pick<IdentityRows, 'certificate'>, now: Date): number | null {
   const [authority] = certificate === undefined ? [] : certificatesIn([{ pem: { value: secretText(certificate) } }]);
-  return authority === undefined ? null : (nextChange(validityOf(authority), now)?.getTime() ?? null);
+  if (authority === undefined) return null;
+  const validity = validityOf(authority);
+  const next = nextChange(validity, now)?.getTime() ?? null;
+  if (faultAt(validity, now) === null) return next;
+  return Math.min(next ?? Infinity, now.getTime() + FAULT_LOOK_MS);
 }
 
 const REMEDIES: Readonly<Record<AuthorityFault['reason'], (name: string, mesh: string) => string>> = {

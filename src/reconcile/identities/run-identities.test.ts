@@ -246,6 +246,26 @@ describe('a MeshIdentity', () => {
     await running;
   });
 
+  it.each([
+    ['ahead', 20, 'AuthorityExpired'],
+    ['behind', -20, 'AuthorityNotYetValid'],
+  ])('is ready within a minute after a date that was years %s is set right', async (_, years, reason) => {
+    await put({ provider: BUNDLED });
+    await reconcile();
+    const ms = years * 365 * 86_400_000;
+    clock.moveDate(ms);
+    const stop = new AbortController();
+    const running = runIdentities({ store, zone: 'east', otherZonesMs: 0, clock, log: createLogger('silent') }, stop.signal);
+    const ready = async (): Promise<unknown> => (await reasons()).at(-1);
+    await expect.poll(ready).toEqual(['Ready', 'False', reason]);
+    await expect.poll(() => clock.sleepers).toBeGreaterThan(0);
+    clock.moveDate(-ms);
+    await clock.advance(60_000);
+    await expect.poll(ready).toEqual(['Ready', 'True', 'Ready']);
+    stop.abort();
+    await running;
+  });
+
   it('is left to its zone', async () => {
     await put({ provider: BUNDLED }, { 'kuma.io/zone': 'west' });
     await reconcile();
