@@ -2,7 +2,7 @@
 // When the connection is lost all readers receive `lost`, and after every (re)connection `all`, because the table is the truth.
 // The connection listens to the channel of insights only while a reader needs it.
 import { sql } from 'kysely';
-import { messageOf } from '../base/errors.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { aborted, unlessAborted } from '../base/supervise.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -10,6 +10,18 @@ import type { Database, OtherChannels } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
 
 export const CHANNEL = 'meridian_resources';
+/** Bytes of the text of a notification. */
+const MAX_PAYLOAD_BYTES = 7_999;
+
+/**
+ * The text of the notification of a mark.
+ * @throws MeridianError `invalid` if it is too long: a statement has the marks of many callers, and would fail with it
+ */
+export function markPayload(mark: string): string {
+  const payload = JSON.stringify({ mark });
+  if (Buffer.byteLength(payload) <= MAX_PAYLOAD_BYTES) return payload;
+  throw new MeridianError('invalid', `a mark has ${String(Buffer.byteLength(payload))} bytes, which do not fit a notification`);
+}
 /** That of every ZoneInsight, and of each DataplaneInsight that came by KDS (migrations/0008_insight_channel.sql). */
 const INSIGHT_CHANNEL = 'meridian_insights';
 const INSIGHTS: ReadonlySet<string> = new Set(['ZoneInsight', 'DataplaneInsight']);

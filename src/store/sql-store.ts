@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import { CallBatcher } from './call-batcher.ts';
-import { CHANNEL, ChangeFeed } from './change-feed.ts';
+import { CHANNEL, ChangeFeed, markPayload } from './change-feed.ts';
 import { raiseEpochs } from './raise-epochs.ts';
 import { ReadBatcher } from './read-batcher.ts';
 import { ANSWER_LIMIT_MS } from './answer-in-time.ts';
@@ -75,7 +75,7 @@ export class SqlStore implements ResourceStore {
     this.#reader = new ReadBatcher((keys) => this.getMany(keys));
     this.#metas = new ReadBatcher(async (keys) => (await this.#find(metaColumns, keys)).map(metaOf));
     this.#fences = new CallBatcher((peers) => this.#health.watch('write', () => raiseEpochs(database.db, peers)));
-    this.#marks = new CallBatcher((ids) => this.#try(() => this.#notifyMarks(ids)));
+    this.#marks = new CallBatcher((texts) => this.#try(() => this.#notifyMarks(texts)));
     this.#writer = new GroupCommitWriter({
       run: (writes) => this.writeBatch(writes),
       heldAmong: (writes) => this.#heldAmong(writes),
@@ -266,7 +266,7 @@ export class SqlStore implements ResourceStore {
   }
 
   async mark(id: string): Promise<void> {
-    await this.#marks.call(id);
+    await this.#marks.call(markPayload(id));
   }
 
   async lead(name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -283,10 +283,9 @@ export class SqlStore implements ResourceStore {
     await this.#database.close();
   }
 
-  async #notifyMarks(ids: readonly string[]): Promise<void[]> {
-    const texts = ids.map((mark) => JSON.stringify({ mark }));
+  async #notifyMarks(texts: readonly string[]): Promise<void[]> {
     await sql`select pg_notify(${CHANNEL}, text) from unnest(${texts}::text[]) as text`.execute(this.#database.db);
-    return ids.map(() => undefined);
+    return texts.map(() => undefined);
   }
 
   /** The writes whose row, or whose owner's row, another transaction locks. */

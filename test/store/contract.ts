@@ -447,6 +447,20 @@ export function storeContract(empty: () => ResourceStore): void {
       await reading;
     });
 
+    it('refuses a mark that does not fit a notification, and sends the others of the same moment', async () => {
+      const stop = new AbortController();
+      const seen: StoreChange[] = [];
+      const reading = (async () => {
+        for await (const change of store.changes(stop.signal)) seen.push(change);
+      })();
+      await expect.poll(() => seen[0]).toEqual({ kind: 'all' });
+      const sent = await Promise.allSettled(['one', 'x'.repeat(8_000), 'two'].map((id) => store.mark(id)));
+      expect(sent.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      for (const id of ['one', 'two']) await expect.poll(() => seen).toContainEqual({ kind: 'mark', id });
+      stop.abort();
+      await reading;
+    });
+
     it('reports to each reader the changes of its types, and insights of zones to readers of insights alone', async () => {
       const stop = new AbortController();
       const heard = new Map<string, StoreChange[]>([

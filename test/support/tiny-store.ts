@@ -1,6 +1,7 @@
 // A ResourceStore in memory for tests that need no database. It passes the contract of test/store/contract.ts.
 import { compareText } from '../../src/base/compare-text.ts';
 import { MeridianError } from '../../src/base/errors.ts';
+import { markPayload } from '../../src/store/change-feed.ts';
 import { mayReplace } from '../../src/resource/ownership.ts';
 import { isStorable, isStorableJson } from '../../src/resource/storable-text.ts';
 import { fenceMark } from '../../src/store/fence-watch.ts';
@@ -150,9 +151,9 @@ export class TinyStore implements ResourceStore {
     this.#followers.delete(follow);
   }
 
-  mark(id: string): Promise<void> {
+  async mark(id: string): Promise<void> {
+    markPayload(id);
     this.#publish({ kind: 'mark', id });
-    return Promise.resolve();
   }
 
   /** The feed loses its connection. Its followers miss every change until the returned function is called. */
