@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import type { LoggedChange } from '../kds/changelog.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
-import type { Tally } from '../receipts/peer-marks.ts';
+import { noZones, type ZonesTally } from '../receipts/tally-questions.ts';
 import { RecentChanges, type Change } from '../receipts/recent-changes.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { ChangeEvents } from './change-events.ts';
@@ -18,7 +18,7 @@ let stop: AbortController;
 let changes: RecentChanges;
 let others: Set<string>;
 /** What the other replicas answer, and what they were asked. */
-let elsewhere: Tally;
+let elsewhere: ZonesTally;
 let asked: string[][];
 let touched: string[];
 let events: ChangeEvents;
@@ -28,9 +28,9 @@ beforeEach(async () => {
   stop = new AbortController();
   changes = new RecentChanges('globalToZone');
   others = new Set(['cp-2']);
-  elsewhere = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
+  elsewhere = noZones();
   [asked, touched] = [[], []];
-  const talliesAt = async (_replicas: ReadonlySet<string>, given: readonly Change[]): Promise<Tally[]> => {
+  const talliesAt = async (_replicas: ReadonlySet<string>, given: readonly Change[]): Promise<ZonesTally[]> => {
     asked.push(given.map(({ name }) => name));
     return given.map(() => elsewhere);
   };
@@ -54,11 +54,11 @@ describe('the events of changes', () => {
     append(1);
     append(2);
     acknowledge(2);
-    elsewhere = { sent: 2, acknowledged: 1, refused: 0, slowestMs: 9_000 };
+    elsewhere = { withheld: 0, sent: 2, acknowledged: 1, refused: 0, slowestMs: 9_000 };
     await clock.advance(1_000);
     expect(asked).toEqual([['t-1', 't-2']]);
     expect(shown()).toMatchObject({ name: 't-2', targets: 3, applied: 2, slowestMs: 9_000 });
-    elsewhere = { sent: 2, acknowledged: 2, refused: 0, slowestMs: 9_000 };
+    elsewhere = { withheld: 0, sent: 2, acknowledged: 2, refused: 0, slowestMs: 9_000 };
     await clock.advance(1_000);
     expect(shown()).toMatchObject({ name: 't-2', applied: 3 });
     await clock.advance(10_000);

@@ -4,13 +4,13 @@ import type { Delivery, OpenSenders } from '../kds/open-senders.ts';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { partsThatFit } from './parts-that-fit.ts';
 
 /** Characters of a reason in an answer about one resource, and about several. */
 const MAX_REASON = 200;
 const MAX_REASON_OF_MANY = 60;
-/** Resources of one question, and bytes of their names. */
+/** Resources of one question. */
 const MAX_NAMES = 100;
-const MAX_NAMES_BYTES = 4_000;
 /** Bytes of the JSON of what one zone has. */
 const MAX_ROW_BYTES = 4_500;
 
@@ -67,7 +67,7 @@ export class DeliveryQuestions {
     signal: AbortSignal,
   ): Promise<Deliveries[]> {
     if (zones.size === 0) return names.map(() => new Map());
-    const asked = partsOf(names).map(async (part) => {
+    const asked = partsThatFit(names, MAX_NAMES).map(async (part) => {
       const found = part.map(() => new Map<string, Delivery>());
       const question = { type, mesh, names: part, ...(isBrief && { isBrief }) };
       for (const [zone, groups] of (await this.#questions.ask(question, zones, 0, signal)).values())
@@ -79,22 +79,6 @@ export class DeliveryQuestions {
     });
     return (await Promise.all(asked)).flat();
   }
-}
-
-/** The names in parts that fit a notification. */
-function partsOf(names: readonly string[]): string[][] {
-  const parts: string[][] = [];
-  let bytes = Infinity;
-  for (const name of names) {
-    const size = Buffer.byteLength(JSON.stringify(name)) + 1;
-    if (bytes + size > MAX_NAMES_BYTES || parts.at(-1)?.length === MAX_NAMES) {
-      parts.push([]);
-      bytes = 0;
-    }
-    parts.at(-1)?.push(name);
-    bytes += size;
-  }
-  return parts;
 }
 
 /** The largest groups that fit one row of an answer. */

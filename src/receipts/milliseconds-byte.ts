@@ -2,6 +2,8 @@
 
 /** No time. */
 export const NONE = 0;
+/** The shortest time. */
+export const SHORTEST = 1;
 const MAX_BYTE = 250;
 /** The largest time: 10 minutes. */
 const MAX_MS = 600_000;

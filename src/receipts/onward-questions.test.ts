@@ -135,7 +135,7 @@ describe('global answers a zone', () => {
   ];
   const changes = new RecentChanges('globalToZone');
   const noTimes = { sentMs: null, acknowledgedMs: null, reason: null };
-  const NO_TALLY = { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
+  const NO_TALLY = { sent: 0, acknowledged: 0, refused: 0, withheld: 0, slowestMs: 0 };
   const ask = async (question: unknown, zone = 'east'): Promise<OnwardRollout> => {
     const follow = async () => ({ ...KEY, outcome: 'everywhere' as const, counts: COUNTS, targets });
     const receipts: Pick<Receipts, 'changes' | 'listTargets'> = {

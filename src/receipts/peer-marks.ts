@@ -1,6 +1,6 @@
-// What a change keeps of each peer, by the index of the peer: when it was sent and when it was acknowledged, each in a byte; and how many
-// peers there are of each kind. Pure. Invariant: the counts are those of the bytes.
-import { millisecondsOf, NONE } from './milliseconds-byte.ts';
+// What a change keeps of each peer, by the index of the peer: when it was sent and when it was acknowledged, each in a byte, or later only
+// whether it was acknowledged, in a bit; and how many peers there are of each kind. Pure. Invariant: the counts are those of the bytes.
+import { millisecondsOf, NONE, SHORTEST } from './milliseconds-byte.ts';
 
 /** In place of a time: the peer refused it. */
 export const REFUSED = 255;
@@ -14,8 +14,11 @@ type Field = (typeof FIELDS)[number];
 export type Tally = { sent: number; acknowledged: number; refused: number; slowestMs: number };
 
 export type Marks = Readonly<Record<Field, Uint8Array>>;
-/** @property times null for an old change in a large fleet; its tally then stays as it is */
-type Marked = { readonly times: Marks | null; readonly tally: Tally };
+/**
+ * @property times null for an old change in a large fleet; its tally then stays as it is
+ * @property answers of such a change: a bit for each peer that has acknowledged it
+ */
+type Marked = { readonly times: Marks | null; readonly answers?: Uint8Array | null; readonly tally: Tally };
 
 export function noTally(): Tally {
   return { sent: 0, acknowledged: 0, refused: 0, slowestMs: 0 };
@@ -28,8 +31,40 @@ export function marksFor(room: number, known?: Marks): Marks {
   return marks;
 }
 
+/** The answers of a change whose times are dropped, with room for so many peers. @param known those of fewer */
+export function answersFor(room: number, known: Uint8Array = new Uint8Array()): Uint8Array {
+  const answers = new Uint8Array(Math.ceil(room / 8));
+  answers.set(known);
+  return answers;
+}
+
+/** Drops the times. */
+export function answersOf({ acknowledged }: Marks): Uint8Array {
+  const answers = answersFor(acknowledged.length);
+  for (const [index, byte] of acknowledged.entries()) if (millisecondsOf(byte) !== null) setAnswer(answers, index, true);
+  return answers;
+}
+
+export function hasAnswered({ answers = null }: Pick<Marked, 'answers'>, index: number): boolean {
+  return (((answers?.[index >> 3] ?? 0) >> (index & 7)) & 1) === 1;
+}
+
+/** What a peer has answered: a time, `REFUSED` or `NONE`. The time is the shortest where it is no longer kept. */
+export function answerOf(change: Marked, index: number): number {
+  if (change.times !== null) return change.times.acknowledged[index] ?? NONE;
+  return hasAnswered(change, index) ? SHORTEST : NONE;
+}
+
+/** Whether a change was sent to a peer that has not answered. False where the times are no longer kept. */
+export function isUnanswered({ times }: Pick<Marked, 'times'>, index: number): boolean {
+  const sent = times?.sent[index] ?? NONE;
+  return sent !== NONE && sent !== HIDDEN && times?.acknowledged[index] === NONE;
+}
+
 /** @returns whether the tally is another one now */
-export function mark({ times, tally }: Marked, field: Field, index: number, byte: number): boolean {
+export function mark(change: Marked, field: Field, index: number, byte: number): boolean {
+  const { times, answers = null, tally } = change;
+  if (times === null && answers !== null && field === 'acknowledged') setAnswer(answers, index, millisecondsOf(byte) !== null);
   const bytes = times?.[field];
   const before = bytes?.[index] ?? NONE;
   if (bytes === undefined || before === byte) return false;
@@ -46,6 +81,12 @@ export function unmark(change: Marked, index: number): boolean {
 /** Adds the marks of a peer to a tally. */
 export function addTo(tally: Tally, times: Marks | null, index: number): void {
   for (const field of FIELDS) count(tally, field, times?.[field][index] ?? NONE, 1);
+}
+
+function setAnswer(answers: Uint8Array, index: number, isSet: boolean): void {
+  const bit = 1 << (index & 7);
+  const byte = answers[index >> 3] ?? 0;
+  answers[index >> 3] = isSet ? byte | bit : byte & ~bit;
 }
 
 function count(tally: Tally, field: Field, byte: number, by: 1 | -1): boolean {

@@ -12,15 +12,26 @@ export type Question = ResourceKey & {
   readonly version: number | null;
   /** How long the other replica may wait for acknowledgements, in milliseconds. */
   readonly waitMs: number;
+  /** The peer for which a replica answers that nothing of the resource is in its log. Without it such a replica does not answer. */
+  readonly unlogged?: string;
 };
 
 /** Zone → what became of the change there. */
-export type Deliveries = ReadonlyMap<string, Delivery>;
+type Deliveries = ReadonlyMap<string, Delivery>;
+/** The same; null: nothing of the resource is in the log, or no replica has answered. */
+export type Answers = ReadonlyMap<string, Delivery | null>;
 
-type Row = readonly [zone: string, state: PeerState, sentMs: number | null, acknowledgedMs: number | null, reason: string | null];
+type Row = readonly [
+  zone: string,
+  state: PeerState | 'unlogged',
+  sentMs: number | null,
+  acknowledgedMs: number | null,
+  reason: string | null,
+];
 
 type Store = Pick<ResourceStore, 'changes' | 'mark'>;
-export type Answerer = (question: Question, signal: AbortSignal) => Promise<Deliveries>;
+/** @returns null if nothing of the resource is in the log */
+export type Answerer = (question: Question, signal: AbortSignal) => Promise<Deliveries | null>;
 
 export class ReceiptQuestions {
   readonly #questions: ReplicaQuestions<Question, Row>;
@@ -28,6 +39,8 @@ export class ReceiptQuestions {
   constructor(store: Store, instanceId: string, following: Following, answer: Answerer) {
     const rows = async (question: Question, signal: AbortSignal): Promise<Row[]> => {
       const deliveries = await answer(question, signal);
+      const { unlogged } = question;
+      if (deliveries === null) return unlogged === undefined ? [] : [[unlogged, 'unlogged', null, null, null]];
       // A zone without a stream to this process may have one to another.
       return [...deliveries].filter(([, { state }]) => state !== 'away').map(rowOf);
     };
@@ -43,12 +56,12 @@ export class ReceiptQuestions {
    * Asks every other replica. Resolves when all these zones are answered for, or the time is over; then some may be missing. Rejects when
    * the store does not answer.
    */
-  async ask(question: Question, zones: ReadonlySet<string>, signal: AbortSignal): Promise<Deliveries> {
+  async ask(question: Question, zones: ReadonlySet<string>, signal: AbortSignal): Promise<Answers> {
     const rows = await this.#questions.ask(question, zones, question.waitMs, signal);
     return new Map(
       [...rows.values()].map(([zone, state, sentMs, acknowledgedMs, reason]) => [
         zone,
-        { state, sentMs, acknowledgedMs, reason },
+        state === 'unlogged' ? null : { state, sentMs, acknowledgedMs, reason },
       ]),
     );
   }

@@ -14,7 +14,7 @@ import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { MAX_CHANGES, type Change } from './recent-changes.ts';
-import { whyNotSent } from './not-sent.ts';
+import { whyNotSent, whyNotSynced } from './not-sent.ts';
 import { MAX_ASKED, type OnwardQuestions } from './onward-questions.ts';
 import { GLOBAL, type Receipts, type Target } from './receipts.ts';
 import { changeSummary, rolloutOf, withOnward, type Onward } from './rollout.ts';
@@ -83,6 +83,8 @@ function isOnGlobal(targets: readonly Target[]): boolean {
 
 /** Why nothing of the resource is in the log. @throws ApiError 404 */
 async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceStore, 'get'>): Promise<string> {
+  const unsynced = whyNotSynced(key.type, rules);
+  if (unsynced !== null) return unsynced;
   const row = await store.get(key);
   if (row === undefined) {
     const kept = `the last ${String(MAX_CHANGES)} changes since the start of this process are kept`;

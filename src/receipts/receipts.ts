@@ -8,15 +8,14 @@ import { Turns } from '../base/turns.ts';
 import { isVisibleTo, type ProfileOf } from '../kds/rules.ts';
 import type { Changelog } from '../kds/changelog.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
-import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import { textOf } from '../resource/read-json.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { isMember } from '../resource/zone-profile.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { noTally, type Tally } from './peer-marks.ts';
 import { RecentChanges, type Change, type Delivery, type Logged } from './recent-changes.ts';
-import { ReceiptQuestions, type Deliveries } from './receipt-questions.ts';
+import { ReceiptQuestions, type Answers } from './receipt-questions.ts';
+import { noZones, tallyOfConnected, TallyQuestions, type TalliedChange, type ZonesTally } from './tally-questions.ts';
 
 /** Requests that wait for acknowledgements at the same time. */
 const MAX_WAITING = 256;
@@ -38,7 +37,7 @@ export type Target = Omit<Delivery, 'state'> & { readonly to: string; readonly s
 export type Followed<T = Target> = { readonly change: Change | null; readonly isLogged: boolean; readonly targets: readonly T[] };
 
 /** @property elsewhere what zones that are connected to other replicas have answered */
-export type ListedChange = { readonly change: Change; readonly targets: readonly Target[]; readonly elsewhere: Tally };
+export type ListedChange = { readonly change: Change; readonly targets: readonly Target[]; readonly elsewhere: ZonesTally };
 
 export type Asked = {
   /** The change with at least this version of the row; null for the newest. */
@@ -66,20 +65,11 @@ type Audience = {
 
 type Serving = { readonly changelog: Changelog; readonly peers: Peers };
 
-/** Changes of one question about tallies: the question fits a notification where names are not very long. */
-export const MAX_TALLIES = 25;
-
-type TallyQuestion = {
-  readonly changes: readonly (readonly [type: string, mesh: string, name: string, version: number | null])[];
-};
-type TallyCounts = readonly [sent: number, acknowledged: number, refused: number, slowestMs: number];
-type TallyRow = readonly [instanceId: string, tallies: readonly TallyCounts[]];
-
 export class Receipts {
   readonly changes: RecentChanges;
   readonly #options: ReceiptsOptions;
   readonly #questions: ReceiptQuestions;
-  readonly #tallies: ReplicaQuestions<TallyQuestion, TallyRow>;
+  readonly #tallies: TallyQuestions;
   readonly #waiting = new Set<() => void>();
   /** Lists of all callers together: they delay each other, and not the sync. */
   readonly #turns: Turns;
@@ -93,46 +83,23 @@ export class Receipts {
     this.#turns = new Turns(clock);
     this.changes = new RecentChanges(mode === 'global' ? 'globalToZone' : 'zoneToGlobal');
     this.#questions = new ReceiptQuestions(store, instanceId, { clock, log }, async (question, signal) => {
-      const deliveries = new Map<string, Delivery>();
-      if (this.#serving === null) return deliveries;
-      const { targets } = await this.#followHere(this.#serving, question, question, signal);
-      for (const { to, ...delivery } of targets) deliveries.set(to, delivery);
-      return deliveries;
+      if (this.#serving === null) return new Map();
+      const { isLogged, targets } = await this.#followHere(this.#serving, question, question, signal);
+      return isLogged ? new Map(targets.map(({ to, ...delivery }) => [to, delivery])) : null;
     });
-    const answer = async (question: TallyQuestion): Promise<TallyRow[]> => [[instanceId, this.#talliesHere(question)]];
-    this.#tallies = new ReplicaQuestions({ store, instanceId, clock, log, subject: 'tally', answer });
+    const count = async ({ version, ...key }: TalliedChange): Promise<ZonesTally> => {
+      const what = this.changes.ofRow(key, version) ?? (this.#serving === null ? null : loggedOf(key, this.#serving.changelog));
+      return await this.#turns.run(() => tallyOfConnected(this.changes, what));
+    };
+    this.#tallies = new TallyQuestions({ store, instanceId, clock, log, count });
   }
 
   /**
-   * The tallies of changes over the zones that are connected to these other replicas, in the order of the changes. One question for all of
-   * them; at most `MAX_TALLIES` changes. Rejects when the store does not answer.
+   * The tallies of changes over the zones that are connected to these other replicas, in the order of the changes. Rejects when the store does
+   * not answer.
    */
-  async talliesAt(replicas: ReadonlySet<string>, changes: readonly Change[], signal: AbortSignal): Promise<Tally[]> {
-    const question = { changes: changes.map(({ type, mesh, name, version }) => [type, mesh, name, version] as const) };
-    const rows = await this.#tallies.ask(question, replicas, 0, signal);
-    return changes.map((_change, index) =>
-      [...rows.values()]
-        .map(([, tallies]) => tallies[index] ?? [0, 0, 0, 0])
-        .reduce(
-          (sum, [sent, acknowledged, refused, slowestMs]) => ({
-            sent: sum.sent + sent,
-            acknowledged: sum.acknowledged + acknowledged,
-            refused: sum.refused + refused,
-            slowestMs: Math.max(sum.slowestMs, slowestMs),
-          }),
-          noTally(),
-        ),
-    );
-  }
-
-  /** The tallies of changes over the zones that are connected here; zeros for a change that is not kept. */
-  #talliesHere({ changes }: TallyQuestion): TallyCounts[] {
-    return changes.slice(0, MAX_TALLIES).map(([type, mesh, name, version]) => {
-      const change = this.changes.ofRow({ type, mesh, name }, version);
-      if (change === undefined) return [0, 0, 0, 0];
-      const { sent, acknowledged, refused, slowestMs } = this.changes.tallyOf(change, (_name, { streams }) => streams.size > 0);
-      return [sent, acknowledged, refused, slowestMs];
-    });
+  async talliesAt(replicas: ReadonlySet<string>, changes: readonly Change[], signal: AbortSignal): Promise<ZonesTally[]> {
+    return await this.#tallies.of(replicas, changes, signal);
   }
 
   /** Records an event of a stream; never throws, never waits. */
@@ -220,19 +187,16 @@ export class Receipts {
     if (serving === null || changes.length === 0) return;
     const elsewhere = await this.#connectedElsewhere(serving.peers);
     const replicas = new Set(elsewhere.values());
-    const parts = Array.from({ length: Math.ceil(changes.length / MAX_TALLIES) }, (_, at) =>
-      changes.slice(at * MAX_TALLIES, (at + 1) * MAX_TALLIES),
-    );
-    const tallies = replicas.size === 0 ? [] : await Promise.all(parts.map((part) => this.talliesAt(replicas, part, signal)));
-    const flat = tallies.flat();
+    const tallies = await this.talliesAt(replicas, changes, signal);
+    // A zone that is connected elsewhere is counted there, also if it has answered here before.
     const targetsOf = (change: Change): Target[] =>
       this.#targets(serving, change).map((target) =>
-        target.state === 'away' && elsewhere.has(target.to) ? { ...target, state: 'unknown' } : target,
+        target.state !== 'hidden' && elsewhere.has(target.to) ? unknownTarget(target.to) : target,
       );
     for (const [index, change] of changes.entries()) {
       if (signal.aborted) return;
       const targets = await this.#turns.run(() => targetsOf(change));
-      yield { change, targets, elsewhere: flat[index] ?? noTally() };
+      yield { change, targets, elsewhere: tallies[index] ?? noZones() };
     }
   }
 
@@ -316,18 +280,13 @@ export class Receipts {
   }
 
   /** The answers of other replicas for the zones that are connected there. */
-  async #askOthers(
-    { peers }: Serving,
-    key: ResourceKey,
-    asked: Asked,
-    signal: AbortSignal,
-  ): Promise<Deliveries | Map<string, null>> {
+  async #askOthers({ peers }: Serving, key: ResourceKey, asked: Asked, signal: AbortSignal): Promise<Answers> {
     const elsewhere = await this.#connectedElsewhere(peers);
     if (elsewhere.size === 0) return new Map();
     const zones = new Set(elsewhere.keys());
     const { type, mesh, name } = key;
     const answered = await this.#questions.ask({ type, mesh, name, ...asked }, zones, signal);
-    return new Map([...zones].map((zone) => [zone, answered.get(zone) ?? null])) as Deliveries | Map<string, null>;
+    return new Map([...zones].map((zone) => [zone, answered.get(zone) ?? null]));
   }
 
   /** Zone without a stream to this process → the replica that its insight names. */
@@ -346,9 +305,12 @@ export class Receipts {
 
   /** In a zone the leader has the stream to global. */
   async #followElsewhere({ type, mesh, name }: ResourceKey, asked: Asked, signal: AbortSignal): Promise<Followed> {
-    const answered = await this.#questions.ask({ type, mesh, name, ...asked }, new Set([GLOBAL]), signal);
-    if (answered.size === 0) throw new MeridianError('unavailable', 'no control plane of this zone is connected to global now');
-    return { change: null, isLogged: true, targets: [...answered].map(([to, delivery]) => ({ to, ...delivery })) };
+    const answered = await this.#questions.ask({ type, mesh, name, ...asked, unlogged: GLOBAL }, new Set([GLOBAL]), signal);
+    const delivery = answered.get(GLOBAL);
+    if (delivery === undefined)
+      throw new MeridianError('unavailable', 'no control plane of this zone is connected to global now');
+    if (delivery === null) return { change: null, isLogged: false, targets: [] };
+    return { change: null, isLogged: true, targets: [{ to: GLOBAL, ...delivery }] };
   }
 
   /** Resolves when the condition is true, the time is over, or the signal aborts. */
@@ -393,8 +355,12 @@ function loggedOf(key: ResourceKey, changelog: Changelog): Logged | null {
   return { type: key.type, wireName, position, visibility: entry.visibility };
 }
 
-function merged(target: Here, others: Deliveries | Map<string, null>): Target {
+function merged(target: Here, others: Answers): Target {
   const other = target.state === 'away' ? others.get(target.to) : undefined;
   if (other === undefined) return target;
   return other === null ? { ...target, state: 'unknown' } : { to: target.to, ...other };
+}
+
+function unknownTarget(to: string): Target {
+  return { to, state: 'unknown', sentMs: null, acknowledgedMs: null, reason: null };
 }

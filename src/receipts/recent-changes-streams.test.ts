@@ -54,6 +54,34 @@ describe('what a zone has of a change', () => {
     expect(change.tally).toMatchObject({ acknowledged: 0, refused: 1 });
   });
 
+  it('is acknowledged though a newer one was written before the answer, which the zone then refuses', () => {
+    const { connect, write, stateOf } = setUpStreams();
+    const stream = connect('s1');
+    const change = write('a', 0);
+    stream.send();
+    const next = write('a', 1);
+    stream.answer();
+    expect([stateOf(change), stateOf(next)]).toEqual(['acknowledged', 'pending']);
+    stream.send();
+    stream.answer('bad');
+    expect([stateOf(change), stateOf(next)]).toEqual(['acknowledged', 'refused']);
+  });
+
+  it('is not acknowledged by a new stream that was sent the newer one in its place', () => {
+    const { connect, write, stateOf } = setUpStreams();
+    const first = connect('s1');
+    const change = write('a', 0);
+    first.send();
+    first.end();
+    write('b', 0);
+    const second = connect('s2');
+    const next = write('a', 1);
+    expect(stateOf(change)).toBe('pending');
+    second.send();
+    second.answer('bad');
+    expect([stateOf(change), stateOf(next)]).toEqual(['refused', 'refused']);
+  });
+
   it('is acknowledged when a retry is accepted, also while a newer change waits', () => {
     const { connect, write, stateOf } = setUpStreams();
     const stream = connect('s1');

@@ -198,7 +198,24 @@ describe('the recent changes', () => {
     const find = (version: number): Change | undefined => changes.ofRow({ type: TYPE, mesh: 'default', name: 'a' }, version);
     expect(find(0)).toBe(made.find(({ version }, at) => at > 0 && version !== null));
     expect(find(1)).toBe(made.at(-1));
-    expect(find(3)).toBe(made.find(({ isRemoval }) => isRemoval));
+    // A later version without a change: what is in the log counts, unless it was removed.
+    const last = made.at(-1);
+    expect(find(3)).toBe(last?.isRemoval === true ? last : undefined);
+  });
+
+  it('of a large fleet keep who has acknowledged them when their times are dropped, also when the resource changes again', () => {
+    const zones = Array.from({ length: 10_000 }, (_, n) => `z${String(n)}`);
+    const { changes, tell, stateOf } = setUp(...zones, 'east', 'west');
+    const [east, west] = [streamOf('east'), streamOf('west')];
+    const old = changes.append(logged(1, { name: 'slow', version: 1 }), START);
+    tell(east.sent(1), 1);
+    tell(east.acknowledged(1), 5);
+    for (let position = 2; position <= 300; position += 1) changes.append(logged(position), START + position);
+    expect([old.times, stateOf(old, 'east'), stateOf(old, 'west')]).toEqual([null, 'acknowledged', 'pending']);
+    tell(west.sent(300), 400);
+    tell(west.acknowledged(300), 410);
+    changes.append(logged(301, { name: 'slow', version: 2 }), START + 500);
+    expect([stateOf(old, 'east'), stateOf(old, 'west'), stateOf(old, 'z1')]).toEqual(['acknowledged', 'acknowledged', 'pending']);
   });
 
   it('an acknowledgement costs the changes that it acknowledges, and no older ones', () => {

@@ -1,15 +1,31 @@
 // The last changes that this process sends to its peers, and when each peer was sent and acknowledged each of them. A peer acknowledges
 // positions of a log; this turns them into times of changes. Pure: the caller passes the time.
-// Invariants: at most MAX_CHANGES changes and MAX_BYTES of times are kept; an acknowledgement costs what it acknowledges; a change that a
+// Invariants: at most MAX_CHANGES changes and MAX_BYTES of times are kept, and of older ones a bit for each peer; an acknowledgement costs what it acknowledges; a change that a
 // later one of the same resource replaced before it was sent counts as acknowledged with the later one; a peer has not acknowledged what it
 // could not see when the response was made.
 import type { LoggedChange, LoggedMove } from '../kds/changelog.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import { isVisibleTo, reasonHidden, type ProfileOf, type Viewer } from '../kds/rules.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
+import { historiesBetween, newestOf, overtakenBetween, upTo } from './change-lists.ts';
 import { KnownPeers, type Peer } from './known-peers.ts';
 import { byteOf, millisecondsOf, NONE } from './milliseconds-byte.ts';
-import { addTo, HIDDEN, mark, marksFor, noTally, REFUSED, unmark, type Marks, type Tally } from './peer-marks.ts';
+import {
+  addTo,
+  answerOf,
+  answersFor,
+  answersOf,
+  hasAnswered,
+  HIDDEN,
+  isUnanswered,
+  mark,
+  marksFor,
+  noTally,
+  REFUSED,
+  unmark,
+  type Marks,
+  type Tally,
+} from './peer-marks.ts';
 import { PeerPositions, roomFor } from './peer-positions.ts';
 
 export const MAX_CHANGES = 1_000;
@@ -18,7 +34,7 @@ const MAX_BYTES = 4_000_000;
 /** Peers for which each change has room at first. */
 const FEW_PEERS = 16;
 /** The changes of one resource that are kept, the oldest first. */
-type History = { readonly changes: Change[] };
+export type History = { readonly changes: Change[] };
 
 /** A resource as it is now in the log. */
 export type Logged = Pick<LoggedChange, 'type' | 'wireName' | 'position' | 'visibility'>;
@@ -33,6 +49,8 @@ export type Change = LoggedChange & {
   readonly history: History;
   /** By index of the peer: time in a byte. Null for an old change in a large fleet. */
   times: Marks | null;
+  /** Of an old change in a large fleet: the peers that have acknowledged it. */
+  answers: Uint8Array | null;
   /** How many peers of this process have acknowledged it. No longer counted when the times are dropped. */
   readonly tally: Tally;
 };
@@ -100,7 +118,9 @@ export class RecentChanges {
     // A row that is created again starts at version 0, also where the log did not see that it was gone.
     const life = own.findLastIndex((one, at) => one.version === null || one.version <= (own[at - 1]?.version ?? -1));
     const found = own.find((one, at) => at >= life && one.version !== null && one.version >= version);
-    return found ?? own.findLast(({ isRemoval }) => isRemoval);
+    // A write without a change of the resource has a version and no change.
+    const last = own.at(-1);
+    return found ?? (last?.isRemoval === true ? last : undefined);
   }
 
   get peers(): ReadonlyMap<string, Peer> {
@@ -115,7 +135,7 @@ export class RecentChanges {
     this.#histories.set(key, history);
     // The clock of the writer may be another one: a change cannot be sent before its commit.
     const at = Math.min(committed, now);
-    const marks = { times: marksFor(this.#room), tally: noTally() };
+    const marks = { times: marksFor(this.#room), answers: null, tally: noTally() };
     const change: Change = { ...logged, id: ++this.#lastId, at, history, ...marks };
     history.changes.push(change);
     this.#changes.push(change);
@@ -191,6 +211,7 @@ export class RecentChanges {
     const byte = times?.acknowledged[peer.index] ?? NONE;
     const acknowledgedMs = millisecondsOf(byte);
     if (acknowledgedMs !== null) return { ...delivery('acknowledged'), sentMs, acknowledgedMs };
+    if ('answers' in change && hasAnswered(change, peer.index)) return delivery('acknowledged');
     const refused = peer.refused.get(type)?.get(wireName);
     // What an earlier stream refused waits for the answer of this one.
     const isRefused = byte === REFUSED && this.#reached.of('acknowledged', type, peer.index) >= change.position;
@@ -229,6 +250,7 @@ export class RecentChanges {
 
   #open(name: string, streamId: string): void {
     const { index } = this.#peers.open(name, streamId);
+    this.#sendAgain(index, this.#changes);
     // The first response on a stream repeats what an earlier one may have confirmed.
     this.#reached.clear(index);
     if (index >= this.#room) this.#makeRoom(roomFor(index, this.#room));
@@ -238,8 +260,14 @@ export class RecentChanges {
     const peer = this.#peers.get(name);
     if (peer === undefined) return false;
     this.#peers.subscribeAgain(peer, type);
+    this.#sendAgain(peer.index, this.#byType.get(type) ?? []);
     this.#reached.clear(peer.index, type);
     return true;
+  }
+
+  /** What was sent and not answered is sent once more, or a newer state in its place. */
+  #sendAgain(index: number, changes: readonly Change[]): void {
+    for (const change of changes) if (isUnanswered(change, index) && mark(change, 'sent', index, NONE)) this.onProgress?.(change);
   }
 
   /**
@@ -280,7 +308,7 @@ export class RecentChanges {
       const isRefused = refused?.has(wireName) === true;
       let isNewest = true;
       for (const change of upTo(history, position)) {
-        const known = change.times?.acknowledged[peer.index] ?? NONE;
+        const known = answerOf(change, peer.index);
         if (known !== NONE && (known !== REFUSED || !isNewest)) break;
         isNewest = false;
         const sent = change.times?.sent[peer.index] ?? NONE;
@@ -288,6 +316,9 @@ export class RecentChanges {
         this.#mark(change, 'acknowledged', peer, isRefused ? REFUSED : byteOf(now - change.at));
       }
     }
+    for (const change of overtakenBetween(this.#byType.get(type) ?? [], before, position))
+      if (isUnanswered(change, peer.index))
+        this.#mark(change, 'acknowledged', peer, refused?.has(change.wireName) === true ? REFUSED : byteOf(now - change.at));
     return true;
   }
 
@@ -304,20 +335,10 @@ export class RecentChanges {
 
   /** The resources of a response that covers the log from one position to another, and has these beside that. */
   *#covered(type: string, from: number, to: number, again: readonly string[]): Generator<History> {
-    yield* this.#between(type, from, to);
+    yield* historiesBetween(this.#byType.get(type) ?? [], from, to);
     for (const wireName of again) {
       const history = this.#histories.get(historyKey(type, wireName));
       if (history !== undefined) yield history;
-    }
-  }
-
-  /** The resources whose newest change is after `from` and not after `to`. */
-  *#between(type: string, from: number, to: number): Generator<History> {
-    const changes = this.#byType.get(type) ?? [];
-    for (let at = changes.length - 1; at >= 0; at -= 1) {
-      const change = changes[at];
-      if (change === undefined || change.position <= from) return;
-      if (change.position <= to && change.history.changes.at(-1) === change) yield change.history;
     }
   }
 
@@ -334,7 +355,10 @@ export class RecentChanges {
 
   #makeRoom(room: number): void {
     this.#room = room;
-    for (const change of this.#changes) if (change.times !== null) change.times = marksFor(room, change.times);
+    for (const change of this.#changes) {
+      if (change.times !== null) change.times = marksFor(room, change.times);
+      if (change.answers !== null) change.answers = answersFor(room, change.answers);
+    }
     this.#forgetTimes();
   }
 
@@ -343,7 +367,9 @@ export class RecentChanges {
     const most = Math.max(1, Math.floor(MAX_BYTES / (2 * this.#room)));
     for (; this.#changes.length - this.#withoutTimes > most; this.#withoutTimes += 1) {
       const change = this.#changes[this.#withoutTimes];
-      if (change !== undefined) change.times = null;
+      if (change === undefined || change.times === null) continue;
+      change.answers = answersOf(change.times);
+      change.times = null;
     }
   }
 
@@ -356,20 +382,6 @@ export class RecentChanges {
     oldest.history.changes.shift();
     if (oldest.history.changes.length === 0) this.#histories.delete(historyKey(oldest.type, oldest.wireName));
   }
-}
-
-/** The changes of a resource that are not after a position, the newest first. */
-function* upTo({ changes }: History, position: number): Generator<Change> {
-  for (let at = changes.length - 1; at >= 0; at -= 1) {
-    const change = changes[at];
-    if (change !== undefined && change.position <= position) yield change;
-  }
-}
-
-function newestOf({ changes }: History): Change {
-  const newest = changes.at(-1);
-  if (newest === undefined) throw new Error('a history has a change');
-  return newest;
 }
 
 function delivery(state: PeerState, reason: string | null = null): Delivery {

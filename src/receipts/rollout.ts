@@ -1,9 +1,9 @@
 // A followed change as an answer: how many peers have it, how fast, and each peer with its state. Pure.
 import type { Answer } from '../api/answers.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import { noTally, type Tally } from './peer-marks.ts';
 import type { Change } from './recent-changes.ts';
 import type { Followed, Target } from './receipts.ts';
+import { noZones, type ZonesTally } from './tally-questions.ts';
 
 type Rollout = Answer<'Rollout'>;
 type RolloutTarget = Rollout['targets'][number];
@@ -75,7 +75,7 @@ export function shortened({ targets, omitted = 0, ...rest }: OnwardRollout, most
 }
 
 /** One change of a list, without its peers. @param elsewhere of those that are connected to other replicas, and unknown here */
-export function changeSummary(change: Change, targets: readonly Target[], elsewhere?: Tally): Answer<'ChangeSummary'> {
+export function changeSummary(change: Change, targets: readonly Target[], elsewhere?: ZonesTally): Answer<'ChangeSummary'> {
   const { id, type, mesh, name } = change;
   return { id, type, name, ...(mesh !== '' && { mesh }), ...facts(change), ...summaryOf(targets, elsewhere) };
 }
@@ -84,7 +84,7 @@ function facts({ version, isRemoval, at }: Change): Pick<Answer<'ChangeSummary'>
   return { version, isRemoval, committedAt: new Date(at).toISOString() };
 }
 
-const NO_TALLY: Tally = noTally();
+const NOWHERE: ZonesTally = noZones();
 const WORST_FIRST: readonly Outcome[] = ['refused', 'waiting', 'away', 'everywhere'];
 
 function worse(a: Outcome, b: Outcome): Outcome {
@@ -93,10 +93,10 @@ function worse(a: Outcome, b: Outcome): Outcome {
 
 type Summary = Pick<Rollout, 'outcome' | 'counts' | 'medianMs' | 'slowestMs'>;
 
-function summaryOf(targets: readonly Target[], elsewhere: Tally = NO_TALLY): Summary {
+function summaryOf(targets: readonly Target[], elsewhere: ZonesTally = NOWHERE): Summary {
   const counts = { acknowledged: 0, refused: 0, withheld: 0, sent: 0, pending: 0, away: 0, unknown: 0, hidden: 0 };
   for (const { state } of targets) counts[state] += 1;
-  for (const answer of ['acknowledged', 'refused'] as const) {
+  for (const answer of ['acknowledged', 'refused', 'withheld'] as const) {
     const answered = Math.min(elsewhere[answer], counts.unknown);
     counts[answer] += answered;
     counts.unknown -= answered;

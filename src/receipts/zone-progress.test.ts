@@ -46,6 +46,25 @@ describe('the progress of zones', () => {
     });
   });
 
+  it('of many zones with long names is asked for in parts that fit a notification', async () => {
+    const names = Array.from({ length: 100 }, (_, at) => `${'z'.repeat(58)}-${String(at)}`);
+    const here = await replica('a', {});
+    await replica('b', Object.fromEntries(names.map((name) => [name, [current]])));
+    const mark = store.mark.bind(store);
+    const bytes: number[] = [];
+    store.mark = async (id) => {
+      bytes.push(JSON.stringify({ mark: id }).length);
+      await mark(id);
+    };
+    const found = await here.of(
+      names.map((name) => ({ name, insight: connectedTo('b') })),
+      stop.signal,
+    );
+    expect([...found.values()].every(({ types }) => types?.length === 1)).toBe(true);
+    expect(Math.max(...bytes)).toBeLessThan(8_000);
+    expect(bytes.length).toBeGreaterThan(2);
+  });
+
   it('asks no replica while all zones are connected here or away', async () => {
     const here = await replica('a', { east: [current] });
     store.mark = () => Promise.reject(new Error('no replica should be asked'));

@@ -6,6 +6,10 @@ import type { OpenSenders, TypeProgress } from '../kds/open-senders.ts';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { partsThatFit } from './parts-that-fit.ts';
+
+/** Zones of one question. */
+const MAX_ZONES = 100;
 
 /** Times are in milliseconds since 1970. */
 type TypeRow = readonly [
@@ -65,9 +69,10 @@ export class ZoneProgress {
     }
     if (elsewhere.size === 0) return found;
     const names = [...elsewhere.keys()];
-    const rows = await this.#questions.ask({ zones: names }, new Set(names), 0, signal);
-    for (const [name, [, types]] of rows)
-      found.set(name, { instanceId: elsewhere.get(name) ?? null, types: types.map(progressOf) });
+    const answers = partsThatFit(names, MAX_ZONES).map((part) => this.#questions.ask({ zones: part }, new Set(part), 0, signal));
+    for (const rows of await Promise.all(answers))
+      for (const [name, [, types]] of rows)
+        found.set(name, { instanceId: elsewhere.get(name) ?? null, types: types.map(progressOf) });
     return found;
   }
 }
