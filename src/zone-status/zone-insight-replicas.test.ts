@@ -83,6 +83,23 @@ describe('a replica of global that a zone has left', () => {
     expect((await status())['syncProblems']).toMatchObject([{ message: 'worse' }]);
   });
 
+  it('stores the last status also where the clock of the replica before was ahead', async () => {
+    const { store, clock, writer, row } = setUp();
+    const at = (ms: number): string => after(clock, ms).toISOString();
+    const before = { id: 's0', globalInstanceId: 'g2', connectTime: at(240_000), disconnectTime: at(299_000), generation: 1 };
+    const key = { type: 'ZoneInsight', mesh: '', name: 'east' };
+    await store.write({ op: 'create', key, labels: {}, spec: { subscriptions: [before] } });
+    writer.observe(opened);
+    writer.observe(withheld);
+    await writer.flush();
+    expect((await row())?.status).not.toEqual({});
+    await clock.advance(60_000);
+    writer.observe({ ...withheld, resources: new Map(), count: 0 });
+    writer.observe(closed);
+    await writer.flush();
+    expect((await row())?.status).toEqual({});
+  });
+
   it('replaces the status of the other replica when the zone returns', async () => {
     const { clock, old, next, status, move } = await twoReplicas();
     await move();

@@ -382,7 +382,7 @@ export class ZoneInsightWriter {
     const key = insightKey(zone);
     const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, clock.now());
     const lag = this.#lagOf(zone);
-    const status = renderStatus(row?.status ?? {}, state, { isKept: isKeptHere(spec, keeper), lag });
+    const status = renderStatus(row?.status ?? {}, state, { isKept: isKeptHere(spec, row?.spec ?? {}, keeper), lag });
     Object.assign(entry, { stored: spec, isLagging: lag !== null });
     if (row === undefined) return { op: 'create', key, labels: {}, spec, status, owner: { type: 'Zone', mesh: '', name: zone } };
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;

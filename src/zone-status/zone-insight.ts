@@ -141,9 +141,10 @@ export function mergeInsight(stored: JsonObject, state: InsightState, limit: num
 /**
  * Whether the stream that counts in the row is one of this process. Only its keeper knows the problems, the token and the lag of the zone.
  * @param spec the merged spec. Without a subscription in it the zone has no stream to another process.
+ * @param stored the spec of the row before
  */
-export function isKeptHere(spec: JsonObject, { mode, instanceId }: SubscriptionKeeper): boolean {
-  const newest = describedSubscription(subscriptionsOf(spec));
+export function isKeptHere(spec: JsonObject, stored: JsonObject, { mode, instanceId }: SubscriptionKeeper): boolean {
+  const newest = describedSubscription(subscriptionsOf(spec), subscriptionsOf(stored));
   return newest === undefined || newest[mode === 'global' ? 'globalInstanceId' : 'zoneInstanceId'] === instanceId;
 }
 
