@@ -6,6 +6,7 @@ import type { InboundRule } from '../policy/inbound-rules.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { clientConf, clientRules, clientsMatch, clientsOf, reportCommonTimes, type ClientRules } from './client-confs.ts';
 import type { ConfigProblem } from './config-problem.ts';
+import { usableConf } from './usable-conf.ts';
 
 const policy = parsePolicy(make('MeshTimeout', 'p', {}), 0);
 const exact = (value: string): JsonObject => ({ spiffeID: { type: 'Exact', value } });
@@ -49,20 +50,45 @@ describe('the clients of rules', () => {
 });
 
 describe('the conf of a client', () => {
+  const times = (idle: number, connection: number, request: number) => ({
+    ...{ idleTimeout: `${String(idle)}s`, connectionTimeout: `${String(connection)}s` },
+    http: { requestTimeout: `${String(request)}s` },
+  });
   const rules = rulesOf([
-    [null, { a: 1, b: 1, c: 1 }],
-    [prefix('a/'), { b: 2, c: 2 }],
-    [exact('a/b'), { c: 3 }],
-    [exact('a/b'), { c: 4 }],
+    [null, times(1, 1, 1)],
+    [prefix('a/'), { connectionTimeout: '2s', http: { requestTimeout: '2s' } }],
+    [exact('a/b'), { http: { requestTimeout: '3s' } }],
+    [exact('a/b'), { http: { requestTimeout: '4s' } }],
   ]);
 
   it.each([
-    ['a/b', false, { a: 1, b: 1, c: 4 }],
-    ['a/c', false, { a: 1, b: 2, c: 2 }],
-    ['a/b', true, { a: 1, b: 2, c: 2 }],
-    ['other', false, { a: 1, b: 1, c: 1 }],
+    ['a/b', false, times(1, 1, 4)],
+    ['a/c', false, times(1, 2, 2)],
+    ['a/b', true, times(1, 2, 2)],
+    ['other', false, times(1, 1, 1)],
   ])('of %s (prefix: %s) has the most specific rules over those of everybody', (value, isPrefix, conf) => {
-    expect(clientConf(rules, { value, isPrefix })).toEqual(conf);
+    const problems: ConfigProblem[] = [];
+    expect(clientConf('MeshTimeout', rules, { value, isPrefix }, (problem) => problems.push(problem))).toEqual(conf);
+    expect(problems).toEqual([]);
+  });
+
+  it('has no part that Envoy refuses, where two good confs merge into a bad one', () => {
+    const named = (letter: string, count: number) =>
+      Array.from({ length: count }, (_, at) => ({ name: `x-${letter}${String(at)}`, value: 'a' }));
+    const limit = (num: number, headers: object): JsonObject => ({
+      local: { http: { requestRate: { num, interval: '1s' }, onRateLimit: { headers: { ...headers } } } },
+    });
+    const limits = rulesOf([
+      [null, limit(10, { set: named('a', 6) })],
+      [exact('a/b'), limit(5, { add: named('b', 5) })],
+    ]);
+    const problems: ConfigProblem[] = [];
+    const report = (problem: ConfigProblem): void => void problems.push(problem);
+    const conf = clientConf('MeshRateLimit', limits, { value: 'a/b', isPrefix: false }, report);
+    expect(usableConf('MeshRateLimit', 'rules', conf).refused).toEqual([]);
+    expect(conf).toMatchObject({ local: { http: { requestRate: { num: 5 } } } });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.field).toMatch(/^spec\.rules\[1\]\.default\.local\.http\.onRateLimit\.headers/);
   });
 
   it('has the times of a route alone; others are reported', () => {

@@ -6,6 +6,7 @@ import { isObject, objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { fieldOf } from './config-problem.ts';
 import { extension } from './proto-json.ts';
+import { usableConf } from './usable-conf.ts';
 import { reportMatches, type Report } from './usable-policies.ts';
 
 const CLIENT_ID = 'meridian.client.spiffe_id';
@@ -52,13 +53,22 @@ export function clientsMatch({ isPrefix, value }: Clients): JsonObject {
   return { prefix: '/', filterState: [{ key: CLIENT_ID, stringMatch: isPrefix ? { prefix: value } : { exact: value } }] };
 }
 
-/** The conf for some clients: that of the most specific rules for them lies over the conf for everybody. */
-export function clientConf({ byClient, common }: ClientRules, clients: Clients): JsonObject {
+/**
+ * The usable conf for some clients: that of the most specific rules for them lies over the conf for everybody. Two good confs may merge into a
+ * bad one.
+ * @param type of the policies
+ */
+export function clientConf(type: string, { byClient, common }: ClientRules, clients: Clients, report: Report): JsonObject {
   const covering = byClient.filter((rule) => covers(clientsOfRule(rule), clients));
   const [first] = clientsOf({ byClient: covering, common });
   if (first === undefined) return common;
   const isFirst = (rule: InboundRule): boolean => isSame(clientsOfRule(rule), first);
-  return covering.filter(isFirst).reduce((conf, rule) => mergeConf(conf, rule.conf), common);
+  const rules = covering.filter(isFirst);
+  const merged = rules.reduce((conf, rule) => mergeConf(conf, rule.conf), common);
+  const { conf, refused } = usableConf(type, 'rules', merged);
+  for (const { policy, index } of rules.slice(-1))
+    for (const { path, reason } of refused) report({ policy: policy.kri, field: fieldOf('rules', index, path), reason });
+  return conf ?? common;
 }
 
 /** The times that a route has. */

@@ -134,7 +134,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const timeout = routed?.timeouts.common ?? confOf('MeshTimeout');
   const limits = routed?.limits.common ?? confOf('MeshRateLimit');
   const routes =
-    routed === null ? [] : clientsOf(routed.timeouts, routed.limits).map((clients) => clientRoute(name, routed, clients));
+    routed === null ? [] : clientsOf(routed.timeouts, routed.limits).map((clients) => clientRoute(name, routed, clients, report));
   const namedRulesOf = (type: string): InboundRule[] => withServerNames(rulesOf(type), names);
   const logRules = namedRulesOf('MeshAccessLog');
   const logs = accessLogsOf(logRules, logContext(context, inbound));
@@ -254,9 +254,9 @@ function routedConfs(rulesOf: (type: string) => readonly InboundRule[], report: 
   return { timeouts, limits: clientRules(rulesOf('MeshRateLimit'), report) };
 }
 
-function clientRoute(name: string, { timeouts, limits }: RoutedConfs, clients: Clients): JsonObject {
-  const route = routeAction(name, clientConf(timeouts, clients));
-  return { match: clientsMatch(clients), route, ...requestLimit(clientConf(limits, clients)) };
+function clientRoute(name: string, { timeouts, limits }: RoutedConfs, clients: Clients, report: Report): JsonObject {
+  const route = routeAction(name, clientConf('MeshTimeout', timeouts, clients, report));
+  return { match: clientsMatch(clients), route, ...requestLimit(clientConf('MeshRateLimit', limits, clients, report)) };
 }
 
 function routeAction(cluster: string, timeout: JsonObject): JsonObject {

@@ -20,6 +20,8 @@ type Refused = { readonly path: string; readonly reason: string };
 const MAX_ROUNDS = 8;
 /** Keys of a path that are taken out together: `http.requestTimeout`, `backends[0]`. */
 const UNIT = 2;
+/** The same of a MeshRateLimit: `local.http.onRateLimit`. A limit stays without the answer that Envoy refuses. */
+const LIMIT_UNIT = 3;
 
 /** A document around a conf, in which the checks of its type take it. */
 const FRAMES: Readonly<Record<ConfSection, (type: string, conf: JsonObject, match: JsonObject | null) => JsonObject>> = {
@@ -80,7 +82,7 @@ function cleaned(type: string, section: ConfSection, given: JsonObject, match: J
     for (const { path, reason } of inConf.toReversed()) {
       // Later refusals are consequences, such as an object that lost its only field.
       if (round === 0) refused.unshift({ path, reason });
-      const keys = unitOf(conf, path);
+      const keys = unitOf(conf, path, type === 'MeshRateLimit' ? LIMIT_UNIT : UNIT);
       if (!taken.has(keys.join('.'))) takeOut(conf, keys);
       taken.add(keys.join('.'));
     }
@@ -113,11 +115,11 @@ function insideOf(start: string, { field, reason }: Violation): Refused[] {
 }
 
 /** The path to take out: the unit that holds the value, or less where the unit is missing. */
-function unitOf(conf: JsonObject, path: string): string[] {
+function unitOf(conf: JsonObject, path: string, depth: number): string[] {
   const keys = path
     .split(/[.[\]]+/)
     .filter((key) => key !== '')
-    .slice(0, UNIT);
+    .slice(0, depth);
   while (keys.length > 0 && !holds(conf, keys)) keys.pop();
   return keys;
 }
@@ -131,13 +133,14 @@ function holds(conf: Json, keys: readonly string[]): boolean {
 
 /** @param keys none: the whole conf */
 function takeOut(conf: JsonObject, keys: readonly string[]): void {
-  const [first, second] = keys;
-  if (first === undefined) for (const key of Object.keys(conf)) Reflect.deleteProperty(conf, key);
-  else if (second === undefined) Reflect.deleteProperty(conf, first);
+  const last = keys.at(-1);
+  if (last === undefined) for (const key of Object.keys(conf)) Reflect.deleteProperty(conf, key);
   else {
-    const inner = conf[first];
-    if (Array.isArray(inner)) inner.splice(Number(second), 1);
-    else if (isObject(inner)) Reflect.deleteProperty(inner, second);
+    let holder: Json | undefined = conf;
+    for (const key of keys.slice(0, -1))
+      holder = Array.isArray(holder) ? holder[Number(key)] : isObject(holder) ? holder[key] : undefined;
+    if (Array.isArray(holder)) holder.splice(Number(last), 1);
+    else if (isObject(holder)) Reflect.deleteProperty(holder, last);
   }
 }
 
