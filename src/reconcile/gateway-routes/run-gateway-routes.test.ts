@@ -148,6 +148,17 @@ describe('the rows derived from Gateway API routes', () => {
     expect(writes).toEqual([]);
   });
 
+  it('are deleted when a stored route has an error outside of its rules, though all of its rules are valid', async () => {
+    await service('next');
+    await derive();
+    expect(await paths()).toEqual(['/a', '/b']);
+    await store.write({ op: 'put', key, labels, spec: { ...route, hostnames: ['cart.example'] } });
+    await derive();
+    expect(await derived()).toBeUndefined();
+    expect(await conditions()).toEqual({ Accepted: 'False UnsupportedValue' });
+    expect(JSON.stringify((await store.get(key))?.status)).toContain('spec.hostnames: is not supported in a mesh');
+  });
+
   it('lose only the invalid rule of a stored route, which the status names', async () => {
     const [first, second] = route.rules;
     const invalid = { ...second, matches: [{ path: { type: 'RegularExpression', value: '/b(' } }] };
