@@ -546,6 +546,22 @@ describe('a proxy with an identity', () => {
     expect(first).toMatchObject({ tls: { identity: expect.stringContaining('identity') as string } });
   });
 
+  it('has its certificate renewed on its newer stream, also when the older one ends later', async () => {
+    gate.resolve();
+    const duplex = new Duplex({ objectMode: true, read: () => undefined, write: (_message, _encoding, done) => done() });
+    const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];
+    duplex.push(encodeDeltaRequest({ ...FIRST, node: { id: 'default.web.east', metadata: encodeStruct({}) } }));
+    const letIn = (): Promise<void> => Promise.resolve();
+    const older = server.serve({ id: 'older', peer: 'here', call, log, identify: letIn, admit: letIn, end: () => undefined });
+    await expect.poll(() => events.map(({ kind }) => kind)).toContain('sent');
+    await connected('web');
+    duplex.push(null);
+    await older;
+    expect([reads, server.size, clock.sleepers]).toEqual([1, 1, 1]);
+    await clock.advance(60_000);
+    await expect.poll(() => reads).toBe(2);
+  });
+
   it('that leaves before it has its certificate is not renewed', async () => {
     const left = play('web');
     left.connect();
