@@ -32,6 +32,7 @@ describe('the answer to a response', () => {
     ['b: bad port', ['b']],
     ['c: bad, a: bad', ['a', 'c']],
     ['Error adding/updating listener(s) b: in use\nc: in use\n', ['b', 'c']],
+    ['b: unknown cluster a in its route', ['b']],
     ['no name', []],
     ['', []],
     ['goo.gle/debugonly name: "a"\nroute: "b"\n: Proto constraint validation failed (a field)', []],

@@ -74,6 +74,24 @@ describe('a session whose response is refused', () => {
     expect([held(), session.take()]).toEqual([['a', 'b'], []]);
   });
 
+  it('sends a suspected resource again that changed and changed back', () => {
+    const { session, replace, held } = asking(['a', 'b']);
+    answerNext(session, 'no');
+    replace({ Cluster: { a: '2', b: '1' } });
+    replace({ Cluster: { a: '1', b: '1' } });
+    expect(held()).toEqual([]);
+    expect([answerNext(session, null), answerNext(session, null)]).toEqual([['b'], ['a']]);
+    expect([held(), session.take()]).toEqual([['a', 'b'], []]);
+  });
+
+  it('sends a suspected resource once that the proxy asks for by name', () => {
+    const { session, held } = asking(['a', 'b']);
+    answerNext(session, 'no');
+    session.receive(request('Cluster', { subscribe: ['a'] }));
+    expect([answerNext(session, null), answerNext(session, null)]).toEqual([['b'], ['a']]);
+    expect([held(), session.take()]).toEqual([['a', 'b'], []]);
+  });
+
   it('removes a suspected resource that is gone', () => {
     const { session, replace } = asking(['a', 'b']);
     answerNext(session, 'no');

@@ -30,6 +30,13 @@ describe('a change of the view', () => {
     expect(kept(state)).toEqual({ dirty: [['a', '1']], gone: [] });
   });
 
+  it('takes no version of a suspected resource as held', () => {
+    const state = stateOf('a');
+    state.suspect([{ name: 'a', version: '1', bytes: new Uint8Array() }], false);
+    state.change('a', '1');
+    expect([state.hasSent('a', '1'), state.takeSuspects(), state.dirty.size]).toEqual([false, [], 1]);
+  });
+
   it('is about every name for a proxy that asks for all', () => {
     const state = stateOf();
     state.isWildcard = true;
