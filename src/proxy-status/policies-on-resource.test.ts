@@ -19,6 +19,19 @@ const index = new MeshIndex('default', [
 ]);
 
 const payRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'pay' }, port: 80 };
+const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } };
+
+/** A proxy with one outbound, to cart; the mesh has the service pay too. */
+function indexOfCartOutbound(...rows: Resource[]): MeshIndex {
+  const web = makeDataplane('web-1', { zone: 'east', namespace: 'web' });
+  const outbound = [{ port: 10_001, backendRef: { ...targetRef, port: 80 } }];
+  return new MeshIndex('default', [
+    { ...web, spec: { ...web.spec, networking: { ...objectOf(web.spec['networking']), outbound } } },
+    makeService('cart', { zone: 'east', namespace: 'shop' }),
+    makeService('pay', { zone: 'east', namespace: 'shop' }),
+    ...rows,
+  ]);
+}
 
 function policiesOn(name: string, of = index): string[] {
   const [proxy] = of.proxies();
@@ -40,22 +53,25 @@ describe('the policies on a resource', () => {
     ['requests', { backendRefs: [payRef] }],
     ['copies of requests', { filters: [{ type: 'RequestMirror', requestMirror: { backendRef: payRef } }] }],
   ])('are those of a service that only a route leads %s to, and the route', (_, conf) => {
-    const backendRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' }, port: 80 };
-    const web = makeDataplane('web-1', { zone: 'east', namespace: 'web' });
-    const networking = { ...objectOf(web.spec['networking']), outbound: [{ port: 10_001, backendRef }] };
     const rules = [{ matches: [{ path: { type: 'PathPrefix', value: '/' } }], default: conf }];
-    const targetRef = { kind: 'MeshService', labels: backendRef.labels };
-    const listing = new MeshIndex('default', [
-      { ...web, spec: { ...web.spec, networking } },
-      makeService('cart', { zone: 'east', namespace: 'shop' }),
-      makeService('pay', { zone: 'east', namespace: 'shop' }),
+    const listing = indexOfCartOutbound(
       makeService('mail', { zone: 'east', namespace: 'shop' }),
       at(4, make('MeshHTTPRoute', 'split', { to: [{ targetRef, rules }] })),
       at(2, makeTo('MeshTimeout', 'of-pay', { kind: 'MeshService', labels: payRef.labels }, { connectionTimeout: '7s' })),
       at(3, makeTo('MeshTimeout', 'of-cart', targetRef, { connectionTimeout: '6s' })),
-    ]);
+    );
     expect(policiesOn('kri_msvc_default_east_shop_pay_80', listing)).toEqual(['split', 'of-pay']);
     expect(policiesOn('kri_msvc_default_east_shop_mail_80', listing)).toEqual([]);
+  });
+
+  it('leave out a MeshTCPRoute that does nothing because a MeshHTTPRoute on the same outbound comes first', () => {
+    const conf = { backendRefs: [payRef] };
+    const http = [{ matches: [{ path: { type: 'PathPrefix', value: '/' } }], default: conf }];
+    const routed = indexOfCartOutbound(
+      at(1, make('MeshHTTPRoute', 'split', { to: [{ targetRef, rules: http }] })),
+      at(2, make('MeshTCPRoute', 'unused', { to: [{ targetRef, rules: [{ default: conf }] }] })),
+    );
+    expect(policiesOn('kri_msvc_default_east_shop_pay_80', routed)).toEqual(['split']);
   });
 
   it('are those of the whole proxy where the name says nothing', () => {
