@@ -9,6 +9,7 @@ const FILE = { type: 'File', file: { path: '/log' } };
 const BAD_FILE = { type: 'File', file: { path: 'no path' } };
 const header = (name: string): JsonObject => ({ type: 'Header', header: { name } });
 const RING = { type: 'RingHash', ringHash: { minRingSize: 7, hashPolicies: [header('old')] } };
+const HEADERS = Array.from({ length: 11 }, (_, at) => ({ name: `x-${String(at)}`, value: 'a' }));
 
 describe('the usable part of a conf', () => {
   it.each<[what: string, type: string, section: ConfSection, conf: JsonObject, left: JsonObject | null, paths: string[]]>([
@@ -70,6 +71,14 @@ describe('the usable part of a conf', () => {
       { loadBalancer: RING, hashPolicies: [header('new')] },
       { loadBalancer: { type: 'RingHash', ringHash: { minRingSize: 7 } }, hashPolicies: [header('new')] },
       [],
+    ],
+    [
+      'a rate limit without the answer that Envoy refuses',
+      'MeshRateLimit',
+      'rules',
+      { local: { http: { requestRate: { num: 5, interval: '1s' }, onRateLimit: { status: 429, headers: { set: HEADERS } } } } },
+      { local: { http: { requestRate: { num: 5, interval: '1s' } } } },
+      ['local.http.onRateLimit.headers'],
     ],
     ['an old list that stands alone', 'MeshLoadBalancingStrategy', 'to', { loadBalancer: RING }, { loadBalancer: RING }, []],
   ])('has %s', (_, type, section, conf, left, paths) => {
