@@ -71,7 +71,8 @@ describe('the policies on a resource', () => {
       at(1, make('MeshHTTPRoute', 'split', { to: [{ targetRef, rules: http }] })),
       at(2, make('MeshTCPRoute', 'unused', { to: [{ targetRef, rules: [{ default: conf }] }] })),
     );
-    expect(policiesOn('kri_msvc_default_east_shop_pay_80', routed)).toEqual(['split']);
+    for (const service of ['pay', 'cart'])
+      expect(policiesOn(`kri_msvc_default_east_shop_${service}_80`, routed)).toEqual(['split']);
   });
 
   it('are those of the whole proxy where the name says nothing', () => {

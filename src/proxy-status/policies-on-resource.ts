@@ -48,7 +48,9 @@ function findsOutbound(index: MeshIndex, rules: ProxyRules): (name: string) => C
   return (name) => {
     const found = byName.get(name);
     if (found === undefined) return (routed ??= findsRouted(index, rules, outbounds))(name);
-    const { policies, routes } = effectiveOutbound(index, rules, found);
+    const { policies, routes: all } = effectiveOutbound(index, rules, found);
+    // One with a note does nothing.
+    const routes = all.filter(({ note }) => note === null);
     const inForce = [...policies, ...routes.flatMap((route) => route.policies)];
     return [...causesOf(inForce), ...routes.map(({ route }) => route)];
   };
