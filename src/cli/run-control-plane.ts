@@ -51,7 +51,7 @@ export async function configOf(mode: Mode, options: ConfigOptions): Promise<{ co
     flags[key] = value.join('=');
   }
   const { loadConfig } = await import('../base/config.ts');
-  return loadConfig({ mode, env: process.env, flags, file: options.config ?? process.env['MERIDIAN_CONFIG'] });
+  return loadConfig({ mode, env: process.env, flags, file: options.config ?? (process.env['MERIDIAN_CONFIG'] || undefined) });
 }
 
 /**

@@ -86,7 +86,20 @@ describe('apply', () => {
     expect(JSON.parse(done.stdout)).toMatchObject([{ name: 'keep' }, { type: 'MeshTimeout', name: 'drop', result: 'pruned' }]);
     expect(await namesLeft()).toEqual(['keep', 'other']);
     expect(await line.run(['apply', '-f', '-', '--prune'], { input })).toMatchObject({ code: 2 });
+    const blank = await line.run(['apply', '-f', '-', '--prune', '-l', ''], { input });
+    expect([blank.code, blank.stderr]).toEqual([2, expect.stringContaining('-l: must not be blank')]);
+    expect(await namesLeft()).toEqual(['keep', 'other']);
     await line.run(['delete', '-f', '-'], { input: [input, labelled('other', 'b')].join('---\n') });
+  });
+
+  it('applies every resource when the reader of its output has gone', async () => {
+    const names = Array.from({ length: 3 }, (_, index) => `unread-${String(index)}`);
+    await line.write('unread.yaml', names.map((name) => timeout(name, '1s')).join('---\n'));
+    const child = line.begin(['apply', '-f', 'unread.yaml']);
+    child.stdout?.destroy();
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    for (const name of names) expect(await requestTimeoutOf(name)).toBe('1s');
+    await run('delete', '-f', 'unread.yaml');
   });
 
   it('is refused for a missing mesh, with the positions of its documents', async () => {
@@ -214,6 +227,12 @@ describe('get', () => {
   it('names jq in place of the templates of kubectl', async () => {
     const { code, stderr } = await run('get', 'mt', '-A', '-o', 'jsonpath={.items[*].name}');
     expect([code, stderr]).toEqual([2, expect.stringContaining('-o json | jq')]);
+  });
+
+  it('takes an empty variable for one that is not set', async () => {
+    const { code, stdout } = await line.runProcess(['get', 'mt', '-o', 'json'], { env: { MERIDIAN_MESH: '' } });
+    expect([code, stdout]).toEqual([0, (await run('get', 'mt', '--mesh', 'default', '-o', 'json')).stdout]);
+    expect((await run('get', 'mt', '--mesh', '')).code).toBe(2);
   });
 
   it('watches until Ctrl-C', async () => {
@@ -372,6 +391,14 @@ describe('preview', () => {
     expect((await run('get', 'mt', 'tried', '--mesh', 'shop')).code).toBe(3);
     const { items } = JSON.parse((await run('preview', '-f', 'tried.yaml', '-o', 'json')).stdout) as { items: object[] };
     expect(items).toMatchObject([{ name: 'tried', result: 'created', sentTo: 0 }]);
+  });
+
+  it('does not print the value of a secret', async () => {
+    const data = Buffer.from('hunter2').toString('base64');
+    await line.write('key.yaml', `type: Secret\nname: previewed\nmesh: shop\ndata: ${data}\n`);
+    const { code, stdout } = await run('preview', '-f', 'key.yaml', '-o', 'json');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('"op": "add"')]);
+    expect(stdout).not.toContain(data);
   });
 
   it('says what a deletion of files would change', async () => {

@@ -1,6 +1,7 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { typeOf } from '../../resource/type-registry.ts';
 import { ApiClient } from './api-client.ts';
 
 /** Rows of the list that the server has; every fifth is of team a. */
@@ -76,5 +77,52 @@ describe('a list', () => {
     const kept = await client.pages('/meshtimeouts', {}, ({ labels }) => labels?.['team'] === 'a');
     expect(kept.map(({ name }) => name)).toEqual(ROWS.flatMap(({ name }, index) => (index % 5 === 0 ? [name] : [])));
     expect(asked).toEqual(['0+1000', '999+1000', '1998+1000']);
+  });
+});
+
+describe('an answer that no control plane gives', () => {
+  async function answering(respond: (response: ServerResponse) => void, use: (of: ApiClient) => Promise<void>): Promise<void> {
+    const other = createServer((_, response) => respond(response));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    try {
+      await use(new ApiClient(`http://127.0.0.1:${String((other.address() as AddressInfo).port)}`));
+    } finally {
+      await new Promise((resolve) => other.close(resolve));
+    }
+  }
+  const timeout = typeOf('MeshTimeout');
+  const refusal = 'the server at this address is not a control plane';
+
+  it('is an error, not an empty answer', async () => {
+    const page = (response: ServerResponse): void => void response.setHeader('content-type', 'text/html').end('<html></html>');
+    await answering(page, async (of) => {
+      await expect(of.index()).rejects.toThrow(refusal);
+      await expect(of.put(timeout, 'shop', 'slow', {})).rejects.toThrow(refusal);
+      await expect(of.delete(timeout, 'shop', 'slow')).rejects.toThrow(refusal);
+      await expect(of.stream('/_history', 'application/x-ndjson', new AbortController().signal)).rejects.toThrow(refusal);
+    });
+  });
+
+  it('may be empty after a write', async () => {
+    await answering(
+      (response) => void response.end(),
+      async (of) => {
+        expect(await of.put(timeout, 'shop', 'slow', {})).toEqual({ created: false, warnings: [] });
+        await of.delete(timeout, 'shop', 'slow');
+        await expect(of.index()).rejects.toThrow(refusal);
+      },
+    );
+  });
+
+  it('has no plan of a deletion, and nothing is deleted', async () => {
+    const asked: (string | undefined)[] = [];
+    await answering(
+      (response) => {
+        asked.push(response.req.method);
+        response.end(JSON.stringify({ product: 'Kuma', version: '2.14.0' }));
+      },
+      async (of) => expect(await of.planDelete(typeOf('Mesh'), '', 'shop')).toBeNull(),
+    );
+    expect(asked).toEqual(['GET']);
   });
 });

@@ -5,7 +5,7 @@ import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
 import { UsageError } from '../exit-codes.ts';
-import { failedAnswer } from './failed-answer.ts';
+import { failedAnswer, notControlPlane } from './failed-answer.ts';
 import { exchange, openStream, type Endpoint } from './http-call.ts';
 import type { ServerEvent } from './server-events.ts';
 
@@ -179,7 +179,7 @@ export class ApiClient {
   ): Promise<{ created: boolean; warnings: readonly string[] }> {
     const headers = { ...(ifMatch !== undefined && { 'if-match': ifMatch }), ...(isNew && { 'if-none-match': '*' }) };
     const { status, body: answer } = await this.#call('PUT', itemPath(info, mesh, name), { body, headers });
-    const { warnings = [] } = answer as Answer<'Written'>;
+    const { warnings = [] } = (answer ?? {}) as Partial<Answer<'Written'>>;
     return { created: status === 201, warnings };
   }
 
@@ -229,15 +229,19 @@ export class ApiClient {
   /** The bytes of an answer that may be long. @throws MeridianError as `read` */
   async stream(path: string, accept: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
     const response = await openStream(this.#endpoint, { method: 'GET', path, headers: { accept } }, signal);
-    if (response.statusCode === 200) return response as AsyncIterable<Buffer>;
-    const refusal = await textOfStream(response);
-    throw failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
+    if (response.statusCode !== 200) {
+      const refusal = await textOfStream(response);
+      throw failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
+    }
+    if ((response.headers['content-type'] ?? '').startsWith(accept)) return response as AsyncIterable<Buffer>;
+    response.destroy();
+    throw notControlPlane();
   }
 
-  /** The resources that a deletion would delete too, by type; nothing is deleted. Empty for a control plane without a dry run. */
-  async planDelete(info: TypeInfo, mesh: string, name: string): Promise<Answer<'DeleteDryRun'>['takes']> {
+  /** The resources that a deletion would delete too, by type; nothing is deleted. Null for a control plane without a dry run. */
+  async planDelete(info: TypeInfo, mesh: string, name: string): Promise<Answer<'DeleteDryRun'>['takes'] | null> {
     // Another control plane would ignore the query and delete.
-    if ((await this.index()).product !== 'Meridian') return [];
+    if ((await this.index()).product !== 'Meridian') return null;
     const { body } = await this.#call('DELETE', `${itemPath(info, mesh, name)}?dryRun=true`);
     return (body as Answer<'DeleteDryRun'>).takes;
   }
@@ -261,7 +265,7 @@ export class ApiClient {
 
   /** @returns the token from `POST /tokens/<kind>` */
   async token(kind: 'zone' | 'user' | 'dataplane', request: JsonObject): Promise<string> {
-    const { text } = await this.#call('POST', `/tokens/${kind}`, { body: request });
+    const { text } = await this.#call('POST', `/tokens/${kind}`, { body: request, isText: true });
     return text.trim();
   }
 
@@ -274,14 +278,20 @@ export class ApiClient {
       headers?: Record<string, string>;
       expected?: readonly number[];
       limitMs?: number;
+      /** Whether the answer is a text, not JSON. */
+      isText?: boolean;
     } = {},
   ): Promise<{ status: number; body: unknown; text: string; etag: string | undefined }> {
     const { body, text: sent = body === undefined ? undefined : JSON.stringify(body), headers, expected = [], limitMs } = options;
+    const { isText = false } = options;
     const answer = await exchange(this.#endpoint, { method, path, body: sent, headers, limitMs });
     const { status, text } = answer;
-    if ((status >= 200 && status < 300) || expected.includes(status))
-      return { status, body: parse(text), text, etag: answer.headers.etag };
-    throw failedAnswer(status, parse(text), text);
+    const parsed = parse(text);
+    const isDone = status >= 200 && status < 300;
+    if (!isDone && !expected.includes(status)) throw failedAnswer(status, parsed, text);
+    // A control plane may answer a write without a body.
+    if (isDone && !isText && parsed === undefined && (method === 'GET' || text !== '')) throw notControlPlane();
+    return { status, body: parsed, text, etag: answer.headers.etag };
   }
 }
 

@@ -24,14 +24,16 @@ const TOKEN_HINT =
 export function failedAnswer(status: number, body: unknown, text: string): MeridianError {
   const answer = (body ?? {}) as Partial<Answer<'Error'>>;
   const { title = '', detail = text.trim().slice(0, 500), invalid_parameters: violations = [] } = answer;
-  if (title === '' && status === 404)
-    return new MeridianError(
-      'invalid',
-      'the server at this address is not a control plane; is it the port of the REST API (5681)?',
-    );
+  if (title === '' && status === 404) return notControlPlane();
   const said = violations.length > 0 ? title : [title, detail].filter(Boolean).join(': ');
   const message = said === '' ? `the answer has status ${String(status)}` : said;
   // A violation names what to correct in place of the token.
   const hint = (status === 401 || status === 403) && violations.length === 0 ? `\n${TOKEN_HINT}` : '';
   return new MeridianError(CODES[status] ?? 'internal', message + hint, { violations, missing: answer.missing });
+}
+
+/** The error for an answer that no REST API of a control plane gives. */
+export function notControlPlane(): MeridianError {
+  const text = 'the server at this address is not a control plane; is it the port of the REST API (5681)?';
+  return new MeridianError('invalid', text);
 }

@@ -31,6 +31,15 @@ describe('a resource by its name', () => {
     await expect(found).rejects.toBeInstanceOf(UsageError);
   });
 
+  it('is found by its stored name if it has the label of the filter', async () => {
+    const stored = proxy('cart-1', { 'k8s.kuma.io/namespace': 'ui' });
+    const client = { get: () => Promise.resolve(stored), list: () => Promise.resolve([]) };
+    const inNamespace = async (namespace: string): Promise<Item> =>
+      await findOne(client, typeOf('Dataplane'), 'shop', 'cart-1', { command: 'inspect dataplane', namespace });
+    expect(await inNamespace('ui')).toBe(stored);
+    await expect(inNamespace('checkout')).rejects.toThrow('there is no Dataplane "cart-1"');
+  });
+
   it.each(['', '.', '..'])('%j is not a name, because it changes the path of a URL', (name) => {
     expect(() => pathPart(name)).toThrow('is not a valid name');
   });

@@ -65,8 +65,8 @@ export async function findOne(
 ): Promise<Item> {
   const inMesh = info.scope === 'Mesh' ? mesh : '';
   const filter = { ...given, ...(namespace !== undefined && { [`filter[labels.${label.namespace}]`]: namespace }) };
-  const stored = Object.keys(filter).length === 0 ? await client.get(info, inMesh, name) : undefined;
-  if (stored !== undefined) return stored;
+  const stored = await client.get(info, inMesh, name);
+  if (stored !== undefined && hasLabels(stored, filter)) return stored;
   const byName = { ...filter, [`filter[labels.${label.displayName}]`]: name };
   const named = await client.list(info, info.scope === 'Mesh' ? mesh : undefined, byName);
   const [only, ...others] = named;
@@ -79,6 +79,14 @@ export async function findOne(
   });
   const said = `${String(named.length)} ${info.plural} have the display name ${JSON.stringify(name)}; use one of the stored names:`;
   throw new UsageError([said, ...choices].join('\n'));
+}
+
+/** Whether an item has the labels of a list filter. */
+function hasLabels({ labels = {} }: Item, filter: Readonly<Record<string, string>>): boolean {
+  return Object.entries(filter).every(([key, value]) => {
+    const [, name] = /^filter\[labels\.(.*)\]$/.exec(key) ?? [];
+    return name !== undefined && labels[name] === value;
+  });
 }
 
 function notFound(info: TypeInfo, mesh: string, name: string): MeridianError {

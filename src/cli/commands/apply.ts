@@ -69,6 +69,8 @@ async function apply({
 }: Options): Promise<void> {
   if (prunes !== (selector !== undefined))
     throw new UsageError('--prune needs -l, and -l needs --prune: it chooses what is deleted');
+  if (selector?.some((one) => one.trim() === '') === true)
+    throw new UsageError('-l: must not be blank: it chooses what --prune deletes');
   const selection = selectionOf({ selector });
   const waitMs = dryRun ? 0 : waitOf(connection);
   const documents = await readDocuments(file, mesh);

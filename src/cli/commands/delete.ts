@@ -81,15 +81,15 @@ async function deleteOne(type: string, name: string, options: Options): Promise<
 type Target = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
 
 async function showPlan(client: ApiClient, target: Target): Promise<void> {
-  const takes = await client.planDelete(target.info, target.mesh, target.name);
+  const takes = (await client.planDelete(target.info, target.mesh, target.name)) ?? [];
   print(`would delete ${describeDocument(target)}${takes.length === 0 ? '' : ` with ${takesText(takes)}`}`);
 }
 
 /** Asks for the name of the mesh at a terminal. @throws UsageError elsewhere, MeridianError for another answer */
 async function confirm(client: ApiClient, { info, mesh, name }: Target): Promise<void> {
   const takes = await client.planDelete(info, mesh, name);
-  if (takes.length === 0) return;
-  const what = `Mesh ${name} takes ${takesText(takes)} along`;
+  if (takes?.length === 0) return;
+  const what = `Mesh ${name} takes ${takes === null ? 'all of its resources' : takesText(takes)} along`;
   if (!process.stdin.isTTY) throw new UsageError(`${what}; give --yes to delete all of it, or --dry-run to see more`);
   note(what);
   const { createInterface } = await import('node:readline/promises');

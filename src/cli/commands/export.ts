@@ -1,10 +1,9 @@
 // `meridian export`: all resources that were written on a control plane, as documents for `apply`.
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
 import { applyable } from '../../document/universal-form.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { exportedTypes, isCopy, isDerived } from '../documents/apply-order.ts';
-import { note, print } from '../output.ts';
+import { note, print, serialize } from '../output.ts';
 
 type Options = ConnectOptions & { readonly mesh?: string; readonly includeSecrets?: boolean };
 
@@ -30,8 +29,8 @@ export function addExportCommand(program: Command): void {
 
 async function exportAll({ mesh, includeSecrets = false, ...connection }: Options): Promise<void> {
   const client = await connect(connection);
-  const { mode } = await client.index();
-  const types = exportedTypes({ secrets: includeSecrets, mode });
+  const { mode, product } = await client.index();
+  const types = exportedTypes({ secrets: includeSecrets, mode, product });
   // Without the right to read secrets nothing is printed: half an export looks like a whole one in a file.
   for (const info of types) if (info.adminOnly) await client.read(`/${info.path}?size=1`);
   let exported = 0;
@@ -43,7 +42,7 @@ async function exportAll({ mesh, includeSecrets = false, ...connection }: Option
       if (info.name === 'Mesh' && mesh !== undefined && item.name !== mesh) continue;
       if (isCopy(item, mode)) copies += 1;
       else if (!isDerived(item)) {
-        print(`${exported === 0 ? '' : '---\n'}${stringify(applyable(info, item)).trimEnd()}`);
+        print(`${exported === 0 ? '' : '---\n'}${serialize(applyable(info, item), 'yaml')}`);
         exported += 1;
       }
     }

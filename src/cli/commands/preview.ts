@@ -1,5 +1,7 @@
 // `meridian preview`: what files would change, without writing them: zones, proxies and values in force.
 import type { Command } from 'commander';
+import type { Answer } from '../../api/answers.ts';
+import { findType } from '../../resource/type-registry.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { planApply, previewDeletion, sendPreview } from '../documents/apply-requests.ts';
 import { readDocuments } from '../documents/read-files.ts';
@@ -42,5 +44,15 @@ async function preview({ file, mesh, output, delete: isDeletion = false, ...conn
   const answer = isDeletion
     ? await previewDeletion(client, documents)
     : await sendPreview(client, await planApply(client, documents));
-  print(isForPrograms(output) ? serialize(answer, output) : previewText(answer));
+  print(isForPrograms(output) ? serialize(withoutSecrets(answer), output) : previewText(answer));
+}
+
+/** Without the values of secrets, which a log must not contain. */
+function withoutSecrets(answer: Answer<'Preview'>): Answer<'Preview'> {
+  const items = answer.items.map((item) =>
+    item.diff === undefined || findType(item.type)?.adminOnly === false
+      ? item
+      : { ...item, diff: item.diff.map(({ op, path }) => ({ op, path })) },
+  );
+  return { ...answer, items };
 }

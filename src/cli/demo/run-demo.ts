@@ -33,7 +33,9 @@ export type DemoOptions = {
 /** @returns the exit code: 0 if everything was verified (and, without `once`, the user stopped it) */
 export async function demo({ once, envoy }: DemoOptions): Promise<number> {
   const stop = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop.abort());
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort());
+  // The reader of the table has gone: `meridian demo | head`. The processes must stop first.
+  process.stdout.on('error', () => stop.abort());
   let fleet: Fleet | undefined;
   const proxies = new ShopProxies();
   try {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { typeOf } from '../../resource/type-registry.ts';
+import { resourceTypes, typeOf } from '../../resource/type-registry.ts';
 import { applyable } from '../../document/universal-form.ts';
-import { exportedTypes, isCopy } from './apply-order.ts';
+import { exportedTypes, isComputed, isCopy } from './apply-order.ts';
 
 describe('an export', () => {
   it('lists resources before the resources that need them, without insights, and with secrets only on request', () => {
@@ -19,6 +19,22 @@ describe('an export', () => {
     const namesOf = (mode: string | undefined): string[] => exportedTypes({ secrets: false, mode }).map(({ name }) => name);
     expect(namesOf('global')).toContain('Zone');
     expect(namesOf('zone')).not.toContain('Zone');
+  });
+
+  it('lists types of Meridian for Meridian alone', () => {
+    const own = resourceTypes.filter(({ isOwn }) => isOwn);
+    const namesOf = (product: string): string[] =>
+      exportedTypes({ secrets: true, mode: 'global', product }).map(({ name }) => name);
+    expect(namesOf('Meridian').filter((name) => own.some((one) => one.name === name))).not.toEqual([]);
+    for (const { name } of own) expect(namesOf('Kuma')).not.toContain(name);
+  });
+
+  it('recognizes what a control plane computes by its manager', () => {
+    const managedBy = (value: string): boolean =>
+      isComputed({ type: 'MeshService', name: 'cart', labels: { 'kuma.io/managed-by': value } });
+    expect(managedBy('meshservice-generator')).toBe(true);
+    expect(managedBy('terraform')).toBe(false);
+    expect(isComputed({ type: 'MeshService', name: 'cart' })).toBe(false);
   });
 
   it('omits computed fields', () => {

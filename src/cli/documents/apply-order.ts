@@ -1,15 +1,26 @@
 // The order in which resources can be applied: a resource precedes those that need it. Apart from this, `apply` keeps the order of
 // the files. `export` prints types in this order. Pure.
-import { label } from '../../resource/labels.ts';
+import { label, manager } from '../../resource/labels.ts';
 import { resourceTypes, type TypeInfo } from '../../resource/type-registry.ts';
 import type { Item } from '../client/api-client.ts';
+
+const COMPUTERS: ReadonlySet<string | undefined> = new Set(Object.values(manager));
 
 /**
  * Meshes, then resources outside meshes, then resources in meshes: secrets, services, the rest in the order of the registry.
  * @param mode of the control plane. A zone creates its own Zone row, and needs no other
  */
-export function exportedTypes({ secrets, mode }: { secrets: boolean; mode: string | undefined }): TypeInfo[] {
+export function exportedTypes({
+  secrets,
+  mode,
+  product = 'Meridian',
+}: {
+  secrets: boolean;
+  mode: string | undefined;
+  product?: string | undefined;
+}): TypeInfo[] {
   return resourceTypes
+    .filter(({ isOwn }) => product === 'Meridian' || !isOwn)
     .filter(
       ({ path, isInsight, adminOnly, writers }) => path !== '' && !isInsight && writers !== 'none' && (secrets || !adminOnly),
     )
@@ -32,6 +43,11 @@ function exportRank(info: TypeInfo): number {
 export function isCopy({ labels }: Item, mode: string | undefined): boolean {
   const origin = labels?.[label.origin];
   return mode !== undefined && origin !== undefined && origin !== mode;
+}
+
+/** Whether a control plane computes it, from other resources or from proxies. A person or a tool may write another value of the label. */
+export function isComputed({ labels }: Item): boolean {
+  return COMPUTERS.has(labels?.[label.managedBy]);
 }
 
 /** Whether a control plane derived it from another exported resource. It is derived again when that one is applied. */

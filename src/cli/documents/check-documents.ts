@@ -7,7 +7,10 @@ import { checkSpec } from '../../resource/schema/check-spec.ts';
 import { droppedKeys } from './dropped-keys.ts';
 import type { ResourceDocument } from './read-files.ts';
 import { problemText } from '../views/problem-text.ts';
-import { readUniversal } from '../../document/universal-form.ts';
+import { memberPath } from '../../document/position.ts';
+import { isBesideSpec, readUniversal } from '../../document/universal-form.ts';
+import type { TypeInfo } from '../../resource/type-registry.ts';
+import type { JsonObject } from '../../resource/types.ts';
 
 /** A valid document with a probable mistake. */
 export type DocumentWarning = { readonly document: ResourceDocument; readonly text: string };
@@ -45,12 +48,22 @@ function checkDocument({ info, mesh, name, body }: ResourceDocument): {
   const { labels, spec } = read;
   const resource = { labels, mesh, name, spec };
   if (GATEWAY_TYPES.has(info.name)) return { violations: checkRoute({ type: info.name, ...resource }), warnings: [] };
-  if (info.codec.kind === 'json') return checkSpec(info, resource, { strict: true });
+  if (info.codec.kind === 'json') {
+    const { violations, warnings } = checkSpec(info, resource, { strict: true });
+    return { violations: [...unknownKeys(info, body), ...violations], warnings };
+  }
   try {
-    const dropped = droppedKeys(spec, normalizeSpec(info, spec));
+    const dropped = droppedKeys(spec, (given) => normalizeSpec(info, given));
     return { violations: dropped.map((field) => ({ field, reason: `is not a known key of ${info.name}` })), warnings: [] };
   } catch (error) {
     const found = error instanceof MeridianError ? error.violations : [];
     return { violations: found.length > 0 ? found : [{ field: '', reason: messageOf(error) }], warnings: [] };
   }
+}
+
+/** Keys beside the spec that no control plane reads: `mehs` leaves a resource in the default mesh. */
+function unknownKeys({ name }: TypeInfo, body: JsonObject): Violation[] {
+  return Object.keys(body)
+    .filter((key) => !isBesideSpec(key))
+    .map((key) => ({ field: memberPath('', key), reason: `is not a known key of ${name}` }));
 }

@@ -73,7 +73,10 @@ function checkSpec(info: TypeInfo, written: JsonObject): { spec: JsonObject } | 
     return { violations: found.length > 0 ? found : [{ field: '', reason: messageOf(error) }] };
   }
   const violations = [
-    ...droppedKeys(written, spec).map((field) => ({ field, reason: `is not a known key of ${info.name}` })),
+    ...droppedKeys(written, (given) => normalizeSpec(info, given)).map((field) => ({
+      field,
+      reason: `is not a known key of ${info.name}`,
+    })),
     ...writtenDataplaneViolations(written),
     ...dataplaneViolations(spec),
     ...peerDataplaneViolations(spec),

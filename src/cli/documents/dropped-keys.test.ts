@@ -5,7 +5,7 @@ import type { JsonObject } from '../../resource/types.ts';
 import { droppedKeys } from './dropped-keys.ts';
 
 function droppedOf(type: string, spec: JsonObject): string[] {
-  return droppedKeys(spec, normalizeSpec(typeOf(type), spec));
+  return droppedKeys(spec, (given) => normalizeSpec(typeOf(type), given));
 }
 
 describe('keys that a protobuf type does not have', () => {
@@ -17,6 +17,14 @@ describe('keys that a protobuf type does not have', () => {
       'networking.inbound[0].portt',
       'networking["a b"]',
     ]);
+  });
+
+  it('are named with a zero value too', () => {
+    expect(droppedOf('Zone', { enabeld: false })).toEqual(['enabeld']);
+    const inbound = [{ port: 80, healt: { ready: false }, nothing: null, none: [], tag: {}, health: { ready: false } }];
+    expect(droppedOf('Dataplane', { networking: { address: '192.0.2.1', inbound } })).toEqual(
+      ['healt', 'nothing', 'none', 'tag'].map((key) => `networking.inbound[0].${key}`),
+    );
   });
 
   it('do not include zeros, first values of enums, or snake_case keys', () => {

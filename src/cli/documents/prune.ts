@@ -6,7 +6,7 @@ import { textOf } from '../../resource/read-json.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { ApiClient, Item } from '../client/api-client.ts';
 import type { Selection } from '../client/selector.ts';
-import { exportedTypes, isCopy, isDerived } from './apply-order.ts';
+import { exportedTypes, isComputed, isCopy } from './apply-order.ts';
 import type { ResourceDocument } from './read-files.ts';
 
 /** @property name stored name */
@@ -50,13 +50,13 @@ async function resourcesToPrune(
   documents: readonly ResourceDocument[],
   { filter, matches }: Selection,
 ): Promise<Named[]> {
-  const { mode } = await client.index();
+  const { mode, product } = await client.index();
   const kept = new Set(documents.map((document) => keyOf({ ...document, name: storedNameOf(document) })));
   const found: Named[] = [];
-  for (const info of exportedTypes({ secrets: false, mode })) {
+  for (const info of exportedTypes({ secrets: false, mode, product })) {
     if (KEPT.has(info.name)) continue;
     const isChosen = (item: Item): boolean =>
-      !isCopy(item, mode) && !isDerived(item) && (matches === null || matches(item.labels ?? {}));
+      !isCopy(item, mode) && !isComputed(item) && (matches === null || matches(item.labels ?? {}));
     for (const item of await client.list(info, undefined, filter, isChosen)) {
       const one = { info, mesh: textOf(item.mesh), name: item.name };
       if (!kept.has(keyOf(one))) found.push(one);
