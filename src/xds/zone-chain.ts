@@ -10,7 +10,7 @@ import { extension, given, optionalDuration } from './proto-json.ts';
 import type { ProxyTls } from './proxy-tls.ts';
 import { logCollector, type TelemetryContext } from './telemetry.ts';
 import type { Report } from './usable-policies.ts';
-import { chainConf, type ListenerRules } from './zone-rules.ts';
+import type { ListenerRules } from './zone-rules.ts';
 
 /** The input of the configuration of a zone proxy. */
 export type ZoneContext = TelemetryContext & { readonly tls: ProxyTls | null };
@@ -87,7 +87,7 @@ export function chainLoggers(
 /** The last filter of a chain that passes bytes. */
 export function chainTcpProxy(context: TelemetryContext, listener: ZoneListener, chain: Chain): JsonObject {
   const accessLog = chainLoggers(context, listener, chain, false);
-  const timeout = chainConf(listener.rules.chain('MeshTimeout', chain.snis));
+  const timeout = listener.rules.conf('MeshTimeout', chain.snis);
   return extension(
     'envoy.filters.network.tcp_proxy',
     'extensions.filters.network.tcp_proxy.v3.TcpProxy',

@@ -16,7 +16,7 @@ import { routeConfiguration } from './route-config.ts';
 import { reportMatches, reportTo } from './usable-policies.ts';
 import { chainLoggers, chainTcpProxy, type Chain, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
-import { chainConf, chainFilters, permissionsOn } from './zone-rules.ts';
+import { chainFilters, permissionsOn } from './zone-rules.ts';
 
 const KIND = 'ZoneEgress';
 
@@ -49,9 +49,9 @@ function chainOf(
     reportMatches(rules.chain(type, snis).byClient, reason, listener.report);
   const chain = { snis, statPrefix: kri, cluster: externalClusterName(kri, wantsTls(resource)), destination: kri };
   const permissions = permissionsOn(chainFilters(rules.chain('MeshTrafficPermission', snis)), snis);
-  const connections = connectionLimit(chainConf(rules.chain('MeshRateLimit', snis)));
+  const connections = connectionLimit(rules.conf('MeshRateLimit', snis));
   const limit = connections === null ? [] : [connections];
-  const params = tlsParams(chainConf(rules.chain('MeshTLS', snis)));
+  const params = tlsParams(rules.conf('MeshTLS', snis));
   return {
     name: kri,
     filterChainMatch: { serverNames: [...snis], transportProtocol: 'tls' },
@@ -73,8 +73,8 @@ function httpFilter(
   const { rules } = listener;
   const { snis, cluster, statPrefix } = chain;
   const routes = zoneResourceName(KIND, statPrefix);
-  const timeout = chainConf(rules.chain('MeshTimeout', snis));
-  const limit = requestLimit(chainConf(rules.chain('MeshRateLimit', snis)));
+  const timeout = rules.conf('MeshTimeout', snis);
+  const limit = requestLimit(rules.conf('MeshRateLimit', snis));
   const http = objectOf(timeout['http']);
   const route = given({
     cluster,

@@ -12,7 +12,7 @@ import { localEndpoints } from './servers.ts';
 import { chainTcpProxy, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
 import { reportMatches } from './usable-policies.ts';
-import { chainConf, namedServers } from './zone-rules.ts';
+import { namedServers } from './zone-rules.ts';
 
 const KIND = 'ZoneIngress';
 /** The types with an effect on an ingress. */
@@ -24,7 +24,7 @@ export function ingressChains(context: ZoneContext, listener: ZoneListener): Jso
   const reason = 'has no effect on a zone ingress: it cannot identify clients';
   for (const type of TYPES) reportMatches(rules.chain(type, []).byClient, reason, listener.report);
   // A limit counts the connections of one chain: each port has its own.
-  const isLimited = connectionLimit(chainConf(rules.chain('MeshRateLimit', []))) !== null;
+  const isLimited = connectionLimit(rules.conf('MeshRateLimit', [])) !== null;
   const named = new Set(TYPES.flatMap((type) => namedServers(rules.all(type))));
   const ports = isLimited || named.size > 0 ? zonePortsOfKind(context.index, context.rules.proxy, KIND) : [];
   const own = ports.filter(({ snis }) => isLimited || snis.some((sni) => named.has(sni)));
@@ -81,7 +81,7 @@ function ownChains(context: ZoneContext, listener: ZoneListener, ports: readonly
     const serverNames = untaken(snis, taken);
     const [first] = serverNames;
     if (first === undefined) return [];
-    const limit = connectionLimit(chainConf(listener.rules.chain('MeshRateLimit', snis)));
+    const limit = connectionLimit(listener.rules.conf('MeshRateLimit', snis));
     const chain = { snis, statPrefix: kri, cluster: zoneResourceName(KIND, first), destination: kri };
     return [
       {

@@ -5,7 +5,10 @@ import { buildRules } from '../policy/build-rules.ts';
 import type { InboundRule } from '../policy/inbound-rules.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { chainConf, chainFilters, ListenerRules, namedServers, permissionsOn } from './zone-rules.ts';
+import type { ConfigProblem } from './config-problem.ts';
+import { usableConf } from './usable-conf.ts';
+import type { Report } from './usable-policies.ts';
+import { chainFilters, ListenerRules, namedServers, permissionsOn } from './zone-rules.ts';
 
 const sni = (value: string): JsonObject => ({ sni: { type: 'Exact', value } });
 const client = (id: string): JsonObject => ({ spiffeID: { type: 'Exact', value: `spiffe://${id}` } });
@@ -14,18 +17,23 @@ const logTo = (file: number): JsonObject => ({ backends: [{ type: 'File', file: 
 
 /** The rules of a MeshAccessLog on the ingress of a zone; each has its own file. */
 function rulesOf(...rules: [match: JsonObject | null, file: number][]): ListenerRules {
-  const written = rules.map(([match, file]) => ({
-    ...(match !== null && { matches: [match] }),
-    default: logTo(file),
-  }));
+  return listenerRules(
+    'MeshAccessLog',
+    rules.map(([match, file]) => [match, logTo(file)]),
+    () => undefined,
+  );
+}
+
+function listenerRules(type: string, rules: [match: JsonObject | null, conf: JsonObject][], report: Report): ListenerRules {
+  const written = rules.map(([match, conf]) => ({ ...(match !== null && { matches: [match] }), default: conf }));
   const index = new MeshIndex('default', [
     make('Dataplane', 'ingress', { networking: { zoneIngress: { address: '10.0.0.1', port: 10_001 } } }, { zone: 'east' }),
-    make('MeshAccessLog', 'p', { targetRef: { kind: 'Dataplane' }, rules: written }, { zone: 'east' }),
+    make(type, 'p', { targetRef: { kind: 'Dataplane' }, rules: written }, { zone: 'east' }),
   ]);
   const [proxy] = index.proxies();
   const [section] = proxy?.sections ?? [];
   if (proxy === undefined || section === undefined) throw new Error('the mesh has an ingress');
-  return new ListenerRules(buildRules(index, proxy), section, () => undefined);
+  return new ListenerRules(buildRules(index, proxy), section, report);
 }
 const files = (rules: readonly InboundRule[]): unknown[] =>
   rules.map(({ conf }) => Number(/"path":"\/(\d)"/.exec(JSON.stringify(conf))?.[1]));
@@ -42,9 +50,34 @@ describe('the rules of a chain', () => {
   });
 
   it('give the conf of the port over that of all ports', () => {
-    expect(chainConf(rules.chain('MeshAccessLog', ['a']))).toEqual(logTo(1));
-    expect(chainConf(rules.chain('MeshAccessLog', ['c']))).toEqual(logTo(5));
-    expect(chainConf(rulesOf().chain('MeshAccessLog', ['a']))).toEqual({});
+    expect(rules.conf('MeshAccessLog', ['a'])).toEqual(logTo(1));
+    expect(rules.conf('MeshAccessLog', ['c'])).toEqual(logTo(5));
+    expect(rulesOf().conf('MeshAccessLog', ['a'])).toEqual({});
+  });
+
+  it('have no part that Envoy refuses, where two good confs merge into a bad one', () => {
+    const headers = (letter: string): JsonObject[] =>
+      Array.from({ length: 6 }, (_, at) => ({ name: `x-${letter}${String(at)}`, value: 'a' }));
+    const limit = (num: number, onRateLimit: JsonObject): JsonObject => ({
+      local: { http: { requestRate: { num, interval: '1s' }, onRateLimit } },
+    });
+    const problems: ConfigProblem[] = [];
+    const both = listenerRules(
+      'MeshRateLimit',
+      [
+        [null, limit(10, { headers: { set: headers('a') } })],
+        [sni('a'), limit(5, { headers: { add: headers('b') } })],
+      ],
+      (problem) => problems.push(problem),
+    );
+    expect(both.conf('MeshRateLimit', ['b'])).toEqual(limit(10, { headers: { set: headers('a') } }));
+    expect(problems).toEqual([]);
+    const conf = both.conf('MeshRateLimit', ['a']);
+    expect(usableConf('MeshRateLimit', 'rules', conf).refused).toEqual([]);
+    expect(conf).toMatchObject({ local: { http: { requestRate: { num: 5 } } } });
+    expect(problems.map(({ field }) => field)).toEqual([
+      expect.stringMatching(/^spec\.rules\[1\]\.default\.local\.http\.onRateLimit\.headers/),
+    ]);
   });
 
   it('are asked of a client from the most specific on', () => {

@@ -8,6 +8,8 @@ import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts'
 import { CLIENT_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { EVERYONE } from './client-match.ts';
+import { fieldOf } from './config-problem.ts';
+import { usableConf } from './usable-conf.ts';
 import { usableRules, type Report } from './usable-policies.ts';
 
 /** The rules of one type on one chain. */
@@ -50,11 +52,21 @@ export class ListenerRules {
       common: anywhere.filter(({ match }) => match === null),
     };
   }
-}
 
-/** The conf for every client: that of rules which name the port lies over that of the others (xds 3.3). */
-export function chainConf({ named, common }: ChainRules): JsonObject {
-  return mergeConfs([catchAllConf(common), ...named.map(({ conf }) => conf)]);
+  /**
+   * The usable conf for every client of a chain: that of rules which name the port lies over that of the others (xds 3.3). Two good
+   * confs may merge into a bad one.
+   */
+  conf(type: string, snis: readonly string[]): JsonObject {
+    const { named, common } = this.chain(type, snis);
+    const merged = mergeConfs([catchAllConf(common), ...named.map(({ conf }) => conf)]);
+    const [last] = named.slice(-1);
+    if (last === undefined) return merged;
+    const { conf, refused } = usableConf(type, 'rules', merged);
+    for (const { path, reason } of refused)
+      this.#report({ policy: last.policy.kri, field: fieldOf('rules', last.index, path), reason });
+    return conf ?? {};
+  }
 }
 
 /** The rules for clients, the most specific first. */
