@@ -3,6 +3,9 @@ import type { Clock } from '../../src/base/clock.ts';
 
 type Sleeper = { readonly until: number; readonly wake: () => void };
 
+/** The date on which the machine of the clock began, in milliseconds. */
+const MACHINE_BEGAN_MS = 1_700_000_000_000;
+
 export class ManualClock implements Clock {
   #ms: number;
   /** By how much the date differs from the time that has passed, in milliseconds. */
@@ -17,8 +20,9 @@ export class ManualClock implements Clock {
     return new Date(this.#ms + this.#dateMoved);
   }
 
+  /** Begins at another value than the date, as the monotonic clock of a machine does. */
   elapsed(): number {
-    return this.#ms;
+    return this.#ms - MACHINE_BEGAN_MS;
   }
 
   /** Sets the date, forward or back, as NTP or a machine that slept does: no time passes for sleepers. */
