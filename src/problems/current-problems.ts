@@ -13,6 +13,7 @@ import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
+import { authorityProblems } from './authority-problems.ts';
 import { problemOf, type Problem } from './problem.ts';
 import {
   certificateProblems,
@@ -118,8 +119,13 @@ export class CurrentProblems {
   }
 
   async #readMeshProblems(): Promise<readonly Problem[]> {
-    const identities = await this.#sources.store.list({ type: 'MeshIdentity' });
-    return [...identityProblems(identities), ...plaintextProblems(await this.#plaintextServices(identities))];
+    const { store, clock } = this.#sources;
+    const identities = await store.list({ type: 'MeshIdentity' });
+    return [
+      ...identityProblems(identities),
+      ...authorityProblems(await store.list({ type: 'MeshTrust' }), clock.now()),
+      ...plaintextProblems(await this.#plaintextServices(identities)),
+    ];
   }
 
   /** Mesh with a MeshIdentity → display names of services that take plain text; in a zone of its own services. */

@@ -48,6 +48,11 @@ const KINDS = {
   identityNotReady: {
     remedy: 'do what the message says, in the zone of the MeshIdentity: meridian inspect identity NAME',
   },
+  authorityEnds: {
+    remedy:
+      'meridian identity rotate NAME --mesh MESH, in its zone; for a trust domain of others, add their new authority to the MeshTrust',
+    section: 'rotate-a-certificate',
+  },
   versionSkew: { remedy: 'continue the upgrade' },
   noLeader: {
     remedy: 'look whether the replicas reach the primary of their database, without a pooler between',
