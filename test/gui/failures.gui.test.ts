@@ -71,6 +71,24 @@ it('a page says that its first answer was 429, and asks again', async () => {
   await page.close();
 });
 
+it('a page that cannot show an answer says so, and shows it when the answer has another form', async () => {
+  // An older or newer replica may have another form.
+  let isStrange = true;
+  const { page } = await browser.open(`${address}/gui/health`, async (opened) => {
+    await opened.route('**/_problems?*', async (route) => route.fulfill(NO_PROBLEMS));
+    await opened.route('**/_replicas', async (route) =>
+      route.fulfill({ json: { leader: 'cp-1', replicas: isStrange ? [null] : [] } }),
+    );
+  });
+  await page.getByRole('alert').getByText('cannot show the answer of the control plane').waitFor();
+  // The rest of the window is there.
+  await page.getByRole('link', { name: 'Fleet' }).waitFor();
+  isStrange = false;
+  await page.getByRole('button', { name: 'Show again' }).click();
+  await page.getByRole('heading', { name: 'Replicas of this control plane' }).waitFor();
+  await page.close();
+});
+
 it('a page says that the control plane does not answer when its connection is silent', async () => {
   let isDead = false;
   let asked = 0;

@@ -8,6 +8,7 @@ import { LoginPage } from './pages/login-page.tsx';
 import { NowherePage } from './pages/nowhere-page.tsx';
 import { pageAt } from './pages/page-list.tsx';
 import { Failure } from './parts/failure.tsx';
+import { Guarded } from './parts/guarded.tsx';
 import { linkTo, place } from './router.ts';
 import { SECTIONS } from './sections.ts';
 import { Search } from './search.tsx';
@@ -51,7 +52,12 @@ function Page({ control }: { readonly control: Answer<'Index'> | undefined }): J
   }, [title, where]);
   // A page may ask for what a zone or a global has: it waits until that is known.
   if (control === undefined) return null;
-  return page === null ? <NowherePage /> : <page.Page key={parts.join('/')} parts={parts} control={control} />;
+  if (page === null) return <NowherePage />;
+  return (
+    <Guarded key={parts.join('/')}>
+      <page.Page parts={parts} control={control} />
+    </Guarded>
+  );
 }
 
 function Top({
