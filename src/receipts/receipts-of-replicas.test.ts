@@ -29,16 +29,34 @@ beforeEach(() => {
 });
 afterEach(() => stop.abort());
 
-type Replica = { readonly changelog: Changelog; readonly receipts: Receipts };
+/** @property hold the replica reads nothing more from the store until the returned function is called */
+type Replica = { readonly changelog: Changelog; readonly receipts: Receipts; readonly hold: () => () => void };
 
 async function replica(instanceId: string, names: readonly string[], rules: SendRules = globalSendRules()): Promise<Replica> {
-  const changelog = new Changelog(store, rules, log);
+  let held = Promise.resolve();
+  const getMany: TinyStore['getMany'] = async (keys) => {
+    await held;
+    return await store.getMany(keys);
+  };
+  const source = {
+    getMany,
+    list: store.list.bind(store),
+    changes: store.changes.bind(store),
+    mark: store.mark.bind(store),
+    deletedMeshes: store.deletedMeshes.bind(store),
+  };
+  const changelog = new Changelog(source, rules, log);
   void changelog.run(stop.signal);
   const receipts = new Receipts({ mode: rules.from, store, instanceId, clock, log });
   void receipts.run(stop.signal);
   await changelog.ready;
   receipts.serve(changelog, { names: () => names, profileOf: () => ANY_ZONE });
-  return { changelog, receipts };
+  const hold = (): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    return resolve;
+  };
+  return { changelog, receipts, hold };
 }
 
 /** The events of one stream at a replica. */
@@ -109,6 +127,29 @@ describe('a change in a list is where it is alone', () => {
     for (const { changelog } of [here, there]) await changelog.caughtUp();
     other.withheld(here.receipts.changes.newest()[0]?.wireName ?? '');
     expect(await outcomesAt(here)).toEqual(['refused', 'refused']);
+  });
+
+  it.each([
+    ['changed', { op: 'put', key: KEY, labels: {}, spec: { a: 2 } } as const],
+    ['deleted', { op: 'delete', key: KEY } as const],
+  ])('before the other replica has read that it was %s', async (_how, write) => {
+    const [here, there] = [await replica('a', ['x']), await replica('b', ['x'])];
+    const zone = stream(there, 'x');
+    await connected('x', 'b');
+    await put({ a: 1 });
+    for (const { changelog } of [here, there]) await changelog.caughtUp();
+    zone.sent();
+    zone.acknowledged();
+    const release = there.hold();
+    await store.write(write);
+    await here.changelog.caughtUp();
+    expect(await outcomesAt(here)).toEqual(['waiting', 'waiting']);
+    release();
+    await there.changelog.caughtUp();
+    expect(await outcomesAt(here)).toEqual(['waiting', 'waiting']);
+    zone.sent();
+    zone.acknowledged();
+    expect(await outcomesAt(here)).toEqual(['everywhere', 'everywhere']);
   });
 
   it('when a zone that had it has moved to a replica at which another zone lacks it', async () => {

@@ -91,7 +91,8 @@ export class Receipts {
       const what = this.changes.ofRow(key, version) ?? (this.#serving === null ? null : loggedOf(key, this.#serving.changelog));
       return await this.#turns.run(() => tallyOfConnected(this.changes, what));
     };
-    this.#tallies = new TallyQuestions({ store, instanceId, clock, log, count });
+    const caughtUp = async (): Promise<void> => await this.#serving?.changelog.caughtUp();
+    this.#tallies = new TallyQuestions({ store, instanceId, clock, log, caughtUp, count });
   }
 
   /**

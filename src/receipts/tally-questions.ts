@@ -1,5 +1,5 @@
 // Questions to the other replicas about several changes: how many of the zones that are connected there have each. With ten thousand zones
-// their states do not fit an answer.
+// their states do not fit an answer. Invariant: an answer includes every change that was committed before its question.
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { Following } from '../store/follow-feed.ts';
@@ -27,6 +27,8 @@ type Row = readonly [instanceId: string, tallies: readonly Counts[]];
 export type TallyQuestionsOptions = Following & {
   readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
   readonly instanceId: string;
+  /** Settles when every change that is committed now is known here. */
+  readonly caughtUp: () => Promise<void>;
   /** Counts the zones that are connected here. */
   readonly count: (change: TalliedChange) => Promise<ZonesTally>;
 };
@@ -34,8 +36,9 @@ export type TallyQuestionsOptions = Following & {
 export class TallyQuestions {
   readonly #questions: ReplicaQuestions<Question, Row>;
 
-  constructor({ store, instanceId, clock, log, count }: TallyQuestionsOptions) {
+  constructor({ store, instanceId, clock, log, caughtUp, count }: TallyQuestionsOptions) {
     const answer = async ({ changes }: Question): Promise<Row[]> => {
+      await caughtUp();
       const tallies: Counts[] = [];
       for (const [type, mesh, name, version] of changes.slice(0, MAX_TALLIES)) {
         const { sent, acknowledged, refused, slowestMs, withheld } = await count({ type, mesh, name, version });
