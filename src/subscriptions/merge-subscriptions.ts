@@ -28,7 +28,15 @@ export function mergeSubscriptions(
     const { disconnectTime } = row;
     return own === undefined ? row : { ...own, ...(disconnectTime !== undefined && { disconnectTime }) };
   });
-  const added = ours.filter(({ id }) => !known.has(id)).map(({ row }) => row);
+  const [oldest] = before.toSorted(byAge);
+  const newestLive = ours.findLast(({ isLive }) => isLive);
+  const wasDropped = ({ id, row }: OwnSubscription): boolean =>
+    before.length >= Math.max(1, limit) &&
+    oldest !== undefined &&
+    byAge(row, oldest) < 0 &&
+    // It is the only one that shows that the peer is connected.
+    (id !== newestLive?.id || before.some(isOpen));
+  const added = ours.filter((one) => !known.has(one.id) && !wasDropped(one)).map(({ row }) => row);
   const rows = [...updated, ...added].sort(byAge);
   // A new subscription closes the older ones. One that arrives after a newer one is closed by it.
   const isNew = (row: JsonObject): boolean => !known.has(row['id']);

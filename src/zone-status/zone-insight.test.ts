@@ -157,6 +157,18 @@ describe('the insight of a zone', () => {
     expect(subscriptionsOf(row).filter((one) => one['disconnectTime'] === undefined)).toMatchObject([{ id: 's12' }]);
   });
 
+  it('does not add a subscription again that a full row has dropped, while a newer one of the process is open', () => {
+    const names = [1, 2, 3].map((n) => `s${n}`);
+    const mine = names.reduce((state, id, index) => foldInsight(state, opened(id), global, at(index)), emptyInsight);
+    const other = { ...global, instanceId: 'other' };
+    const theirs = closeInsight(foldInsight(emptyInsight, opened('s4'), other, at(4)), at(5));
+    const row = [mine, theirs, mine].reduce((stored, state, index) => mergeInsight(stored, state, 3, at(10 + index)), {});
+    const openOf = (spec: JsonObject): unknown[] =>
+      subscriptionsOf(spec).map(({ id, disconnectTime }) => [id, disconnectTime === undefined]);
+    expect(openOf(row)).toEqual([['s2', false], ['s3', true], ['s4', false]]); // oxfmt-ignore
+    expect(mergeInsight(row, mine, 3, at(20))).toEqual(row);
+  });
+
   it('reopens an open subscription that was closed by mistake, but not while another one is open', () => {
     const mine = fold([opened('s1')]);
     const stored = mergeInsight({}, mine, 10, at(1));
