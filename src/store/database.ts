@@ -8,7 +8,7 @@ import { every, within as inTime, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { aborted } from '../base/supervise.ts';
 import type { Following } from './follow-feed.ts';
-import { DiskRoom, freeBytesAt } from './disk-room.ts';
+import { diskRoomAt } from './disk-room.ts';
 import { fillEmptyFolder } from './embedded-folder.ts';
 import { lockFolder } from './folder-lock.ts';
 import { makePrivateFolder } from './private-folder.ts';
@@ -101,7 +101,7 @@ async function openEmbedded(given: string, clock: Clock, signal: AbortSignal): P
   // PGlite and errors name the folder itself, not a link to it.
   const path = await realpath(given);
   const unlock = await lockFolder(path);
-  const room = new DiskRoom(clock, () => freeBytesAt(path));
+  const room = diskRoomAt(path, clock);
   try {
     await fillEmptyFolder(path, signal);
     const { PGlite } = await import('@electric-sql/pglite');

@@ -65,8 +65,10 @@ export class DiskRoom {
   }
 }
 
-/** @param path on the disk */
-export async function freeBytesAt(path: string): Promise<number> {
-  const { bavail, bsize } = await statfs(path);
-  return bavail * bsize;
+/** The room on the disk that has this path. */
+export function diskRoomAt(path: string, clock: Pick<Clock, 'elapsed'>): DiskRoom {
+  return new DiskRoom(clock, async () => {
+    const { bavail, bsize } = await statfs(path);
+    return bavail * bsize;
+  });
 }

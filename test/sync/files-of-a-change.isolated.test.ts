@@ -43,8 +43,8 @@ const NOT_COUNTED: readonly RegExp[] = [
   /^(base|resource)\//,
   /^wire\/(?!kds-messages)/,
   /^store\/resource-row/,
-  // They count errors of the database.
-  /^store\/store-health/,
+  // They count errors of the database, and look at the disk of an embedded one.
+  /^store\/(store-health|disk-room)/,
   // It reuses the bytes of an equal response to another peer.
   /^kds\/shared-messages/,
   // They hold rows without a free name, refused resources, problems, first states, and the bits of a subscription.
