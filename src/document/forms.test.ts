@@ -225,6 +225,26 @@ describe('a Kubernetes object with an unknown key at the top', () => {
   });
 });
 
+describe('metadata of a Kubernetes object', () => {
+  it('is refused with an unknown key, which a write would drop', () => {
+    const document = { apiVersion: 'kuma.io/v1alpha1', kind: 'MeshTimeout', spec: {} };
+    expect(fromKubernetes({ ...document, metadata: { name: 'a', lables: { team: 'a' } } })).toEqual({
+      violation: { field: 'metadata.lables', reason: 'is not a known key; did you mean "labels"?' },
+    });
+    expect(fromKubernetes({ ...document, metadata: { name: 'a', 'name space': 'a' } })).toMatchObject({
+      violation: { field: 'metadata["name space"]' },
+    });
+  });
+
+  it('may have every key that the API server of Kubernetes writes', () => {
+    const written = { uid: 'u', resourceVersion: '1', generation: 1, creationTimestamp: null, managedFields: [], finalizers: [] };
+    const metadata = { name: 'a', namespace: 'shop', annotations: {}, ownerReferences: [], ...written };
+    expect(fromKubernetes({ apiVersion: 'kuma.io/v1alpha1', kind: 'MeshTimeout', metadata, spec: {} })).toMatchObject({
+      body: { name: 'a' },
+    });
+  });
+});
+
 describe('a Kubernetes Secret', () => {
   const secret = (rest: JsonObject): JsonObject => {
     const metadata = { name: 's', labels: { [label.mesh]: 'shop' } };

@@ -2,11 +2,13 @@
 // Invariant: the result of `toKubernetes` is applied as the same resource, with the same key, labels and spec.
 import type { Violation } from '../base/violations.ts';
 import { isKnownProtocol, PROTOCOL_ANNOTATION, withAnnotatedProtocol } from '../gateway-api/app-protocol.ts';
-import { isGatewayDocument } from '../gateway-api/parse-route.ts';
+import { isGatewayDocument, METADATA_KEYS } from '../gateway-api/parse-route.ts';
 import { documentOf, GATEWAY_TYPES, universalOf } from '../gateway-api/stored-document.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { SYSTEM_NAMESPACE } from '../resource/policy-role.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
+import { keyHint } from '../resource/schema/nearest-key.ts';
+import { child } from '../resource/schema/spec-path.ts';
 import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
@@ -63,6 +65,9 @@ export function fromKubernetes(document: JsonObject): UniversalDocument {
   const unknown = Object.keys(document).find((key) => !known.has(key));
   if (unknown !== undefined) return fault(unknown, `is not known here; a resource has ${[...known].slice(2).join(', ')}`);
   if (!isObject(metadata)) return fault('metadata', 'must be an object');
+  const unknownMeta = Object.keys(metadata).find((key) => !METADATA_KEYS.includes(key));
+  if (unknownMeta !== undefined)
+    return fault(child('metadata', unknownMeta), `is not a known key; ${keyHint(unknownMeta, METADATA_KEYS)}`);
   const { name, labels = {} } = metadata;
   if (!isObject(labels)) return fault('metadata.labels', 'must be an object of strings');
   const info = findType(secretName ?? (typeof kind === 'string' ? kind : ''));

@@ -4,6 +4,8 @@ import type { Violation } from '../base/violations.ts';
 import { kriOf } from '../resource/kri.ts';
 import { label } from '../resource/labels.ts';
 import { isObject, objectOf, textMapOf, textOf } from '../resource/read-json.ts';
+import { keyHint } from '../resource/schema/nearest-key.ts';
+import { child } from '../resource/schema/spec-path.ts';
 import { isServiceType, type TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { snisOf } from './service-snis.ts';
@@ -29,6 +31,15 @@ const COMPUTED_SPEC: Readonly<Record<string, readonly string[]>> = { MeshService
 /** Whether a key of a document stands beside its spec. No spec of a protobuf type has a field of that name. */
 export function isBesideSpec(key: string): boolean {
   return key === 'spec' || WRITTEN_KEYS.has(key) || READ_ONLY_KEYS.has(key);
+}
+
+/** The keys beside a spec under `spec` that no document has, each with its violation: a write drops them. Empty for a flat document (D7). */
+export function unknownKeysBesideSpec(info: TypeInfo, document: JsonObject): Violation[] {
+  if (info.codec.kind === 'proto') return [];
+  const known = [...WRITTEN_KEYS, 'spec'];
+  return Object.keys(document)
+    .filter((key) => !isBesideSpec(key))
+    .map((key) => ({ field: child('', key).replace(/^\./, ''), reason: `is not a known key; ${keyHint(key, known)}` }));
 }
 
 /** The fields of a document except its times. */

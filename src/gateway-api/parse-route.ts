@@ -11,8 +11,8 @@ import { textForms } from './text-forms.ts';
 const VERSIONS = ['v1', 'v1beta1', 'v1alpha2', 'v1alpha1'];
 const KINDS = ['HTTPRoute', 'TCPRoute'] as const;
 
-/** Keys that the API server writes into every object; they do not affect traffic. */
-const METADATA = [
+/** Keys of the metadata of every object (Kubernetes «ObjectMeta»). Most of them do not affect traffic. */
+export const METADATA_KEYS: readonly string[] = [
   ...['name', 'namespace', 'labels', 'annotations', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'generateName'],
   ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'finalizers', 'managedFields', 'ownerReferences', 'selfLink'],
 ];
@@ -108,7 +108,7 @@ type Metadata = Pick<GatewayRoute, 'mesh' | 'name' | 'namespace' | 'labels'>;
 function parseMetadata(field: Field, defaultMesh: string): Metadata {
   if (!field.isGiven) field.refuse('must be given, with a name');
   if (!field.isObject()) return { mesh: defaultMesh, name: '', namespace: undefined, labels: {} };
-  field.allowKeys(METADATA);
+  field.allowKeys(METADATA_KEYS);
   const given = field.at('labels');
   const labels: [string, string][] = [];
   if (given.isObject())

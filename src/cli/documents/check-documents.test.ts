@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { unansweredWarnings } from './check-documents.ts';
+import { describe, expect, it } from 'vitest';
+import { checkDocuments, unansweredWarnings } from './check-documents.ts';
 import { parseDocuments } from './read-files.ts';
 
 it('a warning is omitted only when the control plane printed it for the same document', () => {
@@ -12,4 +12,28 @@ it('a warning is omitted only when the control plane printed it for the same doc
   const ofA = { document: a, result: 'created', messages: ['spec.x: is old'] } as const;
   expect(unansweredWarnings(warnings, [ofA])).toEqual([warnings[1]]);
   expect(unansweredWarnings(warnings, [{ ...ofA, messages: ['', 'is old'] }])).toEqual(warnings);
+});
+
+describe('a document with an unknown key', () => {
+  const SPEC = '{to: [{targetRef: {kind: Mesh}, default: {idleTimeout: 1s}}]}';
+  const problemsOf = (text: string): void => void checkDocuments(parseDocuments([{ name: 'a.yaml', text }], 'default'));
+
+  it.each([
+    ['mehs: shop', 'a.yaml:3:1: mehs: is not a known key; did you mean "mesh"?'],
+    ['lables: {team: a}', 'a.yaml:3:1: lables: is not a known key; did you mean "labels"?'],
+    ['"a b": 1', 'is not a known key; known keys are type, mesh, name, labels, spec'],
+  ])('at the top of a type with a spec is refused: %s', (given, said) => {
+    expect(() => problemsOf(`type: MeshTimeout\nname: typo\n${given}\nspec: ${SPEC}\n`)).toThrow(said);
+  });
+
+  it('with a zero value is refused in a type without a spec', () => {
+    expect(() => problemsOf('type: Zone\nname: west\nenabeld: false\n')).toThrow(
+      'a.yaml:3:1: enabeld: is not a known key of Zone',
+    );
+  });
+
+  it('is not one that control planes write', () => {
+    const written = 'creationTime: a\nmodificationTime: b\nkri: c\nstatus: {}\n';
+    expect(() => problemsOf(`type: MeshTimeout\nmesh: shop\nname: a\nlabels: {}\n${written}spec: ${SPEC}\n`)).not.toThrow();
+  });
 });

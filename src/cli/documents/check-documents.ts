@@ -4,13 +4,12 @@ import type { Applied } from './apply-requests.ts';
 import { checkRoute, GATEWAY_TYPES } from '../../gateway-api/stored-document.ts';
 import { normalizeSpec } from '../../resource/codec.ts';
 import { checkSpec } from '../../resource/schema/check-spec.ts';
-import { droppedKeys } from './dropped-keys.ts';
-import type { ResourceDocument } from './read-files.ts';
-import { problemText } from '../views/problem-text.ts';
-import { memberPath } from '../../document/position.ts';
-import { isBesideSpec, readUniversal } from '../../document/universal-form.ts';
+import { unknownKeys } from '../../resource/unknown-keys.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { JsonObject } from '../../resource/types.ts';
+import type { ResourceDocument } from './read-files.ts';
+import { problemText } from '../views/problem-text.ts';
+import { readUniversal, unknownKeysBesideSpec, type UniversalParts } from '../../document/universal-form.ts';
 
 /** A valid document with a probable mistake. */
 export type DocumentWarning = { readonly document: ResourceDocument; readonly text: string };
@@ -39,31 +38,32 @@ export function unansweredWarnings(warnings: readonly DocumentWarning[], applied
   return warnings.filter(({ document, text }) => answered.get(document)?.includes(text) !== true);
 }
 
-function checkDocument({ info, mesh, name, body }: ResourceDocument): {
-  violations: readonly Violation[];
-  warnings: readonly string[];
-} {
+type Checked = { readonly violations: readonly Violation[]; readonly warnings: readonly string[] };
+
+function checkDocument(document: ResourceDocument): Checked {
+  const { info, body } = document;
+  const unknown = unknownKeysBesideSpec(info, body);
   const read = readUniversal(info, body);
-  if ('violations' in read) return { violations: read.violations, warnings: [] };
-  const { labels, spec } = read;
-  const resource = { labels, mesh, name, spec };
-  if (GATEWAY_TYPES.has(info.name)) return { violations: checkRoute({ type: info.name, ...resource }), warnings: [] };
-  if (info.codec.kind === 'json') {
-    const { violations, warnings } = checkSpec(info, resource, { strict: true });
-    return { violations: [...unknownKeys(info, body), ...violations], warnings };
-  }
-  try {
-    const dropped = droppedKeys(spec, (given) => normalizeSpec(info, given));
-    return { violations: dropped.map((field) => ({ field, reason: `is not a known key of ${info.name}` })), warnings: [] };
-  } catch (error) {
-    const found = error instanceof MeridianError ? error.violations : [];
-    return { violations: found.length > 0 ? found : [{ field: '', reason: messageOf(error) }], warnings: [] };
-  }
+  if ('violations' in read) return { violations: [...unknown, ...read.violations], warnings: [] };
+  const { violations, warnings } = checkContent(document, read);
+  return { violations: [...unknown, ...violations], warnings };
 }
 
-/** Keys beside the spec that no control plane reads: `mehs` leaves a resource in the default mesh. */
-function unknownKeys({ name }: TypeInfo, body: JsonObject): Violation[] {
-  return Object.keys(body)
-    .filter((key) => !isBesideSpec(key))
-    .map((key) => ({ field: memberPath('', key), reason: `is not a known key of ${name}` }));
+function checkContent({ info, mesh, name }: ResourceDocument, { labels, spec }: UniversalParts): Checked {
+  const resource = { labels, mesh, name, spec };
+  if (GATEWAY_TYPES.has(info.name)) return { violations: checkRoute({ type: info.name, ...resource }), warnings: [] };
+  if (info.codec.kind === 'json') return checkSpec(info, resource, { strict: true });
+  const unknown = unknownKeys(info, spec).map((field) => ({ field, reason: `is not a known key of ${info.name}` }));
+  return { violations: [...unknown, ...unfitValues(info, spec)], warnings: [] };
+}
+
+/** The values that do not fit the message of a protobuf type. */
+function unfitValues(info: TypeInfo, spec: JsonObject): readonly Violation[] {
+  try {
+    normalizeSpec(info, spec);
+    return [];
+  } catch (error) {
+    const found = error instanceof MeridianError ? error.violations : [];
+    return found.length > 0 ? found : [{ field: '', reason: messageOf(error) }];
+  }
 }

@@ -4,10 +4,10 @@ import { readUniversal } from '../../document/universal-form.ts';
 import { normalizeSpec } from '../../resource/codec.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { JsonObject } from '../../resource/types.ts';
+import { unknownKeys } from '../../resource/unknown-keys.ts';
 import { dataplaneViolations, writtenDataplaneViolations } from '../../resource/validate-dataplane.ts';
 import { peerDataplaneViolations } from '../../resource/validate-written-dataplane.ts';
 import { problemText } from '../views/problem-text.ts';
-import { droppedKeys } from './dropped-keys.ts';
 import { parseDocuments, type ResourceDocument } from './read-files.ts';
 import { readSources, shownName, type SourceText } from './sources.ts';
 
@@ -73,10 +73,7 @@ function checkSpec(info: TypeInfo, written: JsonObject): { spec: JsonObject } | 
     return { violations: found.length > 0 ? found : [{ field: '', reason: messageOf(error) }] };
   }
   const violations = [
-    ...droppedKeys(written, (given) => normalizeSpec(info, given)).map((field) => ({
-      field,
-      reason: `is not a known key of ${info.name}`,
-    })),
+    ...unknownKeys(info, written).map((field) => ({ field, reason: `is not a known key of ${info.name}` })),
     ...writtenDataplaneViolations(written),
     ...dataplaneViolations(spec),
     ...peerDataplaneViolations(spec),

@@ -15,6 +15,12 @@ export function nearestKey(key: string, known: readonly string[]): string | null
   return nearest;
 }
 
+/** The end of the refusal of an unknown key: the nearest known key, else all of them. */
+export function keyHint(key: string, known: readonly string[]): string {
+  const nearest = nearestKey(key, known);
+  return nearest === null ? `known keys are ${known.join(', ')}` : `did you mean ${JSON.stringify(nearest)}?`;
+}
+
 /** Insertions, deletions and replacements that make one text the other; two neighbours swapped count as one. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Json, JsonObject } from '../types.ts';
 import { Findings } from './findings.ts';
 import { at } from './json-access.ts';
-import { nearestKey } from './nearest-key.ts';
+import { keyHint, nearestKey } from './nearest-key.ts';
 import { child } from './spec-path.ts';
 import { shapeOf, type Shape } from './spec-shape.ts';
 import { textOf } from '../read-json.ts';
@@ -84,7 +84,7 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
             const nearest = nearestKey(key, known);
             return nearest === null || nearest in given ? null : child(here(), nearest);
           };
-          onUnknownKey(child(here(), key), () => hint(key, known), meant);
+          onUnknownKey(child(here(), key), () => keyHint(key, known), meant);
         }
       }
       for (const rule of rulesOf.get(shape.schema.def) ?? []) {
@@ -110,9 +110,4 @@ export function knownPart(schema: z.ZodType, value: JsonObject): JsonObject {
     return Object.fromEntries(kept.map(([key, member]) => [key, known(shape.fields.get(key)?.shape, member)]));
   };
   return known(shapeOf(schema), value) as JsonObject;
-}
-
-function hint(key: string, known: readonly string[]): string {
-  const nearest = nearestKey(key, known);
-  return nearest === null ? `known keys are ${known.join(', ')}` : `did you mean ${JSON.stringify(nearest)}?`;
 }

@@ -1,0 +1,32 @@
+// Keys of a written spec of a protobuf type that its message does not have: decoding drops them silently (D7). The descriptor decides,
+// not the value. Pure.
+import { planOf, type FieldPlan, type MessagePlan } from '../wire/message-plan.ts';
+import { isObject } from './read-json.ts';
+import { child } from './schema/spec-path.ts';
+import type { TypeInfo } from './type-registry.ts';
+import type { Json, JsonObject } from './types.ts';
+
+/** Paths of the unknown keys, as violations print them. Original and camelCase names are known. Empty for a JSON type. */
+export function unknownKeys(info: TypeInfo, spec: JsonObject): string[] {
+  if (info.codec.kind === 'json') return [];
+  return ofMessage(planOf(info.codec.message), spec, '').map((path) => path.replace(/^\./, ''));
+}
+
+function ofMessage({ wellKnown, fields }: MessagePlan, json: Json, path: string): string[] {
+  // Structs have any keys, and the others are no objects.
+  if (wellKnown !== null || !isObject(json)) return [];
+  const known = new Map(fields.flatMap((field) => [field.name, field.jsonName].map((name) => [name, field])));
+  return Object.entries(json).flatMap(([key, value]) => {
+    const field = known.get(key);
+    const at = child(path, key);
+    return field === undefined ? [at] : ofField(field, value, at);
+  });
+}
+
+function ofField({ shape, value: plan }: FieldPlan, json: Json, path: string): string[] {
+  if (plan.kind !== 'message') return [];
+  if (shape === 'single') return ofMessage(plan.message, json, path);
+  const members =
+    shape === 'list' ? (Array.isArray(json) ? [...json.entries()] : []) : isObject(json) ? Object.entries(json) : [];
+  return members.flatMap(([step, member]) => ofMessage(plan.message, member, child(path, step)));
+}
