@@ -1,9 +1,9 @@
 // `meridian export`: all resources that were written on a control plane, as documents for `apply`.
 import type { Command } from 'commander';
-import { applyable } from '../../document/universal-form.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { exportedTypes, isCopy, isDerived } from '../documents/apply-order.ts';
-import { note, print, serialize } from '../output.ts';
+import { exportedText } from '../documents/export-text.ts';
+import { note, print } from '../output.ts';
 
 type Options = ConnectOptions & { readonly mesh?: string; readonly includeSecrets?: boolean };
 
@@ -42,7 +42,7 @@ async function exportAll({ mesh, includeSecrets = false, ...connection }: Option
       if (info.name === 'Mesh' && mesh !== undefined && item.name !== mesh) continue;
       if (isCopy(item, mode)) copies += 1;
       else if (!isDerived(item)) {
-        print(`${exported === 0 ? '' : '---\n'}${serialize(applyable(info, item), 'yaml')}`);
+        print(exportedText(info, item, { isFirst: exported === 0 }));
         exported += 1;
       }
     }
