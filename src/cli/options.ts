@@ -10,9 +10,7 @@ export type NamespaceOptions = { readonly namespace?: string | undefined };
 export type LookupOptions = MeshOptions & NamespaceOptions & OutputOptions;
 
 export function addMeshOption(command: Command): Command {
-  const option = new Option('-m, --mesh <mesh>', 'mesh of the resources').default('default');
-  // An empty variable counts as not set.
-  return command.addOption(process.env['MERIDIAN_MESH'] === '' ? option : option.env('MERIDIAN_MESH'));
+  return command.addOption(new Option('-m, --mesh <mesh>', 'mesh of the resources').default('default').env('MERIDIAN_MESH'));
 }
 
 export function addNamespaceOption(command: Command): Command {

@@ -1,5 +1,5 @@
 // One call of the `meridian` command. Every failure prints a message on standard error.
-import { CommanderError } from 'commander';
+import { CommanderError, type Command } from 'commander';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { completeWords } from './commands/completion.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
@@ -19,12 +19,20 @@ export async function runCommand(words: readonly string[]): Promise<number | und
     print(completeWords(program, typed).join('\n'));
     return undefined;
   }
+  forgetEmptyVariables(program);
   try {
     await program.parseAsync(words, { from: 'user' });
     return undefined;
   } catch (error) {
     return fail(error);
   }
+}
+
+/** An empty variable counts as unset, for the option that reads it. */
+function forgetEmptyVariables(command: Command): void {
+  for (const { envVar } of command.options)
+    if (envVar !== undefined && process.env[envVar] === '') Reflect.deleteProperty(process.env, envVar);
+  command.commands.forEach(forgetEmptyVariables);
 }
 
 function fail(error: unknown): number {

@@ -1,9 +1,16 @@
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { MeridianError } from '../base/errors.ts';
 import { exitCodeOf } from './exit-codes.ts';
-import { exitAfter, explainDatabase, MAX_STOP_MS } from './run-control-plane.ts';
+import { configOf, exitAfter, explainDatabase, MAX_STOP_MS } from './run-control-plane.ts';
 import { createLogger } from '../base/log.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+it('an empty MERIDIAN_CONFIG counts as unset', async () => {
+  vi.stubEnv('MERIDIAN_CONFIG', '');
+  await expect(configOf('global', {})).resolves.toMatchObject({ config: { mode: 'global' } });
+});
 
 const store = {
   ...{ type: 'postgres', host: 'db.example', port: 5432, user: 'u', password: 'hush', dbName: 'd' },

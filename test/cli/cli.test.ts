@@ -233,6 +233,8 @@ describe('get', () => {
     const { code, stdout } = await line.runProcess(['get', 'mt', '-o', 'json'], { env: { MERIDIAN_MESH: '' } });
     expect([code, stdout]).toEqual([0, (await run('get', 'mt', '--mesh', 'default', '-o', 'json')).stdout]);
     expect((await run('get', 'mt', '--mesh', '')).code).toBe(2);
+    const launched = await line.run(['dataplane', 'run'], { env: { MERIDIAN_DATAPLANE_READINESS_PORT: '' } });
+    expect(launched.stderr).toBe('meridian: give --dataplane-file FILE, or --name NAME of a Dataplane that exists\n');
   });
 
   it('watches until Ctrl-C', async () => {

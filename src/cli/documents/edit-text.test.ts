@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withComments, withoutComments } from './edit-text.ts';
+import { EditedFile, withComments, withoutComments } from './edit-text.ts';
 
 const PROBLEMS = ['nothing was done:', '  /tmp/shop.yaml:4:1: spce', '    is not known'];
 
@@ -23,6 +23,21 @@ describe('the text of an editor', () => {
       const shown = withComments(withoutComments(file), 'Mesh shop', problems);
       expect(shown.split('\n').slice(1, 4)).toEqual(file.split('\n').slice(1, 4));
       expect(shown.split('\n').slice(4, -1)).toEqual(problems.map((line) => `# ${line}`));
+    }
+  });
+});
+
+describe('the editor', () => {
+  it.each([
+    [{ VISUAL: '', EDITOR: 'printf done >' }],
+    [{ VISUAL: ' ', EDITOR: 'printf done >' }],
+    [{ VISUAL: 'printf done >', EDITOR: 'false' }],
+  ])('is that of the first variable of %j that is not blank', async (env) => {
+    const file = await EditedFile.create('mesh.yaml');
+    try {
+      expect(await file.edit('type: Mesh\n', env)).toBe('done');
+    } finally {
+      await file.remove();
     }
   });
 });

@@ -25,7 +25,8 @@ export class EditedFile {
   /** Lets a person change the text. @throws MeridianError when the editor cannot be started or fails */
   async edit(text: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
     await writeFile(this.path, text, { mode: 0o600 });
-    const editor = env['VISUAL'] || env['EDITOR'] || 'vi';
+    // A shell would run the file itself as the command of a blank variable.
+    const editor = [env['VISUAL'], env['EDITOR']].find((given = '') => given.trim() !== '') ?? 'vi';
     // The variable may have options: `code --wait`.
     const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'edit', this.path], { stdio: 'inherit' });
     const [code] = (await once(child, 'exit')) as [number | null];
