@@ -7,6 +7,7 @@ import type { JsonObject } from '../../resource/types.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { collect } from '../options.ts';
 import { note } from '../output.ts';
+import { stopSignals } from '../stop-signals.ts';
 
 type Options = {
   readonly cpAddress?: readonly string[];
@@ -174,8 +175,7 @@ async function proxyOf({ dataplaneFile, dataplaneVar = [], name, mesh }: Options
 function untilSignals(): { stop: AbortSignal; kill: AbortSignal } {
   const stop = new AbortController();
   const kill = new AbortController();
-  // SIGHUP: the terminal was closed.
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  for (const name of stopSignals)
     process.on(name, () => {
       if (kill.signal.aborted) process.exit(EXIT.failed);
       if (stop.signal.aborted) {

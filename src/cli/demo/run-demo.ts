@@ -18,6 +18,7 @@ import { crossingText, trafficText } from './traffic-text.ts';
 import { ingressOf, verifyInStep, type Verified } from './verify.ts';
 import { readDocuments, type ResourceDocument } from '../documents/read-files.ts';
 import { print } from '../output.ts';
+import { stopSignals } from '../stop-signals.ts';
 import { describeDocument } from '../views/problem-text.ts';
 import { table } from '../views/table.ts';
 
@@ -33,9 +34,9 @@ export type DemoOptions = {
 /** @returns the exit code: 0 if everything was verified (and, without `once`, the user stopped it) */
 export async function demo({ once, envoy }: DemoOptions): Promise<number> {
   const stop = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort());
-  // The reader of the table has gone: `meridian demo | head`. The processes must stop first.
-  process.stdout.on('error', () => stop.abort());
+  for (const name of stopSignals) process.on(name, () => stop.abort());
+  // Nobody reads any more: without --once nothing would end it. main.ts keeps the process until all is stopped.
+  if (!once) process.stdout.on('error', () => stop.abort());
   let fleet: Fleet | undefined;
   const proxies = new ShopProxies();
   try {
@@ -48,7 +49,10 @@ export async function demo({ once, envoy }: DemoOptions): Promise<number> {
       print('\nCtrl-C stops everything.');
       await Promise.race([
         fleet.broken,
-        new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true })),
+        new Promise<void>((resolve) => {
+          if (stop.signal.aborted) resolve();
+          stop.signal.addEventListener('abort', () => resolve(), { once: true });
+        }),
       ]);
     }
     return 0;
