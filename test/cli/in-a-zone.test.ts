@@ -106,6 +106,20 @@ it('apply --prune keeps a Zone, and names a deletion that is refused, also as a 
   expect([...store.rows.values()].map(({ type }) => type)).toEqual(['Mesh', 'Zone', 'MeshMultiZoneService', 'MeshTimeout']);
 });
 
+it('apply --prune keeps what the zone computes, such as a MeshService of its Dataplanes', async () => {
+  for (const [name, managedBy] of [
+    ['computed', 'meshservice-generator'],
+    ['written', 'helm'],
+  ] as const) {
+    const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east', 'kuma.io/managed-by': managedBy };
+    await store.write({ op: 'create', key: { type: 'MeshService', mesh: 'shop', name }, labels, spec: {} });
+  }
+  const input = JSON.stringify({ type: 'MeshTimeout', mesh: 'shop', name: 'new', labels: {}, spec: SPEC });
+  const { stdout } = await at('zone', ['apply', '-f', '-', '--prune', '-l', 'kuma.io/zone=east'], { input });
+  expect(stdout).toContain('MeshService shop/written pruned');
+  expect(stdout).not.toContain('computed');
+});
+
 it('apply and edit say at once that a resource is a copy', async () => {
   const key = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
   await store.write({ op: 'create', key, labels: { 'kuma.io/origin': 'global' }, spec: SPEC, syncVersion: 'v1' });

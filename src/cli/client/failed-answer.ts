@@ -24,7 +24,7 @@ const TOKEN_HINT =
 export function failedAnswer(status: number, body: unknown, text: string): MeridianError {
   const answer = (body ?? {}) as Partial<Answer<'Error'>>;
   const { title = '', detail = text.trim().slice(0, 500), invalid_parameters: violations = [] } = answer;
-  if (title === '' && status === 404) return notControlPlane();
+  if (title === '' && status === 404) return notControlPlane('is not a control plane, or one without this path');
   const said = violations.length > 0 ? title : [title, detail].filter(Boolean).join(': ');
   const message = said === '' ? `the answer has status ${String(status)}` : said;
   // A violation names what to correct in place of the token.
@@ -32,8 +32,7 @@ export function failedAnswer(status: number, body: unknown, text: string): Merid
   return new MeridianError(CODES[status] ?? 'internal', message + hint, { violations, missing: answer.missing });
 }
 
-/** The error for an answer that no REST API of a control plane gives. */
-export function notControlPlane(): MeridianError {
-  const text = 'the server at this address is not a control plane; is it the port of the REST API (5681)?';
-  return new MeridianError('invalid', text);
+/** The error for an answer that no REST API of a control plane gives. @param what what is known about the server */
+export function notControlPlane(what = 'is not a control plane'): MeridianError {
+  return new MeridianError('invalid', `the server at this address ${what}; is it the port of the REST API (5681)?`);
 }

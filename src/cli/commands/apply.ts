@@ -36,8 +36,9 @@ transaction: all or nothing. More than 32 MiB need several transactions, and a
 message says so.
 
 --prune looks at the resources of all meshes and types that were written on this
-control plane. Meshes, Zones and secrets stay. A resource that cannot be deleted
-is failed in the answer, and the exit code is 1. --dry-run finds it too.
+control plane. Meshes, Zones, secrets and computed resources stay. A resource
+that cannot be deleted is failed in the answer, and the exit code is 1.
+--dry-run finds it too.
 ${WAIT_HELP}
 
 Examples:
