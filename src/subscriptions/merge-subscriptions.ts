@@ -34,8 +34,8 @@ export function mergeSubscriptions(
     before.length >= Math.max(1, limit) &&
     oldest !== undefined &&
     byAge(row, oldest) < 0 &&
-    // It is the only one that shows that the peer is connected.
-    (id !== newestLive?.id || before.some(isOpen));
+    // It may be the only one that shows that the peer is connected.
+    id !== newestLive?.id;
   const added = ours.filter((one) => !known.has(one.id) && !wasDropped(one)).map(({ row }) => row);
   const rows = [...updated, ...added].sort(byAge);
   // A new subscription closes the older ones. One that arrives after a newer one is closed by it.

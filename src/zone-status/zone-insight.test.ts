@@ -17,7 +17,7 @@ import {
   type InsightState,
 } from './zone-insight.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
+import { isOnline, isOpen, subscriptionsOf } from '../resource/online-status.ts';
 
 const global = { mode: 'global', instanceId: 'global-1' } as const;
 const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
@@ -169,6 +169,14 @@ describe('the insight of a zone', () => {
     expect(mergeInsight(row, mine, 3, at(20))).toEqual(row);
   });
 
+  it('shows the stream of a zone that connects again after the date was set back, also in a full row', () => {
+    const before = [1, 2, 3].reduce((state, n) => foldInsight(state, opened(`s${String(n)}`), global, at(n)), emptyInsight);
+    const stored = mergeInsight({}, before, 3, at(3));
+    const ended = foldInsight(before, closed('s3'), global, at(-100));
+    const again = foldInsight(ended, opened('s4'), global, at(-100));
+    expect(subscriptionsOf(mergeInsight(stored, again, 3, at(-100))).filter(isOpen)).toMatchObject([{ id: 's4' }]);
+  });
+
   it('reopens an open subscription that was closed by mistake, but not while another one is open', () => {
     const mine = fold([opened('s1')]);
     const stored = mergeInsight({}, mine, 10, at(1));
@@ -289,7 +297,7 @@ describe('the problems of a zone', () => {
   it('are stored with the refused streams and the delayed full states, but not with refused responses', () => {
     const over = (quota: QuotaName): SyncEvent => ({ kind: 'overQuota', peer: 'east', quota, reason: 'too many' });
     const state = fold([opened('s1'), over('rows'), over('streams'), over('streams'), over('fullStates')]);
-    expect(renderStatus({}, state)).toEqual({
+    expect(renderStatus({}, state, { now: at(4) })).toEqual({
       refusedStreams: { count: 2, since: at(2).toISOString(), last: at(3).toISOString(), reason: 'too many' },
       delayedFullStates: { count: 1, since: at(4).toISOString(), last: at(4).toISOString(), reason: 'too many' },
     });
