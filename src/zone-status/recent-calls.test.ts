@@ -9,21 +9,21 @@ describe('recent calls of a zone', () => {
   it('are counted until ten minutes after the last', () => {
     const two = countCall(countCall(null, 'too many', at(0)), 'too often', at(60));
     expect(two).toEqual({ count: 2, since: at(0), last: at(60), reason: 'too often' });
-    const status = mergeCalls('refusedStreams', {}, two);
+    const status = mergeCalls('refusedStreams', {}, two, at(60));
     expect(recentWarning('refusedStreams', 'east', status, at(600))).toBe(`2 streams of zone "east" were refused ${times}`);
     expect(recentWarning('refusedStreams', 'east', status, at(660))).toBeNull();
     expect(countCall(two, 'too many', at(660))).toEqual({ count: 1, since: at(660), last: at(660), reason: 'too many' });
   });
 
   it('say whether streams were refused or full states delayed', () => {
-    const status = mergeCalls('delayedFullStates', {}, { count: 1, since: at(0), last: at(60), reason: 'too often' });
+    const status = mergeCalls('delayedFullStates', {}, { count: 1, since: at(0), last: at(60), reason: 'too often' }, at(60));
     expect(recentWarning('delayedFullStates', 'east', status, at(60))).toBe(`1 full state of zone "east" was delayed ${times}`);
     expect(recentWarning('refusedStreams', 'east', status, at(60))).toBeNull();
     expect(calledLately('refusedStreams', status, at(60))).toBeNull();
   });
 
   it('are the reason of the last and the time of the first, until ten minutes after the last', () => {
-    const status = mergeCalls('refusedStreams', {}, countCall(countCall(null, 'too many', at(0)), 'too often', at(60)));
+    const status = mergeCalls('refusedStreams', {}, countCall(countCall(null, 'too many', at(0)), 'too often', at(60)), at(60));
     expect(calledLately('refusedStreams', status, at(659))).toEqual({ since: at(0).toISOString(), reason: 'too often' });
     expect(calledLately('refusedStreams', status, at(660))).toBeNull();
     expect(calledLately('refusedStreams', {}, at(0))).toBeNull();
@@ -31,12 +31,12 @@ describe('recent calls of a zone', () => {
 
   it('are stored as those with the newer last one, of this process or of another', () => {
     const [older, newer] = [countCall(null, 'older', at(0)), countCall(null, 'newer', at(60))];
-    const [olderRow, newerRow] = [older, newer].map((calls) => mergeCalls('refusedStreams', {}, calls));
-    expect(mergeCalls('refusedStreams', newerRow ?? {}, older)).toEqual(newerRow);
-    expect(mergeCalls('refusedStreams', olderRow ?? {}, newer)).toEqual(newerRow);
-    expect(mergeCalls('refusedStreams', olderRow ?? {}, null)).toEqual(olderRow);
-    expect(mergeCalls('delayedFullStates', olderRow ?? {}, null)).toEqual({});
-    expect(mergeCalls('refusedStreams', { refusedStreams: { last: 'never' } }, older)).toEqual(olderRow);
+    const [olderRow, newerRow] = [older, newer].map((calls) => mergeCalls('refusedStreams', {}, calls, at(60)));
+    expect(mergeCalls('refusedStreams', newerRow ?? {}, older, at(60))).toEqual(newerRow);
+    expect(mergeCalls('refusedStreams', olderRow ?? {}, newer, at(60))).toEqual(newerRow);
+    expect(mergeCalls('refusedStreams', olderRow ?? {}, null, at(60))).toEqual(olderRow);
+    expect(mergeCalls('delayedFullStates', olderRow ?? {}, null, at(60))).toEqual({});
+    expect(mergeCalls('refusedStreams', { refusedStreams: { last: 'never' } }, older, at(60))).toEqual(olderRow);
   });
 
   it('have 500 characters of their reason', () => {

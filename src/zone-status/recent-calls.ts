@@ -27,13 +27,16 @@ export function countCall(known: RecentCalls | null, reason: string, now: Date):
 }
 
 /**
- * The field to store: the calls with the newer last one, of this process or of the row. Another process may have stored its own.
+ * The field to store: the calls with the newer last one, of this process or of the row. Another process may have stored its own. Those of the
+ * row do not count where the date was set back after them.
  * @param status of the ZoneInsight row
  * @param ours null without any
  */
-export function mergeCalls(field: RecentField, status: JsonObject, ours: RecentCalls | null): JsonObject {
+export function mergeCalls(field: RecentField, status: JsonObject, ours: RecentCalls | null, now: Date): JsonObject {
   const stored = status[field];
-  if (ours !== null && !(Date.parse(textOf(objectOf(stored)['last'])) > ours.last.getTime())) return renderCalls(field, ours);
+  const last = Date.parse(textOf(objectOf(stored)['last']));
+  const isNewer = ours !== null && last > ours.last.getTime() && last - now.getTime() < LATELY_MS;
+  if (ours !== null && !isNewer) return renderCalls(field, ours);
   return stored === undefined ? {} : { [field]: stored };
 }
 

@@ -74,6 +74,16 @@ describe('a replica of global that a zone has left', () => {
     await expectCalls('a newer refusal');
   });
 
+  it('stores the calls that it refuses after the date was set back', async () => {
+    const { clock, old, status } = await twoReplicas();
+    old.observe(turnedAway('a wrong token'));
+    await old.flush();
+    clock.moveDate(-DAY);
+    old.observe(turnedAway('another store'));
+    await old.flush();
+    expect((await status())['refusedStreams']).toMatchObject({ last: clock.now().toISOString(), reason: 'another store' });
+  });
+
   it('stores the last status of a zone that went to no other replica', async () => {
     const { clock, old, row, status } = await twoReplicas();
     old.observe({ ...withheld, resources: new Map([['slow', 'worse']]) });

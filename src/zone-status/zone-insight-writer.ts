@@ -380,9 +380,10 @@ export class ZoneInsightWriter {
   #planWrite({ zone, entry, state }: Sent, row: Row | undefined): PlannedWrite | null {
     const { clock, keeper, subscriptionLimit = 10 } = this.#options;
     const key = insightKey(zone);
-    const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, clock.now());
+    const now = clock.now();
+    const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, now);
     const lag = this.#lagOf(zone);
-    const status = renderStatus(row?.status ?? {}, state, { isKept: isKeptHere(spec, row?.spec ?? {}, keeper), lag });
+    const status = renderStatus(row?.status ?? {}, state, { now, isKept: isKeptHere(spec, row?.spec ?? {}, keeper), lag });
     Object.assign(entry, { stored: spec, isLagging: lag !== null });
     if (row === undefined) return { op: 'create', key, labels: {}, spec, status, owner: { type: 'Zone', mesh: '', name: zone } };
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;

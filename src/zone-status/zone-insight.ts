@@ -157,11 +157,11 @@ export function isKeptHere(spec: JsonObject, stored: JsonObject, { mode, instanc
 export function renderStatus(
   stored: JsonObject,
   { problems, tokenExpiresAt, refusedStreams, delayedFullStates, proxies }: InsightState,
-  { isKept = true, lag = null }: { readonly isKept?: boolean; readonly lag?: Lag | null } = {},
+  { now, isKept = true, lag = null }: { readonly now: Date; readonly isKept?: boolean; readonly lag?: Lag | null },
 ): JsonObject {
   const shared = {
-    ...mergeCalls('refusedStreams', stored, refusedStreams),
-    ...mergeCalls('delayedFullStates', stored, delayedFullStates),
+    ...mergeCalls('refusedStreams', stored, refusedStreams, now),
+    ...mergeCalls('delayedFullStates', stored, delayedFullStates, now),
     ...renderProxies(stored, proxies),
   };
   if (problems === null || !isKept) return { ...stored, ...shared };
