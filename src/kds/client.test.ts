@@ -138,6 +138,13 @@ describe('a zone that is not connected', () => {
     ]);
   });
 
+  it('waits three seconds after a refusal also where a proxy before global answers the health check with an error', async () => {
+    const refusal = { code: status.UNAUTHENTICATED, details: 'the token is not valid' };
+    const admission = (): Promise<never> => Promise.reject(Object.assign(new Error('refused'), refusal));
+    const { pauses } = await pausesOf({ address: await refusing(status.INTERNAL, 'a fault'), admission });
+    expect(pauses).toEqual([3_000, 3_000, 3_000, 3_000]);
+  });
+
   it('does not wait longer after connections that lasted, though a proxy before global answers the health check with an error', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     let now = 0;

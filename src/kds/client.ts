@@ -80,7 +80,8 @@ function endingOf(error: unknown, hasTls = true, isFailing = false): Ending {
   const waitMs = code === 'config' ? FILE_MS : REFUSALS.includes(code) ? REFUSED_MS : code === 'forbidden' ? FORBIDDEN_MS : null;
   const reason =
     REFUSALS.includes(code) && typeof details === 'string' ? `global refuses: ${details}` : connectionReason(error, hasTls);
-  const isLate = isFailing || code === status.DEADLINE_EXCEEDED;
+  // A failure that a person corrects has a long pause already.
+  const isLate = waitMs === null && (isFailing || code === status.DEADLINE_EXCEEDED);
   return {
     reason,
     isForbidden: waitMs !== null,
