@@ -103,3 +103,18 @@ it('held removals are reported with the withheld resources', () => {
     'the peer cannot take this resource; it is withheld',
   ]);
 });
+
+it('the count of a full state that is too large follows the state, and is logged once', () => {
+  const counts = (): unknown[] =>
+    events.flatMap((event) => (event.kind === 'withheld' ? [[event.count, event.all !== null]] : []));
+  reports.tooLarge(2_000, 1_000, 2);
+  reports.tooLarge(2_001, 1_000, 2);
+  reports.tooLarge(3_000, 1_000, 3);
+  reports.fits();
+  expect(counts()).toEqual([
+    [2, true],
+    [3, true],
+    [0, false],
+  ]);
+  expect(lines).toHaveLength(1);
+});

@@ -70,12 +70,13 @@ export class ProblemReports {
 
   /** Nothing of the type is sent: the full state has more bytes than a message may have. @param count the resources in it */
   tooLarge(bytes: number, limit: number, count: number): void {
-    if (this.#tooLarge !== null) return;
+    const before = this.#tooLarge;
+    if (before?.count === count) return;
     const type = this.#type;
     const message = `the state of type ${type} is ${String(bytes)} bytes, over the limit of ${String(limit)} for one message to this peer`;
     this.#tooLarge = { reason: message, count };
     this.#reportWithheld();
-    this.#stream.log.error({ type, bytes, limit }, message);
+    if (before === null) this.#stream.log.error({ type, bytes, limit }, message);
   }
 
   /** The full state fits into a message. */

@@ -26,6 +26,7 @@ it('the sender stops a type with a full state over the limit, and reports it', a
   const running = changelog.run(stop.signal);
   const sent: Buffer[] = [];
   const reasons: (string | null)[] = [];
+  const counts: number[] = [];
   const sender = new Sender({
     peer: 'east',
     streamId: 's',
@@ -36,7 +37,7 @@ it('the sender stops a type with a full state over the limit, and reports it', a
     zones: null,
     maxMessageBytes: 3_000,
     send: (message) => void sent.push(message),
-    observe: (event) => void (event.kind === 'withheld' && reasons.push(event.all)),
+    observe: (event) => void (event.kind === 'withheld' && reasons.push(event.all) && counts.push(event.count)),
     log,
     clock: systemClock,
   });
@@ -53,7 +54,9 @@ it('the sender stops a type with a full state over the limit, and reports it', a
   await vi.waitFor(() => expect(changelog.logOf('MeshTimeout')?.size).toBe(5));
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   expect(sent).toEqual([]);
-  expect(reasons).toEqual([expect.stringMatching(/MeshTimeout is \d+ bytes/)]);
+  // The report follows the state: another number of resources is withheld now.
+  expect(counts).toEqual([4, 5]);
+  expect(reasons).toEqual(Array(2).fill(expect.stringMatching(/MeshTimeout is \d+ bytes/)));
   // Once it has shrunk, the same stream brings it, whole.
   for (const name of ['large-0', 'large-1']) await remove(name);
   await vi.waitFor(() => expect(sent).toHaveLength(1));
