@@ -54,7 +54,7 @@ export class EnvoyProcess {
     });
     this.#child = child;
     for (const pipe of [stdout, stderr]) pipe?.closeWriter();
-    stdout?.reader.pipe(process.stdout, { end: false });
+    if (stdout !== null) passOn(stdout.reader);
     const lines = stderr?.reader ?? child.stderr;
     const isRead = Promise.all([lines, stdout?.reader].map((stream) => endOf(stream ?? null)));
     if (lines !== null)
@@ -94,6 +94,17 @@ export class EnvoyProcess {
   kill(signal: 'SIGTERM' | 'SIGKILL'): void {
     this.#child.kill(signal);
   }
+}
+
+/** To the stdout of this process. When it is broken the rest is read and dropped: Envoy must not wait for a reader, and its end must be seen. */
+function passOn(reader: Readable): void {
+  const drop = (): void => {
+    reader.unpipe(process.stdout);
+    reader.resume();
+  };
+  process.stdout.on('error', drop);
+  reader.once('close', () => process.stdout.off('error', drop));
+  reader.pipe(process.stdout, { end: false });
 }
 
 function isSocket(fd: number): boolean {

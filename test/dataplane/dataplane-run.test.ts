@@ -63,6 +63,20 @@ describe('dataplane run', () => {
     expect(await readdir(run.folder)).not.toContain('work');
   });
 
+  it('sees the end of Envoy also when nobody reads its access logs any more', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env } = await fakeEnvoy('chatty');
+    const run = await Launched.start([plane], { envoy, env });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    await expect.poll(() => run.log).toContain('GET /');
+    run.closeStdout();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await run.ready()).toBe('200 LIVE');
+    run.signal('SIGTERM');
+    expect(await run.code()).toBe(0);
+    expect(await readdir(run.folder)).not.toContain('work');
+  });
+
   it.each([
     ['of a file', DATAPLANE, []],
     ['that was applied', null, ['--mesh', 'shop', '--name', 'cart-1']],

@@ -3,6 +3,7 @@
 //   crash      ends with exit code 134 as soon as it is live, the first time
 //   unready    is never live
 //   stubborn   ignores SIGTERM
+//   chatty     writes an access log to /dev/stdout all the time
 // It appends what happens to the file of FAKE_ENVOY_LOG, a line each.
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -49,6 +50,7 @@ createServer(({ method, url = '/' }, response) => {
     if (mode === 'crash' && isFirst) setImmediate(() => process.exit(134));
   } else response.end(`page ${url}\n`);
 }).listen(path);
+if (mode === 'chatty') setInterval(() => appendFileSync('/dev/stdout', 'GET /\n'), 20);
 process.on('SIGTERM', () => {
   say('SIGTERM');
   if (mode !== 'stubborn') process.exit(0);

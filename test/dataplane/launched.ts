@@ -113,6 +113,11 @@ export class Launched {
     await gone;
   }
 
+  /** As the end of the reader of its standard output. */
+  closeStdout(): void {
+    this.#child.stdout?.destroy();
+  }
+
   /** The exit code, when it has ended and its output is read. */
   async code(): Promise<number | null> {
     await this.#ended;
