@@ -563,6 +563,9 @@ describe('generate', () => {
       ]),
       ['--valid-for', ['dataplane-token', '--mesh', 'shop', '--valid-for', '']],
       ['--scope', ['zone-token', '--zone', 'east', '--valid-for', '1h', '--scope', ' ']],
+      // `$A,$B` of two variables that are not set.
+      ['--scope', ['zone-token', '--zone', 'east', '--valid-for', '1h', '--scope', ',']],
+      ['--tag', ['dataplane-token', '--mesh', 'shop', '--valid-for', '1h', '--tag', ',']],
     ];
     for (const [option, args] of blank)
       expect(await run('generate', ...args)).toMatchObject({

@@ -81,7 +81,7 @@ function requireGiven(option: string, value: string | undefined): void {
 
 /** @throws UsageError */
 function listed(option: string, values: readonly string[]): string[] {
-  for (const value of values) requireGiven(option, value);
+  for (const value of values) requireGiven(option, value.replaceAll(',', ' '));
   return values.flatMap((value) => value.split(',')).filter((value) => value !== '');
 }
 
