@@ -50,19 +50,30 @@ describe('a global with a heap of 512 MB', () => {
     return `[${Array.from({ length: Math.floor((MAX_APPLY_BYTES - 2) / size) }, (_, index) => one(`t${String(index).padStart(7, '0')}`)).join()}]`;
   };
 
-  it.each<[string, () => string]>([
+  it.each<[string, number, () => string]>([
     [
       'documents of a mebibyte, each full of items that are none',
+      400,
       () => filled((name) => document(`{"to":${list('1', MEBIBYTE - 200)}}`, name)),
     ],
     [
       'documents of a mebibyte, each full of objects with an unknown key',
+      400,
+      () => filled((name) => document(`{"to":${list(`{"a":"${'x'.repeat(40)}"}`, MEBIBYTE - 200)}}`, name)),
+    ],
+    [
+      'documents of a mebibyte with more than a million objects',
+      413,
       () => filled((name) => document(`{"to":${list('{"a":1}', MEBIBYTE - 200)}}`, name)),
     ],
-    ['small documents, each with a fault', () => filled((name) => document(`{"to":[${list('1', 300).slice(1, -1)}]}`, name))],
-  ])('answers 32 MiB of %s', async (_, body) => {
+    [
+      'small documents, each with a fault',
+      400,
+      () => filled((name) => document(`{"to":[${list('1', 300).slice(1, -1)}]}`, name)),
+    ],
+  ])('answers 32 MiB of %s with %i', async (_, expected, body) => {
     const answer = await apply(body());
-    expect(answer.status).toBe(400);
+    expect(answer.status).toBe(expected);
     expect(answer.text.length).toBeLessThan(MEBIBYTE);
     await expectToServe();
   });
