@@ -273,6 +273,9 @@ export class XdsSession {
     const assignments = this.#stateOf('ClusterLoadAssignment');
     if (assignments === null) return;
     this.#mayWork |= assignments.bit;
-    for (const { name, assignment = name } of clusters) assignments.dirty.set(assignment, '');
+    for (const { name, assignment = name } of clusters) {
+      assignments.clear(assignment);
+      assignments.dirty.set(assignment, '');
+    }
   }
 }

@@ -92,6 +92,28 @@ describe('a session whose response is refused', () => {
     expect([held(), session.take()]).toEqual([['a', 'b'], []]);
   });
 
+  it('sends a suspected assignment behind its changed cluster, and never its former version after that', () => {
+    const names = ['a', 'b'];
+    const { session, replace } = sessionOf({ Cluster: versions(names), ClusterLoadAssignment: versions(names) });
+    session.receive(request('Cluster'));
+    session.receive(request('ClusterLoadAssignment', { subscribe: names }));
+    const [clusters, assignments] = session.take();
+    session.receive(request('Cluster', { nonce: clusters?.nonce ?? '' }));
+    session.receive(request('ClusterLoadAssignment', { nonce: assignments?.nonce ?? '', error: 'no' }));
+    const [first] = session.take();
+    replace({ Cluster: { a: '1', b: '2' }, ClusterLoadAssignment: versions(names) });
+    const [changed] = session.take();
+    replace({ Cluster: { a: '1', b: '2' }, ClusterLoadAssignment: { a: '1', b: '2' } });
+    session.receive(request('Cluster', { nonce: changed?.nonce ?? '' }));
+    session.receive(request('ClusterLoadAssignment', { nonce: first?.nonce ?? '' }));
+    const sent: string[] = [];
+    for (let [response] = session.take(); response !== undefined; [response] = session.take()) {
+      sent.push(...response.resources.map(({ name, version }) => `${name} ${version}`));
+      session.receive(request(response.type, { nonce: response.nonce }));
+    }
+    expect(sent).toEqual(['b 2']);
+  });
+
   it('removes a suspected resource that is gone', () => {
     const { session, replace } = asking(['a', 'b']);
     answerNext(session, 'no');
