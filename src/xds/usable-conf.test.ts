@@ -7,6 +7,13 @@ import { usableConf } from './usable-conf.ts';
 const http = (http: JsonObject): JsonObject => ({ idleTimeout: '5s', http });
 const FILE = { type: 'File', file: { path: '/log' } };
 const BAD_FILE = { type: 'File', file: { path: 'no path' } };
+const BAD_TCP = { type: 'Tcp', tcp: { address: 'no address', format: { type: 'No' } } };
+const limit = (onRateLimit?: JsonObject): JsonObject => ({
+  local: {
+    http: { requestRate: { num: 1, interval: '1s' }, ...(onRateLimit !== undefined && { onRateLimit }) },
+    tcp: { connectionRate: { num: 1, interval: '1s' } },
+  },
+});
 const header = (name: string): JsonObject => ({ type: 'Header', header: { name } });
 const RING = { type: 'RingHash', ringHash: { minRingSize: 7, hashPolicies: [header('old')] } };
 const HEADERS = Array.from({ length: 11 }, (_, at) => ({ name: `x-${String(at)}`, value: 'a' }));
@@ -45,6 +52,34 @@ describe('the usable part of a conf', () => {
       { backends: [BAD_FILE, FILE, BAD_FILE, FILE] },
       { backends: [FILE, FILE] },
       ['backends[0].file.path', 'backends[2].file.path'],
+    ],
+    [
+      'the good items of a list whose last item is bad twice',
+      'MeshAccessLog',
+      'to',
+      { backends: [FILE, BAD_TCP] },
+      { backends: [FILE] },
+      ['backends[1].tcp.address', 'backends[1].tcp.format.type'],
+    ],
+    [
+      'a rate limit without an answer that is bad twice',
+      'MeshRateLimit',
+      'rules',
+      limit({ status: 1, headers: { set: [{ name: 'host', value: 'x' }] } }),
+      limit(),
+      ['local.http.onRateLimit.status', 'local.http.onRateLimit.headers.set[0].name'],
+    ],
+    [
+      'the limit of connections beside an answer that is bad three times',
+      'MeshRateLimit',
+      'rules',
+      limit({ status: 1, headers: { set: [{ name: 'host', value: 'x' }], add: [{ name: 'host', value: 'x' }] } }),
+      limit(),
+      [
+        'local.http.onRateLimit.status',
+        'local.http.onRateLimit.headers.set[0].name',
+        'local.http.onRateLimit.headers.add[0].name',
+      ],
     ],
     [
       'a rule of an inbound',

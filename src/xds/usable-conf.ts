@@ -82,8 +82,11 @@ function cleaned(type: string, section: ConfSection, given: JsonObject, match: J
     for (const { path, reason } of inConf.toReversed()) {
       // Later refusals are consequences, such as an object that lost its only field.
       if (round === 0) refused.unshift({ path, reason });
-      const keys = unitOf(conf, path, type === 'MeshRateLimit' ? LIMIT_UNIT : UNIT);
-      if (!taken.has(keys.join('.'))) takeOut(conf, keys);
+      const unit = unitOf(path, type === 'MeshRateLimit' ? LIMIT_UNIT : UNIT);
+      // One unit may have several refusals, and what held it may be gone.
+      if ([[], ...unit].some((_, depth) => taken.has(unit.slice(0, depth).join('.')))) continue;
+      const keys = heldIn(conf, unit);
+      takeOut(conf, keys);
       taken.add(keys.join('.'));
     }
   }
@@ -114,12 +117,17 @@ function insideOf(start: string, { field, reason }: Violation): Refused[] {
   return [{ path: here.slice(wanted.length).replace(/^\./, ''), reason }];
 }
 
-/** The path to take out: the unit that holds the value, or less where the unit is missing. */
-function unitOf(conf: JsonObject, path: string, depth: number): string[] {
-  const keys = path
+/** The path of the unit that holds a value. */
+function unitOf(path: string, depth: number): string[] {
+  return path
     .split(/[.[\]]+/)
     .filter((key) => key !== '')
     .slice(0, depth);
+}
+
+/** The path to take out: that of the unit, or less where the unit is missing. */
+function heldIn(conf: JsonObject, unit: readonly string[]): string[] {
+  const keys = [...unit];
   while (keys.length > 0 && !holds(conf, keys)) keys.pop();
   return keys;
 }
