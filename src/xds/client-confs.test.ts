@@ -7,6 +7,7 @@ import type { JsonObject } from '../resource/types.ts';
 import { clientConf, clientRules, clientsMatch, clientsOf, reportCommonTimes, type ClientRules } from './client-confs.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { usableConf } from './usable-conf.ts';
+import { usableRules } from './usable-policies.ts';
 
 const policy = parsePolicy(make('MeshTimeout', 'p', {}), 0);
 const exact = (value: string): JsonObject => ({ spiffeID: { type: 'Exact', value } });
@@ -89,6 +90,16 @@ describe('the conf of a client', () => {
     expect(conf).toMatchObject({ local: { http: { requestRate: { num: 5 } } } });
     expect(problems).toHaveLength(1);
     expect(problems[0]?.field).toMatch(/^spec\.rules\[1\]\.default\.local\.http\.onRateLimit\.headers/);
+  });
+
+  it('says nothing more about a rule of which nothing is usable', () => {
+    const problems: ConfigProblem[] = [];
+    const report = (problem: ConfigProblem): void => void problems.push(problem);
+    const id = 'spiffe://a/b';
+    const bad = { http: { requestTimeout: 'x' } };
+    const found = usableRules('MeshTimeout', [{ match: exact(id), conf: bad, policy, index: 0 }], report);
+    expect(clientConf('MeshTimeout', clientRules(found, report), { value: id, isPrefix: false }, report)).toEqual({});
+    expect(problems.map(({ field }) => field)).toEqual(['spec.rules[0].default.http.requestTimeout']);
   });
 
   it('has the times of a route alone; others are reported', () => {

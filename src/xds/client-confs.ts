@@ -65,6 +65,8 @@ export function clientConf(type: string, { byClient, common }: ClientRules, clie
   const isFirst = (rule: InboundRule): boolean => isSame(clientsOfRule(rule), first);
   const rules = covering.filter(isFirst);
   const merged = rules.reduce((conf, rule) => mergeConf(conf, rule.conf), common);
+  // What was left out of the rules is reported there.
+  if (Object.keys(merged).length === 0) return merged;
   const { conf, refused } = usableConf(type, 'rules', merged);
   for (const { policy, index } of rules.slice(-1))
     for (const { path, reason } of refused) report({ policy: policy.kri, field: fieldOf('rules', index, path), reason });

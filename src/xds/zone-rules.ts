@@ -61,7 +61,8 @@ export class ListenerRules {
     const { named, common } = this.chain(type, snis);
     const merged = mergeConfs([catchAllConf(common), ...named.map(({ conf }) => conf)]);
     const [last] = named.slice(-1);
-    if (last === undefined) return merged;
+    // What was left out of the rules is reported there.
+    if (last === undefined || Object.keys(merged).length === 0) return merged;
     const { conf, refused } = usableConf(type, 'rules', merged);
     for (const { path, reason } of refused)
       this.#report({ policy: last.policy.kri, field: fieldOf('rules', last.index, path), reason });
