@@ -50,7 +50,7 @@ describe('a collector of a MeshOpenTelemetryBackend', () => {
     expect(collector(openTelemetry, {}, '/run')).toEqual({ ...grpc, pipe: '/run/kuma-otel-main.sock' });
   });
 
-  it('has its KRI as its name, and no pipe, where an older one has its display name', () => {
+  it('has its KRI as its name, and no pipe, where a reference by its display name means another one', () => {
     const [global, zonal] = [
       make('MeshOpenTelemetryBackend', 'main', { endpoint: { address: 'global' } }, { labels: { team: 'a' } }),
       make('MeshOpenTelemetryBackend', 'main', { endpoint: { address: 'zonal' } }, { zone: 'east', labels: { team: 'b' } }),
@@ -64,15 +64,26 @@ describe('a collector of a MeshOpenTelemetryBackend', () => {
       const found = collectorOf(index, { backendRef }, FROM, 'east', { companion: '/run' });
       return [found?.address ?? '', found?.name ?? '', found?.pipe ?? 'no pipe'];
     };
-    const [plain, pipe] = ['main', '/run/kuma-otel-main.sock'];
-    expect([named(1, 'a'), named(1, 'b')]).toEqual([
-      ['global', plain, pipe],
-      ['zonal', 'kri_motb_default_east__main_', 'no pipe'],
-    ]);
-    expect([named(-1, 'a'), named(-1, 'b')]).toEqual([
-      ['global', 'kri_motb_default___main_', 'no pipe'],
-      ['zonal', plain, pipe],
-    ]);
+    for (const age of [1, -1])
+      expect([named(age, 'a'), named(age, 'b')]).toEqual([
+        ['global', 'kri_motb_default___main_', 'no pipe'],
+        ['zonal', 'main', '/run/kuma-otel-main.sock'],
+      ]);
+  });
+
+  it('of its own zone keeps its name and its pipe when a reference by name means it, also beside an older one of global', () => {
+    const backend = (zone: string | undefined, at: number) => ({
+      ...make(
+        'MeshOpenTelemetryBackend',
+        'main',
+        { endpoint: { address: zone ?? 'global' } },
+        zone === undefined ? {} : { zone },
+      ),
+      ...{ name: `main-${zone ?? 'global'}`, creationTime: new Date(at) },
+    });
+    const index = new MeshIndex('default', [backend(undefined, 0), backend('east', 1)]);
+    const found = collectorOf(index, openTelemetry, FROM, 'east', { companion: '/run' });
+    expect(found).toMatchObject({ address: 'east', name: 'main', pipe: '/run/kuma-otel-main.sock' });
   });
 
   it('is none where the reference means nothing', () => {

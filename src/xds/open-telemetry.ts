@@ -15,7 +15,7 @@ const PORTS = { grpc: 4317, http: 4318 } as const;
 const LOCAL = '127.0.0.1';
 
 export type Collector = {
-  /** Display name of the MeshOpenTelemetryBackend, its KRI where an older one has this display name, or the old address with its port. */
+  /** Display name of the MeshOpenTelemetryBackend, its KRI where another one has this name (`isFirstOfName`), or the old address with its port. */
   readonly name: string;
   readonly protocol: 'grpc' | 'http';
   readonly address: string;
@@ -57,10 +57,17 @@ export function collectorOf(
   };
 }
 
-/** Backends of global and of the zone may have one display name. The oldest has it: clusters of two collectors have two names. */
+/**
+ * Backends of global and of the zone may have one display name: clusters of two collectors have two names. The one that a reference by this name
+ * means has it, else the oldest.
+ */
 function isFirstOfName(index: MeshIndex, backend: Resource, from: Place, zone: string): boolean {
-  const labels = { [label.displayName]: displayNameOf(backend) };
-  const first = index.resolveOldest(targetRefOf({ kind: backend.type, labels }), from, zone);
+  const { type: kind } = backend;
+  const name = displayNameOf(backend);
+  const labels = { [label.displayName]: name };
+  const first =
+    index.resolveOldest(targetRefOf({ kind, name }), from, zone) ??
+    index.resolveOldest(targetRefOf({ kind, labels }), from, zone);
   return first === undefined || index.kriOf(first) === index.kriOf(backend);
 }
 

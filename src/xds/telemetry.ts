@@ -25,7 +25,7 @@ const NO_COLLECTOR = 'names no MeshOpenTelemetryBackend';
 const UNREACHABLE = 'names no collector that the proxy can reach';
 const NO_AUTHORITIES =
   'gets no spans: the proxy names no file of authorities, so it cannot check the certificate of the collector';
-const TAKEN_NAME = 'has no effect: kuma-dp knows collectors by display name, and an older MeshOpenTelemetryBackend has this one';
+const TAKEN_NAME = 'has no effect: kuma-dp knows collectors by display name, and another MeshOpenTelemetryBackend has this one';
 const OLD_ADDRESS = 'has no effect: kuma-dp sends metrics to a MeshOpenTelemetryBackend alone';
 
 /** The usable conf of a policy about the whole proxy, with what is left out of it; null where none is in force. */

@@ -229,14 +229,14 @@ describe('two collectors of one display name', () => {
   };
   const log = (name: string, targetRef: JsonObject, team: string): Resource =>
     make('MeshAccessLog', name, { to: [{ targetRef, default: to(team) }] });
-  const CLUSTERS = ['system_meshaccesslog_otel_kri_motb_default_east__otel_', 'system_meshaccesslog_otel_otel'];
+  const CLUSTERS = ['system_meshaccesslog_otel_kri_motb_default___otel_', 'system_meshaccesslog_otel_otel'];
 
   it('get the access logs of their own policies', () => {
     const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'http' } };
     const { clusters, listeners } = configOf({}, log('all', { kind: 'Mesh' }, 'platform'), log('one', targetRef, 'shop'));
     expect(ownOf(clusters)).toEqual(CLUSTERS);
     const addresses = CLUSTERS.map((name) => /10\.9\.9\.\d/.exec(JSON.stringify(clusters.get(name)))?.[0]);
-    expect(addresses).toEqual(['10.9.9.2', '10.9.9.1']);
+    expect(addresses).toEqual(['10.9.9.1', '10.9.9.2']);
     const text = JSON.stringify([...listeners.values()]);
     expect(CLUSTERS.map((name) => text.includes(`"clusterName":"${name}"`))).toEqual([true, true]);
   });
@@ -250,11 +250,19 @@ describe('two collectors of one display name', () => {
     expect([...new Set([...named].map(([, name]) => name))]).toEqual(ownOf(clusters));
   });
 
-  it('get no metrics where the program beside the proxy knows the older one alone, which is reported', () => {
-    const metric = make('MeshMetric', 'p', { default: to('shop') });
-    expect(problemsOf(configOf({ companion: '/run/dp' }, metric))).toEqual([
-      'spec.default.backends[0].openTelemetry has no effect: kuma-dp knows collectors by display name, and an older MeshOpenTelemetryBackend has this one',
+  it('get no metrics where the program beside the proxy knows the other one alone, which is reported', () => {
+    const problemsTo = (team: string): string[] =>
+      problemsOf(configOf({ companion: '/run/dp' }, make('MeshMetric', 'p', { default: to(team) })));
+    expect(problemsTo('platform')).toEqual([
+      'spec.default.backends[0].openTelemetry has no effect: kuma-dp knows collectors by display name, and another MeshOpenTelemetryBackend has this one',
     ]);
+    expect(problemsTo('shop')).toEqual([]);
+  });
+
+  it('get metrics by name in the zone, also where the one of global is older', () => {
+    const openTelemetry = { backendRef: { kind: 'MeshOpenTelemetryBackend', name: 'otel' } };
+    const metric = make('MeshMetric', 'p', { default: { backends: [{ type: 'OpenTelemetry', openTelemetry }] } });
+    expect(problemsOf(configOf({ companion: '/run/dp' }, metric))).toEqual([]);
   });
 });
 
