@@ -40,7 +40,7 @@ function sourceOf(rows: readonly Resource[]): Source {
   };
 }
 
-type Stream = { readonly sender: Sender; readonly sent: Buffer[]; readonly events: SyncEvent[] };
+type Stream = { readonly sender: Sender; readonly sent: Buffer[]; readonly events: SyncEvent[]; readonly changelog: Changelog };
 
 async function streamsTo(
   zones: readonly string[],
@@ -61,22 +61,14 @@ async function streamsTo(
   return zones.map((peer) => {
     const [sent, events]: [Buffer[], SyncEvent[]] = [[], []];
     const sender = new Sender({
-      ...{
-        peer,
-        streamId: peer,
-        identifier: 'global',
-        changelog,
-        initialSyncLimiter,
-        zones: null,
-        log,
-        maxMessageBytes: 100_000,
-      },
+      ...{ peer, streamId: peer, identifier: 'global', changelog, initialSyncLimiter },
+      ...{ zones: null, log, maxMessageBytes: 100_000 },
       ...{ clock, turns, fail: () => undefined, observe: (event) => void events.push(event) },
       encode: (response) => messages.encode(response),
       send: (message) => void sent.push(message),
       hasRoom,
     });
-    return { sender, sent, events };
+    return { sender, sent, events, changelog };
   });
 }
 
@@ -390,26 +382,9 @@ it('a Mesh that is created while the sender asks the store for it is not unknown
     await answered.promise;
     return [];
   });
-  const log = createLogger('silent');
-  const changelog = new Changelog(store, globalSendRules(), log);
-  const stop = new AbortController();
-  const running = changelog.run(stop.signal);
-  await changelog.ready;
-  const events: SyncEvent[] = [];
-  const sender = new Sender({
-    ...{
-      peer: 'z',
-      streamId: 's',
-      identifier: 'global',
-      changelog,
-      zones: null,
-      clock: systemClock,
-      log,
-      maxMessageBytes: 1_000_000,
-    },
-    initialSyncLimiter: new InitialSyncLimiter(systemClock),
-    ...{ send: () => undefined, fail: () => undefined, observe: (event) => void events.push(event) },
-  });
+  const [stream] = await streamsTo(['z'], { source: store });
+  if (stream === undefined) throw new Error('no stream');
+  const { sender, events, changelog } = stream;
   const metadata = nodeMetadata({ version: '1', instanceId: 'i', config: '' }, true);
   const subscription = { ...request, node: { id: 'z', metadata }, initialResourceVersions: new Map([['slow.shop', 'v']]) };
   const prepared = sender.prepare(subscription);
@@ -420,6 +395,5 @@ it('a Mesh that is created while the sender asks the store for it is not unknown
   sender.handle(subscription);
   await vi.waitFor(() => expect(events).toContainEqual(expect.objectContaining({ kind: 'sent', type: TYPE, removed: 1 })));
   expect(events.filter(({ kind }) => kind === 'withheld')).toEqual([]);
-  stop.abort();
-  await running;
+  sender.close();
 });
