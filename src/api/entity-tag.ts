@@ -23,6 +23,6 @@ export function isTagOf({ version, created }: EntityTag, row: Pick<Tagged, 'vers
 }
 
 /** Whether `If-None-Match` names this ETag. Weak tags count: a proxy that compresses makes them (RFC 9110 13.1.2). */
-export function isKnown(header: string | undefined, etag: string): boolean {
+export function namesTag(header: string | undefined, etag: string): boolean {
   return (header ?? '').split(',').some((one) => [etag, '*'].includes(one.trim().replace(/^W\//, '')));
 }

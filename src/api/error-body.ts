@@ -45,10 +45,11 @@ export class ApiError extends MeridianError {
   }
 }
 
-/** 404 of a resource that a caller asked for. @param more what else was looked for */
-export function missingResource({ type, mesh, name }: ResourceKey, title = 'Could not retrieve a resource', more = ''): ApiError {
+/** 404 of a resource that a caller asked for. @param what was looked for, if it is more than the resource */
+export function missingResource(key: ResourceKey, title = 'Could not retrieve a resource', what = describeKey(key)): ApiError {
+  const { type, mesh, name } = key;
   const missing = { type, ...(mesh !== '' && { mesh }), name };
-  return new ApiError('not_found', title, `Not found: ${describeKey({ type, mesh, name })}${more}`, [], { missing });
+  return new ApiError('not_found', title, `Not found: ${what}`, [], { missing });
 }
 
 /** 401: the credentials of the caller are not valid (rest-api 2.6). */

@@ -8,7 +8,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { takesCoding } from './compress.ts';
 import { about } from './route-config.ts';
-import { isKnown } from './entity-tag.ts';
+import { namesTag } from './entity-tag.ts';
 
 const BUILT = join(import.meta.dirname, '../../web/dist');
 const INDEX = 'index.html';
@@ -89,7 +89,7 @@ async function send(
   const file = files.get(path) ?? (path.startsWith('assets/') ? undefined : files.get(INDEX));
   if (file === undefined) return reply.code(404).type('text/plain').send('404: Page Not Found');
   reply.headers(HEADERS).header('cache-control', file.cacheControl).header('etag', file.etag).header('vary', 'Accept-Encoding');
-  if (isKnown(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
+  if (namesTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
   reply.type(file.type);
   const coding = codingOf(request);
   if (coding === null) return reply.send(file.bytes);

@@ -124,7 +124,7 @@ async function withRow(
   { store, mode }: Pick<ApiContext, 'store'> & Pick<ApiContext['options'], 'mode'>,
 ): Promise<Answer<'History'>> {
   if (row === undefined && answer.items.length === 0 && (await store.versionNumbers(key)).length === 0) {
-    throw missingResource(key, 'Could not retrieve a history', ', nor versions of it');
+    throw missingResource(key, 'Could not retrieve a history', `${describeKey(key)}, nor versions of it`);
   }
   const home = row === undefined || isLocal(row, mode) ? null : homeOf(row, mode);
   return {

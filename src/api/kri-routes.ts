@@ -8,7 +8,7 @@ import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { ApiContext } from './api-options.ts';
-import { ApiError } from './error-body.ts';
+import { ApiError, missingResource } from './error-body.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
 import { queryOf, wantsKubernetes } from './list-query.ts';
 import { etagOf } from './entity-tag.ts';
@@ -33,16 +33,11 @@ export function addKriRoutes(app: FastifyInstance, { store, callers }: ApiContex
     const inKubernetesForm = wantsKubernetes(queryOf(request));
     callers.requireMay(kri.info, request);
     const row = await findByKri(store, kri);
-    if (row === undefined) throw missingKri(request.params.kri, kri);
+    // The text also names a zone and a namespace.
+    if (row === undefined) throw missingResource({ ...kri, type: kri.info.name }, undefined, request.params.kri);
     reply.header('etag', etagOf(row));
     return inKubernetesForm ? toKubernetes(kri.info, row) : toUniversal(kri.info, row);
   });
-}
-
-/** @param text of the KRI, which also names a zone and a namespace */
-function missingKri(text: string, { info, mesh, name }: ParsedKri): ApiError {
-  const missing = { type: info.name, ...(mesh !== '' && { mesh }), name };
-  return new ApiError('not_found', 'Could not retrieve a resource', `Not found: ${text}`, [], { missing });
 }
 
 /** @throws ApiError 400 */

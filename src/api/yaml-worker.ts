@@ -33,7 +33,7 @@ function answerTo(question: YamlQuestion): YamlAnswer {
 /** Fields of the Universal form, at their places in the written documents. */
 function positionsIn(text: string, fields: readonly YamlField[]): Position[] {
   const file = new SourceFile('', text);
-  const written = [...parseAllDocuments(text, { logLevel: 'error' }).entries()]
+  const written = [...file.documents.entries()]
     .map(([at, document]): [number, unknown] => [at, document.toJS({ maxAliasCount: MAX_ALIASES })])
     .filter(([, value]) => isGiven(value));
   return fields.map(({ index, field }) => {

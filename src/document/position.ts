@@ -4,15 +4,21 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type D
 
 export type Position = { readonly line: number; readonly column: number };
 type Step = string | number;
+type Parsed = { readonly documents: readonly Document.Parsed[]; readonly lines: LineCounter };
 
 export class SourceFile {
   readonly name: string;
   readonly #text: string;
-  #parsed: { readonly documents: readonly Document.Parsed[]; readonly lines: LineCounter } | undefined;
+  #parsed: Parsed | undefined;
 
   constructor(name: string, text: string) {
     this.name = name;
     this.#text = text;
+  }
+
+  /** As the YAML library parses them. */
+  get documents(): readonly Document.Parsed[] {
+    return this.#read().documents;
   }
 
   /**
@@ -20,11 +26,15 @@ export class SourceFile {
    * @param index of the document in the file, from 0
    */
   positionOf(index: number, path: string): Position {
-    const { documents, lines } = (this.#parsed ??= parse(this.#text));
+    const { documents, lines } = this.#read();
     const document = documents[index];
     if (document === undefined) return { line: 1, column: 1 };
     const { line, col } = lines.linePos(offsetOf(document, pathSteps(path)));
     return { line, column: col };
+  }
+
+  #read(): Parsed {
+    return (this.#parsed ??= parse(this.#text));
   }
 
   /** The text of a line, for people. */
@@ -54,7 +64,7 @@ export function memberPath(path: string, step: Step): string {
   return path === '' ? step : `${path}.${step}`;
 }
 
-function parse(text: string): { documents: Document.Parsed[]; lines: LineCounter } {
+function parse(text: string): Parsed {
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter: lines });
   return { documents: Array.isArray(documents) ? documents : [], lines };

@@ -6,7 +6,7 @@ import type { ApiContext } from '../api/api-options.ts';
 import { whileConnected } from '../api/await-zones.ts';
 import { about } from '../api/route-config.ts';
 import type { Events } from './create-events.ts';
-import { isKnown } from '../api/entity-tag.ts';
+import { namesTag } from '../api/entity-tag.ts';
 
 /** Milliseconds for which callers get the same text, unless an event came meanwhile. */
 const KEEP_MS = 250;
@@ -52,7 +52,7 @@ export function addSummaryRoute(
     const { text, etag } = await answer(whileConnected(reply, closing));
     // A browser keeps the answer, and asks whether it is still so.
     reply.header('etag', etag).header('cache-control', 'private, no-cache');
-    if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
+    if (namesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
     return reply.type('application/json').send(text);
   });
 }

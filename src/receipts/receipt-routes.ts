@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts';
 import { NO_GLOBAL } from '../kds/global-link.ts';
 import type { SendRules } from '../kds/rules.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
-import type { ResourceKey } from '../resource/types.ts';
+import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { MAX_CHANGES, type Change } from './recent-changes.ts';
 import { whyNotSent, whyNotSynced } from './not-sent.ts';
@@ -88,7 +88,7 @@ async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceS
   const row = await store.get(key);
   if (row === undefined) {
     const kept = `the last ${String(MAX_CHANGES)} changes since the start of this process are kept`;
-    throw missingResource(key, undefined, `, nor its removal: ${kept}`);
+    throw missingResource(key, undefined, `${describeKey(key)}, nor its removal: ${kept}`);
   }
   return whyNotSent(row, rules) ?? 'it cannot be sent as it is; the log of this control plane says why';
 }
