@@ -4,7 +4,7 @@ import type { JsonObject } from './types.ts';
 import { unknownKeys } from './unknown-keys.ts';
 
 function unknownOf(type: string, spec: JsonObject): string[] {
-  return unknownKeys(typeOf(type), spec);
+  return unknownKeys(typeOf(type), spec).map(({ field }) => field);
 }
 
 describe('keys that a protobuf type does not have', () => {

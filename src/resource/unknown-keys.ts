@@ -1,15 +1,17 @@
 // Keys of a written spec of a protobuf type that its message does not have: decoding drops them silently (D7). The descriptor decides,
 // not the value. Pure.
+import type { Violation } from '../base/violations.ts';
 import { planOf, type FieldPlan, type MessagePlan } from '../wire/message-plan.ts';
 import { isObject } from './read-json.ts';
 import { child } from './schema/spec-path.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject } from './types.ts';
 
-/** Paths of the unknown keys, as violations print them. Original and camelCase names are known. Empty for a JSON type. */
-export function unknownKeys(info: TypeInfo, spec: JsonObject): string[] {
+/** A violation for each unknown key. Original and camelCase names are known. Empty for a JSON type. */
+export function unknownKeys(info: TypeInfo, spec: JsonObject): Violation[] {
   if (info.codec.kind === 'json') return [];
-  return ofMessage(planOf(info.codec.message), spec, '').map((path) => path.replace(/^\./, ''));
+  const reason = `is not a known key of ${info.name}`;
+  return ofMessage(planOf(info.codec.message), spec, '').map((path) => ({ field: path.replace(/^\./, ''), reason }));
 }
 
 function ofMessage({ wellKnown, fields }: MessagePlan, json: Json, path: string): string[] {

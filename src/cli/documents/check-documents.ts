@@ -53,8 +53,7 @@ function checkContent({ info, mesh, name }: ResourceDocument, { labels, spec }: 
   const resource = { labels, mesh, name, spec };
   if (GATEWAY_TYPES.has(info.name)) return { violations: checkRoute({ type: info.name, ...resource }), warnings: [] };
   if (info.codec.kind === 'json') return checkSpec(info, resource, { strict: true });
-  const unknown = unknownKeys(info, spec).map((field) => ({ field, reason: `is not a known key of ${info.name}` }));
-  return { violations: [...unknown, ...unfitValues(info, spec)], warnings: [] };
+  return { violations: [...unknownKeys(info, spec), ...unfitValues(info, spec)], warnings: [] };
 }
 
 /** The values that do not fit the message of a protobuf type. */

@@ -73,7 +73,7 @@ function checkSpec(info: TypeInfo, written: JsonObject): { spec: JsonObject } | 
     return { violations: found.length > 0 ? found : [{ field: '', reason: messageOf(error) }] };
   }
   const violations = [
-    ...unknownKeys(info, written).map((field) => ({ field, reason: `is not a known key of ${info.name}` })),
+    ...unknownKeys(info, written),
     ...writtenDataplaneViolations(written),
     ...dataplaneViolations(spec),
     ...peerDataplaneViolations(spec),
