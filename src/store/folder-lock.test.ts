@@ -91,7 +91,7 @@ it.each(FILES)('a lock with our own process id is taken over, as after the resta
 
 it.each([
   ['our own process id', String(process.pid)],
-  ['a process id that nobody has here', '4194303'],
+  ['the id of no process', '4194303'],
 ])('a lock of another container with %s is not taken over', async (_, pid) => {
   for (const file of FILES) {
     await writeFile(join(folder, file), `${pid} another-container`);

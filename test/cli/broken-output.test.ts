@@ -1,4 +1,4 @@
-// Commands whose output nobody reads any more, in processes of their own.
+// Commands whose output has no reader, in processes of their own.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';

@@ -63,7 +63,7 @@ describe('dataplane run', () => {
     expect(await readdir(run.folder)).not.toContain('work');
   });
 
-  it('sees the end of Envoy also when nobody reads its access logs any more', async () => {
+  it('sees the end of Envoy also after the reader of its access logs has gone', async () => {
     const plane = await FakeControlPlane.start();
     const { envoy, env } = await fakeEnvoy('chatty');
     const run = await Launched.start([plane], { envoy, env });

@@ -1,4 +1,4 @@
-// A demo whose terminal is closed, or whose output nobody reads: it leaves no process and no file behind.
+// A demo without a terminal or without a reader of its output. It leaves no process and no file behind.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

@@ -35,7 +35,7 @@ export type DemoOptions = {
 export async function demo({ once, envoy }: DemoOptions): Promise<number> {
   const stop = new AbortController();
   for (const name of stopSignals) process.on(name, () => stop.abort());
-  // Nobody reads any more: without --once nothing would end it. main.ts keeps the process until all is stopped.
+  // The output has no reader. Without --once nothing would end the demo. main.ts keeps the process until all is stopped.
   if (!once) process.stdout.on('error', () => stop.abort());
   let fleet: Fleet | undefined;
   const proxies = new ShopProxies();
