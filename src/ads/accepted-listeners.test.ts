@@ -1,7 +1,8 @@
 // Where a zone proxy listens, by what it has accepted of its view.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AcceptedListeners } from './accepted-listeners.ts';
-import { ProxyView, type EncodedPart } from './proxy-view.ts';
+import type { EncodedPart } from './encoded-part.ts';
+import { ProxyView } from './proxy-view.ts';
 import type { XdsType } from './session-messages.ts';
 
 const NAME = 'self_zoneingress_dp_ingress';

@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TRUST_BUNDLE } from '../xds/proxy-tls.ts';
 import { AcceptedTls } from './accepted-tls.ts';
-import { ProxyView, type Certified, type EncodedDestination, type EncodedPart } from './proxy-view.ts';
+import type { EncodedPart } from './encoded-part.ts';
+import { ProxyView, type Certified, type EncodedDestination } from './proxy-view.ts';
 import type { XdsType } from './session-messages.ts';
 
 const [ISSUED, EXPIRES] = [new Date(1_000), new Date(2_000)];

@@ -1,16 +1,13 @@
 // The parts of connected proxies that a change touches: on all proxies, and on the proxies with a certain policy.
 import type { Policy } from '../policy/parse-policy.ts';
 import { ServiceSet, type ChangeScope } from '../xds/change-scope.ts';
-import type { ConnectedProxy } from './connected-proxy.ts';
+import type { ConnectedProxy, Rematch } from './connected-proxy.ts';
 
 /** The parts of a proxy that must be built again. */
 export type Touching = { readonly services: ServiceSet; readonly isInbound: boolean; readonly isProxyWide: boolean };
 
 /** Names of listeners, which routes share, and of clusters. */
 export type Listed = { readonly listeners: readonly string[]; readonly clusters: readonly string[] };
-
-/** The own policies of a proxy, before and after. */
-export type Rematch = { readonly before: ReadonlySet<Policy>; readonly after: ReadonlySet<Policy> };
 
 const UNKNOWN: Touching = { services: new ServiceSet(), isInbound: true, isProxyWide: true };
 

@@ -11,7 +11,6 @@ import { isSameClient } from '../xds/client.ts';
 import { declareSame } from '../xds/outbounds.ts';
 import { isZoneProxy } from '../xds/zone-ports.ts';
 import { sharedFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
-import type { Rematch } from './change.ts';
 import { ProxyView, type Certified, type SharedParts } from './proxy-view.ts';
 
 const POLICY_TYPES = resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name]));
@@ -20,6 +19,9 @@ const KEY_CHARACTERS = 22;
 const NONE: ReadonlySet<Policy> = new Set();
 
 let versions = 0;
+
+/** The own policies of a proxy, before and after. */
+export type Rematch = { readonly before: ReadonlySet<Policy>; readonly after: ReadonlySet<Policy> };
 
 export class ConnectedProxy {
   readonly view: ProxyView;

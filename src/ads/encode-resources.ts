@@ -8,7 +8,7 @@ import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
 import { encodeResourceEntry } from '../wire/kds-messages.ts';
 import { ProtoJsonError } from '../wire/proto-error.ts';
 import type { ProxyConfig } from '../xds/proxy-config.ts';
-import type { EncodedPart, TypedResource } from './proxy-view.ts';
+import type { EncodedPart, TypedResource } from './encoded-part.ts';
 import type { XdsResource, XdsType } from './session-messages.ts';
 
 /** Full names of the messages. */

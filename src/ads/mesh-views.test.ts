@@ -12,7 +12,8 @@ import { trustedBundle } from '../xds/proxy-tls.ts';
 import { ResourceEncoder } from './encode-resources.ts';
 import { MeshViews } from './mesh-views.ts';
 import type { CertificateOrder } from './proxy-certificates.ts';
-import type { EncodedPart, ProxyView } from './proxy-view.ts';
+import type { EncodedPart } from './encoded-part.ts';
+import type { ProxyView } from './proxy-view.ts';
 import type { XdsType } from './session-messages.ts';
 
 const CALLER = 'caller.east';

@@ -23,7 +23,8 @@ import type { CertificateOrder, CertificateSource } from './proxy-certificates.t
 import type { ResourceEncoder } from './encode-resources.ts';
 import { PartCache } from './part-cache.ts';
 import { PartMaker } from './part-maker.ts';
-import type { EncodedDestination, EncodedOutbound, EncodedPart, ProxyView, SharedParts } from './proxy-view.ts';
+import type { EncodedPart } from './encoded-part.ts';
+import type { EncodedDestination, EncodedOutbound, ProxyView, SharedParts } from './proxy-view.ts';
 import { SharedMaps } from './shared-map.ts';
 import type { KeptPart } from './view-parts.ts';
 

@@ -10,7 +10,8 @@ import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { proxyTls, type ProxyTls } from '../xds/proxy-tls.ts';
 import type { ConnectedProxy } from './connected-proxy.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
-import type { Certified, EncodedPart } from './proxy-view.ts';
+import type { EncodedPart } from './encoded-part.ts';
+import type { Certified } from './proxy-view.ts';
 import type { KeptPart } from './view-parts.ts';
 
 export class PartMaker {

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import { AcceptedTls } from './accepted-tls.ts';
-import { ProxyView, type EncodedDestination, type EncodedOutbound, type EncodedPart } from './proxy-view.ts';
+import type { EncodedPart } from './encoded-part.ts';
+import { ProxyView, type EncodedDestination, type EncodedOutbound } from './proxy-view.ts';
 import { XDS_TYPES, type ChangedVersions, type XdsType } from './session-messages.ts';
 
 /** A part with resources of these types, all of one name and version. */

@@ -4,14 +4,12 @@ import type { Outbound } from '../policy/outbounds.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { Leaf } from '../identity/leaf.ts';
 import type { DeclaredOutbound } from '../xds/outbounds.ts';
+import type { EncodedPart } from './encoded-part.ts';
 import { SharedMaps, type SharedMap } from './shared-map.ts';
 import { ViewParts, type KeptPart } from './view-parts.ts';
 import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session-messages.ts';
 import { ZoneParts } from './zone-parts.ts';
 
-/** Resources that are made together, and what could not be made. */
-export type EncodedPart = { readonly resources: readonly TypedResource[]; readonly problems: readonly ConfigProblem[] };
-export type TypedResource = { readonly type: XdsType; readonly resource: XdsResource };
 /** The listener of an outbound and its routes, and the services that they lead to. */
 export type EncodedOutbound = EncodedPart &
   KeptPart & { readonly declared: DeclaredOutbound; readonly destinations: readonly Outbound[] };

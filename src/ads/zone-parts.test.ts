@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import type { EncodedPart } from './proxy-view.ts';
+import type { EncodedPart } from './encoded-part.ts';
 import { ZoneParts } from './zone-parts.ts';
 
 type Noted = [before: EncodedPart | undefined, after: EncodedPart | undefined];

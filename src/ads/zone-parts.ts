@@ -1,5 +1,5 @@
 // The parts of a zone proxy for each port that it opens. Invariant: no other part of the view has a resource of such a name.
-import type { EncodedPart } from './proxy-view.ts';
+import type { EncodedPart } from './encoded-part.ts';
 
 const NOTHING: EncodedPart = { resources: [], problems: [] };
 

@@ -6,7 +6,7 @@ import type { Logger } from '../base/log.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Access, Callers } from './access.ts';
 import type { AuditLog } from './audit-log.ts';
-import type { MembershipChangeOf } from './membership-receipt.ts';
+import type { MembershipChangeOf } from './membership-change.ts';
 import type { FollowRollout } from './await-zones.ts';
 import type { Timeouts } from './http-server.ts';
 import type { TokenRoute } from '../token/token-routes.ts';

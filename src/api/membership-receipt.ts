@@ -1,21 +1,11 @@
 // The resources that a zone loses and gets by a write of its Zone, for the answer of the write and of its preview.
 import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
-import { profileOf, type ZoneProfile } from '../resource/zone-profile.ts';
+import { profileOf } from '../resource/zone-profile.ts';
 import { permitted } from './access.ts';
-import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
+import type { Membership } from './membership-change.ts';
 import type { FastifyRequest } from 'fastify';
-
-type Membership = NonNullable<Answer<'Written'>['membership']>;
-type RowGroups = Membership['loses'];
-
-/** The effect of a change of a Zone; null if this control plane sends nothing to zones. */
-export type MembershipChangeOf = (change: {
-  readonly zone: string;
-  readonly before: ZoneProfile;
-  readonly after: ZoneProfile;
-}) => Promise<Membership | null>;
 
 /**
  * Names are those of types that the caller may read; totals are of all types.
@@ -33,7 +23,7 @@ export async function membershipReceipt(
   const moved = await options.membershipChange(change);
   if (moved === null || [moved.loses, moved.gets, moved.othersLose, moved.othersGet].every(({ total }) => total === 0)) return {};
   const mayRead = permitted((type) => callers.requireMay(typeOf(type), request));
-  const shown = ({ total, groups }: RowGroups): RowGroups => ({
+  const shown = ({ total, groups }: Membership['loses']): Membership['loses'] => ({
     total,
     groups: groups.map((group) => (mayRead(group.type) ? group : { ...group, names: [] })),
   });

@@ -3,7 +3,8 @@ import { createLogger } from '../base/log.ts';
 import type { LoggedChange } from '../kds/changelog.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { noZones, type ZonesTally } from '../receipts/tally-questions.ts';
-import { RecentChanges, type Change } from '../receipts/recent-changes.ts';
+import type { Change } from '../receipts/kept-change.ts';
+import { RecentChanges } from '../receipts/recent-changes.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { ChangeEvents } from './change-events.ts';
 

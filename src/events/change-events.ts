@@ -3,7 +3,7 @@
 import { every } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Tally } from '../receipts/peer-marks.ts';
-import type { Change } from '../receipts/recent-changes.ts';
+import type { Change } from '../receipts/kept-change.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { MAX_TALLIES } from '../receipts/tally-questions.ts';
 import type { Following } from '../store/follow-feed.ts';

@@ -1,5 +1,5 @@
 // The kept changes of a type in the order of their positions, and those of one resource. Pure.
-import type { Change, History } from './recent-changes.ts';
+import type { Change, History } from './kept-change.ts';
 
 /** The resources whose newest change is after `from` and not after `to`. */
 export function* historiesBetween(changes: readonly Change[], from: number, to: number): Generator<History> {

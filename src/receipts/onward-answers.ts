@@ -11,7 +11,7 @@ import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { whyNotSent } from './not-sent.ts';
 import { MAX_ASKED } from './onward-questions.ts';
-import type { Change } from './recent-changes.ts';
+import type { Change } from './kept-change.ts';
 import type { Receipts } from './receipts.ts';
 import { changeSummary, onwardNowhere, onwardOf, onwardSummary, type OnwardOfMany, type OnwardRollout } from './rollout.ts';
 

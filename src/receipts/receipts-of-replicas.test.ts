@@ -9,7 +9,7 @@ import type { SyncEvent } from '../kds/sync-events.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 import { rolloutFollower } from './receipt-routes.ts';
 import { GLOBAL, Receipts } from './receipts.ts';
-import type { Change } from './recent-changes.ts';
+import type { Change } from './kept-change.ts';
 import { changeSummary, rolloutOf } from './rollout.ts';
 
 const TYPE = 'MeshTimeout';

@@ -9,7 +9,7 @@ import { globalSendRules } from '../kds/rules.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { changeSummary } from './rollout.ts';
-import type { Change } from './recent-changes.ts';
+import type { Change } from './kept-change.ts';
 import { GLOBAL, Receipts, type Followed, type ListedChange } from './receipts.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 

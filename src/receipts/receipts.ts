@@ -13,7 +13,8 @@ import { textOf } from '../resource/read-json.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { isMember } from '../resource/zone-profile.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { RecentChanges, type Change, type Delivery, type Logged } from './recent-changes.ts';
+import type { Change } from './kept-change.ts';
+import { RecentChanges, type Delivery, type Logged } from './recent-changes.ts';
 import { ReceiptQuestions, type Answers } from './receipt-questions.ts';
 import { noZones, tallyOfConnected, TallyQuestions, type TalliedChange, type ZonesTally } from './tally-questions.ts';
 

@@ -4,7 +4,8 @@ import type { LoggedChange } from '../kds/changelog.ts';
 import { namedResources } from '../kds/refusal-report.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { byteOf, millisecondsOf } from './milliseconds-byte.ts';
-import { MAX_CHANGES, RecentChanges, type Change } from './recent-changes.ts';
+import type { Change } from './kept-change.ts';
+import { MAX_CHANGES, RecentChanges } from './recent-changes.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 
 const START = Date.UTC(2026, 0, 1);

@@ -8,6 +8,7 @@ import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import { isVisibleTo, reasonHidden, type ProfileOf, type Viewer } from '../kds/rules.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 import { historiesBetween, newestOf, overtakenBetween, upTo } from './change-lists.ts';
+import type { Change, History } from './kept-change.ts';
 import { KnownPeers, type Peer } from './known-peers.ts';
 import { byteOf, millisecondsOf, NONE } from './milliseconds-byte.ts';
 import {
@@ -23,7 +24,6 @@ import {
   noTally,
   REFUSED,
   unmark,
-  type Marks,
   type Tally,
 } from './peer-marks.ts';
 import { PeerPositions, roomFor } from './peer-positions.ts';
@@ -33,27 +33,9 @@ export const MAX_CHANGES = 1_000;
 const MAX_BYTES = 4_000_000;
 /** Peers for which each change has room at first. */
 const FEW_PEERS = 16;
-/** The changes of one resource that are kept, the oldest first. */
-export type History = { readonly changes: Change[] };
 
 /** A resource as it is now in the log. */
 export type Logged = Pick<LoggedChange, 'type' | 'wireName' | 'position' | 'visibility'>;
-
-export type Change = LoggedChange & {
-  /** Its position in the log. One that is unchanged moves to the end of the log when other peers may see it. */
-  position: number;
-  /** Grows by one with each change of this process. */
-  readonly id: number;
-  /** Milliseconds since 1970, by the clock of this process, from which the times of peers count. */
-  readonly at: number;
-  readonly history: History;
-  /** By index of the peer: time in a byte. Null for an old change in a large fleet. */
-  times: Marks | null;
-  /** Of an old change in a large fleet: the peers that have acknowledged it. */
-  answers: Uint8Array | null;
-  /** How many peers of this process have acknowledged it. No longer counted when the times are dropped. */
-  readonly tally: Tally;
-};
 
 /**
  * `acknowledged`, `refused`: the answer of the peer. `withheld`: this side cannot send it in a form that the peer reads. `sent`: the

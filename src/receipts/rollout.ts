@@ -1,7 +1,7 @@
 // A followed change as an answer: how many peers have it, how fast, and each peer with its state. Pure.
 import type { Answer } from '../api/answers.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { Change } from './recent-changes.ts';
+import type { Change } from './kept-change.ts';
 import type { Followed, Target } from './receipts.ts';
 import { noZones, type ZonesTally } from './tally-questions.ts';
 

@@ -6,7 +6,8 @@ import type { Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { partsThatFit } from './parts-that-fit.ts';
 import { noTally, type Tally } from './peer-marks.ts';
-import type { Change, Logged, RecentChanges } from './recent-changes.ts';
+import type { Change } from './kept-change.ts';
+import type { Logged, RecentChanges } from './recent-changes.ts';
 
 /** Changes of one question. */
 export const MAX_TALLIES = 25;

@@ -1,7 +1,7 @@
 // What the preview and the answer of a write of a Zone say about the resources that it moves.
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { MembershipChangeOf } from '../../src/api/membership-receipt.ts';
+import type { MembershipChangeOf } from '../../src/api/membership-change.ts';
 import { runSteps } from '../../src/base/steps.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { previewText } from '../../src/cli/views/preview-text.ts';

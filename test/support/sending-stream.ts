@@ -9,7 +9,8 @@ import type { Subscription } from '../../src/kds/subscription.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
 import { TypeLog } from '../../src/kds/type-log.ts';
 import { Nonces, TypeStream } from '../../src/kds/type-stream.ts';
-import { RecentChanges, type Change } from '../../src/receipts/recent-changes.ts';
+import type { Change } from '../../src/receipts/kept-change.ts';
+import { RecentChanges } from '../../src/receipts/recent-changes.ts';
 
 export const TYPE = 'MeshTimeout';
 export const PEER = 'east';
