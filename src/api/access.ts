@@ -83,6 +83,19 @@ export function mayWrite(user: User, { type, mesh }: Written, rules: readonly Wr
 }
 
 /**
+ * For a body that names what is written: a user without any right is refused before it is read.
+ * @throws ApiError 403 if no rule lists the user
+ */
+function requireSomeWrite(user: User, rules: AccessRules): void {
+  if (rules.resources.some((rule) => isListed(user, rule)) || mayAccess(user, 'adminResources', rules)) return;
+  throw new ApiError(
+    'forbidden',
+    'Access Denied',
+    `user ${JSON.stringify(user.name)} may not write resources; ${ADVICE} access.static.resources`,
+  );
+}
+
+/**
  * A user who may write secrets may write everything else.
  * @throws ApiError 403 with a remedy, if the rules do not allow the write
  */
@@ -195,6 +208,11 @@ export class Callers {
       const mesh = info.name === 'Mesh' ? at.name : at.mesh;
       requireWrite(this.userOf(request), { type: info.name, mesh }, this.#access.rules);
     }
+  }
+
+  /** @throws ApiError 403 unless a rule lets the caller write some resource */
+  requireMayWriteSome(request: FastifyRequest): void {
+    requireSomeWrite(this.userOf(request), this.#access.rules);
   }
 
   /** @throws ApiError 403 unless the rule of the action lets the caller */

@@ -1,5 +1,5 @@
 // `POST /_apply`: many documents in one transaction, all or nothing (D5, D7, D32). Answers the outcome of each.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { parseDocuments } from './apply-documents.ts';
@@ -20,7 +20,8 @@ export const MAX_APPLY_BYTES = 32 * 1024 * 1024;
 export function addApplyRoutes(app: FastifyInstance, context: ApiContext): void {
   const { options, store, service, rules, callers, audit } = context;
   const { meshDefaults } = options;
-  app.post('/_apply', { ...declared, bodyLimit: MAX_APPLY_BYTES }, async (request): Promise<Answer<'Applied'>> => {
+  const onRequest = async (request: FastifyRequest): Promise<void> => callers.requireMayWriteSome(request);
+  app.post('/_apply', { onRequest, ...declared, bodyLimit: MAX_APPLY_BYTES }, async (request): Promise<Answer<'Applied'>> => {
     const dryRun = parseFlag(queryOf(request), 'dryRun');
     const results = await applyAll(
       parseDocuments(request.body),

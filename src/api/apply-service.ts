@@ -24,6 +24,7 @@ type Options = {
 
 type Call = {
   readonly dryRun: boolean;
+  /** @throws ApiError 403; called for every document before anything else is checked (decision 110) */
   readonly authorize: (document: ApplyDocument) => void;
   /** For the history of the resources. */
   readonly by: Author;
@@ -34,13 +35,14 @@ type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; r
 
 /** @returns the outcome of each document, with `dryRun` the expected one. @throws ApiError 400 with fields `documents[3].spec…` */
 export async function applyAll(documents: readonly ApplyDocument[], options: Options, call: Call): Promise<AppliedWrite[]> {
+  for (const document of documents) call.authorize(document);
   await requireMeshes(documents, options);
   const check = ({ info, mesh, name, body }: ApplyDocument): Draft => {
     options.service.requireWritable(info);
     return draftOf(info, { mesh, name }, body, options.rules, { strict: true });
   };
   const drafts = await checkEach(documents, check).catch(async (failure: unknown) => {
-    const copies = await copiesAmong(documents, options, call);
+    const copies = await copiesAmong(documents, options);
     if (copies.size === 0) throw failure;
     return await checkEach(documents, (document) => {
       const refusal = copies.get(document);
@@ -49,7 +51,6 @@ export async function applyAll(documents: readonly ApplyDocument[], options: Opt
     });
   });
   requireDistinct(documents, drafts);
-  for (const document of documents) call.authorize(document);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const planned = await planAll(documents, drafts, options);
     const results = planned.map(({ draft, write, stored }) => ({
@@ -71,21 +72,12 @@ async function requireMeshes(documents: readonly ApplyDocument[], { service }: O
   await Promise.all([...wanted].map(([mesh, info]) => service.requireMesh(info, mesh)));
 }
 
-/**
- * The documents of copies, with their refusals. A copy cannot be written here whatever is corrected, so its refusal replaces its other faults.
- * Empty if the caller may not write all documents: then they do not learn which there are.
- */
+/** The documents of copies, with their refusals. A copy cannot be written here whatever is corrected, so its refusal replaces its other faults. */
 async function copiesAmong(
   documents: readonly ApplyDocument[],
   { store, rules }: Options,
-  { authorize }: Call,
 ): Promise<ReadonlyMap<ApplyDocument, MeridianError>> {
   const copies = new Map<ApplyDocument, MeridianError>();
-  try {
-    for (const document of documents) authorize(document);
-  } catch {
-    return copies;
-  }
   const keyOf = ({ info, mesh, name }: ApplyDocument): ResourceKey => ({ type: info.name, mesh, name });
   const rows = new Map((await store.getMany(documents.map(keyOf))).map((row) => [describeKey(row), row]));
   for (const document of documents) {

@@ -75,8 +75,11 @@ function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context:
     const other = from === '' ? before : await requireVersion(store, key, from, 'from');
     return versionAnswer(info, wanted, other);
   });
-  const onRequest = async (): Promise<void> => service.requireWritable(info);
-  const taken = { onRequest, preHandler, bodyLimit: SMALL_BODY_BYTES, ...rollback };
+  const onRequest = async (request: FastifyRequest<ItemRoute>): Promise<void> => {
+    service.requireWritable(info);
+    callers.requireMayWrite(info, keyOf(info, request.params), request);
+  };
+  const taken = { onRequest, bodyLimit: SMALL_BODY_BYTES, ...rollback };
   app.post<ItemRoute>(`${url}/_rollback`, taken, async (request, reply): Promise<Answer<'RolledBack'>> => {
     const key = keyOf(info, request.params);
     const version = await requireVersion(store, key, String(wantedOf(request.body)), 'to');

@@ -11,12 +11,15 @@ type Side = Pick<ApiOptions, 'mode' | 'zone' | 'federated'>;
 type Elsewhere = { readonly method: 'GET' | 'POST'; readonly url: string; readonly tag: string; readonly needed: string };
 
 export function addOtherSide(app: FastifyInstance, { method, url, tag, needed }: Elsewhere, side: Side): void {
+  const refuse = async (): Promise<never> => {
+    throw new ApiError('bad_request', 'Not on this side', `this control plane is ${describeSide(side)}: ${needed}`);
+  };
   app.route({
     ...{ method, url, bodyLimit: SMALL_BODY_BYTES },
     ...about(tag, `Refused on this side: ${needed}`),
-    handler: async () => {
-      throw new ApiError('bad_request', 'Not on this side', `this control plane is ${describeSide(side)}: ${needed}`);
-    },
+    // Before the body is read: there is no valid one.
+    onRequest: refuse,
+    handler: refuse,
   });
 }
 

@@ -100,8 +100,15 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
 function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: ApiContext): void {
   const { service, store, callers, audit } = context;
   const url = `${info.scope === 'Mesh' ? '/meshes/:mesh' : ''}/${path}/:name`;
-  // Check before reading the body: a read-only type has no valid body.
-  const onRequest = async (): Promise<void> => service.requireWritable(info);
+  const mayWrite = async (request: FastifyRequest<ItemRoute>): Promise<void> => {
+    const { mesh = '', name } = request.params;
+    callers.requireMayWrite(info, { mesh, name }, request);
+  };
+  // Check before reading the body: its cost is the caller's choice, and a read-only type has no valid body.
+  const onRequest = async (request: FastifyRequest<ItemRoute>): Promise<void> => {
+    service.requireWritable(info);
+    await mayWrite(request);
+  };
   const callOf = (request: FastifyRequest): WriteCall => ({
     precondition: preconditionOf(request),
     authorize: (written, at) => callers.requireMayWrite(written, at, request),
@@ -139,7 +146,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
     query: ['dryRun', 'wait', 'timeout', 'ifMatch'],
     answer: { anyOf: [component('Written'), component('DeleteDryRun')] },
   });
-  app.delete<ItemRoute>(url, { ...remove, bodyLimit: SMALL_BODY_BYTES }, async (request, reply) => {
+  app.delete<ItemRoute>(url, { onRequest: mayWrite, ...remove, bodyLimit: SMALL_BODY_BYTES }, async (request, reply) => {
     const { mesh = '', name } = request.params;
     if (parseFlag(queryOf(request), 'dryRun'))
       return { dryRun: true, takes: await service.planDelete(info, mesh, name, callOf(request)) };

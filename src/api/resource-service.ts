@@ -43,7 +43,7 @@ type At = { readonly mesh: string; readonly name: string };
 
 export type WriteCall = {
   readonly precondition: Precondition;
-  /** @throws ApiError 403; called after the body was checked (rest-api 2.4.5) */
+  /** @throws ApiError 403; called before anything else is read or checked (decision 110) */
   readonly authorize: (info: TypeInfo, at: At) => void;
   /** For the history of the resource. */
   readonly by: Author;
@@ -117,11 +117,11 @@ export class ResourceService {
    */
   async planDelete(info: TypeInfo, mesh: string, name: string, call: WriteCall): Promise<{ type: string; total: number }[]> {
     const key = { type: info.name, mesh, name };
+    call.authorize(info, key);
     if (!(await this.#isDeletable(info, key))) this.requireWritable(info);
     await this.requireMesh(info, mesh, '');
     const stored = await this.get(info, mesh, name, NO_DELETE);
     requireOwn(info, stored, 'delete', this.#options.rules);
-    call.authorize(info, key);
     requireMatch(key, stored, call.precondition);
     await this.#requireUnused(info, name);
     if (info.name !== 'Mesh') return [];
@@ -135,12 +135,12 @@ export class ResourceService {
   async delete(info: TypeInfo, mesh: string, name: string, call: WriteCall): Promise<{ key: ResourceKey; version: number }> {
     const { rules } = this.#options;
     const key = { type: info.name, mesh, name };
+    call.authorize(info, key);
     if (!(await this.#isDeletable(info, key))) this.requireWritable(info);
     await this.requireMesh(info, mesh, '');
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const stored = await this.get(info, mesh, name, NO_DELETE);
       requireOwn(info, stored, 'delete', rules);
-      call.authorize(info, key);
       requireMatch(key, stored, call.precondition);
       await this.#requireUnused(info, name);
       const expected = call.precondition === null ? {} : { expectVersion: stored.version, expectCreation: stored.creationTime };
@@ -205,27 +205,20 @@ export class ResourceService {
     throw new ApiError('not_found', 'Failed to retrieve Mesh', reason, [], { missing: { type: 'Mesh', name: mesh } });
   }
 
-  /** Every check that needs no row. A missing mesh is reported before the others. */
+  /** The right to write, then every check that needs no row. A missing mesh is reported before faults of the body. */
   async #check(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<Draft> {
+    call.authorize(info, at);
     try {
-      const draft = draftOf(info, at, parseJsonBody(text), this.#options.rules, { strict: false });
-      call.authorize(info, draft.key);
-      return draft;
+      return draftOf(info, at, parseJsonBody(text), this.#options.rules, { strict: false });
     } catch (failure) {
       await this.requireMesh(info, at.mesh);
-      await this.#requireNoCopy(info, at, call);
+      await this.#requireNoCopy(info, at);
       throw failure;
     }
   }
 
   /** A copy cannot be written here whatever is corrected, so that is said before other faults. @throws ApiError 400 */
-  async #requireNoCopy(info: TypeInfo, at: At, call: WriteCall): Promise<void> {
-    try {
-      call.authorize(info, at);
-    } catch {
-      // Who may not write it does not learn whether there is one.
-      return;
-    }
+  async #requireNoCopy(info: TypeInfo, at: At): Promise<void> {
     const stored = await this.#options.store.getMeta({ type: info.name, ...at });
     if (stored !== undefined) requireOwn(info, stored, 'update', this.#options.rules);
   }

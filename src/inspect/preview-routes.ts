@@ -46,10 +46,11 @@ const declared = about('Inspect', 'What documents would change, without writing 
 });
 
 export function addPreviewRoute(app: FastifyInstance, context: ApiContext, sources: Options): void {
-  const { store, clock } = context;
+  const { store, clock, callers } = context;
+  const onRequest = async (request: FastifyRequest): Promise<void> => callers.requireMayWriteSome(request);
   // All previews of this process together: many callers delay each other, and not the sync.
   const turns = new Turns(clock);
-  app.post('/_preview', { ...declared, bodyLimit: MAX_PREVIEW_BYTES }, async (request): Promise<Preview> => {
+  app.post('/_preview', { onRequest, ...declared, bodyLimit: MAX_PREVIEW_BYTES }, async (request): Promise<Preview> => {
     const { results, deleted } = await planEdits(context, request);
     const moved = await Promise.all(results.map(({ before, row }) => membershipReceipt(context, before, row, request)));
     const zones = await zonesNow(store, (zone) => sources.syncs.lagOf(zone), clock);

@@ -88,6 +88,19 @@ describe('a rule for writes', () => {
     expect(await call('POST', '/_apply', [timeout('shop')], jo)).toBe(200);
   });
 
+  it('decides before the content of a document is checked, and before its mesh is looked for', async () => {
+    start([SHOP]);
+    const jo = { token: true };
+    const wrong = { ...timeout('bank'), spec: { to: 1 } };
+    expect(await call('PUT', path('bank'), wrong)).toBe(403);
+    expect(await call('PUT', `${path('bank')}?dryRun=true`, wrong, jo)).toBe(403);
+    expect(await call('PUT', path('none'), timeout('none'), jo)).toBe(403);
+    expect(await call('DELETE', path('none'), undefined, jo)).toBe(403);
+    expect(await call('POST', '/_apply', [wrong], jo)).toBe(403);
+    expect(await call('POST', `${path('bank')}/_rollback`, { to: 0 }, jo)).toBe(403);
+    expect(await call('PUT', path('shop'), { ...timeout('shop'), spec: { to: 1 } }, jo)).toBe(400);
+  });
+
   it('never excludes callers that may write secrets', async () => {
     start([]);
     expect(await call('PUT', path('shop'), timeout('shop'), { token: true })).toBe(403);
