@@ -10,6 +10,7 @@ import type { MeshIndex } from './mesh-index.ts';
 import { outboundRoutes, type RouteRule } from './outbound-routes.ts';
 import { outboundsOf, type Outbound } from './outbounds.ts';
 import { isRouteKind } from './parse-policy.ts';
+import { speaksHttp } from './services.ts';
 
 export type EffectivePolicy = ConfInForce & {
   readonly values: readonly ConfValue[];
@@ -31,8 +32,6 @@ export type EffectiveOutbound = Outbound & {
 export type EffectiveInbound = SectionRules & { readonly type: string; readonly catchAll: ReturnType<typeof catchAllConf> };
 export type EffectiveConf = { readonly outbounds: readonly EffectiveOutbound[]; readonly inbounds: readonly EffectiveInbound[] };
 
-const HTTP: ReadonlySet<string> = new Set(['http', 'http2', 'grpc']);
-
 /** The whole conf of a proxy. Cluster settings of a route are those of its outbound. */
 export function effectiveConf(index: MeshIndex, rules: ProxyRules): EffectiveConf {
   const inbounds = rules.types.flatMap(({ type, inboundRules }) =>
@@ -45,7 +44,7 @@ export function effectiveConf(index: MeshIndex, rules: ProxyRules): EffectiveCon
 export function effectiveOutbound(index: MeshIndex, rules: ProxyRules, outbound: Outbound): EffectiveOutbound {
   const destination = destinationOf(index, outbound.base, outbound.section);
   const kinds = outboundRoutes(rules, destination);
-  const isHttp = HTTP.has(outbound.protocol);
+  const isHttp = speaksHttp(outbound.protocol);
   const hasHttpRules = kinds.some(({ kind, rules: found }) => kind === 'MeshHTTPRoute' && found.length > 0);
   const routes = kinds.flatMap(({ kind, rules: found }) =>
     found.map((rule) => ({

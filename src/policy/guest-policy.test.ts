@@ -56,7 +56,7 @@ describe('a producer policy of zone evil for the cart of zone west', () => {
     const why =
       /MeshService .*cart.* is of zone west; a producer policy of zone evil has an effect in other zones only on services of zone evil/;
     expect(untouched).toMatchObject([{ reason: expect.stringMatching(why) as string, proxies: 1 }]);
-    expect(warnings).toMatchObject([expect.stringMatching(why) as string]);
+    expect(warnings[0]).toMatch(why);
   });
 
   it('has no effect on a route of west', () => {

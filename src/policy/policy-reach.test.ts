@@ -11,6 +11,7 @@ const base = [
   makeDataplane('far', { zone: 'west', namespace: 'shop' }),
   makeService('backend', { zone: 'east', namespace: 'shop' }),
 ];
+const OF_TCP = 'port 90 of MeshService backend has the protocol tcp, and HTTP routes need http, http2 or grpc';
 const conf = { http: { requestTimeout: '1s' } };
 
 function reach(policy: Resource, ...others: Resource[]): PolicyReach {
@@ -80,6 +81,9 @@ it('the reach of a route names missing backends', () => {
   const route = make('MeshHTTPRoute', 'r', { to: [{ targetRef: { kind: 'MeshService', name: 'backend' }, rules }] });
   const at = 'spec.to[0].rules[0].default';
   expect(reach(route).warnings).toEqual([
+    `${at}.backendRefs[0]: ${OF_TCP}`,
+    `${at}.backendRefs[1]: ${OF_TCP}`,
+    `${at}.backendRefs[2]: MeshService legacy_value_of_a_tag does not exist`,
     `${at}.backendRefs[3]: MeshService backend has no port 91`,
     `${at}.backendRefs[4]: MeshExternalService nope does not exist`,
     `${at}.filters[0].requestMirror.backendRef: MeshService mirror does not exist`,
@@ -103,7 +107,9 @@ it('the reach of a route warns of each backend that does not exist', () => {
   const at = 'spec.to[0].rules[1].default';
   expect(reach(route).warnings).toEqual([
     `${at}.backendRefs[1]: MeshService backend has no port 81`,
+    `${at}.backendRefs[2]: ${OF_TCP}`,
     `${at}.backendRefs[3]: MeshService backend has no port none`,
+    `${at}.backendRefs[4]: MeshService tag does not exist`,
     `${at}.backendRefs[5]: MeshService missing does not exist`,
     `${at}.backendRefs[6]: MeshMultiZoneService missing does not exist`,
     `${at}.filters[0].requestMirror.backendRef: MeshService backend has no port 82`,

@@ -1,6 +1,7 @@
 // The proxies that a policy affects, the reasons why it does not affect the others, and warnings about references that do not
 // resolve (`inspect policy`). The matching is the one that builds rules.
 import { compareText } from '../base/compare-text.ts';
+import { whyNoPort } from './backend-port.ts';
 import { buildRules } from './build-rules.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
 import { isGuest, whyForeign } from './guest-policy.ts';
@@ -9,10 +10,9 @@ import { matchDataplane } from './match-dataplane.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
 import { hasRouteFields } from './route-fields.ts';
-import { describeRef, targetRefOf } from './target-ref.ts';
+import { describeRef } from './target-ref.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { servicePorts } from './services.ts';
 
 export type TouchedProxy = {
   readonly proxy: DataplaneProxy;
@@ -134,7 +134,7 @@ function backendWarnings(index: MeshIndex, policy: Policy): string[] {
   return policy.to.flatMap(({ index: place, conf }) =>
     objectsOf(conf['rules']).flatMap((rule, at) =>
       backendsOf(objectOf(rule['default'])).flatMap(([field, ref]) => {
-        const found = whyNone(index, policy, ref);
+        const found = whyNoPort(index, ref, policy);
         return found === null ? [] : [`spec.to[${String(place)}].rules[${String(at)}].default.${field}: ${found}`];
       }),
     ),
@@ -149,18 +149,4 @@ function backendsOf({ backendRefs, filters }: JsonObject): [field: string, ref: 
       return isObject(backendRef) ? [[`filters[${String(at)}].requestMirror.backendRef`, backendRef]] : [];
     }),
   ];
-}
-
-/** The reason why a backend does not resolve. A MeshService without a port is a `kuma.io/service` tag, not a resource. */
-function whyNone(index: MeshIndex, policy: Policy, given: JsonObject): string | null {
-  const ref = targetRefOf(given);
-  const { port } = given;
-  const isOfPort = typeof port === 'number' || ref.sectionName !== '';
-  if (ref.kind === 'MeshService' && !isOfPort) return null;
-  const found = index.resolve(ref, policy, '');
-  if (found.length === 0) return `${describeRef(ref)} does not exist`;
-  const ports = found.flatMap(servicePorts);
-  if (!isOfPort || ports.some((one) => (ref.sectionName === '' ? one.port === port : one.section === ref.sectionName)))
-    return null;
-  return `${describeRef({ ...ref, sectionName: '' })} has no port ${ref.sectionName === '' ? String(port) : ref.sectionName}`;
 }

@@ -9,6 +9,11 @@ import type { MeshIndex } from './mesh-index.ts';
 
 export type ServicePort = { readonly section: string; readonly port: number; readonly protocol: string };
 
+/** Whether proxies read requests of this protocol, and not only bytes. */
+export function speaksHttp(protocol: string): boolean {
+  return protocol === 'http' || protocol === 'http2' || protocol === 'grpc';
+}
+
 /** Ports of a MeshService, MeshMultiZoneService or MeshExternalService; empty for every other type. */
 export function servicePorts({ type, spec }: Resource): ServicePort[] {
   if (type === 'MeshExternalService') {

@@ -9,11 +9,14 @@ import { BackendResolver } from './backends.ts';
 const ports = [{ port: 80 }, { port: 81, name: 'admin' }];
 const EAST = { zone: 'east' };
 const cart = make('MeshService', 'cart', { ports }, EAST);
+const rack = make('MeshService', 'rack', { ports: [{ port: 8080, name: 'web' }] }, EAST);
+const everywhere = make('MeshMultiZoneService', 'everywhere', { ports: [{ port: 80, name: 'http' }] });
+const twice = make('MeshMultiZoneService', 'twice', { ports });
 const bank = make('MeshExternalService', 'bank', { match: { type: 'HostnameGenerator', port: 443, protocol: 'tcp' } });
 const FROM = { mesh: 'default', zone: 'east', namespace: '' };
 
 function resolverOf(...rows: Resource[]): { resolver: BackendResolver; self: Outbound } {
-  const index = new MeshIndex('default', [cart, bank, ...rows]);
+  const index = new MeshIndex('default', [cart, rack, everywhere, twice, bank, ...rows]);
   const [self] = outboundsTo(index, cart);
   if (self === undefined) throw new Error('the service has no port');
   return { resolver: new BackendResolver(index, 'east'), self };
@@ -30,9 +33,29 @@ describe('a reference', () => {
     [ref({ sectionName: 'other' }), undefined],
     [ref(), undefined],
     [ref({ name: 'none', port: 80 }), undefined],
+    [ref({ name: 'rack' }), 'web'],
+    [ref({ name: 'rack', port: 80 }), undefined],
+    [{ kind: 'MeshService', labels: { 'kuma.io/display-name': 'rack' } }, 'web'],
+    [{ kind: 'MeshMultiZoneService', name: 'everywhere' }, 'http'],
+    [{ kind: 'MeshMultiZoneService', name: 'twice' }, undefined],
     [{ kind: 'MeshExternalService', name: 'bank' }, '443'],
+    [{ kind: 'MeshExternalService', name: 'bank', port: 80 }, undefined],
   ])('%j means the port %s', (given, section) => {
     expect(resolverOf().resolver.find(given, FROM)?.section).toBe(section);
+  });
+
+  it.each<[JsonObject, string]>([
+    [ref(), 'MeshService cart has 2 ports, so port must be one of 80, 81'],
+    [ref({ port: 82 }), 'MeshService cart has no port 82'],
+    [ref({ sectionName: 'other' }), 'MeshService cart has no port other'],
+    [ref({ name: 'none' }), 'MeshService none does not exist'],
+    [ref({ name: 'many' }), 'MeshService many has 6 ports, so port must be one of 1, 2, 3, 4, 5 and others'],
+    [ref({ name: 'empty' }), 'MeshService empty has no port'],
+  ])('%j means none, because %s', (given, reason) => {
+    const many = make('MeshService', 'many', { ports: [1, 2, 3, 4, 5, 6].map((port) => ({ port })) }, EAST);
+    const { resolver } = resolverOf(many, make('MeshService', 'empty', {}, EAST));
+    expect(resolver.whyNone(given, FROM)).toBe(reason);
+    expect(resolver.find(given, FROM)).toBeUndefined();
   });
 
   it('to several services means the oldest', () => {
@@ -63,6 +86,14 @@ describe('the backends of a rule', () => {
     const found = resolver.all({ backendRefs }, FROM, self);
     expect(found.backends.map(({ outbound, weight }) => [outbound.section, weight])).toEqual(backends);
     expect(found.missingPercent).toBe(missingPercent);
+  });
+
+  it('of a MeshHTTPRoute are ports of HTTP: the share of the others is missing', () => {
+    const web = make('MeshService', 'web', { ports: [{ port: 80, appProtocol: 'grpc' }] }, EAST);
+    const { resolver, self } = resolverOf(web);
+    const backendRefs = [ref({ name: 'web', weight: 3 }), { kind: 'MeshExternalService', name: 'bank' }];
+    const shareOf = (type: string): number => resolver.all({ backendRefs }, { ...FROM, type }, self).missingPercent;
+    expect([shareOf('MeshHTTPRoute'), shareOf('MeshTCPRoute')]).toEqual([25, 0]);
   });
 
   it('have the mirrors of RequestMirror filters, and of no other', () => {

@@ -1,11 +1,10 @@
 // The backends of a route rule: the ports of its references, and the share of requests whose reference does not resolve (xds 3.2).
 import { isIP } from 'node:net';
-import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { backendPort, type Referrer } from '../policy/backend-port.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
-import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
-import type { Place } from '../policy/parse-policy.ts';
-import { targetRefOf } from '../policy/target-ref.ts';
+import type { Outbound } from '../policy/outbounds.ts';
 
 export type Backend = { readonly outbound: Outbound; readonly weight: number };
 
@@ -27,23 +26,27 @@ export class BackendResolver {
     this.#zone = zone;
   }
 
-  /** The port of a service that a `backendRef` means; undefined where there is none. Of several services the oldest counts. */
-  find(ref: JsonObject, from: Place): Outbound | undefined {
-    const target = targetRefOf(ref);
-    const oldest = this.#index.resolveOldest(target, from, this.#zone);
-    if (oldest === undefined) return undefined;
-    const port = numberOf(ref['port']);
-    const ports = outboundsTo(this.#index, oldest);
-    if (target.sectionName !== '') return ports.find(({ section }) => section === target.sectionName);
-    if (port !== 0) return ports.find((candidate) => candidate.port === port);
-    return oldest.type === 'MeshExternalService' ? ports[0] : undefined;
+  /** The port of a service that a `backendRef` means; undefined where there is none. */
+  find(ref: JsonObject, from: Referrer): Outbound | undefined {
+    const found = this.#portOf(ref, from);
+    return typeof found === 'string' ? undefined : found;
+  }
+
+  /** The reason why a `backendRef` means no port; null where it means one. */
+  whyNone(ref: JsonObject, from: Referrer): string | null {
+    const found = this.#portOf(ref, from);
+    return typeof found === 'string' ? found : null;
+  }
+
+  #portOf(ref: JsonObject, from: Referrer): Outbound | string {
+    return backendPort(this.#index, ref, from, this.#zone);
   }
 
   /**
    * The backends of a rule. A rule without references leads to the destination itself.
    * @param conf `default` of the rule
    */
-  all(conf: JsonObject, from: Place, destination: Outbound): Backends {
+  all(conf: JsonObject, from: Referrer, destination: Outbound): Backends {
     const refs = objectsOf(conf['backendRefs']);
     if (refs.length === 0) return { backends: [{ outbound: destination, weight: 1 }], missingPercent: 0 };
     const weighted = refs.map((ref) => ({ ref, weight: typeof ref['weight'] === 'number' ? ref['weight'] : 1 }));
@@ -57,7 +60,7 @@ export class BackendResolver {
   }
 
   /** The backends of the RequestMirror filters of a rule, with their shares; those that mean nothing are left out. */
-  mirrors(conf: JsonObject, from: Place): { outbound: Outbound; percentage: JsonObject[string] | undefined }[] {
+  mirrors(conf: JsonObject, from: Referrer): { outbound: Outbound; percentage: JsonObject[string] | undefined }[] {
     return objectsOf(conf['filters']).flatMap(({ type, requestMirror }) => {
       if (textOf(type) !== 'RequestMirror') return [];
       const { backendRef, percentage } = objectOf(requestMirror);

@@ -64,7 +64,7 @@ describe('the declared outbounds', () => {
       ['kri_msvc_default_east__cart_81', '10.9.9.9', 3],
     ]);
     const field = 'networking.outbound[0].backendRef';
-    expect(problems).toEqual([{ policy: null, field, reason: 'means no port of any service' }]);
+    expect(problems).toEqual([{ policy: null, field, reason: 'MeshService none does not exist: it has no listener' }]);
   });
 
   it('are the same in two versions of a Dataplane with the same list, zone and namespace', () => {
@@ -205,7 +205,7 @@ describe('a MeshTCPRoute without a usable backend', () => {
     const { cluster } = filterOf(config);
     expect(cluster).toBe('self_no_cluster');
     expect(config.clusters.has(String(cluster))).toBe(false);
-    const reason = 'means no port of any service: connections are closed';
+    const reason = 'MeshService none does not exist: connections are closed';
     expect(config.problems).toEqual(
       problems.map((field) => ({ policy: expect.stringContaining('_r_') as unknown, field, reason })),
     );

@@ -63,10 +63,15 @@ export function declaredOutbounds(
   const problems: ConfigProblem[] = [];
   const places = new Map<string, number>();
   const outbounds = declarationsOf(proxy).flatMap((given, at) => {
-    const outbound = resolver.find(objectOf(given['backendRef']), proxy);
+    const backendRef = objectOf(given['backendRef']);
+    const outbound = resolver.find(backendRef, proxy);
     const field = `networking.outbound[${String(at)}].backendRef`;
     if (outbound === undefined) {
-      problems.push({ policy: null, field, reason: 'means no port of any service' });
+      problems.push({
+        policy: null,
+        field,
+        reason: `${resolver.whyNone(backendRef, proxy) ?? 'means no port'}: it has no listener`,
+      });
       return [];
     }
     const other = places.get(outbound.kri);

@@ -1,4 +1,5 @@
 // The protocol of a port.
+import { speaksHttp } from '../policy/services.ts';
 
 export type Protocol = 'tcp' | 'http' | 'http2' | 'grpc';
 
@@ -9,5 +10,5 @@ export function protocolOf(text: string): Protocol {
 
 /** Whether requests are understood, not only bytes. */
 export function isHttp(protocol: Protocol): boolean {
-  return protocol !== 'tcp';
+  return speaksHttp(protocol);
 }

@@ -16,10 +16,12 @@ const CART = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } }
 const MISSING = { kind: 'MeshService', name: 'none', port: 80 };
 /** External services, with the addresses of their endpoints. */
 const OUTSIDE = { named: ['10.1.1.1', 'partner.example'], addressed: ['10.1.1.1', '::1'] };
+const TO_TCP = { kind: 'MeshService', name: 'db' };
+const TCP_FAULT = 'port 5432 of MeshService db has the protocol tcp, and HTTP routes need http, http2 or grpc';
 const PATH = { path: { type: 'PathPrefix', value: '/a' } };
-const HTTP_SHARE = 'means no port of any service: its share of the requests is answered 500';
-const TCP_SHARE = 'means no port of any service: its share goes to the others';
-const NO_MIRROR = 'means no port of any service: nothing is mirrored';
+const HTTP_SHARE = 'MeshService none does not exist: its share of the requests is answered 500';
+const TCP_SHARE = 'MeshService none does not exist: its share goes to the others';
+const NO_MIRROR = 'MeshService none does not exist: nothing is mirrored';
 
 /** Routes that stay usable, and problems `field reason`, of a proxy that calls the service `cart`. */
 function usable(protocol: string, ...policies: Resource[]): { routes: number; problems: string[] } {
@@ -31,6 +33,7 @@ function usable(protocol: string, ...policies: Resource[]): { routes: number; pr
   const index = new MeshIndex('default', [
     make('Dataplane', 'web', { networking }, { zone: 'east' }),
     make('MeshService', 'cart', { ports: [{ port: 80, appProtocol: protocol }] }, { zone: 'east' }),
+    make('MeshService', 'db', { ports: [{ port: 5432, appProtocol: 'tcp' }] }, { zone: 'east' }),
     ...Object.entries(OUTSIDE).map(([name, addresses]) =>
       make('MeshExternalService', name, {
         match: { type: 'HostnameGenerator', port: 80, protocol: 'http' },
@@ -74,6 +77,17 @@ describe('the usable rules of a route', () => {
       1,
       [`spec.to[0].rules[0].default.backendRefs[1] ${TCP_SHARE}`],
     ],
+    [
+      'a backend and a mirror that speak no HTTP',
+      'http',
+      httpRoute({ matches: [PATH], default: { backendRefs: [toCart, TO_TCP], filters: [mirror(TO_TCP)] } }),
+      1,
+      [
+        `spec.to[0].rules[0].default.backendRefs[1] ${TCP_FAULT}: its share of the requests is answered 500`,
+        `spec.to[0].rules[0].default.filters[0].requestMirror.backendRef ${TCP_FAULT}: nothing is mirrored`,
+      ],
+    ],
+    ['no protocol of a backend of TCP', 'tcp', tcpRoute({ backendRefs: [toCart, TO_TCP] }), 1, []],
     [
       'the mirror that means nothing',
       'http',

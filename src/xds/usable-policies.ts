@@ -98,19 +98,20 @@ function wholeRule({ kind, matches, conf }: EffectiveRoute): JsonObject {
 
 function reportMissing(rule: EffectiveRoute, resolver: BackendResolver, report: Report): void {
   const refs = objectsOf(rule.conf['backendRefs']);
-  const isMissing = refs.map((ref) => resolver.find(ref, rule.route) === undefined);
-  const hasOthers = refs.some((ref, at) => ref['weight'] !== 0 && isMissing[at] === false);
+  const faults = refs.map((ref) => resolver.whyNone(ref, rule.route));
+  const hasOthers = refs.some((ref, at) => ref['weight'] !== 0 && faults[at] === null);
   const ofTcp = hasOthers ? 'its share goes to the others' : 'connections are closed';
-  for (const [at, ref] of refs.entries()) {
-    if (ref['weight'] === 0 || isMissing[at] === false) continue;
+  for (const [at, fault] of faults.entries()) {
+    if (fault === null || refs[at]?.['weight'] === 0) continue;
     const share = rule.kind === 'MeshHTTPRoute' ? 'its share of the requests is answered 500' : ofTcp;
-    report(problemOfRule(rule, `default.backendRefs[${String(at)}]`, `means no port of any service: ${share}`));
+    report(problemOfRule(rule, `default.backendRefs[${String(at)}]`, `${fault}: ${share}`));
   }
   for (const [at, filter] of objectsOf(rule.conf['filters']).entries()) {
-    const mirror = objectOf(filter['requestMirror']);
-    if (filter['type'] !== 'RequestMirror' || resolver.find(objectOf(mirror['backendRef']), rule.route) !== undefined) continue;
+    if (filter['type'] !== 'RequestMirror') continue;
+    const fault = resolver.whyNone(objectOf(objectOf(filter['requestMirror'])['backendRef']), rule.route);
+    if (fault === null) continue;
     const field = `default.filters[${String(at)}].requestMirror.backendRef`;
-    report(problemOfRule(rule, field, 'means no port of any service: nothing is mirrored'));
+    report(problemOfRule(rule, field, `${fault}: nothing is mirrored`));
   }
 }
 

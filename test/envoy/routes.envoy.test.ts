@@ -138,6 +138,24 @@ describe('a MeshHTTPRoute', () => {
     expect(v1?.seen.filter(({ path }) => path === '/copied/it').length).toBeGreaterThanOrEqual(mirrored());
   });
 
+  it('leads to the only port of a service where a reference names none', async () => {
+    const byLabels = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart-v2' } };
+    const byName = { kind: 'MeshService', name: 'cart-v2' };
+    const requestMirror = { percentage: 100, backendRef: byLabels };
+    await route(
+      { matches: [below('/labels')], default: { backendRefs: [byLabels] } },
+      { matches: [below('/name')], default: { backendRefs: [byName] } },
+      { matches: [below('/copy')], default: { filters: [{ type: 'RequestMirror', requestMirror }] } },
+      { matches: [below('/tcp')], default: { backendRefs: [{ kind: 'MeshService', name: 'db' }] } },
+    );
+    await expect.poll(() => body('/labels/a')).toBe('v2');
+    expect(await body('/name/a')).toBe('v2');
+    expect(await body('/copy/a')).toBe('v1');
+    await expect.poll(() => v2?.seen.some(({ path }) => path === '/copy/a')).toBe(true);
+    // A backend of TCP would get HTTP that it does not read.
+    expect((await mesh.get(cart, '/tcp/a')).status).toBe(500);
+  });
+
   it('changes headers of requests and answers', async () => {
     const change = {
       set: [{ name: 'x-set', value: 'set' }],
@@ -200,6 +218,12 @@ describe('a MeshTCPRoute', () => {
     expectShares(countBy(said, String), { 'db-1': 0.5, 'db-2': 0.5 });
   });
 
+  it('leads to the only port of a service where a reference names none', async () => {
+    const rules = [{ default: { backendRefs: [{ kind: 'MeshService', name: 'db-2' }] } }];
+    await mesh.policy('MeshTCPRoute', 'without-port', { to: [{ targetRef: { kind: 'MeshService', name: 'db' }, rules }] });
+    await expect.poll(() => mesh.say(db)).toBe('db-2');
+  });
+
   it('sends the share of a backend that does not exist to the others', async () => {
     const rules = [{ default: { backendRefs: [to('db-2', 1), to('nothing', 9)] } }];
     await mesh.policy('MeshTCPRoute', 'missing', { to: [{ targetRef: { kind: 'MeshService', name: 'db' }, rules }] });
@@ -214,7 +238,8 @@ describe('a MeshTCPRoute', () => {
     ['where no backend exists', [to('nothing')]],
     ['where no backend has a weight', [to('db-2', 0)]],
   ])('closes connections %s, also if another route leads to the service', async (_, backendRefs) => {
-    await route({ matches: [below('/db')], default: { backendRefs: [to('db')] } });
+    const there = [{ default: { backendRefs: [to('db')] } }];
+    await mesh.policy('MeshTCPRoute', 'there', { to: [{ targetRef: { kind: 'MeshService', name: 'cart' }, rules: there }] });
     await expect.poll(async () => await client.admin('/clusters')).toContain('__db_main::');
     const rules = [{ default: { backendRefs } }];
     await mesh.policy('MeshTCPRoute', 'nowhere', { to: [{ targetRef: { kind: 'MeshService', name: 'db' }, rules }] });

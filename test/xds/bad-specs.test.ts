@@ -227,7 +227,7 @@ describe('a part of a policy that cannot become configuration', () => {
       {
         policy: 'kri_mhttpr_default___bad-0_',
         field: 'spec.to[0].rules[0].default.backendRefs[0]',
-        reason: 'means no port of any service: its share of the requests is answered 500',
+        reason: 'MeshService none does not exist: its share of the requests is answered 500',
       },
     ]);
   });
