@@ -9,6 +9,14 @@ it('the limits of connections are those that the policy names', () => {
   expect(connectionLimits({})).toEqual({});
 });
 
+/** The detectors that Envoy enforces by itself, switched off. */
+const OFF = {
+  enforcingConsecutive5xx: 0,
+  enforcingConsecutiveLocalOriginFailure: 0,
+  enforcingSuccessRate: 0,
+  enforcingLocalOriginSuccessRate: 0,
+};
+
 describe('the detection of outliers', () => {
   it.each<[string, JsonObject]>([
     ['without a conf', {}],
@@ -43,12 +51,12 @@ describe('the detection of outliers', () => {
       { failurePercentageThreshold: 85, enforcingFailurePercentage: 100, enforcingFailurePercentageLocalOrigin: 100 },
     ],
   ])('of %j has no detector but those that are named: %j', (written, expected) => {
-    expect(outlierDetection({ outlierDetection: written })).toEqual({ outlierDetection: expected });
+    expect(outlierDetection({ outlierDetection: written })).toEqual({ outlierDetection: { ...OFF, ...expected } });
   });
 
   it('has the threshold of panic for the balancer', () => {
     expect(outlierDetection({ outlierDetection: { healthyPanicThreshold: '62.5' } })).toEqual({
-      outlierDetection: {},
+      outlierDetection: OFF,
       commonLbConfig: { healthyPanicThreshold: { value: 62.5 } },
     });
   });

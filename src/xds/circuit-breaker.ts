@@ -1,4 +1,5 @@
-// MeshCircuitBreaker: limits of connections, and endpoints that are taken out for a time (policies 2.6, xds 3.3).
+// MeshCircuitBreaker: limits of connections, and endpoints that are taken out for a time (policies 2.6, xds 3.3). Invariant: a detector
+// that the policy does not name takes no endpoint out.
 import { isObject, objectOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { decimal, given, optionalDuration } from './proto-json.ts';
@@ -29,9 +30,18 @@ export function outlierDetection(conf: JsonObject): JsonObject {
   };
 }
 
+/** Envoy enforces these detectors by itself. */
+const OFF = {
+  enforcingConsecutive5xx: 0,
+  enforcingConsecutiveLocalOriginFailure: 0,
+  enforcingSuccessRate: 0,
+  enforcingLocalOriginSuccessRate: 0,
+};
+
 function detectorsOf(detectors: JsonObject): Record<string, Json | undefined> {
   const { totalFailures, gatewayFailures, localOriginFailures, successRate, failurePercentage } = detectors;
   return {
+    ...OFF,
     ...(isObject(totalFailures) && { consecutive5xx: totalFailures['consecutive'], enforcingConsecutive5xx: 100 }),
     ...(isObject(gatewayFailures) && {
       consecutiveGatewayFailure: gatewayFailures['consecutive'],

@@ -201,6 +201,31 @@ describe('a MeshCircuitBreaker', () => {
   });
 });
 
+describe('a MeshCircuitBreaker', () => {
+  /** By the name of the detector; each needs more than the failures of the test. */
+  const DETECTORS: JsonObject = {
+    totalFailures: { consecutive: 1_000 },
+    gatewayFailures: { consecutive: 1_000 },
+    localOriginFailures: { consecutive: 1_000 },
+    successRate: { minimumHosts: 1_000 },
+    failurePercentage: { minimumHosts: 1_000 },
+  };
+
+  it.each(Object.entries(DETECTORS))('with %s alone has no other detector', async (name, detector) => {
+    one.answer = () => ({ status: 500 });
+    const outlierDetection = {
+      ...{ interval: '100ms', baseEjectionTime: '600s', maxEjectionPercent: 100, healthyPanicThreshold: 0 },
+      detectors: { [name]: detector ?? {} },
+    };
+    await towards('single', 'MeshCircuitBreaker', { outlierDetection });
+    const statuses = (await mesh.many(20, single)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([500]));
+    expect(
+      await client.sum(/^cluster\.kri_msvc_resilience_east__single_main\.outlier_detection\.ejections_enforced_total$/),
+    ).toBe(0);
+  });
+});
+
 describe('a MeshHealthCheck', () => {
   it('keeps requests from an endpoint that is not healthy, until it is', async () => {
     let status = 500;
