@@ -14,12 +14,11 @@ describe('a collector of the old form', () => {
   it.each<[string, { address: string; port: number } | null]>([
     ['otel:4000', { address: 'otel', port: 4000 }],
     ['otel', { address: 'otel', port: 4317 }],
-    ['grpc://otel:4000', { address: 'otel', port: 4000 }],
-    ['http://otel', { address: 'otel', port: 4317 }],
     ['[::1]:4000', { address: '::1', port: 4000 }],
     ['', null],
     ['://', null],
-    ['file:///tmp', null],
+    ['http://otel:4000', null],
+    ['otel:71000', null],
   ])('«%s» is at %j', (endpoint, expected) => {
     const found = { name: endpoint === 'otel' ? 'otel:4317' : endpoint, protocol: 'grpc', path: '', pipe: null };
     expect(collector({ endpoint })).toEqual(expected === null ? null : { ...found, ...expected });

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Place } from '../policy/parse-policy.ts';
 import { targetRefOf } from '../policy/target-ref.ts';
+import { COLLECTOR_PORT, parseCollectorEndpoint } from '../resource/collector-endpoint.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { isObject, numberOf, objectOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
@@ -10,7 +11,7 @@ import { socketAddress, typed } from './proto-json.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 
 /** Ports of collectors that name none. */
-const PORTS = { grpc: 4317, http: 4318 } as const;
+const PORTS = { grpc: COLLECTOR_PORT, http: 4318 } as const;
 /** A backend without an address is on the machine of the proxy. */
 const LOCAL = '127.0.0.1';
 
@@ -71,15 +72,19 @@ function isFirstOfName(index: MeshIndex, backend: Resource, from: Place, zone: s
   return first === undefined || index.kriOf(first) === index.kriOf(backend);
 }
 
-/** `HOST[:PORT]`, with a scheme or without. */
+/** Invariant: every address that the checks of a write take is a collector. */
 function collectorAt(endpoint: string): Collector | null {
-  const text = endpoint.includes('://') ? endpoint : `grpc://${endpoint}`;
-  if (endpoint === '' || !URL.canParse(text)) return null;
-  const { hostname, port } = new URL(text);
-  const address = hostname.replace(/^\[|\]$/g, '');
-  if (address === '') return null;
-  const name = endpoint.includes(':') ? endpoint : `${endpoint}:${String(PORTS.grpc)}`;
-  return { name, protocol: 'grpc', address, port: Number(port) || PORTS.grpc, path: '', pipe: null };
+  const found = parseCollectorEndpoint(endpoint);
+  if (found === null) return null;
+  const { host: address, port } = found;
+  return {
+    name: `${address.includes(':') ? `[${address}]` : address}:${String(port)}`,
+    protocol: 'grpc',
+    address,
+    port,
+    path: '',
+    pipe: null,
+  };
 }
 
 /** Name of the cluster of a signal: collectors of two signals are two clusters. */

@@ -3,6 +3,7 @@
 import type { ProxyRules } from '../policy/build-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
+import { COLLECTOR_ENDPOINT_FORM } from '../resource/collector-endpoint.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -119,14 +120,20 @@ function addLogClusters(config: ProxyConfig, context: TelemetryContext, collecto
     for (const { field, openTelemetry } of collectorsIn(policy)) {
       const collector = collectorFor(context, openTelemetry);
       if (collector === null || !takesLogs(collector)) {
-        const reason = collector === null ? NO_COLLECTOR : 'names a collector of protocol http: access logs are sent by grpc';
-        config.problems.push({ policy: policy.kri, field, reason });
+        config.problems.push({ policy: policy.kri, ...whyNoLogs(field, collector, openTelemetry) });
         continue;
       }
       const name = collectorCluster('meshaccesslog', collector);
       noteForCompanion(collectors, collector, 'logs');
       config.clusters.set(name, clusterOfCollector(name, collector));
     }
+}
+
+/** An old address that cannot be read has the problem that its listener reports. */
+function whyNoLogs(field: string, collector: Collector | null, { backendRef }: JsonObject): { field: string; reason: string } {
+  if (collector !== null) return { field, reason: 'names a collector of protocol http: access logs are sent by grpc' };
+  if (backendRef !== undefined) return { field, reason: NO_COLLECTOR };
+  return { field: `${field}.endpoint`, reason: `must be ${COLLECTOR_ENDPOINT_FORM}` };
 }
 
 const known = new WeakMap<Policy, readonly { field: string; openTelemetry: JsonObject }[]>();

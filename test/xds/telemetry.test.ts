@@ -1,5 +1,6 @@
 // What a proxy has for its own telemetry, and what is said about policies that change nothing.
 import { describe, expect, it } from 'vitest';
+import { COLLECTOR_ENDPOINT_FORM } from '../../src/resource/collector-endpoint.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
@@ -280,6 +281,32 @@ describe('the access logs of a proxy', () => {
     const config = log({ backendRef: { kind: 'MeshOpenTelemetryBackend', name: 'none' } });
     expect(ownOf(config.clusters)).toEqual([]);
     expect(problemsOf(config)).toEqual(['spec.to[0].default.backends[0].openTelemetry names no MeshOpenTelemetryBackend']);
+  });
+});
+
+describe('an old address that cannot be read', () => {
+  const BAD = { type: 'OpenTelemetry', openTelemetry: { endpoint: 'otel.example:71000' } };
+  const REASON = `must be ${COLLECTOR_ENDPOINT_FORM}`;
+
+  it('takes its own backend out of access logs alone', () => {
+    const good = { type: 'OpenTelemetry', openTelemetry: { endpoint: 'otel:4317' } };
+    const config = configWith('MeshAccessLog', { to: [{ targetRef: { kind: 'Mesh' }, default: { backends: [BAD, good] } }] });
+    expect(ownOf(config.clusters)).toEqual(['system_meshaccesslog_otel_otel:4317']);
+    expect(JSON.stringify([...config.listeners.values()])).toContain('system_meshaccesslog_otel_otel:4317');
+    expect([...new Set(problemsOf(config))]).toEqual([`spec.to[0].default.backends[0].openTelemetry.endpoint ${REASON}`]);
+  });
+
+  it('takes its own backend out of metrics alone', () => {
+    const prometheus = { type: 'Prometheus', prometheus: { port: 7 } };
+    const config = configWith('MeshMetric', { default: { backends: [BAD, prometheus] } });
+    expect(ownOf(config.listeners)).toEqual([`${SYSTEM}_default-backend`]);
+    expect(problemsOf(config)).toEqual([`spec.default.backends[0].openTelemetry.endpoint ${REASON}`]);
+  });
+
+  it('switches traces off', () => {
+    const config = configWith('MeshTrace', { default: { backends: [BAD] } });
+    expect(ownOf(config.clusters)).toEqual([]);
+    expect(problemsOf(config)).toEqual([`spec.default.backends[0].openTelemetry.endpoint ${REASON}`]);
   });
 });
 

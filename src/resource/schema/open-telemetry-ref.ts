@@ -1,7 +1,8 @@
 // How MeshAccessLog, MeshTrace and MeshMetric name a collector: by reference to a MeshOpenTelemetryBackend, or by the old address.
 import { z } from 'zod';
+import { COLLECTOR_ENDPOINT_FORM, parseCollectorEndpoint } from '../collector-endpoint.ts';
 import { isSet } from './json-access.ts';
-import { choice, text, textMap } from './spec-fields.ts';
+import { choice, must, text, textMap } from './spec-fields.ts';
 import { withRules, type Rule } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 
@@ -18,10 +19,17 @@ const reference = withRules(
   },
 );
 
+const collectorEndpoint = () => {
+  const what = must(COLLECTOR_ENDPOINT_FORM);
+  return z.string(what).refine((given) => parseCollectorEndpoint(given) !== null, what);
+};
+
 /** The two fields that name a collector. */
 export const collectorShape = () => ({
   backendRef: reference.describe('The MeshOpenTelemetryBackend that receives the data.').optional(),
-  endpoint: text('the address of a collector').describe('Deprecated: use backendRef.').optional(),
+  endpoint: collectorEndpoint()
+    .describe('Deprecated: use backendRef. Host and port of the collector. The port is 4317 if not given.')
+    .optional(),
 });
 
 /** A rule: exactly one of `backendRef` and the deprecated `endpoint`. */
