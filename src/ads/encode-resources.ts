@@ -37,15 +37,16 @@ export class ResourceEncoder {
   part({ problems, ...config }: ProxyConfig): EncodedPart {
     const found = [...problems];
     const resources: TypedResource[] = [];
-    for (const [type, key] of KINDS)
-      for (const [name, resource] of config[key]) {
-        try {
-          resources.push({ type, resource: this.#encode(type, name, resource) });
-        } catch (error) {
-          if (!(error instanceof ProtoJsonError)) throw error;
-          found.push({ policy: null, field: `${type} ${name}`, reason: error.message });
-        }
+    const add = (type: XdsType, name: string, resource: JsonObject): void => {
+      try {
+        resources.push({ type, resource: this.#encode(type, name, resource) });
+      } catch (error) {
+        if (!(error instanceof ProtoJsonError)) throw error;
+        found.push({ policy: null, field: `${type} ${name}`, reason: error.message });
       }
+    };
+    for (const [type, key] of KINDS) for (const [name, resource] of config[key]) add(type, name, resource);
+    for (const [name, pair] of config.keys) add('Secret', name, pair.toSecret(name));
     return { resources, problems: found };
   }
 

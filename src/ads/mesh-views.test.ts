@@ -51,7 +51,8 @@ function start(rows: readonly Resource[]): void {
   });
 }
 
-function leafOf(certPem: string): Leaf {
+function leafOf(text: string): Leaf {
+  const certPem = `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
   return { certPem, keyPem: '', spiffeId: '', authority: '', issuedAt: new Date(0), notAfter: new Date(1) };
 }
 

@@ -11,7 +11,8 @@ import { addZonePort, emptyConfig, ownConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
 import { providerOf } from '../identity/identity-spec.ts';
-import { certifiedIdentity, identitySecret, trustedBundle } from '../xds/proxy-tls.ts';
+import { KeyPair } from '../xds/key-pair.ts';
+import { certifiedIdentity, trustedBundle } from '../xds/proxy-tls.ts';
 import { localServers } from '../xds/servers.ts';
 import { zoneResourceName } from '../xds/names.ts';
 import { zoneListenerPlaces } from '../xds/zone-listeners.ts';
@@ -330,8 +331,8 @@ export class MeshViews {
     const leaf = this.#certificates.get({ mesh: order.mesh, name }, order);
     const identity = certifiedIdentity(this.#index, proxy)?.kri ?? '';
     if (leaf === null || (leaf === certified?.leaf && identity === certified.identity)) return;
-    const secrets = new Map([[identity, identitySecret(identity, leaf)]]);
-    connected.certified = { identity, leaf, secret: this.#parts.encode({ ...emptyConfig(), secrets }) };
+    const keys = new Map([[identity, new KeyPair(leaf)]]);
+    connected.certified = { identity, leaf, secret: this.#parts.encode({ ...emptyConfig(), keys }) };
   }
 
   #setOwn({ view, certified, proxy }: ConnectedProxy, context: OutboundContext): void {

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 
 const BEGIN = /^-----BEGIN /gm;
 const BLOCK = /^-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\s]*)-----END ([A-Z0-9 ]+)-----/gm;
+const PRIVATE_KEY = 'PRIVATE KEY';
 const MIN_RSA_BITS = 2048;
 /** Curves of keys with which Envoy shows a certificate. */
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
@@ -15,6 +16,7 @@ const OBJECT_IDENTIFIER = 0x06;
 
 const NO_CERTIFICATES = 'is not a certificate in PEM form';
 const NO_KEY = 'is not a private key in PEM form without a passphrase';
+const KEY_BESIDE = 'holds a private key, which everyone who may read the resource could read: write the certificates alone';
 const REVOCATION_LIST = 'holds a revocation list, which is not supported';
 const WEAK_KEY = `has a key that Envoy refuses: RSA needs ${String(MIN_RSA_BITS)} bits, ECDSA a named curve: P-256, P-384 or P-521`;
 
@@ -24,6 +26,28 @@ const problems = new LRUCache<string, { readonly reason: string | null }>({
   maxSize: 8_000_000,
   sizeCalculation: (_, text) => text.length + 1,
 });
+
+/** The blocks that OpenSSL reads as certificates. */
+const CERTIFICATES: ReadonlySet<string> = new Set(['CERTIFICATE', 'X509 CERTIFICATE', 'TRUSTED CERTIFICATE']);
+
+/** The certificates of a text, without what stands beside them: a key in the same file stays where it is. */
+export function certificatesOf(text: string): string {
+  return blocksOf(text, (label) => CERTIFICATES.has(label)).join('');
+}
+
+/** The first private key of a text, which is the one that is read, without what stands beside it. */
+export function privateKeyOf(text: string): string {
+  return blocksOf(text, (label) => label.endsWith(PRIVATE_KEY))[0] ?? '';
+}
+
+/** The reason why a text of certificates must not be shown to others; null if it holds certificates alone. */
+export function besideCertificatesProblem(text: string): string | null {
+  return text.includes(`${PRIVATE_KEY}-----`) ? KEY_BESIDE : null;
+}
+
+function blocksOf(text: string, isMeant: (label: string) => boolean): string[] {
+  return [...text.matchAll(BLOCK)].flatMap(([block, label = '']) => (isMeant(label) ? [`${block}\n`] : []));
+}
 
 /** The reason why a text cannot be a list of trusted authorities; null if it can. */
 export function authoritiesProblem(text: string): string | null {

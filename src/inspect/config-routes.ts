@@ -8,8 +8,8 @@ import { diffJson } from '../api/json-diff.ts';
 import { about, component } from '../api/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { label } from '../resource/labels.ts';
-import { isObject, objectOf } from '../resource/read-json.ts';
-import type { Json, JsonObject, Resource } from '../resource/types.ts';
+import { objectOf } from '../resource/read-json.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
 import { proxyConfig } from '../xds/proxy-config.ts';
 import { proxyFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 import { proxyOf, type InspectContext } from './inspect-context.ts';
@@ -26,8 +26,6 @@ const TYPES = [
   ['routes', 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration'],
   ['secrets', 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'],
 ] as const;
-
-const HIDDEN: JsonObject = { inlineString: 'not shown' };
 
 export function addConfigRoute(app: FastifyInstance, context: InspectContext & Pick<ApiContext, 'callers'>): void {
   const summary = 'The configuration of a proxy, with shadow policies or without, and the difference';
@@ -58,20 +56,10 @@ function configOf(index: MeshIndex, name: string, features: ProxyFeatures): Json
   const proxy = index.proxy(name);
   if (proxy === undefined) return {};
   const config = proxyConfig(index, proxy, features);
+  const shown = [...config.keys].map(([secret, pair]): [string, JsonObject] => [secret, pair.toShown(secret)]);
+  const resources = { ...config, secrets: [...config.secrets, ...shown] };
   return Object.fromEntries(
-    TYPES.map(([key, url]) => {
-      const named = [...config[key]].sort(([a], [b]) => (a < b ? -1 : 1));
-      return [url, withoutKeys(Object.fromEntries(named))];
-    }),
-  );
-}
-
-/** An egress has the keys with which it shows itself to external services. */
-function withoutKeys(value: Json): Json {
-  if (Array.isArray(value)) return value.map(withoutKeys);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, key === 'privateKey' ? HIDDEN : withoutKeys(inner)]),
+    TYPES.map(([key, url]) => [url, Object.fromEntries([...resources[key]].sort(([a], [b]) => (a < b ? -1 : 1)))]),
   );
 }
 

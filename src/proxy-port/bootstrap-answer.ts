@@ -4,6 +4,7 @@ import { randomUUID, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { stringify } from 'yaml';
 import { MeridianError } from '../base/errors.ts';
+import { certificatesOf } from '../base/pem.ts';
 import { parseJsonBody } from '../api/json-body.ts';
 import { draftOf, type WriteRules } from '../api/write-checks.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
@@ -76,7 +77,8 @@ function readRequest({ body, host }: BootstrapRequest, { certificate, needsToken
     request,
     ...proxyIn(request),
     controlPlane,
-    caCert: caOf(request) || own,
+    // One file may hold the certificate and its key.
+    caCert: certificatesOf(caOf(request) || own),
     token: tokenIn(request, needsToken),
     workdir: nameIn(request, 'workdir', (text) => text !== ''),
   };

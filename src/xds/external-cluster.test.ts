@@ -1,4 +1,5 @@
 // The endpoints of an external service and the TLS that is spoken to it, as its row says.
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
 import { createSelfSigned } from '../base/self-signed.ts';
@@ -7,6 +8,7 @@ import { objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { externalCluster, secretsOf } from './external-cluster.ts';
+import { FROM_ADS } from './proto-json.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
 
 const SYSTEM_CA = '/etc/ca.pem';
@@ -32,8 +34,8 @@ function clusterOf(spec: JsonObject, { systemCa = SYSTEM_CA, ipv6 = false }: { s
   ]);
   const features = { ...WITHOUT_FEATURES, systemCa, ipv6 };
   const report = (problem: ConfigProblem): void => void problems.push(problem);
-  const cluster = externalCluster('egress:bank', bank(spec), { index, features, kri: 'kri', report });
-  return { cluster, problems, fields: problems.map(({ field }) => field) };
+  const { cluster, keys } = externalCluster('egress:bank', bank(spec), { index, features, kri: 'kri', report });
+  return { cluster, keys, problems, fields: problems.map(({ field }) => field) };
 }
 
 /** The TLS of the first address. */
@@ -49,6 +51,9 @@ const namesOf = (verification: JsonObject): string[] =>
     const { exact, prefix } = objectOf(matcher);
     return `${String(sanType)} ${exact === undefined ? `${String(prefix)}*` : String(exact)}`;
   });
+
+/** Whether a text shows the key, plain or in base64. */
+const hasKey = (text: string): boolean => text.includes('PRIVATE KEY') || text.includes(base64(KEY).slice(40, 80));
 
 describe('the endpoints', () => {
   it.each<[what: string, endpoints: JsonObject[], type: string, family: unknown]>([
@@ -157,13 +162,37 @@ describe('the TLS to a service', () => {
 
   it('shows a certificate with its key, and none with one of them alone', () => {
     const [clientCert, clientKey] = [{ inlineString: PEM }, { inlineString: KEY }];
+    const { cluster, keys } = clusterOf({ tls: { enabled: true, verification: { clientCert, clientKey } } });
     expect(tlsOf({ verification: { clientCert, clientKey } })).toMatchObject({
-      commonTlsContext: {
-        tlsCertificates: [{ certificateChain: { inlineBytes: base64(PEM) }, privateKey: { inlineBytes: base64(KEY) } }],
+      commonTlsContext: { tlsCertificateSdsSecretConfigs: [{ name: 'egress:key:kri', sdsConfig: FROM_ADS }] },
+    });
+    expect(JSON.stringify(cluster)).not.toContain(base64(PEM));
+    expect(keys?.toSecret('k')).toEqual({
+      ...{
+        name: 'k',
+        tlsCertificate: { certificateChain: { inlineBytes: base64(PEM) }, privateKey: { inlineBytes: base64(KEY) } },
       },
     });
-    for (const one of [{ clientCert }, { clientKey }])
-      expect(objectOf(tlsOf({ verification: one })['commonTlsContext'])).not.toHaveProperty('tlsCertificates');
+    for (const verification of [{ clientCert }, { clientKey }]) {
+      const without = clusterOf({ tls: { enabled: true, verification } });
+      expect([without.keys, JSON.stringify(without.cluster).includes('tlsCertificate')]).toEqual([null, false]);
+    }
+  });
+
+  it('takes certificates and a key from texts that hold both, and parts them', () => {
+    const both = { insecureInline: { value: `${KEY}${PEM}${OTHER.keyPem}` } };
+    const { cluster, keys } = clusterOf({
+      tls: { enabled: true, verification: { caCert: both, clientCert: both, clientKey: both } },
+    });
+    expect(keys?.certPem).toBe(PEM);
+    expect(contextOf({ caCert: both })['trustedCa']).toEqual({ inlineBytes: base64(PEM) });
+    const shown = [
+      JSON.stringify([cluster, keys]),
+      JSON.stringify(keys?.toShown('k')),
+      inspect([cluster, keys], { depth: null }),
+    ];
+    for (const text of shown) expect(hasKey(text)).toBe(false);
+    expect(JSON.stringify(keys?.toSecret('k'))).toContain(base64(KEY));
   });
 
   it.each<[what: string, verification: JsonObject, field: string]>([

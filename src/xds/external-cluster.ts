@@ -1,13 +1,15 @@
 // The cluster of a service outside of the mesh: its endpoints by address or by DNS, and the TLS that an egress speaks to it
 // (policies 2.8, xds 5). If the wanted TLS cannot be built, nothing is sent, because plain text would be a surprise.
-import { authoritiesProblem, certificateChainProblem, isKeyOf, privateKeyProblem } from '../base/pem.ts';
+import { authoritiesProblem, certificateChainProblem, certificatesOf, isKeyOf, privateKeyProblem } from '../base/pem.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { areNamed } from './backends.ts';
 import { outsideCluster } from './cluster.ts';
-import { given, socketAddress, typed } from './proto-json.ts';
+import { inlineText, KeyPair } from './key-pair.ts';
+import { clientKeyName } from './names.ts';
+import { FROM_ADS, given, socketAddress, typed } from './proto-json.ts';
 import { protocolOf } from './protocol.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 import { tlsParams } from './proxy-tls.ts';
@@ -34,18 +36,21 @@ export type ExternalContext = {
   readonly report: Report;
 };
 
+/** @property keys what the cluster shows of itself; null if it shows nothing */
+export type ExternalCluster = { readonly cluster: JsonObject; readonly keys: KeyPair | null };
+
 /** @param name of the cluster */
-export function externalCluster(name: string, service: Resource, context: ExternalContext): JsonObject {
+export function externalCluster(name: string, service: Resource, context: ExternalContext): ExternalCluster {
   const endpoints = objectsOf(service.spec['endpoints']);
   const protocol = protocolOf(textOf(objectOf(service.spec['match'])['protocol']));
   try {
     const tls = tlsOf(service, endpoints, context);
-    return clusterOf(name, service, endpoints, outsideCluster(protocol), tls, context);
+    return { cluster: clusterOf(name, service, endpoints, outsideCluster(protocol), tls, context), keys: tls?.keys ?? null };
   } catch (error) {
     if (!(error instanceof Unusable)) throw error;
     const field = `MeshExternalService ${displayNameOf(service)} ${error.field}`;
     context.report({ policy: null, field, reason: `${error.message}: requests are answered 503` });
-    return clusterOf(name, service, [], outsideCluster(protocol), null, context);
+    return { cluster: clusterOf(name, service, [], outsideCluster(protocol), null, context), keys: null };
   }
 }
 
@@ -92,6 +97,7 @@ type ExternalTls = {
   readonly sockets: JsonObject[];
   /** Endpoints of different addresses have different sockets. */
   readonly isByAddress: boolean;
+  readonly keys: KeyPair | null;
 };
 
 /** Whether an egress speaks TLS to an external service. */
@@ -106,11 +112,16 @@ function tlsOf({ spec }: Resource, endpoints: readonly JsonObject[], context: Ex
   const serverName = textOf(verification['serverName']);
   const addresses = [...new Set(endpoints.map(({ address }) => textOf(address)))];
   const params = tlsParams({ tlsVersion: tls['version'] ?? {} });
-  const certificates = clientCertificate(verification, context);
+  const keys = clientKeys(verification, context);
+  const ownCertificate = keys === null ? undefined : [{ name: clientKeyName(context.kri), sdsConfig: FROM_ADS }];
   const isByAddress = serverName === '' && addresses.length > 1;
   const sockets = (isByAddress ? addresses : addresses.slice(0, 1)).map((address) => {
     const validationContext = validationOf(verification, serverName, address, context);
-    const commonTlsContext = given({ tlsParams: params ?? undefined, tlsCertificates: certificates, validationContext });
+    const commonTlsContext = given({
+      tlsParams: params ?? undefined,
+      tlsCertificateSdsSecretConfigs: ownCertificate,
+      validationContext,
+    });
     const config = given({
       commonTlsContext: Object.keys(commonTlsContext).length === 0 ? undefined : commonTlsContext,
       sni: serverName === '' ? address : serverName,
@@ -125,7 +136,7 @@ function tlsOf({ spec }: Resource, endpoints: readonly JsonObject[], context: Ex
       },
     });
   });
-  return { sockets, isByAddress };
+  return { sockets, isByAddress, keys };
 }
 
 /** The conditions on the certificate of the server; undefined if it is not checked. */
@@ -138,7 +149,7 @@ function validationOf(
   const mode = textOf(verification['mode']) || 'Secured';
   if (mode === 'SkipCA' || mode === 'SkipAll') return undefined;
   const caCert = verification['caCert'];
-  const trustedCa = isObject(caCert) ? inlineSource(authorities(caCert, context)) : systemCa(context.features);
+  const trustedCa = isObject(caCert) ? inlineText(authorities(caCert, context)) : systemCa(context.features);
   if (mode === 'SkipSAN') return { trustedCa };
   const written = objectsOf(verification['subjectAltNames']).map(({ type, value }) =>
     type === 'Prefix' ? { prefix: textOf(value) } : { exact: textOf(value) },
@@ -160,16 +171,16 @@ function systemCa({ systemCa: filename }: ProxyFeatures): JsonObject {
 
 function authorities(caCert: JsonObject, context: ExternalContext): string {
   const field = 'spec.tls.verification.caCert';
-  return usable(field, textFrom(caCert, field, context), authoritiesProblem);
+  return certificatesOf(usable(field, textFrom(caCert, field, context), authoritiesProblem));
 }
 
-function clientCertificate({ clientCert, clientKey }: JsonObject, context: ExternalContext): JsonObject[] | undefined {
-  if (!isObject(clientCert) || !isObject(clientKey)) return undefined;
+function clientKeys({ clientCert, clientKey }: JsonObject, context: ExternalContext): KeyPair | null {
+  if (!isObject(clientCert) || !isObject(clientKey)) return null;
   const [ofCertificate, ofKey] = ['spec.tls.verification.clientCert', 'spec.tls.verification.clientKey'];
   const chain = usable(ofCertificate, textFrom(clientCert, ofCertificate, context), certificateChainProblem);
   const key = usable(ofKey, textFrom(clientKey, ofKey, context), privateKeyProblem);
   if (!isKeyOf(chain, key)) throw new Unusable(ofKey, 'is not the key of clientCert');
-  return [{ certificateChain: inlineSource(chain), privateKey: inlineSource(key) }];
+  return new KeyPair({ certPem: chain, keyPem: key });
 }
 
 /** Envoy would refuse the cluster, and keep an older one, which may speak plain text. */
@@ -203,9 +214,4 @@ export function secretsOf({ spec }: Resource): string[] {
 
 function decoded(base64: string): string {
   return Buffer.from(base64, 'base64').toString();
-}
-
-/** The DataSource of Envoy. */
-function inlineSource(text: string): JsonObject {
-  return { inlineBytes: Buffer.from(text).toString('base64') };
 }

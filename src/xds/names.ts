@@ -33,6 +33,14 @@ export function externalClusterName(kri: string, isTls: boolean): string {
   return zoneResourceName('ZoneEgress', isTls ? `tls:${kri}` : kri);
 }
 
+/** What the names of the secrets with keys for external services begin with. */
+export const CLIENT_KEY = zoneResourceName('ZoneEgress', 'key:');
+
+/** The secret with which an egress shows itself to an external service. @param kri of the port */
+export function clientKeyName(kri: string): string {
+  return `${CLIENT_KEY}${kri}`;
+}
+
 /** The listener and the cluster of connections that are redirected, and that no other listener has. @param version of IP */
 export function passthroughName(direction: 'inbound' | 'outbound', version: 4 | 6): string {
   return `self_transparentproxy_passthrough_${direction}_ipv${String(version)}`;

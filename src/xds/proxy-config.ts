@@ -8,6 +8,7 @@ import { BackendResolver } from './backends.ts';
 import { Client } from './client.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { addInbounds, hasStrictInbound } from './inbounds.ts';
+import type { KeyPair } from './key-pair.ts';
 import { addDestination, addOutbound, declaredOutbounds, type OutboundContext } from './outbounds.ts';
 import { addPassthrough } from './passthrough.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
@@ -31,13 +32,18 @@ export type ProxyConfig = {
   readonly listeners: Map<string, JsonObject>;
   /** envoy.config.route.v3.RouteConfiguration, of each HTTP listener */
   readonly routes: Map<string, JsonObject>;
-  /** envoy.extensions.transport_sockets.tls.v3.Secret, without those that hold a key */
+  /** envoy.extensions.transport_sockets.tls.v3.Secret, without a private key */
   readonly secrets: Map<string, JsonObject>;
+  /** Secrets with a private key, by name. Nothing but the encoder of resources reads the keys. */
+  readonly keys: Map<string, KeyPair>;
   readonly problems: ConfigProblem[];
 };
 
 export function emptyConfig(problems: ConfigProblem[] = []): ProxyConfig {
-  return { clusters: new Map(), assignments: new Map(), listeners: new Map(), routes: new Map(), secrets: new Map(), problems };
+  return {
+    ...{ clusters: new Map(), assignments: new Map(), listeners: new Map(), routes: new Map() },
+    ...{ secrets: new Map(), keys: new Map(), problems },
+  };
 }
 
 /**

@@ -9,6 +9,7 @@ import { canonicalEnvoyJson, mergeEnvoyJson } from '../wire/merge-envoy.ts';
 import { ProtoJsonError } from '../wire/proto-error.ts';
 import { fieldOf } from './config-problem.ts';
 import { applyJsonPatch, JsonPatchError } from './json-patch.ts';
+import { CLIENT_KEY } from './names.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { reportTo } from './usable-policies.ts';
 
@@ -64,6 +65,7 @@ export function addPatched<T>(config: ProxyConfig, rules: ProxyRules, takesNew: 
     listeners: new Map(),
     routes: new Map(),
     secrets: config.secrets,
+    keys: config.keys,
     problems: config.problems,
   };
   const result = add(part);
@@ -134,7 +136,7 @@ class Patcher {
   #resources(resources: Map<string, JsonObject>, removed: (name: string) => void): void {
     const { operation } = this.#change;
     if (operation === 'Add') {
-      const added = this.#attempt(() => this.#value());
+      const added = this.#added();
       const name = textOf(added?.['name']);
       if (added !== null && name === '') this.#report('has a value without a name');
       else if (added !== null && (this.#takesNew || resources.has(name))) resources.set(name, added);
@@ -190,7 +192,7 @@ class Patcher {
         isMatched(name, textOf(filter['name'])) ? this.#patched(textOf(filter['name']), filter) : filter,
       );
     const at = placeFor(operation, filters, textOf(name));
-    const added = at === null ? null : this.#attempt(() => this.#value());
+    const added = at === null ? null : this.#added();
     return at === null || added === null ? [...filters] : filters.toSpliced(at, 0, added);
   }
 
@@ -205,7 +207,7 @@ class Patcher {
       case 'Patch':
         return hosts.map((host) => (isMeant(host) ? this.#patched(textOf(host['name']), host) : host));
       case 'Add': {
-        const added = this.#attempt(() => this.#value());
+        const added = this.#added();
         const taken = added === null ? undefined : clash(hosts, added);
         if (taken !== undefined) this.#report(`has ${taken}, which ${routeName} has already`);
         return added === null || taken !== undefined ? null : [...hosts, added];
@@ -217,16 +219,21 @@ class Patcher {
 
   #patched(name: string, resource: JsonObject): JsonObject {
     const result = this.#attempt(() => {
-      const message = MESSAGES[this.#target];
-      const { jsonPatches, value } = this.#change;
-      if (value !== undefined) return canonicalEnvoyJson(message, mergeEnvoyJson(message, resource, this.#value()));
-      const isFilter = this.#target === 'networkFilter' || this.#target === 'httpFilter';
-      const operations = objectsOf(jsonPatches).map((operation) => (isFilter ? insideFilter(operation) : operation));
-      const changed = objectOf(applyJsonPatch(resource, operations));
-      return canonicalEnvoyJson(message, changed);
+      const changed = this.#changed(resource);
+      requireOwnKeys(changed, resource);
+      return changed;
     }, name);
     // Other resources know it by its name.
     return result === null || this.#isRenamed(name, result) ? resource : result;
+  }
+
+  #changed(resource: JsonObject): JsonObject {
+    const message = MESSAGES[this.#target];
+    const { jsonPatches, value } = this.#change;
+    if (value !== undefined) return canonicalEnvoyJson(message, mergeEnvoyJson(message, resource, this.#value()));
+    const isFilter = this.#target === 'networkFilter' || this.#target === 'httpFilter';
+    const operations = objectsOf(jsonPatches).map((operation) => (isFilter ? insideFilter(operation) : operation));
+    return canonicalEnvoyJson(message, objectOf(applyJsonPatch(resource, operations)));
   }
 
   #isRenamed(name: string, result: JsonObject): boolean {
@@ -238,6 +245,15 @@ class Patcher {
   /** The value in canonical form. */
   #value(): JsonObject {
     return canonicalEnvoyJson(MESSAGES[this.#target], values.memo(textOf(this.#change['value'])));
+  }
+
+  /** The value as a resource of its own. Null, and a report, where it cannot be one. */
+  #added(): JsonObject | null {
+    return this.#attempt(() => {
+      const value = this.#value();
+      requireOwnKeys(value, null);
+      return value;
+    });
   }
 
   /** Null, and a report, where it cannot be done. */
@@ -260,6 +276,25 @@ function readValue(text: string): JsonObject {
   const read = readEnvoyValue(text);
   if (isObject(read)) return read;
   throw new JsonPatchError(read === undefined ? 'has a value that is too long' : 'has a value that is no object');
+}
+
+/**
+ * A cluster alone shows the key of its external service: no patch gives it to another resource.
+ * @param before the resource without the patch
+ * @throws JsonPatchError
+ */
+function requireOwnKeys(after: Json, before: Json): void {
+  const own = new Set(clientKeysIn(before));
+  const taken = clientKeysIn(after).find((name) => !own.has(name));
+  if (taken !== undefined) throw new JsonPatchError(`names the secret ${taken}, which belongs to one cluster`);
+}
+
+/** The names of secrets with keys for external services that a value mentions. */
+function clientKeysIn(value: Json): string[] {
+  if (typeof value === 'string') return value.startsWith(CLIENT_KEY) ? [value] : [];
+  if (Array.isArray(value)) return value.flatMap(clientKeysIn);
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [...clientKeysIn(key), ...clientKeysIn(inner)]);
 }
 
 /** Where a filter is added; null where the filter that it stands beside is missing. */

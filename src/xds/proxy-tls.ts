@@ -7,6 +7,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import { proxyIdentity, type ProxyIdentity } from '../policy/proxy-identity.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { inlineText } from './key-pair.ts';
 import { FROM_ADS, typed } from './proto-json.ts';
 
 /** The secret that holds the trusted authorities of the mesh. */
@@ -54,11 +55,6 @@ export function trustBundleSecret(index: MeshIndex): JsonObject | null {
   const config = typed('extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig', { trustDomains });
   const customValidatorConfig = { name: 'envoy.tls.cert_validator.spiffe', typedConfig: config };
   return { name: TRUST_BUNDLE, validationContext: { customValidatorConfig } };
-}
-
-/** The Secret with the certificate of a proxy. */
-export function identitySecret(name: string, { certPem, keyPem }: { certPem: string; keyPem: string }): JsonObject {
-  return { name, tlsCertificate: { certificateChain: inlineText(certPem), privateKey: inlineText(keyPem) } };
 }
 
 /** The transport socket of an inbound. @param params TLS versions and ciphers */
@@ -153,9 +149,4 @@ function socket(context: string, config: JsonObject): JsonObject {
 function version(key: string, given: unknown): JsonObject {
   const [, minor] = /^TLS1([0-3])$/.exec(textOf(given)) ?? [];
   return minor === undefined ? {} : { [key]: `TLSv1_${minor}` };
-}
-
-/** A DataSource with a text. */
-function inlineText(text: string): JsonObject {
-  return { inlineBytes: Buffer.from(text).toString('base64') };
 }

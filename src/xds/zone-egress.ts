@@ -4,7 +4,7 @@ import { objectOf } from '../resource/read-json.ts';
 import { externalCluster, wantsTls } from './external-cluster.ts';
 import { faultFilters } from './fault-injection.ts';
 import { httpConnectionManager } from './http-connection.ts';
-import { externalClusterName, zoneResourceName } from './names.ts';
+import { clientKeyName, externalClusterName, zoneResourceName } from './names.ts';
 import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
 import { duration, given, optionalDuration } from './proto-json.ts';
 import { isHttp, protocolOf } from './protocol.ts';
@@ -107,6 +107,8 @@ export function addEgressPort(
 ): void {
   const name = externalClusterName(kri, wantsTls(resource));
   addPatched(config, rules, false, (part) => {
-    part.clusters.set(name, externalCluster(name, resource, { index, features, kri, report: reportTo(part.problems) }));
+    const { cluster, keys } = externalCluster(name, resource, { index, features, kri, report: reportTo(part.problems) });
+    part.clusters.set(name, cluster);
+    if (keys !== null) part.keys.set(clientKeyName(kri), keys);
   });
 }

@@ -20,8 +20,9 @@ const rows = [
   ...callerRows.filter(({ type }) => type === 'MeshIdentity' || type === 'MeshTrust'),
   makeDataplane('web', { zone: 'east', labels: { app: 'web' } }),
 ];
-const leafOf = (certPem: string): Leaf => ({
-  ...{ certPem, keyPem: 'key', spiffeId: '', authority: '', issuedAt: new Date(1), notAfter: new Date(2) },
+const pemOf = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
+const leafOf = (text: string): Leaf => ({
+  ...{ certPem: pemOf(text), keyPem: 'key', spiffeId: '', authority: '', issuedAt: new Date(1), notAfter: new Date(2) },
 });
 
 let leaf: Leaf | null;
@@ -74,7 +75,7 @@ describe('the certificate in the view of a proxy', () => {
     views.renew('unknown');
     expect(told).toEqual([]);
     views.renew('web.east');
-    expect(view.certified).toMatchObject({ identity: IDENTITY, leaf: { certPem: 'one' } });
+    expect(view.certified).toMatchObject({ identity: IDENTITY, leaf: { certPem: pemOf('one') } });
     expect(changed()).toEqual([
       1,
       expect.objectContaining({ Secret: expect.arrayContaining([IDENTITY]) as unknown, Listener: ['self_inbound_dp_http'] }),
@@ -93,7 +94,7 @@ describe('the certificate in the view of a proxy', () => {
     expect(view.get('Secret', IDENTITY)?.version).not.toBe(before);
     leaf = null;
     views.renew('web.east');
-    expect(view.certified).toMatchObject({ leaf: { certPem: 'two' } });
+    expect(view.certified).toMatchObject({ leaf: { certPem: pemOf('two') } });
     expect(told).toHaveLength(1);
   });
 

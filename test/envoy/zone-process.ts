@@ -147,6 +147,11 @@ export class ZoneProcess {
     return (await answer.json()) as JsonObject;
   }
 
+  /** The bytes of an answer, also of a refusal. */
+  async text(path: string): Promise<string> {
+    return await (await fetch(`http://127.0.0.1:${String(this.#ports.api)}${path}`)).text();
+  }
+
   /** Whether it does the work that one replica does for all. */
   async isLeader(): Promise<boolean> {
     const answer = await fetch(`http://127.0.0.1:${String(this.#ports.diagnostics)}/metrics`).catch(() => null);

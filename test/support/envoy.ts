@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { createSelfSigned } from '../../src/base/self-signed.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
 import type { Json, JsonObject } from '../../src/resource/types.ts';
+import { KeyPair } from '../../src/xds/key-pair.ts';
 import type { ProxyConfig } from '../../src/xds/proxy-config.ts';
-import { identitySecret } from '../../src/xds/proxy-tls.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -82,7 +82,7 @@ function staticSecrets(configs: readonly NamedConfig[]): Json[] {
   const names = JSON.stringify(configs.map(({ config }) => [...config.clusters.values(), ...config.listeners.values()])).matchAll(
     /"tlsCertificateSdsSecretConfigs":\[\{"name":"([^"]+)"/g,
   );
-  const identities = [...names].map(([, name = '']) => [name, identitySecret(name, OWN)] as const);
+  const identities = [...names].map(([, name = '']) => [name, new KeyPair(OWN).toSecret(name)] as const);
   return [...new Map([...trusts, ...identities]).values()];
 }
 
