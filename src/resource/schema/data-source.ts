@@ -27,6 +27,9 @@ export const dataSourceShape = () => ({
     .optional(),
 });
 
+/** A warning for a private key in the resource itself. */
+export const INLINE_KEY = 'is a private key in the resource itself: keep it in a Secret';
+
 /** A rule: the object of the given `type` is present. */
 export const dataSourceOfType = needsObjectOfType({
   File: 'file',

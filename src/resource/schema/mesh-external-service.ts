@@ -1,9 +1,15 @@
 // MeshExternalService (policies 2.8): a service outside of the mesh, with the TLS that proxies speak to it.
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { authoritiesProblem, certificateChainProblem, isKeyOf, privateKeyProblem } from '../../base/pem.ts';
+import {
+  authoritiesProblem,
+  besideCertificatesProblem,
+  certificateChainProblem,
+  isKeyOf,
+  privateKeyProblem,
+} from '../../base/pem.ts';
 import type { JsonObject } from '../types.ts';
-import { dataSourceOfType, dataSourceShape, dataSourceType } from './data-source.ts';
+import { dataSourceOfType, dataSourceShape, dataSourceType, INLINE_KEY } from './data-source.ts';
 import { items, textAt } from './json-access.ts';
 import { isDnsName } from './dns-name.ts';
 import { address, choice, flag, integer, json, must, port, text } from './spec-fields.ts';
@@ -32,7 +38,11 @@ const dataSource = withRules(
 );
 
 const INLINE = 'insecureInline.value';
-const INLINE_PROBLEMS = { caCert: authoritiesProblem, clientCert: certificateChainProblem, clientKey: privateKeyProblem };
+const INLINE_PROBLEMS: Readonly<Record<string, (text: string) => string | null>> = {
+  caCert: (text) => authoritiesProblem(text) ?? besideCertificatesProblem(text),
+  clientCert: (text) => certificateChainProblem(text) ?? besideCertificatesProblem(text),
+  clientKey: privateKeyProblem,
+};
 
 /** Certificates and keys in the resource itself can be read: else no proxy could speak the TLS. What a Secret holds is not known here. */
 const readableInline: Rule = (value, path, findings) => {
@@ -44,6 +54,7 @@ const readableInline: Rule = (value, path, findings) => {
     if (problem === null) readable.set(key, text);
     else findings.violation(`${path}.${key}.${INLINE}`, problem);
   }
+  if (readable.has('clientKey')) findings.warning(`${path}.clientKey.${INLINE}`, INLINE_KEY);
   const [chain, key] = [readable.get('clientCert'), readable.get('clientKey')];
   if (chain !== undefined && key !== undefined && !isKeyOf(chain, key))
     findings.violation(`${path}.clientKey.${INLINE}`, 'is not the key of clientCert');

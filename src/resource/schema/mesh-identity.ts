@@ -1,10 +1,11 @@
 // MeshIdentity: which SPIFFE ID the proxies of a mesh get, and who issues their certificates.
 import { z } from 'zod';
+import { besideCertificatesProblem } from '../../base/pem.ts';
 import { isTemplate } from '../go-template.ts';
 import type { JsonObject } from '../types.ts';
-import { dataSourceOfType, dataSourceShape, dataSourceType } from './data-source.ts';
+import { dataSourceOfType, dataSourceShape, dataSourceType, INLINE_KEY } from './data-source.ts';
 import type { Findings } from './findings.ts';
-import { at } from './json-access.ts';
+import { at, textAt } from './json-access.ts';
 import { labelSelector } from './label-selector.ts';
 import { choice, duration, flag, json, must, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
@@ -90,4 +91,8 @@ function checkAuthority(value: JsonObject, path: string, findings: Findings): vo
     findings.violation(child(path, 'ca'), 'must not be set while autogenerate is enabled');
   if (!isGenerated && value['ca'] === undefined)
     findings.violation(child(path, 'ca'), 'must be given unless autogenerate is enabled');
+  const inline = 'insecureInline.value';
+  const beside = besideCertificatesProblem(textAt(value, `ca.certificate.${inline}`));
+  if (beside !== null) findings.violation(`${path}.ca.certificate.${inline}`, beside);
+  if (textAt(value, `ca.privateKey.${inline}`) !== '') findings.warning(`${path}.ca.privateKey.${inline}`, INLINE_KEY);
 }

@@ -1,6 +1,7 @@
 // MeshTrust: which certificate authorities a mesh trusts for a trust domain.
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
+import { besideCertificatesProblem } from '../../base/pem.ts';
 import { choice, must } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 
@@ -14,7 +15,13 @@ const bundle = withRules(
   z.object({
     type: choice('Pem').describe('Form of the bundle.'),
     pem: z
-      .object({ value: z.string(pem).refine(isCertificate, pem).describe('Certificates in PEM form.') })
+      .object({
+        value: z
+          .string(pem)
+          .refine(isCertificate, pem)
+          .refine(isAlone, must('certificates without a private key'))
+          .describe('Certificates in PEM form.'),
+      })
       .describe('Certificates as text.')
       .optional(),
   }),
@@ -35,6 +42,11 @@ export const meshTrustSpec = z.object({
     .describe('Trust domain of the certificates.'),
   caBundles: z.array(bundle).min(1).describe('The trusted certificate authorities.'),
 });
+
+/** The bundle goes to all zones, and everyone who may read resources can read it. */
+function isAlone(value: string): boolean {
+  return besideCertificatesProblem(value) === null;
+}
 
 /** Whether a text holds a certificate that can be read. */
 function isCertificate(value: string): boolean {

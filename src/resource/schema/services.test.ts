@@ -13,6 +13,7 @@ const inline = (value: string): string => `{ type: InsecureInline, insecureInlin
 const endpoint = (value: string): string => `match: { port: 443 }\nendpoints: [${value}]`;
 const tls = (value: string): string =>
   `match: { port: 443 }\nendpoints: [{ address: a.b, port: 1 }]\ntls: { verification: ${value} }`;
+const BESIDE = 'holds a private key, which everyone who may read the resource could read: write the certificates alone';
 const generator = (template: string): string => `selector: { meshService: { matchLabels: { a: b } } }\ntemplate: '${template}'`;
 const TEMPLATE =
   'must be a template of an RFC 1123 name with {{ .Name }}, {{ .DisplayName }}, {{ .Namespace }}, {{ .Mesh }}, {{ .Zone }} or {{ label "key" }}';
@@ -37,10 +38,9 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
     [
       'MeshExternalService',
       tls(
-        `{ mode: SkipSAN, serverName: a, subjectAltNames: [{ value: a }, { type: Prefix, value: b }], caCert: ${inline(OTHER.certPem)}, clientCert: { type: Secret, secretRef: { kind: Secret, name: c } }, clientKey: ${inline(ONE.keyPem)} }`,
+        `{ mode: SkipSAN, serverName: a, subjectAltNames: [{ value: a }, { type: Prefix, value: b }], caCert: ${inline(OTHER.certPem)}, clientCert: { type: Secret, secretRef: { kind: Secret, name: c } }, clientKey: { type: Secret, secretRef: { kind: Secret, name: c } } }`,
       ),
     ],
-    ['MeshExternalService', tls(`{ clientCert: ${inline(ONE.certPem + OTHER.certPem)}, clientKey: ${inline(ONE.keyPem)} }`)],
     ['MeshExternalService', tls('{ caCert: { type: Secret, secretRef: { kind: Secret, name: c } } }')],
     [
       'MeshExternalService',
@@ -167,10 +167,42 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
       'clientKey',
       'is not the key of clientCert',
     ],
+    ['a key beside an authority', `{ caCert: ${inline(ONE.certPem + ONE.keyPem)} }`, 'caCert', BESIDE],
+    [
+      'a key beside a certificate',
+      `{ clientCert: ${inline(ONE.keyPem + ONE.certPem)}, clientKey: ${inline(ONE.keyPem)} }`,
+      'clientCert',
+      BESIDE,
+    ],
   ])('MeshExternalService may not have %s', (_, verification, key, reason) => {
+    expect(findIn('MeshExternalService', tls(verification)).violations).toEqual([
+      `spec.tls.verification.${key}.insecureInline.value: ${reason}`,
+    ]);
+  });
+
+  it('MeshExternalService may have a key in itself, with a warning', () => {
+    const verification = `{ clientCert: ${inline(ONE.certPem + OTHER.certPem)}, clientKey: ${inline(ONE.keyPem)} }`;
     expect(findIn('MeshExternalService', tls(verification))).toEqual({
-      violations: [`spec.tls.verification.${key}.insecureInline.value: ${reason}`],
-      warnings: [],
+      violations: [],
+      warnings: [
+        'spec.tls.verification.clientKey.insecureInline.value: is a private key in the resource itself: keep it in a Secret',
+      ],
+    });
+  });
+
+  it('the certificates of a MeshTrust and of a MeshIdentity stand without a key', () => {
+    const both = JSON.stringify(ONE.certPem + ONE.keyPem);
+    const bundles = `trustDomain: a.b\ncaBundles: [{ type: Pem, pem: { value: ${both} } }]`;
+    expect(findIn('MeshTrust', bundles).violations).toEqual([
+      'spec.caBundles[0].pem.value: must be certificates without a private key',
+    ]);
+    const ca = `{ certificate: ${inline(ONE.certPem + ONE.keyPem)}, privateKey: ${inline(ONE.keyPem)} }`;
+    const found = findIn('MeshIdentity', `provider: { type: Bundled, bundled: { ca: ${ca} } }`);
+    expect(found).toEqual({
+      violations: [`spec.provider.bundled.ca.certificate.insecureInline.value: ${BESIDE}`],
+      warnings: [
+        'spec.provider.bundled.ca.privateKey.insecureInline.value: is a private key in the resource itself: keep it in a Secret',
+      ],
     });
   });
 
