@@ -26,6 +26,20 @@ describe('fromMeshRoute', () => {
     });
   });
 
+  it('writes a mirror without the weight that its schema adds, and names any other weight', () => {
+    const mirrorOf = (weight: number): MeshResource => {
+      const requestMirror = { backendRef: { kind: 'MeshService', name: 'copy', port: 81, weight } };
+      return route({ rules: [{ matches: [{}], default: { ...BACKENDS, filters: [{ type: 'RequestMirror', requestMirror }] } }] });
+    };
+    expect(fromMeshRoute(mirrorOf(1))).toHaveProperty('document.spec.rules[0].filters', [
+      { type: 'RequestMirror', requestMirror: { backendRef: { kind: 'Service', name: 'copy', port: 81 } } },
+    ]);
+    expect(fromMeshRoute(mirrorOf(2))).toHaveProperty(
+      'violations[0].field',
+      'spec.to[0].rules[0].default.filters[0].requestMirror.backendRef.weight',
+    );
+  });
+
   it('accepts labels that name one object', () => {
     const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart', 'k8s.kuma.io/namespace': 'billing' } };
     const inverse = fromMeshRoute(route({ targetRef, rules: [{ matches: [{}], default: BACKENDS }] }));

@@ -7,9 +7,13 @@ import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { formatGatewayDuration, parseGoDuration } from './durations.ts';
 import { Field } from './field.ts';
 import { type InverseContext, toBackendRef, toParentRef } from './from-target-ref.ts';
+import { NO_MIRROR_WEIGHT } from './parse-backends.ts';
 import { parseRoute } from './parse-route.ts';
 import type { Resolver } from './service-resolver.ts';
 import { documentOf } from './stored-document.ts';
+
+/** The weight of a backend without one (policies 1.4). */
+const DEFAULT_WEIGHT = 1;
 
 /** The part of a stored resource that the conversion reads. */
 export type MeshResource = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'spec'>;
@@ -113,11 +117,18 @@ function filterOf(filter: Field, context: InverseContext): JsonObject {
   const mirror = filter.at('requestMirror');
   filter.allowKeys(['type', 'requestMirror']);
   mirror.allowKeys(['percentage', 'backendRef']);
-  const backendRef = toBackendRef(mirror.at('backendRef'), context);
+  const backendRef = toMirrorRef(mirror.at('backendRef'), context);
   return {
     type: 'RequestMirror',
     requestMirror: { ...(backendRef !== undefined && { backendRef }), ...percentOf(mirror.at('percentage')) },
   };
+}
+
+/** Gateway API has no weight in a mirror. The one that the schema of MeshHTTPRoute adds says nothing and is left out. */
+function toMirrorRef(ref: Field, context: InverseContext): JsonObject | undefined {
+  const { weight, ...backend } = toBackendRef(ref, context) ?? {};
+  if (weight !== undefined && weight !== DEFAULT_WEIGHT) return ref.at('weight').refuse(NO_MIRROR_WEIGHT);
+  return 'kind' in backend ? backend : undefined;
 }
 
 /** An integer is a `percent`, a decimal a `fraction` of a power of ten. */
