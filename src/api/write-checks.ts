@@ -10,6 +10,7 @@ import { computeLabels, type ControlPlaneIdentity } from '../resource/compute-la
 import { hashName, MAX_VISIBLE_BYTES } from '../resource/hash-name.ts';
 import { label, LABEL_KEY, LABEL_VALUE } from '../resource/labels.ts';
 import { originOf, ownerLabelFaults } from '../resource/ownership.ts';
+import { olderKeyWarnings } from '../resource/older-keys.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { isObject } from '../resource/read-json.ts';
 import { checkSpec as checkBySchema, type CheckedResource, type SpecCheck } from '../resource/schema/check-spec.ts';
@@ -93,7 +94,10 @@ export function draftOf(
   ]);
   const labels = computeLabels(info, { displayName, mesh, labels: given, spec }, rules.writer);
   const nameFaults = info.labelName && !RFC_1035_LABEL.test(displayName) ? [{ field: 'name', reason: RFC_1035_REASON }] : [];
-  return { info, key, given, labels, spec, owner: ownerOf(info, mesh), warnings: check.warnings, nameFaults };
+  // The schema of a JSON type has these warnings itself.
+  const ofOlderKeys = info.codec.kind === 'proto' ? olderKeyWarnings(info, body.spec) : [];
+  const warnings = [...check.warnings, ...ofOlderKeys];
+  return { info, key, given, labels, spec, owner: ownerOf(info, mesh), warnings, nameFaults };
 }
 
 /**

@@ -191,14 +191,12 @@ describe('toKumaForm gives back the same object for', () => {
     ['labels', 'MeshTimeout', to(cartByLabels)],
     ['labels beside a name', 'MeshTimeout', to({ ...cart, labels: { a: 'b' } })],
     ['a Mesh by name, which is the mesh anyway', 'MeshTimeout', { targetRef: { kind: 'Mesh', name: 'default' } }],
-    ['proxyTypes that name all', 'MeshTrace', { targetRef: { kind: 'Mesh', proxyTypes: ['Gateway', 'Sidecar'] } }],
     ['root hash policies', 'MeshLoadBalancingStrategy', strategy({ hashPolicies: header, loadBalancer: { type: 'Maglev' } })],
     ['a prefix without slash', 'MeshTrafficPermission', permission('spiffe://default')],
     ['a certificate with a type', 'MeshExternalService', certificate(inSecret)],
     ['no certificate', 'MeshExternalService', certificate(null)],
     ['an exact SPIFFE ID', 'MeshTrafficPermission', permission('spiffe://default/', 'Exact')],
     ['slashes alone', 'MeshTrafficPermission', permission('spiffe:///')],
-    ['an empty from', 'MeshTimeout', { ...to(MESH), from: [] }],
     [
       'references of a Dataplane',
       'Dataplane',
@@ -214,6 +212,22 @@ describe('toKumaForm gives back the same object for', () => {
   });
 });
 
+describe('toKumaForm leaves out what a Kuma 3 reads over in its own rows', () => {
+  const MESH_OF_GATEWAYS = { kind: 'Mesh', proxyTypes: ['Gateway'] };
+  const [item] = to(MESH, {})['to'] as Json[];
+  it.each<[string, string, JsonObject, JsonObject]>([
+    ['proxyTypes', 'MeshTrace', { targetRef: MESH_OF_GATEWAYS }, { targetRef: MESH }],
+    ['from beside to', 'MeshTimeout', { ...to(MESH), from: [{ targetRef: MESH }] }, to(MESH)],
+    ['from beside rules', 'MeshTimeout', { ...rules({}), from: [{ targetRef: MESH }] }, rules({})],
+    ['from of a policy that needs no section', 'MeshTLS', { targetRef: MESH, from: [{}] }, { targetRef: MESH }],
+    ['an empty from', 'MeshTimeout', { ...to(MESH), from: [] }, to(MESH)],
+    ['both', 'MeshTimeout', { targetRef: MESH_OF_GATEWAYS, from: [{}], to: [item ?? null] }, to(MESH)],
+    ['a moved field', 'MeshHealthCheck', to(MESH, { healthyPanicThreshold: 5, tcp: {} }), to(MESH, { tcp: {} })],
+  ])('%s', (_, type, spec, expected) => {
+    expect(said(type, spec)).toEqual(expected);
+  });
+});
+
 describe('toKumaForm withholds, and names the field', () => {
   it.each<[string, JsonObject, string]>([
     [
@@ -225,8 +239,9 @@ describe('toKumaForm withholds, and names the field', () => {
     ['MeshTimeout', to({ kind: 'MeshTCPRoute', name: 'r' }), 'spec.to[0].targetRef.kind: '],
     ['MeshCircuitBreaker', to({ kind: 'MeshHTTPRoute', name: 'r' }), 'spec.to[0].targetRef.kind: '],
     ['MeshHTTPRoute', to(MESH), 'spec.to[0].targetRef.kind: '],
-    ['MeshTrace', { targetRef: { kind: 'Mesh', proxyTypes: ['Sidecar'] } }, 'spec.targetRef.proxyTypes: '],
-    ['MeshTrafficPermission', { targetRef: MESH, from: [{ targetRef: MESH }] }, 'spec.from: '],
+    ...['MeshTrafficPermission', 'MeshTimeout', 'MeshAccessLog', 'MeshCircuitBreaker', 'MeshRateLimit'].map(
+      (type): [string, JsonObject, string] => [type, { targetRef: MESH, from: [{ targetRef: MESH }] }, 'spec.from: '],
+    ),
     ['MeshTrafficPermission', rules({ matches: [{ sni: { type: 'Exact', value: 'a' } }] }), 'spec.rules[0].matches: '],
     ['MeshTCPRoute', backend({ kind: 'MeshServiceSubset', name: 'a' }), 'spec.to[0].rules[0].default.backendRefs[0].kind: '],
     ['MeshHTTPRoute', backend({ kind: 'MeshMultiZoneService', name: 'a' }), 'spec.to[0].rules[0].default.backendRefs[0].port: '],

@@ -7,7 +7,9 @@ import { originOf, zoneNamed } from './ownership.ts';
 import { decodableStatus, undecodable } from './schema/undecodable.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject, Labels } from './types.ts';
+import { withoutOlderKeys } from './older-keys.ts';
 import { isObject } from './read-json.ts';
+import { edit, find, path, without, type Path } from './spec-places.ts';
 import { SERVICE_TYPES } from './type-registry.ts';
 
 /**
@@ -15,10 +17,6 @@ import { SERVICE_TYPES } from './type-registry.ts';
  * cannot be sent (D26).
  */
 export type KumaForm = { readonly resource: WireResource } | { readonly withheld: string };
-
-/** Steps into a spec; `*` stands for every item of a list. */
-type Path = readonly string[];
-type Found = { readonly name: string; readonly value: Json };
 
 const SERVICES_AND_MESH = ['Mesh', ...SERVICE_TYPES];
 const ROUTE_TOO = [...SERVICES_AND_MESH, 'MeshHTTPRoute'];
@@ -42,6 +40,9 @@ const TO_KINDS = new Map<string, readonly string[]>([
 
 /** Kinds that are named by labels alone (policies 1.1, 2.4). */
 const LABEL_KINDS = new Set([...SERVICE_TYPES, 'MeshHTTPRoute', 'Dataplane', 'MeshOpenTelemetryBackend']);
+
+/** Policies that Kuma refuses without a section that it reads (policies 1.2). */
+const NEEDS_SECTION = new Set(['MeshTimeout', 'MeshAccessLog', 'MeshCircuitBreaker', 'MeshRateLimit', 'MeshTrafficPermission']);
 
 const TOP_REF = path('targetRef');
 const TO_REF = path('to.*.targetRef');
@@ -102,16 +103,15 @@ function translate(info: TypeInfo, resource: WireResource): JsonObject {
   return info.name === 'MeshExternalService' ? translateExternalService(spec) : spec;
 }
 
-/** The reason why a policy cannot be sent: Kuma would refuse it, or silently apply it too broadly (policies 0). */
+/**
+ * The reason why a policy cannot be sent: Kuma would refuse it, or silently apply it too broadly (policies 0). Keys of Kuma 2.x are no
+ * reason: a Kuma global reads over them in its own rows, and its zones have the rest (decision 107).
+ */
 function* policyReasons(info: TypeInfo, spec: JsonObject): Generator<string> {
   yield* refusedKinds(spec, TOP_REF, TOP_KINDS, `at the top of a ${info.name}`);
   yield* refusedKinds(spec, TO_REF, TO_KINDS.get(info.name), `in to[] of a ${info.name}`);
-  for (const { name, value } of find(spec, path('targetRef.proxyTypes'))) {
-    if (Array.isArray(value) && value.length > 0 && !['Sidecar', 'Gateway'].every((type) => value.includes(type)))
-      yield `${name}: Kuma has no proxyTypes and would apply the policy to every proxy`;
-  }
-  if (info.policy?.rules === true && hasItems(spec['from']))
-    yield 'spec.from: Kuma has no from and would leave it out; write spec.rules instead';
+  if (NEEDS_SECTION.has(info.name) && hasItems(spec['from']) && !hasItems(spec['to']) && !hasItems(spec['rules']))
+    yield `spec.from: Kuma has no from, and takes no ${info.name} without another section; write spec.rules instead`;
   if (ROUTES.has(info.name)) for (const at of BACKEND_REFS) yield* backendReasons(spec, at);
   if (info.name === 'MeshLoadBalancingStrategy') yield* loadBalancingReasons(spec);
   if (HAS_COLLECTORS.has(info.name)) {
@@ -162,8 +162,9 @@ function* dataplaneReasons(spec: JsonObject): Generator<string> {
   yield 'networking.address: Kuma needs one, and knows neither zoneIngress nor zoneEgress, the only sections given';
 }
 
-function translatePolicy(info: TypeInfo, { labels, spec: given }: WireResource): JsonObject {
+function translatePolicy(info: TypeInfo, { labels, spec: stored }: WireResource): JsonObject {
   const home = homeOfGuest(labels);
+  const given = withoutOlderKeys(info, stored);
   const spec = home === null ? given : forGuest(given, home, labels[label.namespace]);
   const byLabels = (ref: Json): Json => nameToLabels(ref, labels[label.namespace]);
   let form = isGiven(spec['targetRef']) ? spec : { ...spec, targetRef: { kind: 'Mesh' } };
@@ -188,7 +189,7 @@ function homeOfGuest(labels: Labels): string | null {
 
 /** The part of a guest's policy that applies: its targets are narrowed to their zone, and sections for inbounds are left out. */
 function forGuest(spec: JsonObject, home: string, ownNamespace: string | undefined): JsonObject {
-  return edit(without(spec, ['from', 'rules']), TO_REF, (ref) => {
+  return edit(without(spec, ['rules']), TO_REF, (ref) => {
     const byLabels = nameToLabels(ref, ownNamespace);
     if (!isObject(byLabels) || !isObject(byLabels['labels']) || isGiven(byLabels['labels'][label.zone])) return byLabels;
     return { ...byLabels, labels: { ...byLabels['labels'], [label.zone]: home } };
@@ -270,40 +271,6 @@ function trimPrefix(matcher: Json): Json {
   return edit(matcher, ['value'], (value) =>
     typeof value === 'string' && /^spiffe:\/\/.*[^/]\/$/.test(value) ? value.slice(0, -1) : value,
   );
-}
-
-function path(text: string): Path {
-  return text.split('.');
-}
-
-/** Every value at a path, each with its name for people. */
-function find(value: Json | undefined, [step, ...rest]: Path, name = 'spec'): Found[] {
-  if (value === undefined) return [];
-  if (step === undefined) return [{ name, value }];
-  if (step !== '*') return isObject(value) ? find(value[step], rest, `${name}.${step}`) : [];
-  return Array.isArray(value) ? value.flatMap((item, index) => find(item, rest, `${name}[${String(index)}]`)) : [];
-}
-
-/** A copy with the values at a path changed, or the value itself when none of them changes. */
-function edit<T extends Json>(value: T, steps: Path, change: (value: Json) => Json): T;
-function edit(value: Json, [step, ...rest]: Path, change: (value: Json) => Json): Json {
-  if (step === undefined) return change(value);
-  if (step === '*') {
-    if (!Array.isArray(value)) return value;
-    const items = value.map((item) => edit(item, rest, change));
-    return items.every((item, index) => Object.is(item, value[index])) ? value : items;
-  }
-  const old = isObject(value) ? value[step] : undefined;
-  if (!isObject(value) || old === undefined) return value;
-  const next = edit(old, rest, change);
-  return Object.is(next, old) ? value : { ...value, [step]: next };
-}
-
-/** Object.fromEntries defines own properties, `__proto__` too. */
-function without<T extends Json>(value: T, keys: readonly string[]): T;
-function without(value: Json, keys: readonly string[]): Json {
-  if (!isObject(value) || !keys.some((key) => Object.hasOwn(value, key))) return value;
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 }
 
 function hasItems(value: Json | undefined): boolean {

@@ -10,7 +10,7 @@ function unknownOf(type: string, spec: JsonObject): string[] {
 describe('keys that a protobuf type does not have', () => {
   it('are named at every depth', () => {
     expect(unknownOf('Zone', { enabld: true })).toEqual(['enabld']);
-    expect(unknownOf('Mesh', { mtls: { enabledBackend: 'ca-1' } })).toEqual(['mtls']);
+    expect(unknownOf('Mesh', { mtlss: { enabledBackend: 'ca-1' } })).toEqual(['mtlss']);
     const inbound = [{ port: 80, portt: 81 }, { port: 90 }];
     expect(unknownOf('Dataplane', { networking: { address: '192.0.2.1', inbound, 'a b': 1 } })).toEqual([
       'networking.inbound[0].portt',
@@ -36,5 +36,16 @@ describe('keys that a protobuf type does not have', () => {
     ];
     const networking = { address: '192.0.2.1', inbound, gateway: { type: 'DELEGATED' } };
     expect(unknownOf('Dataplane', { networking })).toEqual([]);
+  });
+
+  it('do not include keys of Kuma 2.x, which are warnings', () => {
+    const mesh = { mtls: { enabledBackend: 'ca-1' }, meshServices: { mode: 'Exclusive' }, routng: {} };
+    expect(unknownOf('Mesh', mesh)).toEqual(['routng']);
+    const outbound = [
+      { port: 80, tags: { 'kuma.io/service': 'a' } },
+      { port: 81, tgs: {} },
+    ];
+    const dataplane = { metrics: {}, networking: { address: '192.0.2.1', outbound } };
+    expect(unknownOf('Dataplane', dataplane)).toEqual(['networking.outbound[1].tgs']);
   });
 });

@@ -2,16 +2,23 @@
 // not the value. Pure.
 import type { Violation } from '../base/violations.ts';
 import { planOf, type FieldPlan, type MessagePlan } from '../wire/message-plan.ts';
+import { withoutOlderKeys } from './older-keys.ts';
 import { isObject } from './read-json.ts';
 import { child } from './schema/spec-path.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject } from './types.ts';
 
-/** A violation for each unknown key. Original and camelCase names are known. Empty for a JSON type. */
+/**
+ * A violation for each unknown key. Original and camelCase names are known, and so are keys of Kuma 2.x, which are warnings
+ * (`olderKeyWarnings`). Empty for a JSON type.
+ */
 export function unknownKeys(info: TypeInfo, spec: JsonObject): Violation[] {
   if (info.codec.kind === 'json') return [];
   const reason = `is not a known key of ${info.name}`;
-  return ofMessage(planOf(info.codec.message), spec, '').map((path) => ({ field: path.replace(/^\./, ''), reason }));
+  return ofMessage(planOf(info.codec.message), withoutOlderKeys(info, spec), '').map((path) => ({
+    field: path.replace(/^\./, ''),
+    reason,
+  }));
 }
 
 function ofMessage({ wellKnown, fields }: MessagePlan, json: Json, path: string): string[] {

@@ -7,7 +7,6 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { MERIDIAN, type ControlPlane } from '../support/control-plane.ts';
-import { controlPlaneEnv } from '../support/control-plane-env.ts';
 import { documentedBlocks } from '../support/documented-blocks.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
@@ -17,10 +16,8 @@ import { KUMA_TEMPLATE } from './kuma-store.ts';
 import { Kumactl } from './kumactl.ts';
 import { isOnline, LONG_WAIT, startGlobal, startZone, stopPlane, untilReady, type Maker } from './mixed-fleet.ts';
 import { request, write } from './rest.ts';
-import { identityOf, readTable, rowKey, type TableRow } from './table.ts';
-import { differences, meaningOf } from './copies.ts';
-import { typeOf } from '../../src/resource/type-registry.ts';
-import type { JsonObject } from '../../src/resource/types.ts';
+import { kept, migrate, synced } from './kept-rows.ts';
+import { identityOf, readTable, type TableRow } from './table.ts';
 
 const run = promisify(execFile);
 const postgresUrl = inject('postgresUrl');
@@ -186,51 +183,15 @@ async function followedBy(writer: ControlPlane, others: readonly ControlPlane[],
     }
 }
 
-/** Rows that the control plane keeps for itself, and that change with its process. */
-const OWN = new Set(['Zone', 'ZoneInsight', 'Config', 'MeshInsight', 'ServiceInsight']);
-
-/** `type mesh name` → row that came from the other side. */
-async function synced(plane: ControlPlane): Promise<Map<string, TableRow>> {
-  const rows = (await readTable(plane)).filter(({ type }) => !OWN.has(type));
-  return new Map(rows.map((row) => [rowKey(row), row]));
-}
-
 /** A Kuma global keeps the MeshTrusts of zones to itself, so its zones lose those of the others. */
 function withoutTrustOfZones(rows: ReadonlyMap<string, TableRow>): Map<string, TableRow> {
   return new Map([...rows].filter(([, { type, labels }]) => !(type === 'MeshTrust' && 'kuma.io/zone' in labels)));
-}
-
-/**
- * One line for each row that is gone, was made again, lost a label, or means something else. A Kuma zone drops labels of its
- * services from one update and brings them back with the next: labels that come are no difference.
- */
-async function kept(before: readonly Map<string, TableRow>[], planes: readonly ControlPlane[]): Promise<string[]> {
-  const found = await Promise.all(
-    planes.map(async (plane, index) => {
-      const now = await synced(plane);
-      return [...(before[index] ?? [])].flatMap(([key, row]) =>
-        differences(partsOf(now.get(key), row), partsOf(row, row), `${plane.command} ${key}`),
-      );
-    }),
-  );
-  return found.flat();
-}
-
-function partsOf(row: TableRow | undefined, before: TableRow): JsonObject {
-  if (row === undefined) return {};
-  const labels = Object.fromEntries(Object.entries(row.labels).filter(([key]) => key in before.labels));
-  return { created: row.created, labels, spec: meaningOf(typeOf(row.type), row.spec) };
 }
 
 /** How many versions the history has. */
 async function versionsIn({ psql }: ControlPlane): Promise<number> {
   const { rows } = await psql.query<{ count: number }>('select count(*)::integer as count from meridian_history');
   return rows[0]?.count ?? 0;
-}
-
-/** `meridian migrate up`, as a user runs it. */
-async function migrate(database: PostgresConfig): Promise<void> {
-  await run(MERIDIAN, ['migrate', 'up'], { env: { ...process.env, ...controlPlaneEnv(database, 0) } });
 }
 
 /** A database of Kuma with the columns that docs/kuma-migration.md names copied from ours. */

@@ -162,6 +162,7 @@ async function proxyOf({ dataplaneFile, dataplaneVar = [], name, mesh }: Options
   }
   const { readDataplane, readVariables } = await import('../documents/dataplane-document.ts');
   const read = await readDataplane(dataplaneFile, readVariables(dataplaneVar));
+  for (const warning of read.warnings) note(`warning: ${warning}`);
   for (const [option, given, own] of [
     ['--name', name, read.name],
     ['--mesh', mesh, read.mesh],

@@ -36,4 +36,19 @@ describe('a document with an unknown key', () => {
     const written = 'creationTime: a\nmodificationTime: b\nkri: c\nstatus: {}\n';
     expect(() => problemsOf(`type: MeshTimeout\nmesh: shop\nname: a\nlabels: {}\n${written}spec: ${SPEC}\n`)).not.toThrow();
   });
+
+  it('of Kuma 2.x is a warning, in a type with a spec and without, and a typing error beside it is refused', () => {
+    const warningsOf = (text: string): string[] =>
+      checkDocuments(parseDocuments([{ name: 'a.yaml', text }], 'default')).map((warning) => warning.text);
+    expect(warningsOf('type: Mesh\nname: shop\nmeshServices: {mode: Exclusive}\n')).toEqual([
+      'meshServices: is a key of Kuma 2.x and has no effect; the services of a mesh are always MeshServices',
+    ]);
+    const sidecar = 'spec: {default: {sidecar: {usedOnly: true}}}';
+    expect(warningsOf(`type: MeshMetric\nname: m\n${sidecar}\n`)).toEqual([
+      'spec.default.sidecar.usedOnly: is a key of Kuma 2.x and has no effect; write default.sidecar.includeUnused',
+    ]);
+    expect(() => problemsOf('type: Mesh\nname: shop\nmeshServices: {}\nmeshService: {}\n')).toThrow(
+      'meshService: is not a known key of Mesh',
+    );
+  });
 });

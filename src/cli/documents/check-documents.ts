@@ -3,6 +3,7 @@ import { messageOf, MeridianError, type Violation } from '../../base/errors.ts';
 import type { Applied } from './apply-requests.ts';
 import { checkRoute, GATEWAY_TYPES } from '../../gateway-api/stored-document.ts';
 import { normalizeSpec } from '../../resource/codec.ts';
+import { olderKeyWarnings } from '../../resource/older-keys.ts';
 import { checkSpec } from '../../resource/schema/check-spec.ts';
 import { unknownKeys } from '../../resource/unknown-keys.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
@@ -53,7 +54,7 @@ function checkContent({ info, mesh, name }: ResourceDocument, { labels, spec }: 
   const resource = { labels, mesh, name, spec };
   if (GATEWAY_TYPES.has(info.name)) return { violations: checkRoute({ type: info.name, ...resource }), warnings: [] };
   if (info.codec.kind === 'json') return checkSpec(info, resource, { strict: true });
-  return { violations: [...unknownKeys(info, spec), ...unfitValues(info, spec)], warnings: [] };
+  return { violations: [...unknownKeys(info, spec), ...unfitValues(info, spec)], warnings: olderKeyWarnings(info, spec) };
 }
 
 /** The values that do not fit the message of a protobuf type. */

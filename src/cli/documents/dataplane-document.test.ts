@@ -40,7 +40,14 @@ describe('the Dataplane of a file', () => {
         labels: { app: 'cart' },
         networking: { address: '10.0.0.7', inbound: [{ port: 8080, name: 'http' }] },
       },
+      warnings: [],
     });
+  });
+
+  it('is read with a warning for each key of Kuma 2.x, without the key', async () => {
+    const { document, warnings } = await read(`${DATAPLANE}metrics: { type: prometheus }\n`);
+    expect(document).not.toHaveProperty('metrics');
+    expect(warnings).toEqual(['metrics: is a key of Kuma 2.x and has no effect; write a MeshMetric']);
   });
 
   it.each([

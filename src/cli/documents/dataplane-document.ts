@@ -2,6 +2,7 @@
 import { MeridianError, messageOf, type Violation } from '../../base/errors.ts';
 import { readUniversal } from '../../document/universal-form.ts';
 import { normalizeSpec } from '../../resource/codec.ts';
+import { olderKeyWarnings } from '../../resource/older-keys.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import { unknownKeys } from '../../resource/unknown-keys.ts';
@@ -16,6 +17,7 @@ export type DataplaneDocument = {
   readonly name: string;
   /** In Universal form, as a control plane stores it. */
   readonly document: JsonObject;
+  readonly warnings: readonly string[];
 };
 
 /**
@@ -30,7 +32,8 @@ export async function readDataplane(source: string, variables: ReadonlyMap<strin
     throw new MeridianError('invalid', `${shownName(source)}: must hold one Dataplane and nothing else`);
   if (document.info.name !== 'Dataplane')
     throw new MeridianError('invalid', `${document.place}: must be a Dataplane, and is a ${document.info.name}`);
-  return { mesh: document.mesh, name: document.name, document: checkDataplane(document) };
+  const { mesh, name, info, body } = document;
+  return { mesh, name, document: checkDataplane(document), warnings: olderKeyWarnings(info, body) };
 }
 
 /** The text with each `{{ name }}` replaced by its value. A line keeps its number. */

@@ -3,6 +3,7 @@
 // throw.
 import type { Violation } from '../../base/errors.ts';
 import { collectViolations, MAX_VIOLATIONS } from '../../base/violations.ts';
+import { OLDER_KEY, olderKeysIn } from '../older-keys.ts';
 import { policyRole } from '../policy-role.ts';
 import type { TypeInfo } from '../type-registry.ts';
 import type { JsonObject, Labels } from '../types.ts';
@@ -32,7 +33,8 @@ const NOTHING: SpecCheck = { violations: [], warnings: [] };
 /**
  * Checks the spec of a JSON type as a person writes it; specs of protobuf types are the codec's business.
  * @param resource its namespace label decides what a policy may do (policies 1.6)
- * @param options with `strict` unknown keys are violations, else warnings (D7); both name the nearest known key
+ * @param options with `strict` unknown keys are violations, else warnings (D7); both name the nearest known key. A key of Kuma 2.x is
+ *   always a warning: folders that its control planes take are applied here too
  * @returns violations with paths from `spec`, in document order, and warnings of the form `path: sentence`
  */
 export function checkSpec(info: TypeInfo, resource: CheckedResource, options: { readonly strict: boolean }): SpecCheck {
@@ -44,6 +46,7 @@ export function checkSpec(info: TypeInfo, resource: CheckedResource, options: { 
   const misspelt = new Set<string>();
   const isConsequence = ({ field }: Violation): boolean => misspelt.has(field);
   const ofUnknownKeys = new Findings();
+  const olderKeys = new Map(olderKeysIn(info, resource.spec).map(({ field, advice }) => [field, advice]));
   let warnings: string[] = [];
   const violations = collectViolations((refuse) => {
     let spec = resource.spec;
@@ -55,7 +58,9 @@ export function checkSpec(info: TypeInfo, resource: CheckedResource, options: { 
     spec = cleanSpec(spec, findings);
     addSchemaViolations(schema, spec, findings);
     applyRules(schema, spec, findings, (path, hint, meant) => {
-      if (!options.strict) ofUnknownKeys.warning(path, () => `is not a known key and has no effect; ${hint()}`);
+      const older = olderKeys.get(path);
+      if (older !== undefined) ofUnknownKeys.warning(path, () => `${OLDER_KEY}; ${older}`);
+      else if (!options.strict) ofUnknownKeys.warning(path, () => `is not a known key and has no effect; ${hint()}`);
       else if (unknownKeys.length <= MAX_VIOLATIONS) {
         unknownKeys.push({ path, hint });
         const known = meant();

@@ -155,6 +155,11 @@ function checkTop(frame: Frame, spec: JsonObject, role: PolicyRole | null, findi
   const path = 'spec.targetRef.kind';
   const kind = at(spec, 'targetRef.kind');
   const whose = role ?? 'namespaced';
+  if (kind === 'Mesh' && isSet(at(spec, 'targetRef.proxyTypes')))
+    findings.warning(
+      'spec.targetRef.proxyTypes',
+      'takes effect in Meridian zones alone: a Kuma zone applies the policy to every proxy; use Dataplane with labels',
+    );
   if (SUBSETS.has(kind)) findings.warning(path, `${textOf(kind)} is deprecated at the top level: use Dataplane with labels`);
   const advice = frame.routeAdvice;
   if (ROUTES.has(kind) && advice !== undefined) {

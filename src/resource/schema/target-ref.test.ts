@@ -73,12 +73,20 @@ describe('a reference in to[]', () => {
 
 describe('a reference at the top level', () => {
   it.each([
-    '{ kind: Mesh, proxyTypes: [Sidecar] }',
     '{ kind: Dataplane }',
     '{ kind: Dataplane, name: a, namespace: b, sectionName: http }',
     '{ kind: Dataplane, labels: { a: b } }',
   ])('may be %s', (ref) => {
     expect(findIn('MeshTimeout', top(ref))).toEqual(NOTHING_FOUND);
+  });
+
+  it('may have proxyTypes with kind Mesh, with a warning of the zones that do not read it', () => {
+    expect(findIn('MeshTimeout', top('{ kind: Mesh, proxyTypes: [Sidecar] }'))).toEqual({
+      violations: [],
+      warnings: [
+        'spec.targetRef.proxyTypes: takes effect in Meridian zones alone: a Kuma zone applies the policy to every proxy; use Dataplane with labels',
+      ],
+    });
   });
 
   it.each([
