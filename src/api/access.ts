@@ -54,7 +54,13 @@ export const defaultAccess: AccessRules = {
   controlPlaneMetadata: ALL,
 };
 
-const ADVICE = 'send a token of an allowed user, call from the machine of the control plane, or list the user in';
+/** @param setting of the rules that refuse it */
+function adviceFor({ name }: User, setting: string): string {
+  const rule = `access.static.${setting}`;
+  return name === anonymousUser.name
+    ? `send a token of an allowed user, call from the machine of the control plane, or list the user in ${rule}`
+    : `list this user or a group of it in ${rule}, or call as a user who is listed`;
+}
 
 const DOING: Record<Action, string> = {
   adminResources: 'read or write secrets',
@@ -105,7 +111,7 @@ function requireWrite(user: User, written: Written, rules: AccessRules): void {
   throw new ApiError(
     'forbidden',
     'Access Denied',
-    `user ${JSON.stringify(user.name)} may not write ${written.type}${where}; ${ADVICE} access.static.resources`,
+    `user ${JSON.stringify(user.name)} may not write ${written.type}${where}; ${adviceFor(user, 'resources')}`,
   );
 }
 
@@ -119,7 +125,7 @@ export function requireAccess(user: User, action: Action, rules: AccessRules = d
   throw new ApiError(
     'forbidden',
     'Access Denied',
-    `user ${JSON.stringify(user.name)} may not ${DOING[action]}; ${ADVICE} access.static.${action}`,
+    `user ${JSON.stringify(user.name)} may not ${DOING[action]}; ${adviceFor(user, action)}`,
   );
 }
 

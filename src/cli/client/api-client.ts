@@ -160,14 +160,14 @@ export class ApiClient {
     const response = await openStream(this.#endpoint, { method: 'GET', path, headers: { accept: 'text/event-stream' } }, signal);
     if (response.statusCode !== 200) {
       const refusal = await textOfStream(response);
-      throw failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
+      throw this.#failed(response.statusCode ?? 0, refusal);
     }
     if (!(response.headers['content-type'] ?? '').startsWith('text/event-stream')) {
       response.destroy();
       throw new MeridianError('invalid', `the control plane at ${this.address} cannot be watched: it answers a list at once`);
     }
     const { readEvents } = await import('./server-events.ts');
-    yield* readEvents(response, signal, onId);
+    yield* readEvents(response, signal, { onId, failed: (status, error) => failedAnswer(status, error, '', this.#caller) });
   }
 
   async put(
@@ -231,7 +231,7 @@ export class ApiClient {
     const response = await openStream(this.#endpoint, { method: 'GET', path, headers: { accept } }, signal);
     if (response.statusCode !== 200) {
       const refusal = await textOfStream(response);
-      throw failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
+      throw this.#failed(response.statusCode ?? 0, refusal);
     }
     if ((response.headers['content-type'] ?? '').startsWith(accept)) return response as AsyncIterable<Buffer>;
     response.destroy();
@@ -269,6 +269,15 @@ export class ApiClient {
     return text.trim();
   }
 
+  get #caller(): { isKnown: boolean } {
+    const { token, clientCert } = this.#endpoint;
+    return { isKnown: token !== undefined || clientCert !== undefined };
+  }
+
+  #failed(status: number, text: string): MeridianError {
+    return failedAnswer(status, parse(text), text, this.#caller);
+  }
+
   async #call(
     method: string,
     path: string,
@@ -288,7 +297,7 @@ export class ApiClient {
     const { status, text } = answer;
     const parsed = parse(text);
     const isDone = status >= 200 && status < 300;
-    if (!isDone && !expected.includes(status)) throw failedAnswer(status, parsed, text);
+    if (!isDone && !expected.includes(status)) throw this.#failed(status, text);
     // A control plane may answer a write without a body.
     if (isDone && !isText && parsed === undefined && (method === 'GET' || text !== '')) throw notControlPlane();
     return { status, body: parsed, text, etag: answer.headers.etag };

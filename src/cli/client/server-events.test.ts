@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { failedAnswer } from './failed-answer.ts';
 import { readEvents, type ServerEvent } from './server-events.ts';
+
+const failed = (status: number, body: unknown) => failedAnswer(status, body, '', { isKnown: true });
 
 async function* bytes(...parts: string[]): AsyncGenerator<Buffer> {
   for (const part of parts) yield Buffer.from(part);
 }
 
 async function collect(parts: string[], events: ServerEvent[] = []): Promise<ServerEvent[]> {
-  for await (const event of readEvents(bytes(...parts), new AbortController().signal)) events.push(event);
+  for await (const event of readEvents(bytes(...parts), new AbortController().signal, { failed })) events.push(event);
   return events;
 }
 
@@ -21,7 +24,7 @@ describe('server-sent events', () => {
         for (const piece of pieces) yield Buffer.from(piece, 'latin1');
       })();
       const reading = (async () => {
-        for await (const event of readEvents(stream, new AbortController().signal)) events.push(event);
+        for await (const event of readEvents(stream, new AbortController().signal, { failed })) events.push(event);
       })();
       await expect(reading).rejects.toThrow('ended the watch');
       expect(events).toEqual([
@@ -35,7 +38,8 @@ describe('server-sent events', () => {
     const got: unknown[] = [];
     const stream = bytes(': alive\nid: a.1\n\nid: a.2\nevent: zones\ndata: {}\n\n: alive\nid: a.3\n\n');
     const reading = (async () => {
-      for await (const { event } of readEvents(stream, new AbortController().signal, (id) => got.push(id))) got.push(event);
+      for await (const { event } of readEvents(stream, new AbortController().signal, { failed, onId: (id) => got.push(id) }))
+        got.push(event);
     })();
     await expect(reading).rejects.toThrow('ended the watch');
     expect(got).toEqual(['a.1', 'a.2', 'zones', 'a.3']);

@@ -2,7 +2,6 @@
 // error.
 import { createParser } from 'eventsource-parser';
 import { MeridianError, messageOf } from '../../base/errors.ts';
-import { failedAnswer } from './failed-answer.ts';
 
 /** @property id where the server gives one: a stream that begins after it misses nothing */
 export type ServerEvent = { readonly event: string; readonly data: unknown; readonly id?: string };
@@ -13,15 +12,21 @@ const MAX_EVENT = 8 * 1024 * 1024;
 /** @property passedId the id of a block, with an event or without one */
 type Block = ServerEvent | { readonly passedId: string };
 
+export type Reading = {
+  /** Called with each id in its place, also where it has no event. */
+  readonly onId?: ((id: string) => void) | undefined;
+  /** The error for the last event of a stream that the server ends. */
+  readonly failed: (status: number, body: unknown) => MeridianError;
+};
+
 /**
  * Events with data, in order, without comments.
- * @param onId called with each id in its place, also where it has no event
  * @throws MeridianError `unavailable` when the stream ends without an abort, or the last error of the server
  */
 export async function* readEvents(
   stream: AsyncIterable<Buffer>,
   signal: AbortSignal,
-  onId: (id: string) => void = () => undefined,
+  { onId, failed }: Reading,
 ): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
   let parsed: Block[] = [];
@@ -38,10 +43,10 @@ export async function* readEvents(
       parsed = [];
       for (const event of blocks) {
         if ('passedId' in event) {
-          onId(event.passedId);
+          onId?.(event.passedId);
           continue;
         }
-        if (event.event === 'error') throw failedAnswer((event.data as { status?: number }).status ?? 0, event.data, '');
+        if (event.event === 'error') throw failed((event.data as { status?: number }).status ?? 0, event.data);
         yield event;
       }
     }

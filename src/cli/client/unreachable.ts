@@ -26,5 +26,9 @@ function remedyFor(code: string): string {
     return 'Its certificate is for other host names: use one of those in --address, or issue one for this.';
   if (code === 'EPROTO' || code.startsWith('ERR_SSL') || code.startsWith('HPE_'))
     return 'The server speaks another protocol: try http:// in place of https://, or the reverse.';
-  return 'Start one with `meridian global run`, or name another with --address or --context.';
+  if (code === 'ECONNRESET')
+    return 'The server closed the connection: try https:// in place of http://, or the port of the REST API (5681, or 5682 with https).';
+  return code === 'ECONNREFUSED'
+    ? 'Nothing listens there. Wait if it is starting; use https:// and its port (5682) if apiServer.http is off; start one with `meridian global run`; or name another with --address or --context.'
+    : 'Start one with `meridian global run`, or name another with --address or --context.';
 }

@@ -91,7 +91,8 @@ describe('documents', () => {
   it('are named with the position of the other document when two conflict', async () => {
     const client = new Receiver();
     const violation = { field: 'documents[2]', reason: 'is the same resource as documents[1]', related: 'documents[1]' };
-    client.applyAll = async () => Promise.reject(failedAnswer(400, { title: 'No', invalid_parameters: [violation] }, ''));
+    client.applyAll = async () =>
+      Promise.reject(failedAnswer(400, { title: 'No', invalid_parameters: [violation] }, '', { isKnown: true }));
     await expect(send(client, undefined, false, 'a', 'a2')).rejects.toThrow(
       'No:\n  all.yaml:11: is the same resource as all.yaml:4',
     );
@@ -100,13 +101,13 @@ describe('documents', () => {
   it('are named by position when their mesh is missing, from a field of the answer and not from its text', async () => {
     const answer = { status: 404, title: 'Failed to retrieve Mesh', detail: 'no', missing: { type: 'Mesh', name: 'shop' } };
     const client = new Receiver();
-    client.applyAll = async () => Promise.reject(failedAnswer(404, answer, ''));
+    client.applyAll = async () => Promise.reject(failedAnswer(404, answer, '', { isKnown: true }));
     await expect(send(client, undefined, false, 'a')).rejects.toMatchObject({
       code: 'not_found',
       message: 'there is no mesh "shop"; give its Mesh in the same call. It is referenced at\n  all.yaml:6:1: mesh',
     });
     const prose = { ...answer, detail: 'mesh "shop" does not exist', missing: undefined };
-    client.applyAll = async () => Promise.reject(failedAnswer(404, prose, ''));
+    client.applyAll = async () => Promise.reject(failedAnswer(404, prose, '', { isKnown: true }));
     await expect(send(client, undefined, false, 'a')).rejects.toThrow('Failed to retrieve Mesh: mesh "shop" does not exist');
   });
 
