@@ -1,7 +1,7 @@
 // TLS of a server of this process: its own files, else those of `general`, else a certificate made here (rest-api 7.1). Files are
 // watched, so that a renewed certificate needs no restart.
 import { readFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { messageOf } from './errors.ts';
@@ -88,8 +88,11 @@ async function kept({ folder, log }: KeepIn, now: Date): Promise<KeptFiles | nul
   });
 }
 
+/** Under what clients may know this process: localhost, and the name and the addresses of the machine. Link-local addresses have a scope. */
 function ownHosts(): string[] {
-  return [...new Set(['localhost', '127.0.0.1', '::1', hostname()])];
+  const addresses = Object.values(networkInterfaces()).flatMap((several = []) => several);
+  const reachable = addresses.filter(({ internal, scopeid }) => !internal && !scopeid).map(({ address }) => address);
+  return [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...reachable])];
 }
 
 async function selfSigned(caFile: string, now: Date): Promise<TlsMaterial> {

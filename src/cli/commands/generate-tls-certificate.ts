@@ -1,4 +1,4 @@
-// `meridian generate tls-certificate`: a key and a self-signed certificate, in files that only this user can read.
+// `meridian generate tls-certificate`: a key in a file that only this user can read, and a self-signed certificate that all can read.
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
@@ -53,7 +53,7 @@ async function generateCertificate({ type, hostname = [], certFile, keyFile, ...
   }
   const [key, certificate] = [
     { option: '--key-file', path: keyFile, replace },
-    { option: '--cert-file', path: certFile, replace },
+    { option: '--cert-file', path: certFile, replace, isPublic: true },
   ];
   if (keyFile !== '-' && resolve(keyFile) === resolve(certFile))
     throw new UsageError(`--cert-file: ${certFile} is the file of the key; give it another name`);

@@ -33,6 +33,16 @@ describe('a private file', () => {
     expect(await readdir(folder)).toEqual(['a']);
   });
 
+  it('has mode 0644 where it is public', async () => {
+    const before = process.umask(0o022);
+    try {
+      await writePrivateFile({ ...at('cert'), isPublic: true }, 'certificate');
+    } finally {
+      process.umask(before);
+    }
+    expect(await modeOf('cert')).toBe(0o644);
+  });
+
   it('replaces a file only with the option', async () => {
     await writeFile(join(folder, 'a'), 'old');
     await chmod(join(folder, 'a'), 0o644);

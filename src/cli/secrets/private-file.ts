@@ -1,4 +1,4 @@
-// Files for secrets: only their owner can read them, and they are written atomically.
+// Files for secrets: only their owner can read them, and they are written atomically. So are the certificates beside them, which all can read.
 import { chown, link, lstat, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { MeridianError, messageOf } from '../../base/errors.ts';
@@ -9,7 +9,12 @@ export type PrivateFile = {
   readonly path: string;
   /** Whether an existing file is replaced. */
   readonly replace: boolean;
+  /** Whether every user of the machine may read it: a certificate, not its key. */
+  readonly isPublic?: boolean;
 };
+
+const PRIVATE_MODE = 0o600;
+const PUBLIC_MODE = 0o644;
 
 /**
  * Call this before the secret is created: an issued token that cannot be written is lost.
@@ -23,7 +28,7 @@ export async function requireWritable({ option, path, replace }: PrivateFile): P
 }
 
 /**
- * Writes the text with mode 0600. A reader sees the old file or the new one, never a part. A replaced file keeps its owner, who may
+ * Writes the text with mode 0600, or 0644 where it is public. A reader sees the old file or the new one, never a part. A replaced file keeps its owner, who may
  * be the user of a control plane. A symbolic link stays, and its target is written.
  * @throws MeridianError `invalid` that names the option, if the file cannot or must not be written
  */
@@ -32,7 +37,7 @@ export async function writePrivateFile(file: PrivateFile, text: string): Promise
   const target = await targetOf(file.path);
   const draft = `${target}.${randomUUID()}`;
   try {
-    await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
+    await writeFile(draft, text, { mode: file.isPublic === true ? PUBLIC_MODE : PRIVATE_MODE, flag: 'wx' });
     await keepOwner(draft, target);
     // `link` fails if another process has created the file since.
     await (file.replace ? rename(draft, target) : link(draft, target));
