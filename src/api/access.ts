@@ -97,7 +97,7 @@ function requireSomeWrite(user: User, rules: AccessRules): void {
   throw new ApiError(
     'forbidden',
     'Access Denied',
-    `user ${JSON.stringify(user.name)} may not write resources; ${ADVICE} access.static.resources`,
+    `user ${JSON.stringify(user.name)} may not write resources; ${adviceFor(user, 'resources')}`,
   );
 }
 

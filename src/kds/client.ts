@@ -3,6 +3,7 @@
 import { Client, credentials, status, type ChannelCredentials, type ChannelOptions } from '@grpc/grpc-js';
 import { connectionReason } from './connection-reason.ts';
 import type { AskGlobal } from './global-link.ts';
+import { isSilent } from './silent-port.ts';
 import { Connection, type ConnectionOptions } from './zone-connection.ts';
 
 /**
@@ -42,7 +43,10 @@ export type KdsClientOptions = ConnectionOptions & {
   readonly authorization?: () => Promise<string | null>;
 };
 
-/** Keeps the zone connected until the signal. After a lost connection it dials again within 0.1 to 0.8 s (engine 22). */
+/**
+ * Keeps the zone connected until the signal. After a lost connection it dials again within 0.1 to 0.8 s (engine 22); after a cut of the
+ * network within three seconds of its end.
+ */
 export async function runKdsClient(options: KdsClientOptions, signal: AbortSignal): Promise<void> {
   const last: LastConnection = { isMeridian: false, failure: null };
   let lastReason = '';
@@ -130,6 +134,7 @@ type LastConnection = { isMeridian: boolean; failure: string | null };
 async function connectOnce(options: KdsClientOptions, last: LastConnection, signal: AbortSignal): Promise<Ending> {
   const identity = await identityOf(options).catch((error: unknown) => endingOf(error));
   if ('reason' in identity) return identity;
+  if (await isSilent(options.address, options.clock, signal)) return endingOf(new Error('ETIMEDOUT'), identity.hasTls);
   const client = new Client(options.address, identity.credentials, channelOptions(options));
   const ended = new AbortController();
   const both = AbortSignal.any([signal, ended.signal]);
