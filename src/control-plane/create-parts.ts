@@ -79,7 +79,7 @@ export async function createParts(given: Given): Promise<Parts> {
   const instanceId = newInstanceId();
   const answering = answerInTime(store, clock);
   const asking = { store: answering, instanceId, clock, log };
-  const senders = new OpenSenders();
+  const senders = new OpenSenders({ isAlone: side.mode === 'zone' && !side.hasGlobal });
   const lagOf: OpenSenders['lagOf'] = (zone) => senders.lagOf(zone);
 
   const receipts = new Receipts({ ...asking, mode: side.mode, log: log.child({ component: 'receipts' }) });

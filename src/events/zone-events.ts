@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
 import { compareText } from '../base/compare-text.ts';
 import { together } from '../base/supervise.ts';
+import { isBehind } from '../kds/open-senders.ts';
 import type { SyncEvent } from '../kds/sync-events.ts';
 import type { ZoneProfile } from '../resource/zone-profile.ts';
 import type { Following } from '../store/follow-feed.ts';
@@ -135,7 +136,7 @@ export class ZoneEvents implements EventSource {
   /** The zones among these that are behind, or were at the last look. */
   #stillWaiting(waiting: Set<string>): string[] {
     const names = [...waiting];
-    for (const name of names) if ((this.#lagOf(name) ?? null) === null) waiting.delete(name);
+    for (const name of names) if (!isBehind(this.#lagOf(name))) waiting.delete(name);
     return names;
   }
 

@@ -3,7 +3,7 @@ import { subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { profileOf, type ZoneProfile } from '../resource/zone-profile.ts';
-import type { Lag } from '../kds/open-senders.ts';
+import type { LiveLag } from '../kds/open-senders.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
 import { zoneSync, type ZoneSync } from '../zone-status/zone-sync.ts';
 
@@ -45,6 +45,6 @@ function streamsOf({ kdsStreams }: JsonObject): JsonObject {
 }
 
 /** @param live the lag by the stream in this process; undefined without one */
-export function syncOf({ name, isEnabled, insight }: ZoneFacts, live: Lag | null | undefined, now: Date): ZoneSync {
+export function syncOf({ name, isEnabled, insight }: ZoneFacts, live: LiveLag, now: Date): ZoneSync {
   return zoneSync({ name, isEnabled }, insight, live, now);
 }

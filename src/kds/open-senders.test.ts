@@ -7,7 +7,7 @@ import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts'
 import { encodeStruct } from '../wire/struct.ts';
 import { Changelog } from './changelog.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
-import { OpenSenders } from './open-senders.ts';
+import { isBehind, OpenSenders } from './open-senders.ts';
 import { globalSendRules } from './rules.ts';
 import { Sender } from './sender.ts';
 
@@ -68,7 +68,7 @@ it('a resource waits until the zone has confirmed it', async () => {
   expect(senders.lagOf('east')).toBeNull();
   await store.write({ op: 'create', key: slow, labels: {}, spec: { to: [] } });
   expect(await kindOf()).toBe('waiting');
-  expect(senders.lagOf('east')?.types).toEqual([TYPE]);
+  expect(senders.lagOf('east')).toMatchObject({ types: [TYPE] });
   await answerNext(2);
   expect(await senders.deliveryOf('east', slow)).toEqual({ kind: 'confirmed', since: expect.any(Date) as Date });
   expect(senders.lagOf('east')).toBeNull();
@@ -130,4 +130,9 @@ it('the time without an acceptance is that of the newest stream of a zone, for e
   newerClosed();
   closed();
   expect(unaccepted()).toEqual([]);
+});
+
+it('a zone without a global has nothing to confirm', () => {
+  const alone = new OpenSenders({ isAlone: true });
+  expect([alone.lagOf('east'), isBehind(alone.lagOf('east'))]).toEqual(['alone', false]);
 });

@@ -7,6 +7,17 @@ import type { Holding } from './subscription.ts';
 export type Lag = { readonly since: Date; readonly types: readonly string[] };
 
 /**
+ * The lag of a zone by its stream to this process: null if it has confirmed every change; undefined without a stream; `alone` in a zone that
+ * has no global, and so nothing to confirm.
+ */
+export type LiveLag = Lag | null | undefined | 'alone';
+
+/** Whether changes wait for the zone. */
+export function isBehind(lag: LiveLag): lag is Lag {
+  return typeof lag === 'object' && lag !== null;
+}
+
+/**
  * What a peer has of one resource. `confirmed`: it has the last change, at the latest since then. `waiting`: it has not confirmed it,
  * since then; null before it has subscribed.
  */
@@ -35,8 +46,7 @@ export const MAX_BEHIND = 1_000;
 
 /** The state of the sync with zones that have a stream to this process; a zone knows only the one from itself to global. */
 export interface SyncStates {
-  /** Null if the zone has confirmed every change; undefined if it has no stream to this process. */
-  lagOf(zone: string): Lag | null | undefined;
+  lagOf(zone: string): LiveLag;
   /** Undefined if the zone has no stream to this process. Rejects with `unavailable` when the store does not answer. */
   deliveryOf(zone: string, row: ResourceKey): Promise<Delivery | undefined>;
   /** The same for many rows: first wait for `caughtUp`, then ask without a wait. */
@@ -65,6 +75,12 @@ type Answering = {
 
 export class OpenSenders implements SyncStates {
   readonly #senders = new Map<string, Answering[]>();
+  readonly #isAlone: boolean;
+
+  /** @param isAlone in a zone without a global */
+  constructor({ isAlone = false }: { isAlone?: boolean } = {}) {
+    this.#isAlone = isAlone;
+  }
 
   /** Call the result when the stream has ended. */
   add(zone: string, sender: Answering): () => void {
@@ -82,8 +98,8 @@ export class OpenSenders implements SyncStates {
     return [...this.#senders.keys()];
   }
 
-  lagOf(zone: string): Lag | null | undefined {
-    return this.#newest(zone)?.lag();
+  lagOf(zone: string): LiveLag {
+    return this.#isAlone ? 'alone' : this.#newest(zone)?.lag();
   }
 
   /** Of the newest stream of each zone. */

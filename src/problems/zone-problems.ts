@@ -7,8 +7,8 @@ import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
 import type { ZoneSync } from '../zone-status/zone-sync.ts';
 import { problemOf, type Problem, type ProblemCode } from './problem.ts';
 
-/** As the alert MeridianSyncLag. */
-const LAGGING_MS = 30_000;
+/** A third of the time of the alert MeridianSyncLag: after a silent cut of the network this is the first sign of it. */
+const LAGGING_MS = 10_000;
 
 export type ZoneUnderTest = {
   readonly name: string;

@@ -1,5 +1,5 @@
 // The present state of the sync of a zone, for people: online, lagging, refused, offline or disabled. Pure.
-import type { Lag } from '../kds/open-senders.ts';
+import { isBehind, type Lag, type LiveLag } from '../kds/open-senders.ts';
 import { describedSubscription, isOnline, subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -25,16 +25,15 @@ export type ZoneSync = {
   readonly pending: readonly string[];
   /** Milliseconds since the oldest of these changes; 0 without one. */
   readonly lagMs: number;
-  /** For people; `''` for a zone that is online. */
+  /** For people; `''` for a zone that is online with its global. */
   readonly reason: string;
 };
 
-/** The lag of a zone with a stream to this process: null if it has confirmed everything; undefined without a stream. */
-export type LagOf = (zone: string) => Lag | null | undefined;
+export type LagOf = (zone: string) => LiveLag;
 
 /** The lag to show to other replicas: null while it is short. */
-export function lagToStore(lag: Lag | null | undefined, now: Date): Lag | null {
-  return lag !== null && lag !== undefined && now.getTime() - lag.since.getTime() >= LAGGING_MS ? lag : null;
+export function lagToStore(lag: LiveLag, now: Date): Lag | null {
+  return isBehind(lag) && now.getTime() - lag.since.getTime() >= LAGGING_MS ? lag : null;
 }
 
 /**
@@ -45,7 +44,7 @@ export function lagToStore(lag: Lag | null | undefined, now: Date): Lag | null {
 export function zoneSync(
   { name, isEnabled }: { readonly name: string; readonly isEnabled: boolean },
   { spec, status }: { readonly spec: JsonObject; readonly status: JsonObject },
-  live: Lag | null | undefined,
+  live: LiveLag,
   now: Date,
 ): ZoneSync {
   const connection = connectionOf(name, spec, status, live, now);
@@ -55,8 +54,9 @@ export function zoneSync(
   return { ...connection, state: 'disabled', reason };
 }
 
-function connectionOf(name: string, spec: JsonObject, status: JsonObject, live: Lag | null | undefined, now: Date): ZoneSync {
+function connectionOf(name: string, spec: JsonObject, status: JsonObject, live: LiveLag, now: Date): ZoneSync {
   const none = { pending: [], lagMs: 0 };
+  if (live === 'alone') return { ...of('online'), since: null, ...none, reason: `zone ${name} has no global` };
   if (!isOnline(spec)) {
     const since = lastDisconnect(spec);
     const refusal = calledLately('refusedStreams', status, now);
