@@ -32,7 +32,7 @@ export type Action =
   | 'viewClusters'
   | 'controlPlaneMetadata';
 
-/** Allows writes of these types in these meshes; `*` is every type or mesh. */
+/** Allows writes of these types in these meshes; `*` is every type or mesh. `Secret` among the types allows to name Secrets (`mayUseSecrets`). */
 export type WriteRule = AccessRule & { readonly types: readonly string[]; readonly meshes: readonly string[] };
 
 export type AccessRules = Readonly<Record<Action, AccessRule>> & { readonly resources: readonly WriteRule[] };
@@ -99,6 +99,16 @@ function requireSomeWrite(user: User, rules: AccessRules): void {
     'Access Denied',
     `user ${JSON.stringify(user.name)} may not write resources; ${adviceFor(user, 'resources')}`,
   );
+}
+
+/**
+ * Whether documents of this user may name Secrets of a mesh: a rule says so with the type `Secret`. `*` does not, so that nobody gets the
+ * right by a rule that is older than it. It is not the right to read or write them.
+ */
+export function mayUseSecrets(user: User, mesh: string, rules: AccessRules): boolean {
+  const covers = ({ types, meshes }: WriteRule): boolean =>
+    types.includes('Secret') && (meshes.includes('*') || meshes.includes(mesh));
+  return mayAccess(user, 'adminResources', rules) || rules.resources.some((rule) => isListed(user, rule) && covers(rule));
 }
 
 /**
@@ -214,6 +224,15 @@ export class Callers {
       const mesh = info.name === 'Mesh' ? at.name : at.mesh;
       requireWrite(this.userOf(request), { type: info.name, mesh }, this.#access.rules);
     }
+  }
+
+  /** @throws ApiError 403 that names the field, unless documents of the caller may name Secrets of the mesh */
+  requireMayUse(mesh: string, field: string, request: FastifyRequest): void {
+    const user = this.userOf(request);
+    if (mayUseSecrets(user, mesh, this.#access.rules)) return;
+    const who = `user ${JSON.stringify(user.name)} may not name Secrets of mesh ${JSON.stringify(mesh)}`;
+    const reason = `${who}; ${ADVICE} access.static.adminResources, or in a rule of access.static.resources with the type Secret`;
+    throw new ApiError('forbidden', 'Access Denied', `${field}: ${reason}`, [{ field, reason }]);
   }
 
   /** @throws ApiError 403 unless a rule lets the caller write some resource */

@@ -29,6 +29,7 @@ export function addApplyRoutes(app: FastifyInstance, context: ApiContext): void 
       {
         dryRun,
         authorize: ({ info, mesh, name }) => callers.requireMayWrite(info, { mesh, name }, request),
+        authorizeUse: (mesh, field) => callers.requireMayUse(mesh, field, request),
         by: { user: callers.userOf(request).name },
       },
     );

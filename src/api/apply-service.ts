@@ -8,6 +8,7 @@ import { describeKey, type Resource, type ResourceKey } from '../resource/types.
 import type { Author, ResourceStore, Write } from '../store/resource-store.ts';
 import type { ApplyDocument } from './apply-documents.ts';
 import { ApiError } from './error-body.ts';
+import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
 import { draftOf, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
 import { planWrite, requireOwn, resultOf } from './write-plan.ts';
@@ -26,6 +27,7 @@ type Call = {
   readonly dryRun: boolean;
   /** @throws ApiError 403; called for every document before anything else is checked (decision 110) */
   readonly authorize: (document: ApplyDocument) => void;
+  readonly authorizeUse: AuthorizeUse;
   /** For the history of the resources. */
   readonly by: Author;
 };
@@ -51,6 +53,8 @@ export async function applyAll(documents: readonly ApplyDocument[], options: Opt
     });
   });
   requireDistinct(documents, drafts);
+  const placed = drafts.map((draft, index) => ({ draft, place: documents[index]?.place ?? '' }));
+  await requireUsableSecrets(placed, options.store, call.authorizeUse);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const planned = await planAll(documents, drafts, options);
     const results = planned.map(({ draft, write, stored }) => ({

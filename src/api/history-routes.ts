@@ -88,6 +88,7 @@ function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context:
       dryRun,
       precondition: preconditionOf(request),
       authorize: (written, at) => callers.requireMayWrite(written, at, request),
+      authorizeUse: (mesh, field) => callers.requireMayUse(mesh, field, request),
       by: { user: callers.userOf(request).name, restores: version.version },
     });
     const { key: written, creationTime: _created, warnings, ...answer } = done;

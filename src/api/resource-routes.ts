@@ -112,6 +112,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
   const callOf = (request: FastifyRequest): WriteCall => ({
     precondition: preconditionOf(request),
     authorize: (written, at) => callers.requireMayWrite(written, at, request),
+    authorizeUse: (mesh, field) => callers.requireMayUse(mesh, field, request),
     by: { user: callers.userOf(request).name },
   });
   const put = about(info.plural, `Create or replace a ${info.singular}`, {

@@ -8,6 +8,7 @@ import { describeKey, type JsonObject, type Resource, type ResourceKey } from '.
 import type { Author, ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import { ApiError, missingResource } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
+import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
 import type { Answer } from './answers.ts';
 import { diffJson } from './json-diff.ts';
 import { isShown } from './list-rows.ts';
@@ -45,6 +46,7 @@ export type WriteCall = {
   readonly precondition: Precondition;
   /** @throws ApiError 403; called before anything else is read or checked (decision 110) */
   readonly authorize: (info: TypeInfo, at: At) => void;
+  readonly authorizeUse: AuthorizeUse;
   /** For the history of the resource. */
   readonly by: Author;
 };
@@ -82,6 +84,7 @@ export class ResourceService {
   /** Creates or replaces. @throws ApiError that names each field at fault; then nothing has changed */
   async put(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<PutResult> {
     const draft = await this.#check(info, at, text, call);
+    await requireUsableSecrets([{ draft, place: '' }], this.#options.store, call.authorizeUse);
     const unread = call.precondition === null ? unreadWrite(draft) : null;
     const done = unread === null ? null : putResult(draft, await this.#options.store.write({ ...unread, by: call.by }));
     // Concurrent writes of this process would conflict with a write that reads first, and it would have to start again.
@@ -106,6 +109,7 @@ export class ResourceService {
   /** The result and the difference that `put` would make; stores nothing. @throws ApiError as `put` */
   async dryRun(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<DryRun> {
     const draft = await this.#check(info, at, text, call);
+    await requireUsableSecrets([{ draft, place: '' }], this.#options.store, call.authorizeUse);
     const stored = await this.#find(draft, (key) => this.#options.store.get(key));
     requireMatch(draft.key, stored, call.precondition);
     return describeWrite(draft, planWrite(draft, stored, this.#options.rules), stored);

@@ -1,5 +1,6 @@
 // What a MeshIdentity says about its certificate authority, and where a zone stores that authority (xds 6).
 import { parseGoDuration } from '../base/duration.ts';
+import { AUTHORITY_CERTIFICATE, AUTHORITY_KEY } from '../resource/own-secrets.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, ResourceKey } from '../resource/types.ts';
 
@@ -42,7 +43,7 @@ export function providerOf(spec: JsonObject): IdentityProvider {
 /** The Secrets of the authority of a MeshIdentity. Kuma zones use the same names. @param name stored name of the MeshIdentity */
 export function authoritySecrets(mesh: string, name: string): { readonly certificate: ResourceKey; readonly key: ResourceKey } {
   return {
-    certificate: { type: 'Secret', mesh, name: `${name}-root-ca` },
-    key: { type: 'Secret', mesh, name: `${name}-private-key` },
+    certificate: { type: 'Secret', mesh, name: `${name}${AUTHORITY_CERTIFICATE}` },
+    key: { type: 'Secret', mesh, name: `${name}${AUTHORITY_KEY}` },
   };
 }

@@ -87,17 +87,18 @@ async function planEdits(
   const { options, store, service, callers, rules } = context;
   const { documents, deletions } = editsIn(request.body);
   const mayWrite: WriteCall['authorize'] = (info, at) => callers.requireMayWrite(info, at, request);
+  const authorizeUse: WriteCall['authorizeUse'] = (mesh, field) => callers.requireMayUse(mesh, field, request);
   const authorize = ({ info, mesh, name }: ApplyDocument): void => mayWrite(info, { mesh, name });
   const plan = { store, service, rules, meshDefaults: options.meshDefaults };
   const by = { user: callers.userOf(request).name };
-  const results = documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, by });
+  const results = documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, authorizeUse, by });
   const deleted: Deleted[] = [];
   for (const document of deletions) {
     const { info, mesh } = document;
     // Before the row is read: a refusal must not say whether it exists.
     callers.requireMay(info, request);
     const name = storedNameIn(document);
-    const takes = await service.planDelete(info, mesh, name, { precondition: null, by, authorize: mayWrite });
+    const takes = await service.planDelete(info, mesh, name, { precondition: null, by, authorize: mayWrite, authorizeUse });
     deleted.push({ row: await service.get(info, mesh, name), takes });
   }
   return { results, deleted };

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
 import { about, component, NAMED_PAGE } from '../api/route-config.ts';
-import { IN_FORCE } from '../resource/identity-in-force.ts';
+import { IN_FORCE } from '../resource/own-secrets.ts';
 import { indexOf, type InspectContext } from './inspect-context.ts';
 import { meshTlsView } from './mesh-tls-view.ts';
 import { pageOf } from './paging.ts';

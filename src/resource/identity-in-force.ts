@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { compareText } from '../base/compare-text.ts';
 import { asReady, isMeshIdentityReady } from './mesh-identity.ts';
 import { isLocal } from './ownership.ts';
+import { IN_FORCE } from './own-secrets.ts';
 import { isObject, numberOf, objectOf, textMapOf, textOf } from './read-json.ts';
 import { secretObject, secretSpec } from './secret-data.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from './types.ts';
@@ -35,8 +36,6 @@ export type IdentityInForce = {
 /** How many connected proxies have not done their part of the step, and the names of the first of them. */
 export type WithdrawalProgress = { readonly waiting: number; readonly waitsFor: readonly string[] };
 
-/** How the names of these Secrets end. */
-export const IN_FORCE = '-in-force';
 const CHARACTERS = 22;
 
 /** @param name stored name of the MeshIdentity */

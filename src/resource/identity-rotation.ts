@@ -1,5 +1,6 @@
 // A change of the certificate authority of a MeshIdentity, as a zone stores it: one Secret beside those of the authority. The leader
 // moves it from step to step, so another leader goes on where the last one stopped. Pure.
+import { ROTATION } from './own-secrets.ts';
 import { numberOf, textOf } from './read-json.ts';
 import { secretObject, secretSpec } from './secret-data.ts';
 import type { JsonObject, Resource, ResourceKey } from './types.ts';
@@ -27,7 +28,7 @@ export const MAX_NAMED = 5;
 
 /** The Secret with the rotation. @param name stored name of the MeshIdentity */
 export function rotationKey(mesh: string, name: string): ResourceKey {
-  return { type: 'Secret', mesh, name: `${name}-rotation` };
+  return { type: 'Secret', mesh, name: `${name}${ROTATION}` };
 }
 
 /** @returns null for a Secret that holds no rotation */

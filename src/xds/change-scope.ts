@@ -9,10 +9,11 @@ import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
 import { identityNameOf } from '../resource/identity-in-force.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { zoneNamed } from '../resource/ownership.ts';
+import { relatedToSecret } from '../resource/own-secrets.ts';
 import { isObject } from '../resource/read-json.ts';
+import { secretRefsIn } from '../resource/secret-refs.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import type { Json, Resource } from '../resource/types.ts';
-import { secretsOf } from './external-cluster.ts';
 import { meshNamesServer } from './server-names.ts';
 import { collectorsIn } from './telemetry.ts';
 
@@ -141,9 +142,11 @@ export class ChangeScope {
       if (zoneNamed(service.labels) === zone) this.#addEndpointsOf(service);
   }
 
+  /** Also of the other Secrets of a MeshIdentity: whether a name is one of the control plane depends on them. */
   #addUsersOfSecret(name: string): void {
+    const related = new Set([name, ...relatedToSecret('', name).map((key) => key.name)]);
     for (const service of this.#index.resources('MeshExternalService'))
-      if (secretsOf(service).includes(name)) this.services.add(this.#index.kriOf(service));
+      if (secretRefsIn(service.spec).some((ref) => related.has(ref.name))) this.services.add(this.#index.kriOf(service));
   }
 
   #addService(row: Resource): void {

@@ -7,7 +7,7 @@ import { MeshIndex } from '../policy/mesh-index.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ConfigProblem } from './config-problem.ts';
-import { externalCluster, secretsOf } from './external-cluster.ts';
+import { externalCluster } from './external-cluster.ts';
 import { FROM_ADS } from './proto-json.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
 
@@ -30,6 +30,9 @@ function clusterOf(spec: JsonObject, { systemCa = SYSTEM_CA, ipv6 = false }: { s
     make('Secret', 'stored', { data: base64(PEM) }),
     make('Secret', 'key', { data: base64(KEY) }),
     make('Secret', 'empty', { data: '' }),
+    make('Secret', 'all-root-ca', { data: base64(PEM) }),
+    make('Secret', 'all-private-key', { data: base64(KEY) }),
+    make('Secret', 'dataplane-token-signing-key-default-1', { data: base64(PEM) }),
     make('Secret', 'text', { data: base64('no certificate') }),
   ]);
   const features = { ...WITHOUT_FEATURES, systemCa, ipv6 };
@@ -205,6 +208,12 @@ describe('the TLS to a service', () => {
     ['a certificate cannot be read', { clientCert: { secret: 'text' }, clientKey: { secret: 'key' } }, 'clientCert'],
     ['a key is missing', { clientCert: { secret: 'stored' }, clientKey: { secretRef: { name: 'none' } } }, 'clientKey'],
     ['a key cannot be read', { clientCert: { secret: 'stored' }, clientKey: { inlineString: 'key' } }, 'clientKey'],
+    [
+      'a key is that of a MeshIdentity',
+      { clientCert: { secret: 'stored' }, clientKey: { secretRef: { name: 'all-private-key' } } },
+      'clientKey',
+    ],
+    ['a certificate is of the tokens', { caCert: { secretRef: { name: 'dataplane-token-signing-key-default-1' } } }, 'caCert'],
     ['a key is that of another', { clientCert: { secret: 'stored' }, clientKey: { inlineString: OTHER.keyPem } }, 'clientKey'],
   ])('is no TLS and no endpoint where %s', (_, verification, field) => {
     const { cluster, fields, problems } = clusterOf({ tls: { enabled: true, verification } });
@@ -213,12 +222,4 @@ describe('the TLS to a service', () => {
     expect(problems.map(({ reason }) => reason)).toEqual([expect.stringMatching(/: requests are answered 503$/)]);
     expect(fields).toEqual([`MeshExternalService bank spec.tls.verification.${field}`]);
   });
-});
-
-it('names each Secret that it takes certificates from', () => {
-  const verification = {
-    ...{ caCert: { secretRef: { name: 'a' } }, clientCert: { secret: 'b' }, clientKey: { inlineString: 'key' } },
-  };
-  expect(secretsOf(bank({ tls: { verification } }))).toEqual(['a', 'b']);
-  expect(secretsOf(bank({}))).toEqual([]);
 });

@@ -3,6 +3,7 @@
 import { authoritiesProblem, certificateChainProblem, certificatesOf, isKeyOf, privateKeyProblem } from '../base/pem.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { displayNameOf } from '../resource/labels.ts';
+import { ownSecretPurpose } from '../resource/own-secrets.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { areNamed } from './backends.ts';
@@ -197,19 +198,11 @@ function textFrom(source: JsonObject, field: string, { index }: ExternalContext)
   if (inlineString !== undefined) return textOf(inlineString);
   if (typeof inline === 'string') return decoded(inline);
   const name = textOf(isObject(secretRef) ? secretRef['name'] : secret);
+  const purpose = ownSecretPurpose(name, (type, other) => index.get(type, other) !== undefined);
+  if (purpose !== null) throw new Unusable(field, `names the Secret ${JSON.stringify(name)} of the control plane: ${purpose}`);
   const data = index.get('Secret', name)?.spec['data'];
   if (typeof data !== 'string') throw new Unusable(field, `names the Secret ${JSON.stringify(name)}, which does not exist`);
   return decoded(data);
-}
-
-/** Names of the Secrets from which a MeshExternalService takes its certificates. */
-export function secretsOf({ spec }: Resource): string[] {
-  const verification = objectOf(objectOf(spec['tls'])['verification']);
-  return ['caCert', 'clientCert', 'clientKey'].flatMap((key) => {
-    const { secretRef, secret } = objectOf(verification[key]);
-    const name = textOf(isObject(secretRef) ? secretRef['name'] : secret);
-    return name === '' ? [] : [name];
-  });
 }
 
 function decoded(base64: string): string {

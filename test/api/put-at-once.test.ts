@@ -25,7 +25,10 @@ class WatchedStore extends TinyStore {
 
 let store: WatchedStore;
 let service: ResourceService;
-const call: WriteCall = { precondition: null, authorize: () => undefined, by: { user: 'alice' } };
+const call: WriteCall = {
+  ...{ precondition: null, authorize: () => undefined, authorizeUse: () => undefined },
+  by: { user: 'alice' },
+};
 const timeout = { type: 'MeshTimeout', mesh: 'default', name: 'slow' };
 
 function serviceOf(writer: ControlPlaneIdentity): ResourceService {

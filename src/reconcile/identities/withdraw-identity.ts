@@ -4,7 +4,6 @@ import { certificatesIn } from '../../identity/trust-bundles.ts';
 import {
   heldRow,
   identityNameOf,
-  IN_FORCE,
   inForceKey,
   inForceSpec,
   progressOf,
@@ -14,6 +13,7 @@ import {
 import { otherAuthorities, readRotation, type Rotation } from '../../resource/identity-rotation.ts';
 import { kriOf } from '../../resource/kri.ts';
 import { homeZoneOf } from '../../resource/ownership.ts';
+import { IN_FORCE } from '../../resource/own-secrets.ts';
 import { objectOf, objectsOf } from '../../resource/read-json.ts';
 import { keyText, type JsonObject, type Resource, type ResourceKey } from '../../resource/types.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../../store/resource-store.ts';
