@@ -231,7 +231,7 @@ export class Callers {
     const user = this.userOf(request);
     if (mayUseSecrets(user, mesh, this.#access.rules)) return;
     const who = `user ${JSON.stringify(user.name)} may not name Secrets of mesh ${JSON.stringify(mesh)}`;
-    const reason = `${who}; ${ADVICE} access.static.adminResources, or in a rule of access.static.resources with the type Secret`;
+    const reason = `${who}; ${adviceFor(user, 'adminResources')}, or in a rule of access.static.resources with the type Secret`;
     throw new ApiError('forbidden', 'Access Denied', `${field}: ${reason}`, [{ field, reason }]);
   }
 
