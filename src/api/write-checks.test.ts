@@ -110,7 +110,8 @@ describe('the place of a resource', () => {
     ['with a bad value', { labels: { a: '-d' } }, [['labels["a"]', valueReason]]],
     ['with a long key', { labels: { [long(318)]: 'd' } }, [[`labels["${long(317)}…"]`, keyReason]]],
     ['with the label of another mesh', { labels: { 'kuma.io/mesh': 'pay' } }, [['labels["kuma.io/mesh"]', 'must be shop, the mesh of the resource']]], // oxfmt-ignore
-    ['with the label of another mesh, of global', { labels: { 'kuma.io/mesh': 'pay', 'kuma.io/origin': 'global' } }, []],
+    ['with the label of another mesh, of global', { labels: { 'kuma.io/mesh': 'pay', 'kuma.io/origin': 'global' } }, [['labels["kuma.io/mesh"]', 'must be shop, the mesh of the resource']]], // oxfmt-ignore
+    ['of another zone, of global', { type: 'Dataplane', body: { networking: { address: '10.0.0.1', inbound: [{ port: 80 }] } }, labels: { 'kuma.io/zone': 'west', 'kuma.io/origin': 'global' } }, [['labels["kuma.io/zone"]', 'must be east, the name of this zone']]], // oxfmt-ignore
     ['with the label of another mesh, on global', { labels: { 'kuma.io/mesh': 'pay' }, writer: { mode: 'global', zone: null } }, []], // oxfmt-ignore
     ['with another role', { labels: { ...namespace, 'kuma.io/policy-role': 'producer' } }, [['labels["kuma.io/policy-role"]', 'must be consumer']]], // oxfmt-ignore
     ['with its role', { labels: { ...namespace, 'kuma.io/policy-role': 'consumer' } }, []],

@@ -9,7 +9,7 @@ import { normalizeSpec } from '../resource/codec.ts';
 import { computeLabels, type ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { hashName, MAX_VISIBLE_BYTES } from '../resource/hash-name.ts';
 import { label, LABEL_KEY, LABEL_VALUE } from '../resource/labels.ts';
-import { originOf, ownerLabelFaults } from '../resource/ownership.ts';
+import { ownerLabelFaults } from '../resource/ownership.ts';
 import { olderKeyWarnings } from '../resource/older-keys.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { isObject } from '../resource/read-json.ts';
@@ -163,8 +163,7 @@ function checkLabels(
   }
   for (const [key, reason] of ownerLabelFaults(info, labels, rules)) refuse(key, reason);
   const meshLabel = labels[label.mesh];
-  const isOurs = rules.writer.mode === 'zone' && originOf(labels) !== 'global';
-  if (isOurs && info.scope === 'Mesh' && meshLabel !== undefined && meshLabel !== mesh)
+  if (rules.writer.mode === 'zone' && info.scope === 'Mesh' && meshLabel !== undefined && meshLabel !== mesh)
     refuse(label.mesh, `must be ${mesh}, the mesh of the resource`);
   const role = labels[label.policyRole];
   if (role === undefined || info.policy === null || role === 'system') return;

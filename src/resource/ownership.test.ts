@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ControlPlaneIdentity } from './compute-labels.ts';
 import type { Labels, ResourceKey } from './types.ts';
 import { hashNameOf } from './hash-name.ts';
-import { typeOf } from './type-registry.ts';
+import { resourceTypes, typeOf } from './type-registry.ts';
 import {
   asStoredIn,
   belongsToZone,
@@ -189,7 +189,8 @@ describe('the origin and the zone that a caller gives', () => {
     ['global, its own', GLOBAL, { [origin]: 'global', [zone]: 'west' }, []],
     ['global, that of a zone', GLOBAL, { [origin]: 'zone' }, [[origin, 'must be global here']]],
     ['global, an unknown one', GLOBAL, { [origin]: 'moon' }, [[origin, 'must be global here']]],
-    ['a zone without a global, any', ALONE, { [origin]: 'global', [zone]: 'west' }, []],
+    ['a zone without a global, that of global', ALONE, { [origin]: 'global' }, []],
+    ['another zone, from global', ALONE, { [origin]: 'global', [zone]: 'west' }, [[zone, 'must be east, the name of this zone']]],
     ['a zone without a global, an unknown one', ALONE, { [origin]: 'moon' }, [[origin, 'must be zone here']]],
     ['a zone with a global, none', FEDERATED, {}, [[origin, must]]],
     ['a zone with a global, its own', FEDERATED, { [origin]: 'zone', [zone]: 'east' }, []],
@@ -197,6 +198,17 @@ describe('the origin and the zone that a caller gives', () => {
     ['a zone, another zone', FEDERATED, { [origin]: 'zone', [zone]: 'west' }, [[zone, 'must be east, the name of this zone']]],
   ])('are refused or not: %s', (_, writer, labels, expected) => {
     expect(ownerLabelFaults(typeOf('MeshTimeout'), labels, { writer, checksOrigin: true })).toEqual(expected);
+  });
+
+  it('are never another zone in a zone, for each type, origin and setting', () => {
+    for (const info of resourceTypes)
+      for (const writer of [ALONE, FEDERATED])
+        for (const checksOrigin of [true, false])
+          for (const from of [undefined, 'zone', 'global']) {
+            const labels = { [zone]: 'west', ...(from !== undefined && { [origin]: from }) };
+            const fields = ownerLabelFaults(info, labels, { writer, checksOrigin }).map(([key]) => key);
+            expect(fields, `${info.name} ${String(from)}`).toContain(zone);
+          }
   });
 
   it('may be any known origin where it is not checked, and for a type of the old form', () => {

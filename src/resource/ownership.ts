@@ -124,7 +124,8 @@ export function ownerLabelFaults(
   const { mode, zone } = writer;
   const [origin, given] = [labels[label.origin], labels[label.zone]];
   const originReason = originFault(info, origin, writer, checksOrigin);
-  const isOtherZone = mode === 'zone' && origin !== 'global' && given !== undefined && given !== zone;
+  // Whatever origin is given, the row gets that of this control plane: with the label of another zone it would count as that zone's.
+  const isOtherZone = mode === 'zone' && given !== undefined && given !== zone;
   return [
     ...(originReason === null ? [] : [[label.origin, originReason] as const]),
     ...(isOtherZone ? [[label.zone, `must be ${zone ?? ''}, the name of this zone`] as const] : []),
