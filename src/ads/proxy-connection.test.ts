@@ -11,7 +11,7 @@ import { NameSets } from './name-sets.ts';
 import { RequestReader } from './request-reader.ts';
 import { ResponseEncoder } from './response-encoder.ts';
 
-const facts = { streamId: 's', mesh: 'shop', name: 'web', run: '', isZoneProxy: false, version: {}, metadata: {} };
+const facts = { streamId: 's', mesh: 'shop', name: 'web', run: '', isZoneProxy: false, namespace: '', version: {}, metadata: {} };
 const CLUSTER = TYPE_URL_PREFIX + XDS_MESSAGES.Cluster;
 let view: ProxyView;
 let stream: { written: number; writableNeedDrain: boolean };

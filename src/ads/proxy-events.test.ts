@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { countAll, countByEvents, type ProxyConnectionFacts, type ProxyEvent } from './proxy-events.ts';
 
 const facts: ProxyConnectionFacts = {
-  ...{ streamId: '1', mesh: 'default', name: 'web.east', run: 'r', isZoneProxy: false, version: {}, metadata: {} },
+  ...{ streamId: '1', mesh: 'default', name: 'web.east', run: 'r', isZoneProxy: false, namespace: '', version: {}, metadata: {} },
 };
 
 it('each count is an event of its stream', () => {

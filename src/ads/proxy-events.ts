@@ -9,6 +9,8 @@ export type ProxyConnectionFacts = {
   readonly mesh: string;
   /** Stored name of the Dataplane. */
   readonly name: string;
+  /** Of the Dataplane; `''` for none. */
+  readonly namespace: string;
   /** Names the bootstrap with which its Envoy started; `''` if that names none. */
   readonly run: string;
   /** Its Dataplane has zone listeners. */

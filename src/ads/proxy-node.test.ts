@@ -24,6 +24,12 @@ describe('the node of a proxy', () => {
     });
   });
 
+  it('names the Dataplane with the namespace of the document that it brings', () => {
+    const document = JSON.stringify({ name: 'cart-1', labels: { 'k8s.kuma.io/namespace': 'ns' } });
+    const node = { id: 'shop.cart-1', metadata: encodeStruct({ 'dataplane.resource': document }) };
+    expect(readProxyNode(node)).toMatchObject({ mesh: 'shop', name: 'cart-1.ns', ownName: 'cart-1' });
+  });
+
   it.each([
     ['shop.eu', 'shop.eu.cart-1.ns', { mesh: 'shop.eu', name: 'cart-1.ns' }],
     ['shop.us', 'shop.eu.cart-1.ns', { mesh: 'shop', name: 'eu.cart-1.ns' }],

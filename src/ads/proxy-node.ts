@@ -1,5 +1,6 @@
 // The node in the first request of a stream: the Dataplane of the proxy and its features (xds 1).
 import { status } from '@grpc/grpc-js';
+import { storedNameOfGiven } from '../resource/given-name.ts';
 import { StatusError } from '../grpc/status.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import { isStorable } from '../resource/storable-text.ts';
@@ -13,6 +14,8 @@ export type ProxyNode = {
   readonly mesh: string;
   /** Of the Dataplane, as it is stored. */
   readonly name: string;
+  /** By which the proxy knows its Dataplane: without the namespace in the document that it brings. */
+  readonly ownName: string;
   readonly features: ProxyFeatures;
   /** The Dataplane that the proxy brings, as JSON text; `''` where it must exist already. */
   readonly dataplane: string;
@@ -42,14 +45,14 @@ const KEPT: ReadonlySet<string> = new Set([
 /** @throws StatusError INVALID_ARGUMENT for a node that names no Dataplane */
 export function readProxyNode({ id, metadata }: DeltaRequest['node']): ProxyNode {
   const facts = metadata === undefined ? {} : metadataOf(metadata);
-  const { mesh, name } = partsOf(id, textOf(facts[MESH]));
-  if (mesh === '' || name === '' || id.length > MAX_ID || !isStorable(id))
+  const { mesh, name: ownName } = partsOf(id, textOf(facts[MESH]));
+  if (mesh === '' || ownName === '' || id.length > MAX_ID || !isStorable(id))
     throw invalid(`node.id must be <mesh>.<name of the Dataplane>, not ${JSON.stringify(id.slice(0, 200))}`);
+  const dataplane = textOf(facts['dataplane.resource']);
   return {
-    mesh,
-    name,
-    features: proxyFeatures(facts, { mesh, name }),
-    dataplane: textOf(facts['dataplane.resource']),
+    ...{ mesh, name: storedNameOfGiven(dataplane, ownName), ownName },
+    features: proxyFeatures(facts, { mesh, name: ownName }),
+    dataplane,
     run: textOf(facts[RUN]).slice(0, MAX_RUN),
     version: objectOf(facts['version']),
     metadata: Object.fromEntries(Object.entries(facts).filter(([key]) => KEPT.has(key))),

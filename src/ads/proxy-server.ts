@@ -10,6 +10,7 @@ import { canceled, StatusError } from '../grpc/status.ts';
 import { eachMessage } from '../grpc/messages-of.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { ProxyStream, ServeProxy } from '../proxy-port/proxy-stream.ts';
+import { label } from '../resource/labels.ts';
 import type { Resource } from '../resource/types.ts';
 import { hasZoneListeners } from '../resource/zone-listeners.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
@@ -150,9 +151,9 @@ export class ProxyServer {
     known: MeshViews | null,
   ): Promise<{ readonly facts: ProxyConnectionFacts; readonly isBrought: boolean }> {
     const { dataplanes } = this.#options;
-    const { mesh, name, run, version, metadata, dataplane } = node;
-    const factsOf = ({ spec }: GivenDataplane): ProxyConnectionFacts => ({
-      ...{ streamId: stream.id, mesh, name, run, version, metadata },
+    const { mesh, name, ownName, run, version, metadata, dataplane } = node;
+    const factsOf = ({ labels, spec }: GivenDataplane): ProxyConnectionFacts => ({
+      ...{ streamId: stream.id, mesh, name, namespace: labels[label.namespace] ?? '', run, version, metadata },
       isZoneProxy: hasZoneListeners(spec),
     });
     // A row with hundreds of outbounds is many kilobytes of JSON: the store is asked for those alone that the views do not have.
@@ -165,7 +166,7 @@ export class ProxyServer {
       await stream.admit(stored);
       return { facts: factsOf(stored), isBrought: false };
     }
-    const given = dataplanes.read(dataplane, { mesh, name });
+    const given = dataplanes.read(dataplane, { mesh, name: ownName });
     await (stored === null ? stream.admit(given) : stream.admit(given, stored));
     const facts = factsOf(given);
     await dataplanes.register(given, facts);

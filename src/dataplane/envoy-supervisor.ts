@@ -18,6 +18,8 @@ import type { WorkFolder } from './work-folder.ts';
 export type SupervisorOptions = Omit<EnvoyOptions, 'config'> & {
   readonly mesh: string;
   readonly name: string;
+  /** With the namespace in the labels of its document. */
+  readonly storedName: string;
   /** At least one. */
   readonly controlPlanes: readonly ControlPlaneAddress[];
   /** PEM of the CA of the control planes; `''` for those that the system trusts. */
@@ -204,7 +206,7 @@ export class EnvoySupervisor {
 
   /** Tells the control planes how far the end of the proxy is. Those that name no run are not told: they do not know the message. */
   async #say(state: 'draining' | 'ended', run: string): Promise<void> {
-    const { mesh, name, controlPlanes: addresses, caCert: ca } = this.#options;
+    const { mesh, storedName: name, controlPlanes: addresses, caCert: ca } = this.#options;
     if (run === '') return;
     const token = await readDataplaneToken(this.#options.token).catch(() => '');
     await sayLeave({ addresses, ca, mesh, name, run, token }, state, this.#context);

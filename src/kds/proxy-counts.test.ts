@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import type { JsonObject } from '../resource/types.ts';
+import { hashName } from '../resource/hash-name.ts';
+import type { JsonObject, Labels } from '../resource/types.ts';
 import { nameText } from '../resource/types.ts';
 import { ProxyCounts, type CountedType } from './proxy-counts.ts';
 
@@ -14,7 +15,7 @@ const insight = (isConnected: boolean, envoy = '1.30.0'): JsonObject => ({
     },
   ],
 });
-const row = (name: string, spec: JsonObject, mesh = 'shop') => ({ mesh, name, spec });
+const row = (name: string, spec: JsonObject, mesh = 'shop', labels: Labels = {}) => ({ mesh, name, spec, labels });
 const text = (name: string, mesh = 'shop'): string => nameText({ mesh, name });
 const shortOf = (counts: ProxyCounts) =>
   counts.takeChanged()?.map(({ mesh, status, envoy, proxies }) => [mesh, status, envoy, proxies]) ?? null;
@@ -49,6 +50,41 @@ describe('the counts of proxies', () => {
     expect(shortOf(counts)).toEqual([]);
     counts.put('Dataplane', row('a', dataplane()));
     expect(shortOf(counts)).toEqual([['shop', 'online', '1.30.0', 1]]);
+  });
+
+  describe('of a Dataplane with a namespace', () => {
+    const labels = { 'kuma.io/display-name': 'web', 'kuma.io/zone': 'east', 'k8s.kuma.io/namespace': 'a' };
+    const hash = (name: string, namespace = ''): string => hashName({ mesh: 'shop', name, zone: 'east', namespace });
+    const web = row(hash('web', 'a'), dataplane(), 'shop', labels);
+    const ONLINE = [['shop', 'online', '1.30.0', 1]];
+    const OFFLINE = [['shop', 'offline', null, 1]];
+
+    it.each([hash('web', 'a'), hash('web.a'), hash('web')])('take its insight under the name %s, in any order', (name) => {
+      for (const order of [0, 1]) {
+        const counts = new ProxyCounts();
+        const puts = [() => counts.put('Dataplane', web), () => counts.put('DataplaneInsight', row(name, insight(true)))];
+        for (const put of order === 0 ? puts : puts.toReversed()) put();
+        expect(shortOf(counts)).toEqual(ONLINE);
+        expect(counts.has(text(name))).toBe(true);
+        counts.keepOnly('DataplaneInsight', new Set([text(name)]));
+        expect(shortOf(counts)).toBeNull();
+        counts.remove('DataplaneInsight', text(name));
+        expect(shortOf(counts)).toEqual(OFFLINE);
+        counts.remove('Dataplane', text(web.name));
+        expect(counts.size).toBe(0);
+      }
+    });
+
+    it('leave the insight of another Dataplane to that', () => {
+      const counts = new ProxyCounts();
+      const plain = row(hash('web'), dataplane());
+      counts.put('Dataplane', web);
+      counts.put('DataplaneInsight', row(plain.name, insight(true)));
+      counts.put('Dataplane', plain);
+      expect(shortOf(counts)).toEqual([...OFFLINE, ...ONLINE]);
+      counts.remove('Dataplane', text(web.name));
+      expect(shortOf(counts)).toEqual(ONLINE);
+    });
   });
 
   it('are not given again while nothing changes', () => {

@@ -11,6 +11,7 @@ import {
   type ProxyFacts,
   type ProxyGroup,
 } from '../resource/proxy-facts.ts';
+import { insightNamesOf } from '../resource/insight-owner.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import { nameText, type Resource } from '../resource/types.ts';
 
@@ -38,6 +39,10 @@ export class ProxyCounts {
   /** By `nameText`. */
   readonly #groupOf = new Map<string, Group>();
   readonly #groups = new Map<string, Group>();
+  /** Other names of the insight of a Dataplane with a namespace → the Dataplane, both as `nameText`. */
+  readonly #owners = new Map<string, string>();
+  /** The other way. */
+  readonly #otherNames = new Map<string, readonly string[]>();
   #isChanged = true;
 
   /** How many names are remembered. */
@@ -46,23 +51,61 @@ export class ProxyCounts {
   }
 
   has(text: string): boolean {
-    return this.#groupOf.has(text);
+    return this.#groupOf.has(this.#ownerOf(text));
   }
 
   /** @param row in its stored form */
-  put(type: CountedType, row: Pick<Resource, 'mesh' | 'name' | 'spec'>): void {
-    const facts = type === 'Dataplane' ? { dataplane: dataplaneFacts(row) } : { insight: bounded(insightFacts(row.spec)) };
-    this.#change(nameText(row), facts);
+  put(type: CountedType, row: Pick<Resource, 'mesh' | 'name' | 'labels' | 'spec'>): void {
+    const text = nameText(row);
+    if (type === 'DataplaneInsight') return this.#change(this.#ownerOf(text), { insight: bounded(insightFacts(row.spec)) });
+    this.#disown(text);
+    this.#change(text, { dataplane: dataplaneFacts(row) });
+    this.#nameInsights(text, row);
   }
 
   /** @param text `nameText` of the resource that is gone */
   remove(type: CountedType, text: string): void {
-    this.#change(text, type === 'Dataplane' ? { dataplane: null } : { insight: null });
+    if (type === 'DataplaneInsight') return this.#change(this.#ownerOf(text), { insight: null });
+    this.#change(text, { dataplane: null });
+    for (const other of this.#otherNames.get(text) ?? []) if (this.#owners.get(other) === text) this.#owners.delete(other);
+    this.#otherNames.delete(text);
   }
 
   /** Removes all resources of the type that are not named. */
   keepOnly(type: CountedType, named: ReadonlySet<string>): void {
-    for (const text of [...this.#groupOf.keys()]) if (!named.has(text)) this.remove(type, text);
+    const kept = type === 'Dataplane' ? named : new Set([...named].map((text) => this.#ownerOf(text)));
+    for (const text of [...this.#groupOf.keys()]) if (!kept.has(text)) this.remove(type, text);
+  }
+
+  /** The proxy of an insight: the Dataplane of this name, else one whose insight may have it. */
+  #ownerOf(text: string): string {
+    return this.#owners.get(text) ?? text;
+  }
+
+  /** An insight of this name is of this Dataplane alone, and perhaps was counted for another one. */
+  #disown(text: string): void {
+    const other = this.#owners.get(text);
+    if (other === undefined) return;
+    this.#owners.delete(text);
+    this.#moveInsight(other, text);
+  }
+
+  #nameInsights(text: string, row: Pick<Resource, 'mesh' | 'name' | 'labels'>): void {
+    const [, ...others] = insightNamesOf(row).map((name) => nameText({ mesh: row.mesh, name }));
+    if (others.length === 0) return;
+    this.#otherNames.set(text, others);
+    for (const other of others) {
+      if ((this.#groupOf.get(other)?.dataplane ?? null) !== null) continue;
+      if (this.#groupOf.get(text)?.insight === null) this.#moveInsight(other, text);
+      this.#owners.set(other, text);
+    }
+  }
+
+  #moveInsight(from: string, to: string): void {
+    const insight = this.#groupOf.get(from)?.insight ?? null;
+    if (insight === null) return;
+    this.#change(from, { insight: null });
+    this.#change(to, { insight });
   }
 
   /** The groups of the proxies that have a Dataplane, if they have changed since the last call; else null. */

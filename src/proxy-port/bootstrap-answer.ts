@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { MeridianError } from '../base/errors.ts';
 import { certificatesOf } from '../base/pem.ts';
 import { parseJsonBody } from '../api/json-body.ts';
+import { storedNameOfGiven } from '../resource/given-name.ts';
 import { draftOf, type WriteRules } from '../api/write-checks.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
@@ -43,7 +44,8 @@ const HTTPS_PORT = 443;
 export async function answerBootstrap(request: BootstrapRequest, sources: BootstrapSources): Promise<PortAnswer> {
   return await refusing(async () => {
     const asked = readRequest(request, sources);
-    requireAllowed(await sources.authenticator.identify([asked.token], asked));
+    const name = storedNameOfGiven(textOf(asked.request['dataplaneResource']), asked.name);
+    requireAllowed(await sources.authenticator.identify([asked.token], { mesh: asked.mesh, name }));
     const networking = await networkingOf(asked, sources);
     if (networking === null) return { status: 404, type: 'text/plain', body: '' };
     const metadata = { ...nodeMetadata(asked.request), ...ownMetadata(asked) };

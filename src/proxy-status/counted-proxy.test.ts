@@ -5,7 +5,7 @@ import { XDS_TYPES, type XdsRefusal } from '../ads/session-messages.ts';
 import { CountedProxy } from './counted-proxy.ts';
 import { foldProxy, mergeProxy, unknownProxy, type ProxyState } from './dataplane-insight.ts';
 
-const at = { mesh: 'shop', name: 'cart', run: '', isZoneProxy: true, version: {}, metadata: {} };
+const at = { mesh: 'shop', name: 'cart', run: '', isZoneProxy: true, namespace: '', version: {}, metadata: {} };
 const refusal: XdsRefusal = { type: 'Listener', name: 'l', version: '1', reason: 'no' };
 const standing = fc.constantFrom<readonly XdsRefusal[]>([], [], [refusal]);
 const event: fc.Arbitrary<ProxyEvent> = fc

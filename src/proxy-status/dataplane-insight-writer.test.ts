@@ -11,7 +11,7 @@ const at = { mesh: 'shop', name: 'cart-1' };
 const key = { type: 'DataplaneInsight', ...at };
 const version = { kumaDp: { version: '3.0.0', unheard: 1 }, envoy: { version: '1.40.0', build: 'a/1.40.0' }, more: {} };
 const facts = (streamId: string, name = 'cart-1', run = ''): ProxyConnectionFacts => ({
-  ...{ streamId, mesh: 'shop', name, run, isZoneProxy: false, version },
+  ...{ streamId, mesh: 'shop', name, run, isZoneProxy: false, namespace: '', version },
   metadata: { features: ['feature-reuse-port'] },
 });
 const brings = (streamId: string, name = 'cart-1'): ProxyConnectionFacts => facts(streamId, name, 'run');
@@ -58,6 +58,18 @@ describe('DataplaneInsightWriter', () => {
       },
     });
     expect(JSON.stringify(await row())).not.toContain('unheard');
+    await end();
+  });
+
+  it('gives an insight the namespace of its Dataplane, also one that had none', async () => {
+    const { writer, store, row, end } = setUp();
+    await withDataplanes(store, 'cart-1');
+    writer.observe({ ...facts('s1'), kind: 'opened' });
+    await writer.flush();
+    expect((await row())?.labels).toEqual({});
+    writer.observe({ ...facts('s2'), namespace: 'ns', kind: 'opened' });
+    await writer.flush();
+    expect((await row())?.labels).toEqual({ 'k8s.kuma.io/namespace': 'ns', 'kuma.io/display-name': 'cart-1' });
     await end();
   });
 

@@ -20,6 +20,7 @@ import {
   dropStored,
   foldProxy,
   holdOf,
+  insightLabels,
   isConnected,
   isLeavingRun,
   mergeProxy,
@@ -377,9 +378,17 @@ export class DataplaneInsightWriter {
     const stored = row ?? { spec: {}, status: {} };
     const begun = run === null ? stored : { ...stored, status: beginRun(stored.status, { ...state, run }) };
     const { spec, status } = mergeProxy(begun, state, subscriptionLimit, clock.now());
-    if (row === undefined) return { op: 'create', key, labels: {}, spec, status, owner: dataplaneKey(at) };
-    if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;
-    return { op: 'update', key, labels: row.labels, spec, status, expectVersion: row.version };
+    const labels = insightLabels(row?.labels ?? {}, at.name, state);
+    if (row === undefined) return { op: 'create', key, labels, spec, status, owner: dataplaneKey(at) };
+    if (
+      [
+        [spec, row.spec],
+        [status, row.status],
+        [labels, row.labels],
+      ].every(([a, b]) => isDeepStrictEqual(a, b))
+    )
+      return null;
+    return { op: 'update', key, labels, spec, status, expectVersion: row.version };
   }
 }
 

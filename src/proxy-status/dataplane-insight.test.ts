@@ -24,7 +24,7 @@ describe('the insight of a proxy', () => {
     fc.assert(
       fc.property(version, metadata, fc.array(fc.constantFrom(...XDS_TYPES)), (saidVersion, saidMetadata, types) => {
         const said = { version: saidVersion, metadata: saidMetadata };
-        const facts = { streamId: 's1', mesh: 'shop', name: 'cart', run: '', isZoneProxy: true, ...said };
+        const facts = { streamId: 's1', mesh: 'shop', name: 'cart', run: '', isZoneProxy: true, namespace: '', ...said };
         let state: ProxyState = foldProxy(unknownProxy, { ...facts, kind: 'opened' }, 'one', NOW);
         for (const type of types) state = foldProxy(state, { ...facts, kind: 'sent', type }, 'one', NOW);
         const { spec, status } = mergeProxy({ spec: {}, status: {} }, state, 2, NOW);
@@ -42,6 +42,7 @@ describe('the insight of a proxy', () => {
       name: 'cart',
       run: '',
       isZoneProxy: true,
+      namespace: '',
       version: {},
       metadata: { features: ['a'], ipv6Enabled: true },
     };
@@ -54,7 +55,7 @@ describe('the insight of a proxy', () => {
 
 describe('where a zone proxy listens', () => {
   type Row = { readonly spec: JsonObject; readonly status: JsonObject };
-  const facts = { mesh: 'shop', name: 'ingress', isZoneProxy: true, version: {}, metadata: {} };
+  const facts = { mesh: 'shop', name: 'ingress', isZoneProxy: true, namespace: '', version: {}, metadata: {} };
   const opened = (streamId: string, run: string): ProxyState =>
     foldProxy(unknownProxy, { ...facts, streamId, run, kind: 'opened' }, 'one', NOW);
   const listening = (state: ProxyState, run: string, ...places: string[]): ProxyState =>

@@ -4,9 +4,11 @@
 import type { ProxyEvent, ProxyTlsFacts } from '../ads/proxy-events.ts';
 import type { XdsType } from '../ads/session-messages.ts';
 import { describedSubscription, subscriptionsOf } from '../resource/online-status.ts';
+import { label } from '../resource/labels.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import { namesOf } from '../resource/stored-name.ts';
+import type { Json, JsonObject, Labels } from '../resource/types.ts';
 import { mergeSubscriptions } from '../subscriptions/merge-subscriptions.ts';
 import type { RunningCounts } from '../subscriptions/response-counts.ts';
 import { foldTroubles, NO_TROUBLES, renderTroubles, type Troubles } from './proxy-troubles.ts';
@@ -27,6 +29,8 @@ const MAX_FEATURES = 100;
 export type ProxyState = {
   /** In the order of their opening; closed ones stay until they are stored. */
   readonly subscriptions: readonly ProxySubscription[];
+  /** Of the Dataplane; `''` for none, and until a stream was opened in this process. */
+  readonly namespace: string;
   /** Null for a Dataplane that is there without its proxy. */
   readonly hold: Hold | null;
   /** Names the bootstrap of the proxy of the newest stream. */
@@ -45,6 +49,7 @@ export type ProxyState = {
 };
 
 const nothing = {
+  namespace: '',
   hold: null,
   run: '',
   isLost: false,
@@ -72,6 +77,7 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
       return {
         ...state,
         subscriptions: [...state.subscriptions, openSubscription(streamId, instanceId, event.version, now)],
+        namespace: event.namespace,
         run: event.run,
         isLost: false,
         metadata: renderMetadata(event.metadata),
@@ -96,6 +102,16 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
     case 'refused':
       return countResponse(state, event.kind, event.type, streamId, now) ? { ...state } : state;
   }
+}
+
+/**
+ * The labels of the row. With the namespace of its Dataplane it has the name of that on global (kds-wire 5.4.4).
+ * @param name stored name of the Dataplane
+ */
+export function insightLabels(stored: Labels, name: string, { namespace }: Pick<ProxyState, 'namespace'>): Labels {
+  if (namespace === '') return stored;
+  const { displayName } = namesOf(name, namespace);
+  return { ...stored, [label.namespace]: namespace, [label.displayName]: displayName };
 }
 
 /** Raises the generation of open subscriptions: a constant generation means a dead control plane (rest-api 7.2). */

@@ -13,7 +13,7 @@ const spec: JsonObject = {
   networking: { address: '127.0.0.1', inbound: [{ port: 80 }, { port: 81, state: 'Ignored' }, { port: 82, state: 'Ready' }] },
 };
 const facts = (streamId: string, run = ''): ProxyConnectionFacts => ({
-  ...{ streamId, ...at, run, isZoneProxy: false, version: {}, metadata: {} },
+  ...{ streamId, ...at, run, isZoneProxy: false, namespace: '', version: {}, metadata: {} },
 });
 
 async function setUp() {

@@ -1,6 +1,7 @@
 // The state of proxies as this control plane knows it: the only reader of DataplaneInsights for people. There are three answers: the row,
 // no row because the proxy has never connected, and no row because global keeps only counts of the zone (decision 84).
 // Invariant: a proxy without a kept state is never shown as offline.
+import { insightKeysOf, joinInsights } from '../resource/insight-owner.ts';
 import { isOfZone, zoneOf } from '../resource/ownership.ts';
 import { dataplaneFacts, insightFacts, NEVER_CONNECTED, proxyFacts, type ProxyGroup } from '../resource/proxy-facts.ts';
 import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';
@@ -33,8 +34,9 @@ export class ProxyInsights {
    * @param rows DataplaneInsights, if they are read already
    */
   async of(dataplanes: readonly Resource[], rows: readonly Resource[] | null = null): Promise<KeptInsights> {
-    const keys = dataplanes.map(({ mesh, name }) => ({ type: 'DataplaneInsight', mesh, name }));
-    const found = new Map((rows ?? (await this.#store.getMany(keys))).map((row) => [nameText(row), row]));
+    const read = rows ?? (await this.#store.getMany(insightKeysOf(dataplanes)));
+    const byType = Map.groupBy(read, ({ type }) => type);
+    const found = joinInsights(dataplanes, byType.get('DataplaneInsight') ?? [], byType.get('Dataplane'));
     const without = dataplanes.filter((row) => !found.has(nameText(row)));
     const counted = await this.#countedZones(new Set(without.flatMap(zonesOf)));
     return {
@@ -46,15 +48,23 @@ export class ProxyInsights {
     };
   }
 
-  /** As `of`, for many Dataplanes of a mesh: it reads all rows of the mesh. */
+  /**
+   * As `of`, for all Dataplanes of a mesh: it reads all rows of the mesh.
+   * @returns also the insights, each under the name of its Dataplane
+   */
   async ofMesh(mesh: string, dataplanes: readonly Resource[]): Promise<KeptInsights & { readonly rows: readonly Resource[] }> {
     const rows = await this.#store.list({ type: 'DataplaneInsight', mesh });
-    return { ...(await this.of(dataplanes, rows)), rows };
+    const kept = await this.of(dataplanes, rows);
+    const named = dataplanes.flatMap((dataplane) => {
+      const row = kept.rowOf(dataplane);
+      return row === undefined ? [] : [row.name === dataplane.name ? row : { ...row, name: dataplane.name }];
+    });
+    return { ...kept, rows: named };
   }
 
   /** All proxies, by what they have in common. @param zoneInsights all of them */
   async groups(dataplanes: readonly Resource[], zoneInsights: readonly Resource[]): Promise<ProxyGroup[]> {
-    const insights = new Map((await this.#store.list({ type: 'DataplaneInsight' })).map((row) => [nameText(row), row]));
+    const insights = joinInsights(dataplanes, await this.#store.list({ type: 'DataplaneInsight' }));
     const counted = new Map<string, readonly ProxyGroup[]>();
     for (const { name, status } of zoneInsights) {
       const groups = countedProxies(status);

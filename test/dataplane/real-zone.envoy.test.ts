@@ -200,3 +200,25 @@ it('shows what an Envoy refuses, in its words, and what it says of itself', asyn
     xds: { 'type.googleapis.com/envoy.config.cluster.v3.Cluster': { self_inbound_dp_http: {}, self_inbound_dp_taken: {} } },
   });
 });
+
+it('connects with a Dataplane in a namespace, and needs a token for the name with the namespace', async () => {
+  const document = JSON.stringify({
+    ...{ type: 'Dataplane', mesh: 'shop', name: 'fx', labels: { 'k8s.kuma.io/namespace': 'ns' } },
+    networking: { address: '127.0.0.1', inbound: [{ name: 'http', port: await freePort(), protocol: 'http' }] },
+  });
+  const start = async (name: string): Promise<Launched> =>
+    await Launched.start([zone], {
+      ...{ envoy: inject('envoy'), token: await token(zone, name), document },
+      args: ['--concurrency', '1'],
+    });
+  const refused = await start('fx');
+  expect(await refused.code()).toBe(1);
+  expect(refused.log).toContain('meridian generate dataplane-token --mesh shop --name fx.ns');
+  const run = await start('fx.ns');
+  await expect.poll(() => run.ready()).toBe('200 LIVE');
+  const overview = async (): Promise<Response> => await fetch(`${zone.api}/meshes/shop/dataplanes/fx.ns/_overview`);
+  await expect.poll(async () => await (await overview()).text()).toContain('connectTime');
+  run.signal('SIGTERM');
+  expect(await run.code()).toBe(0);
+  expect((await overview()).status).toBe(404);
+});

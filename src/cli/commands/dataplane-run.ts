@@ -151,14 +151,19 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
   );
 }
 
-type ChosenDataplane = { readonly mesh: string; readonly name: string; readonly dataplane: JsonObject | null };
+type ChosenDataplane = {
+  readonly mesh: string;
+  readonly name: string;
+  readonly storedName: string;
+  readonly dataplane: JsonObject | null;
+};
 
 /** @throws UsageError when neither a file nor a name is given, or both say different things */
 async function proxyOf({ dataplaneFile, dataplaneVar = [], name, mesh }: Options): Promise<ChosenDataplane> {
   if (dataplaneFile === undefined) {
     if (name === undefined) throw new UsageError('give --dataplane-file FILE, or --name NAME of a Dataplane that exists');
     if (dataplaneVar.length > 0) throw new UsageError('--dataplane-var is for --dataplane-file');
-    return { mesh: mesh ?? 'default', name, dataplane: null };
+    return { mesh: mesh ?? 'default', name, storedName: name, dataplane: null };
   }
   const { readDataplane, readVariables } = await import('../documents/dataplane-document.ts');
   const read = await readDataplane(dataplaneFile, readVariables(dataplaneVar));
@@ -169,7 +174,8 @@ async function proxyOf({ dataplaneFile, dataplaneVar = [], name, mesh }: Options
   ] as const)
     if (given !== undefined && given !== own)
       throw new UsageError(`${option} says ${given}, and the file ${own}: leave ${option} out, or give no file`);
-  return { mesh: read.mesh, name: read.name, dataplane: read.document };
+  const { document, mesh: inMesh, name: own, storedName } = read;
+  return { mesh: inMesh, name: own, storedName, dataplane: document };
 }
 
 /** The first signal drains, the second ends everything at once and leaves no file, the third does not wait for that. */

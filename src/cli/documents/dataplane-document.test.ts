@@ -33,6 +33,7 @@ describe('the Dataplane of a file', () => {
     expect(await read(DATAPLANE)).toEqual({
       mesh: 'shop',
       name: 'cart-1',
+      storedName: 'cart-1',
       document: {
         type: 'Dataplane',
         mesh: 'shop',

@@ -2,7 +2,10 @@
 import { MeridianError, messageOf, type Violation } from '../../base/errors.ts';
 import { readUniversal } from '../../document/universal-form.ts';
 import { normalizeSpec } from '../../resource/codec.ts';
+import { label } from '../../resource/labels.ts';
 import { olderKeyWarnings } from '../../resource/older-keys.ts';
+import { objectOf, textOf } from '../../resource/read-json.ts';
+import { namesOf } from '../../resource/stored-name.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import { unknownKeys } from '../../resource/unknown-keys.ts';
@@ -15,6 +18,8 @@ import { readSources, shownName, type SourceText } from './sources.ts';
 export type DataplaneDocument = {
   readonly mesh: string;
   readonly name: string;
+  /** With the namespace of its labels. */
+  readonly storedName: string;
   /** In Universal form, as a control plane stores it. */
   readonly document: JsonObject;
   readonly warnings: readonly string[];
@@ -33,7 +38,9 @@ export async function readDataplane(source: string, variables: ReadonlyMap<strin
   if (document.info.name !== 'Dataplane')
     throw new MeridianError('invalid', `${document.place}: must be a Dataplane, and is a ${document.info.name}`);
   const { mesh, name, info, body } = document;
-  return { mesh, name, document: checkDataplane(document), warnings: olderKeyWarnings(info, body) };
+  const checked = checkDataplane(document);
+  const { storedName } = namesOf(name, textOf(objectOf(checked['labels'])[label.namespace]));
+  return { mesh, name, storedName, document: checked, warnings: olderKeyWarnings(info, body) };
 }
 
 /** The text with each `{{ name }}` replaced by its value. A line keeps its number. */
