@@ -6,6 +6,7 @@ import type { MeshIndex } from './mesh-index.ts';
 import { isObject, numberOf, objectOf, objectsOf } from '../resource/read-json.ts';
 import { servicePorts } from './services.ts';
 import { targetRefOf } from './target-ref.ts';
+import { onlyLeads } from './zone-proxy-reach.ts';
 import { isServiceType, SERVICE_TYPES } from '../resource/type-registry.ts';
 
 export type Outbound = {
@@ -24,8 +25,7 @@ export type Outbound = {
  * port of every service of the mesh. A zone proxy without inbounds has none.
  */
 export function outboundsOf(index: MeshIndex, proxy: DataplaneProxy): Outbound[] {
-  const isZoneProxy = proxy.gatewayTags === null && proxy.sections.every(({ kind }) => kind !== 'Inbound');
-  if (isZoneProxy) return [];
+  if (onlyLeads(proxy)) return [];
   const networking = objectOf(proxy.resource.spec['networking']);
   const listed = objectsOf(networking['outbound']).map(({ backendRef }) => backendRef);
   const reachable = objectOf(networking['transparentProxying'])['reachableBackends'];

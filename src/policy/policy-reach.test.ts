@@ -1,7 +1,7 @@
 // The proxies that a policy affects, and the reasons for the others.
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
-import type { Resource } from '../resource/types.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
 import { MeshIndex } from './mesh-index.ts';
 import { policyReach, type PolicyReach } from './policy-reach.ts';
 
@@ -36,6 +36,37 @@ it('the reach of a policy lists the proxies with their sections and destinations
     { reason: 'is a consumer policy of namespace shop and stays there', proxies: 1 },
   ]);
   expect(warnings).toEqual([]);
+});
+
+describe('the reach of a policy about an external service', () => {
+  const bank = make('MeshExternalService', 'bank', { match: { type: 'HostnameGenerator', port: 443, protocol: 'http' } });
+  const zoneProxy = (name: string, networking: object): Resource =>
+    make('Dataplane', name, { networking: { address: '10.0.0.9', ...networking } }, { zone: 'east' });
+  const proxies = [
+    zoneProxy('egress', { zoneEgress: { address: '10.0.0.9', port: 10_002 } }),
+    zoneProxy('ingress', { zoneIngress: { address: '10.0.0.9', port: 10_001 } }),
+  ];
+  const touchedBy = (type: string, kind: string, confOfType: JsonObject): unknown =>
+    reach(makeTo(type, 'p', kind === 'Mesh' ? { kind } : { kind, name: 'bank' }, confOfType), bank, ...proxies).touched.map(
+      ({ proxy }) => proxy.displayName,
+    );
+
+  it.each<[string, JsonObject, string[]]>([
+    ['MeshCircuitBreaker', { connectionLimits: { maxConnections: 7 } }, ['api', 'egress', 'far', 'web']],
+    ['MeshTimeout', conf, ['api', 'egress', 'far', 'web']],
+    ['MeshRetry', { http: { numRetries: 3 } }, ['api', 'far', 'web']],
+  ])('has the egress where it has an effect there, and never the ingress: %s', (type, confOfType, expected) => {
+    expect(touchedBy(type, 'MeshExternalService', confOfType)).toEqual(expected);
+    expect(touchedBy(type, 'Mesh', confOfType)).toEqual(expected);
+  });
+
+  it('says why it does not have a zone proxy', () => {
+    const { untouched } = reach(makeTo('MeshRetry', 'p', { kind: 'Mesh' }, { http: { numRetries: 3 } }), ...proxies);
+    expect(untouched.map(({ reason }) => reason).toSorted()).toEqual([
+      'has no effect on a zone egress: a MeshRetry is for the proxies that send the requests',
+      'has no effect on a zone ingress, which passes on the connections of other proxies',
+    ]);
+  });
 });
 
 it('the reach of a policy names routes that only other proxies have', () => {

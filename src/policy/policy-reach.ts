@@ -11,6 +11,7 @@ import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
 import { hasRouteFields } from './route-fields.ts';
 import { describeRef } from './target-ref.ts';
+import { whyNotLed } from './zone-proxy-reach.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 
@@ -32,7 +33,7 @@ export type PolicyReach = {
 };
 
 /** A destination of the policy; a route applies only to proxies that have it. */
-type Reachable = { readonly kri: string; readonly route: Policy | null; readonly label: string };
+type Reachable = { readonly kri: string; readonly type: string; readonly route: Policy | null; readonly label: string };
 
 /** The cost is one match for each proxy of the mesh. */
 export function policyReach(index: MeshIndex, policy: Policy): PolicyReach {
@@ -80,14 +81,17 @@ function touch(
   const match = matchDataplane(policy, proxy, index);
   if (!match.isMatched) return match.reason;
   const { sections } = match;
-  const had = reachable.filter(({ route }) => route === null || matchDataplane(route, proxy, index).isMatched);
+  const idle = reachable.map(({ type }) => whyNotLed(proxy, policy.type, type));
+  const led = reachable.filter((_, at) => idle[at] === null);
+  const had = led.filter(({ route }) => route === null || matchDataplane(route, proxy, index).isMatched);
   const isOverridden = overriding(index, policy, proxy);
   const here = had.filter(({ kri }) => !isOverridden(kri));
   if (had.length > 0 && here.length === 0)
     return `is overridden: another ${policy.type} names ${had.map(({ label }) => label).join(', ')} in its to[]`;
   const isHost = !isGuest(policy, proxy.zone);
   const hasRules = isHost && policy.rules.length + policy.from.length > 0 && sections.length > 0;
-  if (here.length === 0 && !hasRules && (policy.conf === null || !isHost)) return whyNothing(policy, reachable, reasons);
+  if (here.length === 0 && !hasRules && (policy.conf === null || !isHost))
+    return led.length < reachable.length ? (idle.find((why) => why !== null) ?? '') : whyNothing(policy, reachable, reasons);
   return { proxy, sections, destinations: here.map(({ kri }) => kri) };
 }
 
@@ -108,13 +112,18 @@ function whyNothing({ to, rules, from }: Policy, reachable: readonly Reachable[]
 function reachableBy(index: MeshIndex, { policy, targetRef }: ToItem, zone: string, reasons: string[]): Reachable[] {
   if (isRouteKind(policy.targetRef.kind)) {
     const routes = index.resolve(policy.targetRef, policy, zone);
-    return routes.map((route) => ({ kri: index.kriOf(route), route: null, label: describeRef(policy.targetRef) }));
+    return routes.map((route) => ({
+      kri: index.kriOf(route),
+      type: route.type,
+      route: null,
+      label: describeRef(policy.targetRef),
+    }));
   }
   if (targetRef.kind === 'Mesh' && isGuest(policy, zone)) {
     reasons.push(whyForeign(policy, targetRef, []));
     return [];
   }
-  if (targetRef.kind === 'Mesh') return [{ kri: index.kriOf(index.meshResource()), route: null, label: 'Mesh' }];
+  if (targetRef.kind === 'Mesh') return [{ kri: index.kriOf(index.meshResource()), type: 'Mesh', route: null, label: 'Mesh' }];
   const found = destinationsOf(index, targetRef, policy, zone);
   if (typeof found === 'string') {
     reasons.push(found);
@@ -123,6 +132,7 @@ function reachableBy(index: MeshIndex, { policy, targetRef }: ToItem, zone: stri
   const section = sectionOf(targetRef);
   return found.map((resource) => ({
     kri: index.kriOf(resource) + section,
+    type: resource.type,
     route: isRouteKind(resource.type) ? (index.policyOf(resource) ?? null) : null,
     label: describeRef(targetRef),
   }));

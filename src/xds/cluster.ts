@@ -1,4 +1,5 @@
 // A Cluster: how a proxy connects to one port of a service, or to its own application (xds 3.1, 3.2).
+import type { EffectivePolicy } from '../policy/effective-conf.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { connectionLimits, outlierDetection } from './circuit-breaker.ts';
@@ -7,6 +8,7 @@ import { loadBalancer } from './load-balancer.ts';
 import type { Client } from './client.ts';
 import type { Protocol } from './protocol.ts';
 import { duration, FROM_ADS, given, socketAddress, typed } from './proto-json.ts';
+import { confOf } from './route-config.ts';
 
 /** The confs in force on a cluster, by policy type; `{}` where none is. */
 export type ClusterConf = {
@@ -15,6 +17,16 @@ export type ClusterConf = {
   readonly healthCheck: JsonObject;
   readonly loadBalancing: JsonObject;
 };
+
+/** The confs of the policies in force on a service. */
+export function clusterConf(policies: readonly Pick<EffectivePolicy, 'type' | 'conf'>[]): ClusterConf {
+  return {
+    timeout: confOf(policies, 'MeshTimeout'),
+    circuitBreaker: confOf(policies, 'MeshCircuitBreaker'),
+    healthCheck: confOf(policies, 'MeshHealthCheck'),
+    loadBalancing: confOf(policies, 'MeshLoadBalancingStrategy'),
+  };
+}
 
 /** A gRPC stream may be silent for long: MeshTimeout does not shorten this. */
 const GRPC_IDLE = '7200s';
@@ -94,10 +106,19 @@ export function emptyCluster(name: string): JsonObject {
   return { name, type: 'STATIC', ...outsideCluster('tcp') };
 }
 
-/** The protocol options of the cluster of an external service. */
+/** The settings of a cluster outside of the mesh that has no policies. */
 export function outsideCluster(protocol: Protocol): JsonObject {
-  const options = protocol === 'tcp' ? null : protocol === 'http' ? { httpProtocolOptions: {} } : { http2ProtocolOptions: {} };
-  return common(protocol, { timeout: {}, circuitBreaker: {} }, options);
+  return common(protocol, { timeout: {}, circuitBreaker: {} }, httpOptions(protocol));
+}
+
+/** The settings of the cluster of an external service at an egress. @param client the egress: health checks carry its labels */
+export function externalSettings(protocol: Protocol, conf: ClusterConf, client: Client): JsonObject {
+  return merged([
+    common(protocol, conf, httpOptions(protocol)),
+    healthChecks(conf.healthCheck, protocol, client),
+    outlierDetection(conf.circuitBreaker),
+    loadBalancer(conf.loadBalancing),
+  ]);
 }
 
 function common(

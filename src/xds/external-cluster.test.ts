@@ -6,6 +6,7 @@ import { createSelfSigned } from '../base/self-signed.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
+import { outsideCluster } from './cluster.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { externalCluster } from './external-cluster.ts';
 import { FROM_ADS } from './proto-json.ts';
@@ -37,7 +38,8 @@ function clusterOf(spec: JsonObject, { systemCa = SYSTEM_CA, ipv6 = false }: { s
   ]);
   const features = { ...WITHOUT_FEATURES, systemCa, ipv6 };
   const report = (problem: ConfigProblem): void => void problems.push(problem);
-  const { cluster, keys } = externalCluster('egress:bank', bank(spec), { index, features, kri: 'kri', report });
+  const context = { index, features, kri: 'kri', settings: outsideCluster('tcp'), report };
+  const { cluster, keys } = externalCluster('egress:bank', bank(spec), context);
   return { cluster, keys, problems, fields: problems.map(({ field }) => field) };
 }
 

@@ -7,11 +7,9 @@ import { ownSecretPurpose } from '../resource/own-secrets.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { areNamed } from './backends.ts';
-import { outsideCluster } from './cluster.ts';
 import { inlineText, KeyPair } from './key-pair.ts';
 import { clientKeyName } from './names.ts';
 import { FROM_ADS, given, socketAddress, typed } from './proto-json.ts';
-import { protocolOf } from './protocol.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 import { tlsParams } from './proxy-tls.ts';
 import type { Report } from './usable-policies.ts';
@@ -35,6 +33,8 @@ export type ExternalContext = {
   /** KRI of the service with the section of its port. */
   readonly kri: string;
   readonly report: Report;
+  /** Timeouts, limits, checks and the balancer: everything but the endpoints and their TLS. */
+  readonly settings: JsonObject;
 };
 
 /** @property keys what the cluster shows of itself; null if it shows nothing */
@@ -43,15 +43,14 @@ export type ExternalCluster = { readonly cluster: JsonObject; readonly keys: Key
 /** @param name of the cluster */
 export function externalCluster(name: string, service: Resource, context: ExternalContext): ExternalCluster {
   const endpoints = objectsOf(service.spec['endpoints']);
-  const protocol = protocolOf(textOf(objectOf(service.spec['match'])['protocol']));
   try {
     const tls = tlsOf(service, endpoints, context);
-    return { cluster: clusterOf(name, service, endpoints, outsideCluster(protocol), tls, context), keys: tls?.keys ?? null };
+    return { cluster: clusterOf(name, service, endpoints, tls, context), keys: tls?.keys ?? null };
   } catch (error) {
     if (!(error instanceof Unusable)) throw error;
     const field = `MeshExternalService ${displayNameOf(service)} ${error.field}`;
     context.report({ policy: null, field, reason: `${error.message}: requests are answered 503` });
-    return { cluster: clusterOf(name, service, [], outsideCluster(protocol), null, context), keys: null };
+    return { cluster: clusterOf(name, service, [], null, context), keys: null };
   }
 }
 
@@ -59,9 +58,8 @@ function clusterOf(
   name: string,
   { labels }: Resource,
   endpoints: readonly JsonObject[],
-  options: JsonObject,
   tls: ExternalTls | null,
-  { kri, features }: ExternalContext,
+  { kri, features, settings }: ExternalContext,
 ): JsonObject {
   const isStatic = !areNamed(endpoints);
   const groups = [...Map.groupBy(endpoints, ({ priority }) => numberOf(priority))].sort(([a], [b]) => a - b);
@@ -89,7 +87,7 @@ function clusterOf(
               ...(priority > 0 && { priority }),
             })),
     }),
-    ...options,
+    ...settings,
     dnsLookupFamily: isStatic || features.ipv6 ? undefined : 'V4_ONLY',
   });
 }

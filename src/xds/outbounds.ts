@@ -19,7 +19,7 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import { accessLoggers, routeFilter, routeMetadata, routeMetadataFilter, type LogContext, type LogFilter } from './access-log.ts';
 import type { BackendResolver } from './backends.ts';
 import type { Client } from './client.ts';
-import { serviceCluster } from './cluster.ts';
+import { clusterConf, serviceCluster } from './cluster.ts';
 import { isHttp, protocolOf } from './protocol.ts';
 import { loadAssignment, localityWeights, singleAssignment, TLS_MARK } from './endpoints.ts';
 import { httpConnectionManager } from './http-connection.ts';
@@ -142,17 +142,7 @@ function addCluster(config: ProxyConfig, context: OutboundContext, destination: 
   const policies = usablePolicies(policiesInForce(rules, destinationOf(index, base, section)), report);
   const balancing = confOf(policies, 'MeshLoadBalancingStrategy');
   const isExternal = resource.type === 'MeshExternalService';
-  const cluster = serviceCluster(
-    kri,
-    protocolOf(protocol),
-    {
-      timeout: confOf(policies, 'MeshTimeout'),
-      circuitBreaker: confOf(policies, 'MeshCircuitBreaker'),
-      healthCheck: confOf(policies, 'MeshHealthCheck'),
-      loadBalancing: balancing,
-    },
-    { client, isExternal },
-  );
+  const cluster = serviceCluster(kri, protocolOf(protocol), clusterConf(policies), { client, isExternal });
   const shared = { ...objectOf(cluster['commonLbConfig']), ...(!isExternal && localityWeights(balancing)) };
   // Only TLS crosses a zone proxy.
   const egress = isExternal && tls !== null ? egressOf(index, destination, client.zone, report) : null;

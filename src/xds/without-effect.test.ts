@@ -14,6 +14,7 @@ const EGRESS = { zoneEgress: { address: '10.0.0.1', port: 10_002 } };
 const INGRESS = { zoneIngress: { address: '10.0.0.1', port: 10_001 } };
 const CLIENT = { spiffeID: { type: 'Exact', value: 'spiffe://shop/a' } };
 const FAULT = { http: [{ abort: { httpStatus: 503, percentage: 100 } }] };
+const BANK = make('MeshExternalService', 'bank', { match: { type: 'HostnameGenerator', port: 443, protocol: 'http' } });
 const from = (conf: JsonObject): { targetRef: JsonObject; from: JsonObject[] } => ({
   targetRef: { kind: 'Mesh' },
   from: [{ targetRef: { kind: 'Mesh' }, default: conf }],
@@ -22,6 +23,16 @@ const rules = (...confs: JsonObject[]): JsonObject => ({
   targetRef: { kind: 'Mesh' },
   rules: confs.map((conf) => ({ default: conf })),
 });
+const RETRY = { http: { numRetries: 3 } };
+const LIMITS = { connectionLimits: { maxConnections: 7 } };
+/** A policy with an item about an external service, or about another kind. */
+const toBank = (top: string, conf: JsonObject, kind = 'MeshExternalService'): JsonObject => ({
+  targetRef: { kind: top, ...(top === 'Dataplane' && { labels: { 'kuma.io/display-name': 'one' } }) },
+  to: [{ targetRef: { kind, name: 'bank' }, default: conf }],
+});
+const ofClients = (type: string): string => `has no effect on a zone egress: a ${type} is for the proxies that send the requests`;
+const PASSED_ON = 'has no effect on a zone ingress, which passes on the connections of other proxies';
+const NOT_CALLED = 'has no effect on a zone egress, which calls external services alone';
 const ALLOW = { allow: [CLIENT] };
 const PASSTHROUGH = { targetRef: { kind: 'Mesh' }, default: { passthroughMode: 'None' } };
 
@@ -85,12 +96,42 @@ it.each<[policy: string, type: string, spec: JsonObject, networking: JsonObject,
     [],
   ],
   ['a timeout', 'MeshTimeout', rules({ idleTimeout: '5s' }), INBOUND, null, []],
+  ['retries of all proxies', 'MeshRetry', toBank('Mesh', RETRY), EGRESS, TLS, []],
+  ['retries', 'MeshRetry', toBank('Dataplane', RETRY), INBOUND, TLS, []],
+  ['retries', 'MeshRetry', toBank('Dataplane', RETRY), EGRESS, TLS, [`spec.to[0] ${ofClients('MeshRetry')}`]],
+  ['logs', 'MeshAccessLog', toBank('Dataplane', { backends: [] }), EGRESS, TLS, [`spec.to[0] ${ofClients('MeshAccessLog')}`]],
+  ['limits of connections', 'MeshCircuitBreaker', toBank('Dataplane', LIMITS), EGRESS, TLS, []],
+  ['limits of connections', 'MeshCircuitBreaker', toBank('Dataplane', LIMITS), INGRESS, TLS, [`spec.to[0] ${PASSED_ON}`]],
+  [
+    'limits of a service',
+    'MeshCircuitBreaker',
+    toBank('Dataplane', LIMITS, 'MeshService'),
+    EGRESS,
+    TLS,
+    [`spec.to[0] ${NOT_CALLED}`],
+  ],
+  [
+    'timeouts',
+    'MeshTimeout',
+    toBank('Dataplane', { connectionTimeout: '1s', http: { requestTimeout: '1s', maxStreamDuration: '5s' } }),
+    EGRESS,
+    TLS,
+    ['spec.to[0].default.http.requestTimeout has no effect on a zone egress: it is for the proxies that send the requests'],
+  ],
+  [
+    'a balancer',
+    'MeshLoadBalancingStrategy',
+    toBank('Dataplane', { loadBalancer: { type: 'Random' }, localityAwareness: { disabled: true } }),
+    EGRESS,
+    TLS,
+    ['spec.to[0].default.localityAwareness has no effect on a zone egress: it is for the proxies that send the requests'],
+  ],
 ])('%s of a %s', (_, type, spec, networking, tls, expected) => {
-  const index = new MeshIndex('default', [make('Dataplane', 'one', { networking }), make(type, 'p', spec)]);
+  const index = new MeshIndex('default', [make('Dataplane', 'one', { networking }), BANK, make(type, 'p', spec)]);
   const [proxy] = index.proxies();
   if (proxy === undefined) throw new Error('the mesh has no Dataplane');
   const problems: ConfigProblem[] = [];
-  reportWithoutEffect({ rules: buildRules(index, proxy), tls }, (problem) => void problems.push(problem));
+  reportWithoutEffect({ index, rules: buildRules(index, proxy), tls }, (problem) => void problems.push(problem));
   expect(problems.map(({ field, reason }) => `${field} ${reason}`)).toEqual(expected);
   const kris = new Set(problems.map(({ policy }) => policy));
   expect([...kris]).toEqual(expected.length === 0 ? [] : [index.policyOf(make(type, 'p', spec))?.kri]);

@@ -1,6 +1,8 @@
 // Policies without an effect on a proxy that they match: they need an identity, or transparent proxying (xds 3.3, 3.5, 6). They are
 // reported, because a permission that is not enforced looks like an enforced one.
 import type { ProxyRules } from '../policy/build-rules.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { fieldsNotLed, onlyLeads, whyNotLed } from '../policy/zone-proxy-reach.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
 import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -10,8 +12,12 @@ import type { ProxyTls } from './proxy-tls.ts';
 import { transparentProxying } from './transparent-proxying.ts';
 import type { Report } from './usable-policies.ts';
 
+type Judged = { readonly index: MeshIndex; readonly rules: ProxyRules; readonly tls: ProxyTls | null };
+
+const FOR_CLIENTS = 'has no effect on a zone egress: it is for the proxies that send the requests';
+
 /** Reports them, each policy once. */
-export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: ProxyTls | null }, report: Report): void {
+export function reportWithoutEffect({ index, rules, tls }: Judged, report: Report): void {
   const { proxy, types } = rules;
   const given = objectOf(proxy.resource.spec['networking'])['transparentProxying'];
   const why = isObject(given)
@@ -25,6 +31,7 @@ export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: Pr
       field: 'networking.transparentProxying.directAccessServices',
       reason: 'has no effect: name the addresses in a MeshPassthrough',
     });
+  reportNotLed({ index, rules }, report);
   for (const { type, inboundRules, proxyRule } of types) {
     // A policy for all proxies may be on an ingress too, where there is nothing to permit.
     const inbounds = inboundRules.filter(({ section }) => section.kind !== 'ZoneIngress');
@@ -63,6 +70,20 @@ export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: Pr
       for (const { policy } of proxyRule?.contributions ?? [])
         report({ policy: policy.kri, field: 'spec.default', reason: `has no effect: ${why}` });
   }
+}
+
+/** The `to[]` of policies of a zone proxy alone that it does not follow. Those for the whole mesh have an effect on other proxies. */
+function reportNotLed({ index, rules: { proxy, types } }: Omit<Judged, 'tls'>, report: Report): void {
+  if (!onlyLeads(proxy)) return;
+  for (const { type } of types)
+    for (const policy of index.matching(type, proxy).selected.keys())
+      for (const { targetRef, index: at, conf } of policy.to) {
+        const why = whyNotLed(proxy, type, targetRef.kind);
+        if (why !== null) report({ policy: policy.kri, field: `spec.to[${String(at)}]`, reason: why });
+        else
+          for (const path of fieldsNotLed(type, conf))
+            report({ policy: policy.kri, field: fieldOf('to', at, path), reason: FOR_CLIENTS });
+      }
 }
 
 /** The paths of the items of a MeshTrafficPermission that would permit clients, and name none. */

@@ -1,10 +1,16 @@
 // A zone egress: it terminates the TLS of its clients, checks their permissions, and connects to services outside of the mesh (xds 5).
+import { destinationOf, policiesInForce } from '../policy/effective-conf.ts';
+import { hashPoliciesOf } from '../policy/load-balancing.ts';
+import type { Outbound } from '../policy/outbounds.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { objectOf } from '../resource/read-json.ts';
+import { clusterConf, externalSettings } from './cluster.ts';
 import { externalCluster, wantsTls } from './external-cluster.ts';
 import { faultFilters } from './fault-injection.ts';
 import { httpConnectionManager } from './http-connection.ts';
+import { hashPolicies } from './load-balancer.ts';
 import { clientKeyName, externalClusterName, zoneResourceName } from './names.ts';
+import type { OutboundContext } from './outbounds.ts';
 import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
 import { duration, given, optionalDuration } from './proto-json.ts';
 import { isHttp, protocolOf } from './protocol.ts';
@@ -12,8 +18,8 @@ import type { ProxyConfig } from './proxy-config.ts';
 import { addPatched } from './proxy-patch.ts';
 import { serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { connectionLimit, rateLimitFilter, requestLimit } from './rate-limit.ts';
-import { routeConfiguration } from './route-config.ts';
-import { reportMatches, reportTo } from './usable-policies.ts';
+import { confOf, routeConfiguration } from './route-config.ts';
+import { reportMatches, reportTo, usablePolicies, type Report } from './usable-policies.ts';
 import { chainLoggers, chainTcpProxy, type Chain, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
 import { chainFilters, permissionsOn } from './zone-rules.ts';
@@ -56,7 +62,7 @@ function chainOf(
     name: kri,
     filterChainMatch: { serverNames: [...snis], transportProtocol: 'tls' },
     filters: isHttp(protocolOf(outbound.protocol))
-      ? [...limit, httpFilter(config, context, listener, chain, httpPermission(permissions))]
+      ? [...limit, httpFilter(config, context, listener, chain, outbound, httpPermission(permissions))]
       : [networkPermission(permissions, listener.name), ...limit, chainTcpProxy(context, listener, chain)],
     // The bundle says which trust domains may come: their names here would change the listener with each new one.
     transportSocket: serverSocket({ ...tls, trustDomains: [] }, params),
@@ -68,6 +74,7 @@ function httpFilter(
   context: ZoneContext,
   listener: ZoneListener,
   chain: Chain,
+  outbound: Outbound,
   permission: JsonObject,
 ): JsonObject {
   const { rules } = listener;
@@ -76,11 +83,14 @@ function httpFilter(
   const timeout = rules.conf('MeshTimeout', snis);
   const limit = requestLimit(rules.conf('MeshRateLimit', snis));
   const http = objectOf(timeout['http']);
+  const balancing = confOf(policiesTo(context, outbound, listener.report), 'MeshLoadBalancingStrategy');
+  const hashes = hashPolicies(hashPoliciesOf(balancing));
   const route = given({
     cluster,
     autoHostRewrite: true,
     timeout: duration(http['requestTimeout'], '0s'),
     idleTimeout: optionalDuration(http['streamIdleTimeout']),
+    hashPolicy: hashes.length > 0 ? hashes : undefined,
   });
   config.routes.set(routes, routeConfiguration(routes, [{ match: { prefix: '/' }, route, ...limit }], permission));
   return httpConnectionManager({
@@ -100,15 +110,20 @@ function httpFilter(
 }
 
 /** Adds the cluster of an external service. */
-export function addEgressPort(
-  config: ProxyConfig,
-  { index, rules, features }: Pick<ZoneContext, 'index' | 'rules' | 'features'>,
-  { outbound: { kri, resource } }: ZonePort,
-): void {
+export function addEgressPort(config: ProxyConfig, context: OutboundContext, { outbound }: ZonePort): void {
+  const { index, rules, features, client } = context;
+  const { kri, resource, protocol } = outbound;
   const name = externalClusterName(kri, wantsTls(resource));
   addPatched(config, rules, false, (part) => {
-    const { cluster, keys } = externalCluster(name, resource, { index, features, kri, report: reportTo(part.problems) });
+    const report = reportTo(part.problems);
+    const settings = externalSettings(protocolOf(protocol), clusterConf(policiesTo(context, outbound, report)), client);
+    const { cluster, keys } = externalCluster(name, resource, { index, features, kri, settings, report });
     part.clusters.set(name, cluster);
     if (keys !== null) part.keys.set(clientKeyName(kri), keys);
   });
+}
+
+/** The policies of the egress whose `to[]` is about the external service, or the whole mesh. */
+function policiesTo({ index, rules }: Pick<ZoneContext, 'index' | 'rules'>, { base, section }: Outbound, report: Report) {
+  return usablePolicies(policiesInForce(rules, destinationOf(index, base, section)), report);
 }

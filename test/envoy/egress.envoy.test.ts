@@ -1,5 +1,5 @@
 // An egress sends nothing in plain text to an external service that asks for TLS, whatever its Envoy takes (decision 56).
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Application } from './application.ts';
@@ -60,6 +60,32 @@ async function isReached(protocol: 'http' | 'tcp'): Promise<boolean> {
   else await mesh.say(services.tcp.port);
   return seen.length > before;
 }
+
+it('follows the policies about connections to an external service, and only these', async () => {
+  await expect.poll(() => isReached('http'), { timeout: 20_000 }).toBe(true);
+  const to = (targetRef: JsonObject, conf: JsonObject): JsonObject => ({ spec: { to: [{ targetRef, default: conf }] } });
+  const bank = { kind: 'MeshExternalService', name: 'http' };
+  const policies: [string, JsonObject][] = [
+    ['MeshCircuitBreaker', to(bank, { connectionLimits: { maxConnections: 7 } })],
+    ['MeshTimeout', to({ kind: 'Mesh' }, { connectionTimeout: '7s' })],
+    ['MeshHealthCheck', to(bank, { interval: '1s', timeout: '1s', http: { path: '/health' } })],
+    ['MeshLoadBalancingStrategy', to(bank, { loadBalancer: { type: 'LeastRequest' } })],
+    ['MeshRetry', to(bank, { http: { numRetries: 3 } })],
+  ];
+  for (const [type, body] of policies) await mesh.put(type, 'outside', body);
+  onTestFinished(async () => {
+    for (const [type] of policies) await mesh.delete(type, 'outside');
+  });
+  const clusters = (): Promise<string> => egress.admin('/clusters');
+  await vi.waitFor(async () => expect(await clusters()).toMatch(/egress:\S*__http_80::default_priority::max_connections::7/));
+  // The external service is asked whether it is healthy, by the egress and through it by the client.
+  await vi.waitFor(() => expect(outside['http']?.seen.map(({ path }) => path)).toContain('/health'));
+  const dump = await egress.admin('/config_dump');
+  expect(dump).toContain('"connect_timeout": "7s"');
+  expect(dump).toContain('LEAST_REQUEST');
+  expect(dump).not.toContain('num_retries');
+  expect(await isReached('http')).toBe(true);
+});
 
 it.each<['http' | 'tcp', what: string, verification: JsonObject]>([
   ['http', 'the authority is no certificate', { caCert: CA_CERT }],

@@ -174,6 +174,60 @@ describe('an egress', () => {
   });
   const secret = { type: 'Secret', secretRef: { kind: 'Secret', name: 'ca' } };
 
+  describe('with a policy', () => {
+    const bank = external(null, [endpoint('10.1.1.1'), endpoint('10.1.1.2')]);
+    const clusterWith = (type: string, conf: JsonObject, kind = 'MeshExternalService', top = 'Mesh'): JsonObject => {
+      const targetRef = kind === 'Mesh' ? { kind } : { kind, name: 'bank' };
+      const own = top === 'Dataplane' ? { labels: { 'kuma.io/display-name': 'zone-proxy' } } : {};
+      const written = make(type, 'p', { targetRef: { kind: top, ...own }, to: [{ targetRef, default: conf }] });
+      return clusterOf(configOf(EGRESS, [bank, written]));
+    };
+    const limits = {
+      connectionLimits: { maxConnections: 7 },
+      outlierDetection: { detectors: { totalFailures: { consecutive: 3 } } },
+    };
+
+    it.each<[type: string, conf: JsonObject, expected: JsonObject]>([
+      [
+        'MeshCircuitBreaker',
+        limits,
+        {
+          circuitBreakers: { thresholds: [{ maxConnections: 7, trackRemaining: true }] },
+          outlierDetection: { consecutive5xx: 3 },
+        },
+      ],
+      ['MeshHealthCheck', { interval: '3s', http: { path: '/health' } }, { healthChecks: [{ interval: '3s' }] }],
+      ['MeshTimeout', { connectionTimeout: '7s' }, { connectTimeout: '7s' }],
+      ['MeshLoadBalancingStrategy', { loadBalancer: { type: 'LeastRequest' } }, { lbPolicy: 'LEAST_REQUEST' }],
+    ])('to an external service, to the mesh or of the egress alone has the effect: %s', (type, conf, expected) => {
+      expect(clusterWith(type, conf)).toMatchObject(expected);
+      expect(clusterWith(type, conf, 'Mesh')).toMatchObject(expected);
+      expect(clusterWith(type, conf, 'MeshExternalService', 'Dataplane')).toMatchObject(expected);
+    });
+
+    it('has the idle timeout of HTTP connections', () => {
+      expect(JSON.stringify(clusterWith('MeshTimeout', { idleTimeout: '77s' }))).toContain('"idleTimeout":"77s"');
+    });
+
+    it('chooses an endpoint by its hash policies', () => {
+      const hashPolicies = [{ type: 'Header', header: { name: 'x-user' } }];
+      const to = [
+        {
+          targetRef: { kind: 'MeshExternalService', name: 'bank' },
+          default: { loadBalancer: { type: 'RingHash' }, hashPolicies },
+        },
+      ];
+      const strategy = make('MeshLoadBalancingStrategy', 'p', { to });
+      const config = configOf(EGRESS, [bank, strategy, identity, trustOf('east')]);
+      expect(clusterOf(config)).toMatchObject({ lbPolicy: 'RING_HASH' });
+      expect(JSON.stringify([...config.routes.values()])).toContain('"hashPolicy":[{"header":{"headerName":"x-user"}}]');
+    });
+
+    it('is not led to another service, and does not retry what the client retries', () => {
+      expect(clusterWith('MeshRetry', { http: { numRetries: 3 } })).toEqual(clusterOf(configOf(EGRESS, [bank])));
+    });
+  });
+
   it('has no listener without an identity, and says so', () => {
     const config = configOf(EGRESS, [external(null, [endpoint('10.1.1.1')])]);
     expect(config.listeners.size).toBe(0);
