@@ -2,7 +2,7 @@
 // Pure.
 // Invariant: a draft is valid, and the store writes it unless a stored row forbids it (write-plan.ts).
 import { boundViolations, collectViolations, type Refuse, type Violation } from '../base/violations.ts';
-import { readUniversal, type UniversalParts } from '../document/universal-form.ts';
+import { readUniversal, unknownKeysBesideSpec, type UniversalParts } from '../document/universal-form.ts';
 import { withAnnotatedProtocol } from '../gateway-api/app-protocol.ts';
 import { checkRoute, GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { normalizeSpec } from '../resource/codec.ts';
@@ -11,6 +11,7 @@ import { hashName, MAX_VISIBLE_BYTES } from '../resource/hash-name.ts';
 import { label, LABEL_KEY, LABEL_VALUE } from '../resource/labels.ts';
 import { ownerLabelFaults } from '../resource/ownership.ts';
 import { olderKeyWarnings } from '../resource/older-keys.ts';
+import { unknownKeys } from '../resource/unknown-keys.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { isObject } from '../resource/read-json.ts';
 import { checkSpec as checkBySchema, type CheckedResource, type SpecCheck } from '../resource/schema/check-spec.ts';
@@ -94,10 +95,20 @@ export function draftOf(
   ]);
   const labels = computeLabels(info, { displayName, mesh, labels: given, spec }, rules.writer);
   const nameFaults = info.labelName && !RFC_1035_LABEL.test(displayName) ? [{ field: 'name', reason: RFC_1035_REASON }] : [];
-  // The schema of a JSON type has these warnings itself.
-  const ofOlderKeys = info.codec.kind === 'proto' ? olderKeyWarnings(info, body.spec) : [];
-  const warnings = [...check.warnings, ...ofOlderKeys];
+  const warnings = [...check.warnings, ...droppedKeys(info, document, body.spec, strict)];
   return { info, key, given, labels, spec, owner: ownerOf(info, mesh), warnings, nameFaults };
+}
+
+/**
+ * Warnings of the keys that are not stored, beside a spec and in a protobuf message; the schema of a JSON type has those of its spec itself.
+ * @throws ApiError 400 that names them, if the caller wants no key to be dropped
+ */
+function droppedKeys(info: TypeInfo, document: JsonObject, spec: JsonObject, strict: boolean): string[] {
+  const isMessage = info.codec.kind === 'proto';
+  const unknown = isMessage ? unknownKeys(info, spec) : unknownKeysBesideSpec(info, document);
+  if (strict) refuseAll(unknown);
+  const dropped = boundViolations(unknown).map(({ field, reason }) => `${field}: ${reason}; it has no effect`);
+  return isMessage ? [...dropped, ...olderKeyWarnings(info, spec)] : dropped;
 }
 
 /**

@@ -1,7 +1,7 @@
 // The checks of a draft that are the same for all types: its place, its name and its labels.
 import { describe, expect, it } from 'vitest';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
-import { typeOf } from '../resource/type-registry.ts';
+import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
 import type { ApiError } from './error-body.ts';
 import { draftOf, labelField, type Draft } from './write-checks.ts';
@@ -20,19 +20,15 @@ type Given = {
   /** Fields of the body that differ from the URL. */
   readonly body?: JsonObject;
   readonly writer?: ControlPlaneIdentity;
+  /** Whether unknown keys are refused. */
+  readonly strict?: boolean;
 };
 
 function draft({ type = 'MeshTimeout', name = 'a', mesh = 'default', spec = { to }, labels = {}, ...more }: Given): Draft {
   const info = typeOf(type);
-  const { writer = ALONE, body = {} } = more;
+  const { writer = ALONE, body = {}, strict = true } = more;
   const document = { type, name, mesh, labels, ...(info.codec.kind === 'json' ? { spec } : spec), ...body };
-  return draftOf(
-    info,
-    { mesh: info.scope === 'Mesh' ? mesh : '', name },
-    document,
-    { writer, checksOrigin: true },
-    { strict: true },
-  );
+  return draftOf(info, { mesh: info.scope === 'Mesh' ? mesh : '', name }, document, { writer, checksOrigin: true }, { strict });
 }
 
 /** Field and reason of each violation. */
@@ -65,6 +61,38 @@ it.each(['Secret', 'GlobalSecret'])('a %s must give its data, which may be empty
   for (const spec of [{}, { data: null }])
     expect(faults({ type, spec })).toEqual([['data', 'must be given: the secret in base64']]);
   expect(faults({ type, spec: { data: '' } })).toEqual([]);
+});
+
+const written: Readonly<Record<string, JsonObject>> = {
+  Dataplane: { networking: { address: '192.0.2.1', inbound: [{ port: 80 }] } },
+  Secret: { data: 'YQ==' },
+  GlobalSecret: { data: 'YQ==' },
+};
+const flat = resourceTypes.filter(({ codec, writers }) => codec.kind === 'proto' && writers !== 'none');
+
+describe('a key that no document has', () => {
+  it.each(flat.map(({ name }) => name))('in a %s is refused, or dropped with a warning', (type) => {
+    const given = { type, spec: { ...written[type], colour: 'red' } };
+    expect(faults(given)).toContainEqual(['colour', expect.stringMatching(/^is not a known key/) as string]);
+    const { spec, warnings } = draft({ ...given, strict: false });
+    expect(spec).not.toHaveProperty('colour');
+    expect(warnings).toContainEqual(expect.stringMatching(/^colour: is not a known key.*no effect$/) as string);
+  });
+
+  it('inside of a Dataplane is named by its path, with the key that was meant', () => {
+    const spec = { networking: { address: '192.0.2.1', inbound: [{ port: 80, servicePrt: 81 }] } };
+    const reason = 'is not a known key of Dataplane; did you mean "servicePort"?';
+    expect(faults({ type: 'Dataplane', spec })).toEqual([['networking.inbound[0].servicePrt', reason]]);
+    const { warnings } = draft({ type: 'Dataplane', spec, strict: false });
+    expect(warnings).toEqual([`networking.inbound[0].servicePrt: ${reason}; it has no effect`]);
+  });
+
+  it('beside a spec is refused, or dropped with a warning', () => {
+    expect(faults({ body: { lables: {} } })).toEqual([['lables', 'is not a known key; did you mean "labels"?']]);
+    expect(draft({ body: { lables: {} }, strict: false }).warnings).toEqual([
+      'lables: is not a known key; did you mean "labels"?; it has no effect',
+    ]);
+  });
 });
 
 describe('a draft', () => {

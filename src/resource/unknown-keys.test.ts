@@ -8,6 +8,14 @@ function unknownOf(type: string, spec: JsonObject): string[] {
 }
 
 describe('keys that a protobuf type does not have', () => {
+  it('come with the key that was meant', () => {
+    const [violation] = unknownKeys(typeOf('Dataplane'), { networking: { adress: '192.0.2.1' } });
+    expect(violation).toEqual({
+      field: 'networking.adress',
+      reason: 'is not a known key of Dataplane; did you mean "address"?',
+    });
+  });
+
   it('are named at every depth', () => {
     expect(unknownOf('Zone', { enabld: true })).toEqual(['enabld']);
     expect(unknownOf('Mesh', { mtlss: { enabledBackend: 'ca-1' } })).toEqual(['mtlss']);

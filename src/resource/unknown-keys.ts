@@ -4,6 +4,7 @@ import type { Violation } from '../base/violations.ts';
 import { planOf, type FieldPlan, type MessagePlan } from '../wire/message-plan.ts';
 import { withoutOlderKeys } from './older-keys.ts';
 import { isObject } from './read-json.ts';
+import { keyHint } from './schema/nearest-key.ts';
 import { child } from './schema/spec-path.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject } from './types.ts';
@@ -14,25 +15,36 @@ import type { Json, JsonObject } from './types.ts';
  */
 export function unknownKeys(info: TypeInfo, spec: JsonObject): Violation[] {
   if (info.codec.kind === 'json') return [];
-  const reason = `is not a known key of ${info.name}`;
-  return ofMessage(planOf(info.codec.message), withoutOlderKeys(info, spec), '').map((path) => ({
+  return ofMessage(planOf(info.codec.message), withoutOlderKeys(info, spec), '').map(({ path, hint }) => ({
     field: path.replace(/^\./, ''),
-    reason,
+    reason: `is not a known key of ${info.name}; ${hint}`,
   }));
 }
 
-function ofMessage({ wellKnown, fields }: MessagePlan, json: Json, path: string): string[] {
+/** A key that no message has. @property hint the key that was meant */
+type Unknown = { readonly path: string; readonly hint: string };
+
+function ofMessage({ wellKnown, fields }: MessagePlan, json: Json, path: string): Unknown[] {
   // Structs have any keys, and the others are no objects.
   if (wellKnown !== null || !isObject(json)) return [];
   const known = new Map(fields.flatMap((field) => [field.name, field.jsonName].map((name) => [name, field])));
   return Object.entries(json).flatMap(([key, value]) => {
     const field = known.get(key);
     const at = child(path, key);
-    return field === undefined ? [at] : ofField(field, value, at);
+    if (field !== undefined) return ofField(field, value, at);
+    return [
+      {
+        path: at,
+        hint: keyHint(
+          key,
+          fields.map(({ jsonName }) => jsonName),
+        ),
+      },
+    ];
   });
 }
 
-function ofField({ shape, value: plan }: FieldPlan, json: Json, path: string): string[] {
+function ofField({ shape, value: plan }: FieldPlan, json: Json, path: string): Unknown[] {
   if (plan.kind !== 'message') return [];
   if (shape === 'single') return ofMessage(plan.message, json, path);
   const members =
