@@ -50,6 +50,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'gateway-api': ['base', 'resource', 'policy'],
   document: ['base', 'resource', 'gateway-api'],
   subscriptions: ['base', 'resource', 'store'],
+  takeover: ['base', 'resource', 'store'],
   'zone-status': ['base', 'resource', 'store', 'kds', 'subscriptions'],
   'proxy-status': ['base', 'wire', 'resource', 'store', 'policy', 'mesh-index', 'xds', 'ads', 'api', 'subscriptions'],
   'proxy-health': ['base', 'wire', 'resource', 'store', 'grpc', 'xds', 'proxy-port', 'ads'],
@@ -68,10 +69,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
   dataplane: ['base', 'resource'],
   'control-plane': [...ENGINE],
-  global: [...ENGINE, 'control-plane'],
+  global: [...ENGINE, 'control-plane', 'takeover'],
   zone: [...ENGINE, 'control-plane', 'xds', 'ads', 'proxy-port', 'proxy-status', 'proxy-health'],
   // The API gives it the types of answers, and nothing that runs. The two roots are started by a dynamic import, `migrate` opens a store, and `generate` signs with a key from a file.
-  cli: ['base', 'resource', 'gateway-api', 'document', 'api', 'global', 'zone', 'store', 'defaults', 'token', 'dataplane'],
+  cli: [
+    ...['base', 'resource', 'gateway-api', 'document', 'api', 'global', 'zone', 'store', 'defaults', 'token', 'dataplane'],
+    'takeover',
+  ],
 };
 
 /** The same for the rooms of the command line. Options, output and exit codes at its top are for all of them. */

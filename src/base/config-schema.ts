@@ -213,6 +213,12 @@ export const configSchema = z.strictObject({
     global: section({
       /** What global keeps of the state of proxies: an insight of each, or only how many of each zone have which state. */
       insights: z.enum(['all', 'counts'], 'must be all, or counts to keep no insight of each proxy').default('all'),
+      /** What zones may lose when this global takes over the database of a Kuma global, by the names of `meridian takeover check`. */
+      takeover: section({
+        accept: texts(),
+        /** The release of the Kuma global; without it the zones that ever connected tell it. */
+        release: z.enum(['', '2', '3'], 'must be 2 or 3, or empty').default(''),
+      }),
       kds: section({
         grpcPort: port(5685),
         tlsEnabled: flag(true),

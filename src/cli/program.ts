@@ -34,6 +34,8 @@ import { addInspectService } from './commands/inspect-service.ts';
 import { addInspectZones } from './commands/inspect-zones.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addRolloutList, addRolloutStatus } from './commands/rollout-status.ts';
+import { addTakeoverCheck } from './commands/takeover-check.ts';
+import { addTakeoverReturn } from './commands/takeover-return.ts';
 import { addTokenRevoke } from './commands/token-revoke.ts';
 import { addVersionCommand } from './commands/version.ts';
 import { EXIT_HELP } from './exit-codes.ts';
@@ -59,6 +61,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   identity: ['meridian identity rotate identity --mesh shop --context east'],
   dataplane: ['meridian dataplane install-envoy', 'meridian dataplane run -d cart.yaml --dataplane-token-file cart.token'],
   migrate: ['meridian migrate status --config global.yaml', 'meridian migrate up --config global.yaml'],
+  takeover: ['meridian takeover check -f export.yaml', 'meridian takeover return --config global.yaml'],
   generate: [
     'meridian generate zone-token --zone east --valid-for 8760h --out east.token',
     'meridian generate signing-key --format pem --out key.pem',
@@ -126,6 +129,9 @@ export function createProgram(): Command {
   addDataplaneRun(dataplane);
   addDataplaneInstallEnvoy(dataplane);
   addMigrate(group(program, 'migrate', 'the schema of the store'));
+  const takeover = group(program, 'takeover', 'from a Kuma global to this one, and back');
+  addTakeoverCheck(takeover);
+  addTakeoverReturn(takeover);
   program.commandsGroup('Access and set-up:');
   addHelpCommand(program);
   const generate = group(program, 'generate', 'tokens, the keys that sign them, and certificates');

@@ -50,6 +50,8 @@ export type Parts = {
   readonly roster: ReplicaRoster;
   /** On global: the resources that it does not forward, by zone and mesh, and the effect of a change of a Zone. src/global sets both. */
   readonly membership: { notForwarded: ProblemSources['notForwarded']; changeOf: MembershipChangeOf };
+  /** On global: the kinds of losses that keep the port for zones closed after a takeover. src/global sets it. */
+  readonly takeover: { kinds: ProblemSources['takeoverLosses'] };
   /** The problems that people should look at. */
   readonly problems: CurrentProblems;
   /** How far the zones of all replicas are. */
@@ -97,17 +99,19 @@ export async function createParts(given: Given): Promise<Parts> {
 
   const expiries = createExpiryMetrics(registry);
   const membership: Parts['membership'] = { notForwarded: () => new Map(), changeOf: async () => null };
+  const takeover: Parts['takeover'] = { kinds: () => [] };
   const problems = new CurrentProblems({
     ...{ mode: side.mode, zone: identity.zone, instanceId, productVersion },
     ...{ store: answering, lagOf, roster, ends: () => expiries.ends(), clock },
     notForwarded: () => membership.notForwarded(),
+    takeoverLosses: () => takeover.kinds(),
   });
   const events = createEvents({ ...asking, lagOf, receipts, problems, roster });
   const tokens = await createTokens(answering, config, identity.federated, clock);
   component('token secrets', (signal) => tokens.secrets.run({ clock, log }, signal));
   return {
     ...{ side, identity, config, clock, log, instanceId, registry, expiries, store, answering },
-    ...{ rules: sendRulesOf(side, config), indexes: given.indexes, senders, receipts, roster, membership, problems },
+    ...{ rules: sendRulesOf(side, config), indexes: given.indexes, senders, receipts, roster, membership, takeover, problems },
     ...{ progress, deliveries, link, onward, events, tokens },
   };
 }

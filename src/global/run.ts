@@ -23,6 +23,7 @@ import { createInsightsMetric } from './insights-metric.ts';
 import { createWaitingMetric } from './waiting-metric.ts';
 import { KnownZones } from '../peering/known-zones.ts';
 import { ZoneSharing } from '../replicas/zone-sharing.ts';
+import { TakeoverGuard } from '../takeover/takeover-guard.ts';
 import { runSubscriptionFinalizer } from '../subscriptions/subscription-finalizer.ts';
 
 /** Milliseconds of a long answer between two looks at other work. */
@@ -112,14 +113,34 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
   host.onStop('KDS server', () => server.close());
   createWaitingMetric(host.registry, () => server.waiting);
   shareZones(host, server);
-  const port = await server.listen();
-  log.info({ port, tls: kds.tlsEnabled }, 'zones can connect');
+  await openToZones(host, server);
   if (tls !== null) host.expiries.certificate('kds', tls.endsAt);
   if (tls !== null)
     host.component('kds certificate', async (tlsSignal) => {
       await tls.follow((material) => server.replaceTls(material), tlsSignal, log);
       await aborted(tlsSignal);
     });
+}
+
+/** Listens at once, or on a database of Kuma when its zones lose nothing by it. */
+async function openToZones({ config, store, clock, log, takeover, component }: Host, server: KdsServer): Promise<void> {
+  const { kds, takeover: settings } = config.multizone.global;
+  const open = async (): Promise<void> => {
+    const port = await server.listen();
+    log.info({ port, tls: kds.tlsEnabled }, 'zones can connect');
+  };
+  const release = settings.release === '' ? null : settings.release === '2' ? 2 : 3;
+  const guard = new TakeoverGuard({ store, accept: settings.accept, release, clock, log });
+  takeover.kinds = () => guard.kinds();
+  if (await guard.passes()) {
+    await open();
+    return;
+  }
+  component('takeover', async (signal) => {
+    await guard.passed(signal);
+    await open();
+    await aborted(signal);
+  });
 }
 
 /** Moves zones to other replicas: some while this one has too many, all when it stops. */

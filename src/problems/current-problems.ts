@@ -21,6 +21,7 @@ import {
   membershipProblems,
   plaintextProblems,
   replicaProblems,
+  takeoverProblems,
   versionProblems,
 } from './process-problems.ts';
 import { zoneProblems, zoneTokenProblem, type ZoneUnderTest } from './zone-problems.ts';
@@ -35,6 +36,8 @@ export type ProblemSources = Pick<ApiOptions, 'mode' | 'zone' | 'instanceId' | '
   readonly ends: ExpiryMetrics['ends'];
   /** Zone → mesh → how many of its resources other zones do not get, because the zone is no member of the mesh. */
   readonly notForwarded: () => ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** The kinds of losses for which this global lets no zone connect after a takeover. */
+  readonly takeoverLosses: () => readonly string[];
   readonly clock: Clock;
 };
 
@@ -77,6 +80,7 @@ export class CurrentProblems {
       ...certificateProblems(certificates, instanceId, now),
       ...[...tokens].flatMap(([zone, end]) => zoneTokenProblem(zone, end, now)),
       ...versionProblems(this.#versions(zones)),
+      ...takeoverProblems(this.#sources.takeoverLosses(), instanceId),
       ...membershipProblems(this.#sources.notForwarded()),
       ...ofMeshes,
       ...refused,

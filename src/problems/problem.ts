@@ -14,6 +14,10 @@ const KINDS = {
     remedy: 'read the log of the zone: it has the reason for each failed connection',
     section: 'a-zone-is-not-connected',
   },
+  takeoverLosses: {
+    remedy: '`meridian takeover check` lists each resource, and what to write; then zones connect without a restart',
+    section: 'no-zone-connects-after-a-takeover',
+  },
   zoneRefused: { remedy: 'do what the reason says, then the zone connects by itself', section: 'a-zone-is-not-connected' },
   zoneLagging: {
     remedy: 'look at the load of the zone and of its database; the zone is disconnected after five minutes without an answer',

@@ -26,6 +26,21 @@ export function membershipProblems(notForwarded: ReadonlyMap<string, ReadonlyMap
   );
 }
 
+/** @param kinds of what zones would lose; none while zones can connect */
+export function takeoverProblems(kinds: readonly string[], instanceId: string): Problem[] {
+  if (kinds.length === 0) return [];
+  const message = `no zone can connect: by the takeover from Kuma zones would lose ${namesIn(kinds)}`;
+  return [
+    problemOf('takeoverLosses', [], {
+      instanceId,
+      since: null,
+      resources: kinds.slice(0, MAX_NAMES),
+      count: kinds.length,
+      message,
+    }),
+  ];
+}
+
 /** @param startedAt of this process: before a minute has passed, it may not know the leader */
 export function replicaProblems(replicas: readonly KnownReplica[], startedAt: Date, now: Date): Problem[] {
   const living = replicas.filter(({ isSilent }) => !isSilent);

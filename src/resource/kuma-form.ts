@@ -18,6 +18,9 @@ import { SERVICE_TYPES } from './type-registry.ts';
  */
 export type KumaForm = { readonly resource: WireResource } | { readonly withheld: string };
 
+/** Why a Kuma peer cannot have a resource. @property instead what a person may write in its place */
+export type Withheld = { readonly field: string; readonly reason: string; readonly instead?: string };
+
 const SERVICES_AND_MESH = ['Mesh', ...SERVICE_TYPES];
 const ROUTE_TOO = [...SERVICES_AND_MESH, 'MeshHTTPRoute'];
 
@@ -79,20 +82,25 @@ const SPIFFE_KEYS = ['spiffeID', 'spiffeId'];
  */
 export function toKumaForm(info: TypeInfo, resource: WireResource): KumaForm {
   const { spec, status } = resource;
-  const broken = undecodable(info.name, spec);
-  if (broken !== null) return { withheld: `${broken.field}: ${broken.reason}` };
-  for (const withheld of reasons(info, spec)) return { withheld };
+  const [reason] = reasonsWithheld(info, spec);
+  if (reason !== undefined) return { withheld: sentenceOf(reason) };
   const translated = translate(info, resource);
   const decodable = status && decodableStatus(info.name, status);
   const isSame = translated === spec && decodable === status;
   return { resource: isSame ? resource : { ...resource, spec: translated, status: decodable } };
 }
 
-/** The reason why a resource cannot be translated. */
-function reasons(info: TypeInfo, spec: JsonObject): Iterable<string> {
-  if (info.policy !== null) return policyReasons(info, spec);
-  if (info.name === 'Dataplane') return dataplaneReasons(spec);
-  return info.name === 'MeshExternalService' ? externalServiceReasons(spec) : [];
+/** Every reason why a resource cannot be translated. */
+export function reasonsWithheld(info: TypeInfo, spec: JsonObject): Withheld[] {
+  const broken = undecodable(info.name, spec);
+  if (broken !== null) return [broken];
+  if (info.policy !== null) return [...policyReasons(info, spec)];
+  if (info.name === 'Dataplane') return [...dataplaneReasons(spec)];
+  return info.name === 'MeshExternalService' ? [...externalServiceReasons(spec)] : [];
+}
+
+function sentenceOf({ field, reason, instead }: Withheld): string {
+  return `${field}: ${reason}${instead === undefined ? '' : `; write ${instead}`}`;
 }
 
 /** Returns the same spec if nothing changes. */
@@ -107,59 +115,85 @@ function translate(info: TypeInfo, resource: WireResource): JsonObject {
  * The reason why a policy cannot be sent: Kuma would refuse it, or silently apply it too broadly (policies 0). Keys of Kuma 2.x are no
  * reason: a Kuma global reads over them in its own rows, and its zones have the rest (decision 107).
  */
-function* policyReasons(info: TypeInfo, spec: JsonObject): Generator<string> {
-  yield* refusedKinds(spec, TOP_REF, TOP_KINDS, `at the top of a ${info.name}`);
-  yield* refusedKinds(spec, TO_REF, TO_KINDS.get(info.name), `in to[] of a ${info.name}`);
+function* policyReasons(info: TypeInfo, spec: JsonObject): Generator<Withheld> {
+  yield* refusedKinds(spec, TOP_REF, TOP_KINDS, `at the top of a ${info.name}`, 'kind Dataplane with labels');
+  yield* refusedKinds(spec, TO_REF, TO_KINDS.get(info.name), `in to[] of a ${info.name}`, 'one of these');
   if (NEEDS_SECTION.has(info.name) && hasItems(spec['from']) && !hasItems(spec['to']) && !hasItems(spec['rules']))
-    yield `spec.from: Kuma has no from, and takes no ${info.name} without another section; write spec.rules instead`;
+    yield {
+      field: 'spec.from',
+      reason: `Kuma has no from, and takes no ${info.name} without another section`,
+      instead: 'spec.rules instead',
+    };
   if (ROUTES.has(info.name)) for (const at of BACKEND_REFS) yield* backendReasons(spec, at);
   if (info.name === 'MeshLoadBalancingStrategy') yield* loadBalancingReasons(spec);
   if (HAS_COLLECTORS.has(info.name)) {
     for (const { name, value } of OPEN_TELEMETRY.flatMap((at) => find(spec, [...at, 'endpoint'])))
-      if (isGiven(value)) yield `${name}: Kuma has no endpoint; write backendRef instead`;
+      if (isGiven(value)) yield { field: name, reason: 'Kuma has no endpoint', instead: 'backendRef instead' };
   }
   if (info.name === 'MeshTrafficPermission') {
     for (const { name, value } of find(spec, path('rules.*.matches')))
-      if (hasItems(value)) yield `${name}: Kuma takes matches inside default alone and would apply the rule to every request`;
+      if (hasItems(value))
+        yield {
+          field: name,
+          reason: 'Kuma takes matches inside default alone and would apply the rule to every request',
+          instead: 'default.allow or default.deny',
+        };
   }
 }
 
 /** Kinds and ports of backendRefs (policies 1.4). */
-function* backendReasons(spec: JsonObject, at: Path): Generator<string> {
-  yield* refusedKinds(spec, at, SERVICE_TYPES, 'as a backend');
+function* backendReasons(spec: JsonObject, at: Path): Generator<Withheld> {
+  yield* refusedKinds(spec, at, SERVICE_TYPES, 'as a backend', 'one of these');
   for (const { name, value } of find(spec, at)) {
     if (isObject(value) && value['kind'] === 'MeshMultiZoneService' && !isGiven(value['port']))
-      yield `${name}.port: Kuma takes no MeshMultiZoneService as a backend without a port`;
+      yield {
+        field: `${name}.port`,
+        reason: 'Kuma takes no MeshMultiZoneService as a backend without a port',
+        instead: 'the port',
+      };
   }
 }
 
 /** `crossZone` beside labels, which every MeshService reference becomes, and hash policies of type SourceIP (policies 2.3). */
-function* loadBalancingReasons(spec: JsonObject): Generator<string> {
+function* loadBalancingReasons(spec: JsonObject): Generator<Withheld> {
   for (const { name, value } of find(spec, path('to.*'))) {
     const isService = find(value, path('targetRef.kind')).some((kind) => kind.value === 'MeshService');
     if (isService && find(value, path('default.localityAwareness.crossZone')).some((conf) => isGiven(conf.value)))
-      yield `${name}.default.localityAwareness.crossZone: Kuma names a MeshService by labels and takes no crossZone beside them`;
+      yield {
+        field: `${name}.default.localityAwareness.crossZone`,
+        reason: 'Kuma names a MeshService by labels and takes no crossZone beside them',
+        instead: 'it for a MeshMultiZoneService',
+      };
   }
   for (const { name, value } of HASH_POLICIES.flatMap((at) => find(spec, [...at, 'type'])))
-    if (value === 'SourceIP') yield `${name}: Kuma has no SourceIP; write Connection instead`;
+    if (value === 'SourceIP') yield { field: name, reason: 'Kuma has no SourceIP', instead: 'Connection instead' };
 }
 
-function* refusedKinds(spec: JsonObject, at: Path, kinds: readonly string[] | undefined, where: string): Generator<string> {
+function* refusedKinds(
+  spec: JsonObject,
+  at: Path,
+  kinds: readonly string[] | undefined,
+  where: string,
+  instead: string,
+): Generator<Withheld> {
   if (kinds === undefined) return;
   for (const { name, value } of find(spec, [...at, 'kind'])) {
     if (typeof value === 'string' && value !== '' && !kinds.includes(value))
-      yield `${name}: Kuma takes ${kinds.join(', ')} ${where}, not ${JSON.stringify(value)}`;
+      yield { field: name, reason: `Kuma takes ${kinds.join(', ')} ${where}, not ${JSON.stringify(value)}`, instead };
   }
 }
 
 /** Kuma cannot use a Dataplane that has only zone sections; it needs an address (D17, D18). */
-function* dataplaneReasons(spec: JsonObject): Generator<string> {
+function* dataplaneReasons(spec: JsonObject): Generator<Withheld> {
   const networking = spec['networking'];
   if (!isObject(networking)) return;
   const { zoneIngress, zoneEgress, inbound, listeners, gateway, address } = networking;
   if (!isObject(zoneIngress) && !isObject(zoneEgress)) return;
   if (hasItems(inbound) || hasItems(listeners) || isGiven(gateway) || (isGiven(address) && address !== '')) return;
-  yield 'networking.address: Kuma needs one, and knows neither zoneIngress nor zoneEgress, the only sections given';
+  yield {
+    field: 'networking.address',
+    reason: 'Kuma needs one, and knows neither zoneIngress nor zoneEgress, the only sections given',
+  };
 }
 
 function translatePolicy(info: TypeInfo, { labels, spec: stored }: WireResource): JsonObject {
@@ -203,10 +237,10 @@ function translateDataplane(spec: JsonObject): JsonObject {
 }
 
 /** Sources of certificates that have no `type`, and can be given none (policies 2.8). */
-function* externalServiceReasons(spec: JsonObject): Generator<string> {
+function* externalServiceReasons(spec: JsonObject): Generator<Withheld> {
   for (const { name, value } of TLS_SOURCES.flatMap((at) => find(spec, at))) {
     if (isObject(value) && !isGiven(typedSource(value)['type']))
-      yield `${name}: Kuma takes type Secret with secretRef, or type InsecureInline with insecureInline`;
+      yield { field: name, reason: 'Kuma takes type Secret with secretRef, or type InsecureInline with insecureInline' };
   }
 }
 

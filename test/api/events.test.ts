@@ -113,6 +113,7 @@ describe('a stream of events', () => {
     const problems = new CurrentProblems({
       ...{ ...about, store, lagOf, roster, ends, clock: following.clock },
       notForwarded: () => new Map(),
+      takeoverLosses: () => [],
     });
     events = createEvents({ store, lagOf, receipts, problems, roster, instanceId: 'cp-1', ...following });
     app = testApi(store, 'global', {

@@ -43,6 +43,7 @@ beforeEach(() => {
   const problems = new CurrentProblems({
     ...{ ...about, store, lagOf, roster, ends, clock: following.clock },
     notForwarded: () => new Map(),
+    takeoverLosses: () => [],
   });
   const events = createEvents({ store, lagOf, receipts, problems, roster, instanceId: 'cp-1', ...following });
   stopHub = () => events.hub.stop();

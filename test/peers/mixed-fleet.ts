@@ -54,18 +54,20 @@ export async function startMixedFleet(postgresUrl: string, plan: FleetPlan): Pro
   }
 }
 
-/** Starts a global that serves plaintext KDS at the port `kds`. @param database by default an empty one */
+/** Starts a global that serves plaintext KDS at the port `kds`. @param database by default an empty one @param env more of its environment */
 export async function startGlobal(
   maker: Maker,
   postgresUrl: string,
   kds: number,
   database?: PostgresConfig,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<ControlPlane> {
   const plane =
     maker === 'kuma'
-      ? await KumaControlPlane.global(postgresUrl, kds, { database })
+      ? await KumaControlPlane.global(postgresUrl, kds, { database, env })
       : new ControlPlane('global', database ?? (await cloneDatabase(postgresUrl)), await freePort(), {
           ...globalEnv(kds),
+          ...env,
           MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
         });
   return await startPlane(plane);

@@ -10,6 +10,7 @@ import { type OldRow, readOldRows } from '../takeover/old-rows.ts';
 import { kept, migrate, synced } from './kept-rows.ts';
 import { KUMA_TEMPLATE } from './kuma-store.ts';
 import { isOnline, LONG_WAIT, startGlobal, startZone, stopPlane, untilReady } from './mixed-fleet.ts';
+import { read } from './rest.ts';
 import type { TableRow } from './table.ts';
 
 const postgresUrl = inject('postgresUrl');
@@ -23,6 +24,7 @@ afterEach(async () => {
   await Promise.all(planes.map(stopPlane));
 });
 
+const OF_KUMA_3 = { MERIDIAN_MULTIZONE_GLOBAL_TAKEOVER_RELEASE: '3' };
 /** Rows that a Kuma 3 zone refuses from a Kuma global, by display name. */
 const REFUSED_BEFORE = ['inbound-only', 'of-a-subset', 'by-name', 'collector', 'allow-all', 'limited', 'old-certificate'];
 /** Rows that Kuma 3 reads in another sense than 2.x wrote them, and that Meridian translates. */
@@ -44,7 +46,15 @@ it('a Kuma zone keeps its rows when Meridian takes over a database that was one 
 
   await stopPlane(kuma);
   await migrate(database);
-  const ours = await started(startGlobal('meridian', postgresUrl, kds, database));
+  // No zone of this test says its release, so the rows count as those of 2.x, and nothing is sent.
+  const closed = await started(startGlobal('meridian', postgresUrl, kds, database));
+  expect((await read(closed, '/_problems'))['items']).toContainEqual(expect.objectContaining({ code: 'takeoverLosses' }));
+  expect(await isOnline(closed, 'kuma-1')).toBe(false);
+  expect(await kept([before], [zone])).toEqual([]);
+  await stopPlane(closed);
+  planes = planes.filter((plane) => plane !== closed);
+
+  const ours = await started(startGlobal('meridian', postgresUrl, kds, database, OF_KUMA_3));
   await vi.waitFor(async () => expect(await isOnline(ours, 'kuma-1')).toBe(true), LONG_WAIT);
   // What only Meridian can say in the form of Kuma 3 has arrived, so the zone has compared everything else.
   await vi.waitFor(async () => expect(await missingIn(zone, ['by-name', 'old-certificate'])).toEqual([]), LONG_WAIT);

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { label } from '../../src/resource/labels.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
+import { controlPlaneEnv } from '../support/control-plane-env.ts';
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { MERIDIAN, type ControlPlane } from '../support/control-plane.ts';
 import { documentedBlocks } from '../support/documented-blocks.ts';
@@ -35,6 +38,37 @@ beforeEach(async () => {
 afterEach(async () => {
   await Promise.all(planes.map(stopPlane));
 });
+
+/** Policies that Meridian alone can read as they are stored. */
+const OWN_SPELLINGS: readonly (readonly [path: string, body: JsonObject & { readonly name: string }])[] = [
+  [
+    'meshtimeouts/by-name',
+    {
+      ...{ type: 'MeshTimeout', mesh: MESH, name: 'by-name' },
+      spec: { to: [{ targetRef: { kind: 'MeshService', name: 'cart' }, default: { idleTimeout: '5s' } }] },
+    },
+  ],
+  [
+    'meshloadbalancingstrategies/nested',
+    {
+      ...{ type: 'MeshLoadBalancingStrategy', mesh: MESH, name: 'nested' },
+      spec: {
+        to: [
+          {
+            targetRef: { kind: 'MeshService', name: 'cart' },
+            default: {
+              loadBalancer: { type: 'RingHash', ringHash: { hashPolicies: [{ type: 'Header', header: { name: 'x-user' } }] } },
+            },
+          },
+        ],
+      },
+    },
+  ],
+];
+
+function namesOf(rows: ReadonlyMap<string, TableRow>): string[] {
+  return [...rows.values()].map(({ name, labels }) => labels[label.displayName] ?? name);
+}
 
 describe('the tables of a global', () => {
   it('of Kuma are taken over by Meridian and given back, while its zones keep every row', async () => {
@@ -73,6 +107,27 @@ describe('the tables of a global', () => {
     await vi.waitFor(async () => expect(await kept(rows, zones)).toEqual([]), LONG_WAIT);
     for (const document of documentsOf('global'))
       expect.soft((await request(kuma, 'GET', pathOf(document))).status, pathOf(document)).toBe(200);
+  });
+
+  it('of Meridian in spellings of its own are rewritten by the documented command, and no Kuma zone refuses one of them', async () => {
+    const ours = await started(startGlobal('meridian', postgresUrl, kds));
+    const zone = await zoneOf('kuma', 'kuma-1');
+    await write(ours, `/meshes/${MESH}`, { type: 'Mesh', name: MESH, skipCreatingInitialPolicies: ['*'] });
+    for (const [path, body] of OWN_SPELLINGS) await write(ours, `/meshes/${MESH}/${path}`, body);
+    const names = OWN_SPELLINGS.map(([, { name }]) => name);
+    await vi.waitFor(async () => expect(namesOf(await synced(zone))).toEqual(expect.arrayContaining(names)), LONG_WAIT);
+    const rows = await synced(zone);
+
+    await stopPlane(ours);
+    const env = { ...process.env, ...controlPlaneEnv(ours.database, 0) };
+    await run(MERIDIAN, ['takeover', 'return', '--write'], { env });
+    const kuma = await started(startGlobal('kuma', postgresUrl, kds, await copyToKuma(ours)));
+    await followedBy(kuma, [zone], 'under-kuma');
+    await vi.waitFor(async () => expect(await kept([rows], [zone])).toEqual([]), LONG_WAIT);
+    expect(kuma.lastWords()).not.toContain('resource was rejected');
+    const { rows: insights } = await kuma.psql.query<{ spec: string }>("select spec from resources where type = 'ZoneInsight'");
+    const rejections = insights.flatMap(({ spec }) => [...spec.matchAll(/"responsesRejected": *"([1-9]\d*)"/g)]);
+    expect(rejections).toEqual([]);
   });
 });
 
