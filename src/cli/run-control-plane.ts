@@ -66,8 +66,9 @@ const MAX_EXIT_MS = 2_000;
 export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promise<void> {
   const { config, warnings } = await configOf(mode, options);
   writeForOwnerAlone();
-  const { createLogger } = await import('../base/log.ts');
+  const [{ createLogger }, { logWarnings }] = await Promise.all([import('../base/log.ts'), import('../base/log-warnings.ts')]);
   const log = createLogger(config.log.level, { mode, ...(mode === 'zone' && { zone: config.multizone.zone.name }) });
+  logWarnings(log);
   for (const warning of warnings) log.warn(warning);
   const clock = systemClock;
   const drainMs = mode === 'global' ? config.multizone.global.kds.drainTime : 0;
