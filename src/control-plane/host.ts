@@ -190,7 +190,7 @@ async function startHost(options: Start): Promise<Record<string, number | null>>
   createInfoMetric(registry, { ...build, instanceId }, () => clusterIdOf(store));
   createActivityMetrics(registry);
   const { apiServer, diagnostics } = config;
-  return { api: apiServer.http.port, https: api.httpsPort, diagnostics: diagnostics.serverPort };
+  return { api: apiServer.http.enabled ? apiServer.http.port : null, https: api.httpsPort, diagnostics: diagnostics.serverPort };
 }
 
 /** Also false without any answer: a hanging database neither answers nor closes its connections. */
