@@ -1,17 +1,21 @@
 // One fake proxy: it speaks delta xDS as Envoy does and holds versions alone. It subscribes to all clusters and listeners, to the
-// endpoints of its clusters and the routes of its listeners, and accepts clusters when they are warm.
+// endpoints of its clusters, and the routes and filters of its listeners, and accepts clusters when they are warm.
 import { XDS_MESSAGES } from '../src/ads/encode-resources.ts';
 import { XDS_TYPES, type XdsType } from '../src/ads/session-messages.ts';
 import { TYPE_URL_PREFIX } from '../src/wire/any.ts';
+import { servesOthers } from '../src/xds/names.ts';
 import { encodeDeltaRequest } from '../src/wire/kds-messages.ts';
 import { encodeStruct } from '../src/wire/struct.ts';
 import { GrpcStream } from './grpc-stream.ts';
 import { scanResources, type ScannedResource } from './response-scan.ts';
 
 const PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
-const ASKED = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const;
+const ASKED = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'TypedExtensionConfig', 'RouteConfiguration'] as const;
 /** Types whose names a resource of another type leads to. */
-const FOLLOWERS: Partial<Record<XdsType, XdsType>> = { Cluster: 'ClusterLoadAssignment', Listener: 'RouteConfiguration' };
+const FOLLOWERS: Partial<Record<XdsType, readonly XdsType[]>> = {
+  Cluster: ['ClusterLoadAssignment'],
+  Listener: ['TypedExtensionConfig', 'RouteConfiguration'],
+};
 const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
 /** Until a proxy connects again whose stream has ended. */
 const RETRY_MS = 500;
@@ -72,7 +76,7 @@ export class FakeProxy {
     for (const type of ASKED) {
       this.#unanswered.add(type);
       const held = this.#heldOf(type);
-      const follows = type === 'ClusterLoadAssignment' || type === 'RouteConfiguration';
+      const follows = type !== 'Cluster' && type !== 'Listener';
       if (!follows || held.size > 0) this.#ask(type, { subscribe: follows ? [...held.keys()] : [], initial: held });
     }
   }
@@ -119,13 +123,14 @@ export class FakeProxy {
     for (const { name, version } of resources) held.set(name, version);
     if (type === 'Cluster') for (const { name } of resources.filter(isCalled)) this.#warming.add(name);
     if (type === 'ClusterLoadAssignment') for (const { name } of resources) this.#warming.delete(name);
-    const follower = FOLLOWERS[type];
-    if (follower === undefined || added.length + gone.length === 0) return;
-    for (const name of gone) {
-      this.#heldOf(follower).delete(name);
-      this.#warming.delete(name);
+    if (added.length + gone.length === 0) return;
+    for (const name of gone) this.#warming.delete(name);
+    for (const follower of FOLLOWERS[type] ?? []) {
+      for (const name of gone) this.#heldOf(follower).delete(name);
+      const named = (names: readonly string[]): string[] =>
+        follower === 'TypedExtensionConfig' ? names.flatMap(filtersOf) : [...names];
+      if (named([...added, ...gone]).length > 0) this.#ask(follower, { subscribe: named(added), unsubscribe: named(gone) });
     }
-    this.#ask(follower, { subscribe: added, unsubscribe: gone });
   }
 
   #heldOf(type: XdsType): Map<string, string> {
@@ -138,4 +143,9 @@ export class FakeProxy {
 /** The clusters of MeshServices get their endpoints by EDS. */
 function hasEndpoints(cluster: string): boolean {
   return cluster.startsWith('kri_msvc_');
+}
+
+/** The filters that a listener for HTTP discovers. */
+function filtersOf(listener: string): string[] {
+  return servesOthers(listener) ? ['fault 0', 'fault 1', 'connections'].map((filter) => `${listener} ${filter}`) : [];
 }

@@ -37,7 +37,7 @@ export class AcceptedListeners {
     if (!this.#isKnown || zonePlaces.size === 0) return null;
     for (const name of this.#accepted.keys()) if (!this.#isMade(name)) this.#accepted.delete(name);
     for (const [name, place] of zonePlaces)
-      if (this.#isMade(name) && this.#session.holds('Listener', name) && this.#hasRoutes()) this.#accepted.set(name, place);
+      if (this.#isMade(name) && this.#session.holds('Listener', name) && this.#isWarm()) this.#accepted.set(name, place);
     return [...this.#accepted.values()].sort();
   }
 
@@ -46,8 +46,10 @@ export class AcceptedListeners {
     return this.#view.zonePlaces.has(name) && this.#view.get('Listener', name) !== undefined;
   }
 
-  /** Envoy accepts a listener, and opens it when it has its routes. */
-  #hasRoutes(): boolean {
-    return this.#view.ownNames('RouteConfiguration').every((name) => this.#session.holds('RouteConfiguration', name));
+  /** Envoy accepts a listener, and opens it when it has its filters and routes. */
+  #isWarm(): boolean {
+    return (['TypedExtensionConfig', 'RouteConfiguration'] as const).every((type) =>
+      this.#view.ownNames(type).every((name) => this.#session.holds(type, name)),
+    );
   }
 }

@@ -46,8 +46,8 @@ export class AcceptedTls {
     const view = this.#view;
     return (
       [identity, TRUST_BUNDLE].every((name) => session.holds('Secret', name)) &&
-      // Permissions are in the routes.
-      (['Listener', 'RouteConfiguration'] as const).every((type) =>
+      // Permissions are in the routes, and a listener waits for its filters.
+      (['Listener', 'TypedExtensionConfig', 'RouteConfiguration'] as const).every((type) =>
         view.ownNames(type).every((name) => session.holds(type, name)),
       )
     );

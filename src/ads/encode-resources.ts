@@ -7,6 +7,7 @@ import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
 import { encodeResourceEntry } from '../wire/kds-messages.ts';
 import { ProtoJsonError } from '../wire/proto-error.ts';
+import { lasting } from '../xds/lasting-chains.ts';
 import type { ProxyConfig } from '../xds/proxy-config.ts';
 import type { EncodedPart, TypedResource } from './encoded-part.ts';
 import type { XdsResource, XdsType } from './session-messages.ts';
@@ -17,6 +18,7 @@ export const XDS_MESSAGES: Readonly<Record<XdsType, string>> = {
   ClusterLoadAssignment: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
   Secret: 'envoy.extensions.transport_sockets.tls.v3.Secret',
   Listener: 'envoy.config.listener.v3.Listener',
+  TypedExtensionConfig: 'envoy.config.core.v3.TypedExtensionConfig',
   RouteConfiguration: 'envoy.config.route.v3.RouteConfiguration',
 };
 
@@ -25,6 +27,7 @@ const KINDS = [
   ['Cluster', 'clusters'],
   ['ClusterLoadAssignment', 'assignments'],
   ['Listener', 'listeners'],
+  ['TypedExtensionConfig', 'filters'],
   ['RouteConfiguration', 'routes'],
   ['Secret', 'secrets'],
 ] as const;
@@ -34,7 +37,8 @@ export class ResourceEncoder {
   readonly #known = new WeakCache<XdsResource>();
 
   /** The resources of a configuration. A resource that is no valid message of Envoy's API is left out and reported as a problem. */
-  part({ problems, ...config }: ProxyConfig): EncodedPart {
+  part(made: ProxyConfig): EncodedPart {
+    const { problems, ...config } = lasting(made);
     const found = [...problems];
     const resources: TypedResource[] = [];
     const add = (type: XdsType, name: string, resource: JsonObject): void => {

@@ -216,7 +216,7 @@ describe('the views of a mesh', () => {
     encoder.broken = 'self_inbound_dp_broken';
     const inbound = (name: string): JsonObject => ({ inbound: [{ port: 8080, name, protocol: 'http' }] });
     change([makeDataplane('web', { zone: 'east' }, inbound('broken')), makeDataplane('api', { zone: 'east' }, inbound('good'))]);
-    expect(heard).toEqual([['failed: broken'], ['Cluster Listener RouteConfiguration']]);
+    expect(heard).toEqual([['failed: broken'], ['Cluster Listener RouteConfiguration TypedExtensionConfig']]);
   });
 
   it('send nothing and make nothing for a route that no proxy has', () => {

@@ -24,7 +24,7 @@ const MAX_UNKNOWN_TYPES = 20;
 const SHOWS_TLS: ReadonlySet<XdsType> = new Set(['Secret', 'Cluster', 'Listener']);
 
 /** The places of a zone proxy depend on its acceptance of these types. */
-const OPENS_LISTENERS: ReadonlySet<XdsType> = new Set(['Listener', 'RouteConfiguration']);
+const OPENS_LISTENERS: ReadonlySet<XdsType> = new Set(['Listener', 'TypedExtensionConfig', 'RouteConfiguration']);
 
 /** The writing half of a stream. */
 export type ResponseStream = {

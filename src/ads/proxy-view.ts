@@ -307,5 +307,5 @@ function addNames(names: string[], { resources }: EncodedPart, type: XdsType): v
 
 /** Whether outbounds have resources of this type; their destinations have the others. */
 function isOfListener(type: XdsType): boolean {
-  return type === 'Listener' || type === 'RouteConfiguration';
+  return type === 'Listener' || type === 'TypedExtensionConfig' || type === 'RouteConfiguration';
 }

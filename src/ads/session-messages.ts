@@ -1,7 +1,14 @@
 // The input and output of a session: the resources of a view, and the requests and responses of a proxy (xds 4).
 
 /** In the order in which they are made: a resource leads to those of the types before it. */
-export const XDS_TYPES = ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const;
+export const XDS_TYPES = [
+  'Secret',
+  'Cluster',
+  'ClusterLoadAssignment',
+  'Listener',
+  'TypedExtensionConfig',
+  'RouteConfiguration',
+] as const;
 export type XdsType = (typeof XDS_TYPES)[number];
 /** The place of each type among them. */
 export const XDS_ORDER = Object.fromEntries(XDS_TYPES.map((type, index) => [type, index])) as Readonly<Record<XdsType, number>>;

@@ -137,11 +137,12 @@ describe('an xDS session', () => {
   }
 
   it.each<[XdsType, XdsType[]]>([
-    ['Secret', ['ClusterLoadAssignment', 'RouteConfiguration']],
+    ['Secret', ['ClusterLoadAssignment', 'TypedExtensionConfig', 'RouteConfiguration']],
     ['Cluster', ['Secret', 'ClusterLoadAssignment']],
     ['ClusterLoadAssignment', ['Secret', 'Cluster']],
-    ['Listener', ['Secret', 'Cluster', 'ClusterLoadAssignment', 'RouteConfiguration']],
-    ['RouteConfiguration', ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener']],
+    ['Listener', ['Secret', 'Cluster', 'ClusterLoadAssignment', 'TypedExtensionConfig', 'RouteConfiguration']],
+    ['TypedExtensionConfig', ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration']],
+    ['RouteConfiguration', ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener', 'TypedExtensionConfig']],
   ])('while a %s waits for its answer, sends changes of %j alone', (pending, sent) => {
     const isSent = (other: XdsType): boolean => {
       const { session, replace } = settled(ALL);

@@ -12,6 +12,7 @@ const PRECONDITIONS: Readonly<Record<XdsType, readonly XdsType[]>> = {
   Cluster: ['Secret'],
   ClusterLoadAssignment: [],
   Listener: ['Secret', 'Cluster', 'ClusterLoadAssignment'],
+  TypedExtensionConfig: ['Cluster', 'ClusterLoadAssignment'],
   RouteConfiguration: ['Cluster', 'ClusterLoadAssignment'],
 };
 

@@ -10,6 +10,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import { label } from '../resource/labels.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
+import { lasting } from '../xds/lasting-chains.ts';
 import { proxyConfig } from '../xds/proxy-config.ts';
 import { proxyFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 import { proxyOf, type InspectContext } from './inspect-context.ts';
@@ -23,6 +24,7 @@ const TYPES = [
   ['clusters', 'type.googleapis.com/envoy.config.cluster.v3.Cluster'],
   ['assignments', 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment'],
   ['listeners', 'type.googleapis.com/envoy.config.listener.v3.Listener'],
+  ['filters', 'type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig'],
   ['routes', 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration'],
   ['secrets', 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'],
 ] as const;
@@ -55,7 +57,7 @@ async function featuresOf({ insights }: Pick<InspectContext, 'insights'>, datapl
 function configOf(index: MeshIndex, name: string, features: ProxyFeatures): JsonObject {
   const proxy = index.proxy(name);
   if (proxy === undefined) return {};
-  const config = proxyConfig(index, proxy, features);
+  const config = lasting(proxyConfig(index, proxy, features));
   const shown = [...config.keys].map(([secret, pair]): [string, JsonObject] => [secret, pair.toShown(secret)]);
   const resources = { ...config, secrets: [...config.secrets, ...shown] };
   return Object.fromEntries(

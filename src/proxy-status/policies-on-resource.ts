@@ -8,6 +8,7 @@ import { outboundsOf, type Outbound } from '../policy/outbounds.ts';
 import type { Resource } from '../resource/types.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { sectionOfInbound } from '../xds/inbounds.ts';
+import { listenerOf } from '../xds/lasting-chains.ts';
 
 type Cause = { readonly kri: string; readonly resource: Resource };
 
@@ -15,14 +16,15 @@ type Cause = { readonly kri: string; readonly resource: Resource };
 type Lead = { readonly service: Outbound; readonly route: Cause };
 
 /**
- * Finds the KRIs of the policies in force on a listener, a route configuration, a cluster or a load assignment, the one that changed last
+ * Finds the KRIs of the policies in force on a listener, its filters and routes, a cluster or a load assignment, the one that changed last
  * first: with a refused resource it is the first to look at. What all resources of the proxy need is made once.
  * @returns takes the name of a resource: an inbound of the proxy, or the KRI of a destination with its port
  */
 export function findsPolicies(index: MeshIndex, proxy: DataplaneProxy): (name: string) => string[] {
   const rules = buildRules(index, proxy);
   const outbound = findsOutbound(index, rules);
-  return (name) => {
+  return (resource) => {
+    const name = listenerOf(resource);
     const section = sectionOfInbound(proxy, name);
     const causes = [...wholeProxy(rules), ...(section === undefined ? outbound(name) : inbound(rules, section))];
     const unique = new Map(causes.map(({ kri, resource }) => [kri, resource.modificationTime.getTime()]));

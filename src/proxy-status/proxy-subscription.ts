@@ -20,7 +20,7 @@ export type ProxySubscription = {
   readonly generation: number;
 };
 
-/** The fields of the status. Secrets have none, and count in the total. */
+/** The fields of the status. Secrets and filters have none, and count in the total. */
 const FIELDS: Partial<Record<string, string>> = {
   Cluster: 'cds',
   ClusterLoadAssignment: 'eds',

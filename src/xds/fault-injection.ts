@@ -5,6 +5,11 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import { clientPredicate } from './client-match.ts';
 import { duration, extension, given, percentage, typed } from './proto-json.ts';
 
+const FAULT = 'envoy.filters.http.fault';
+const MATCHING = 'extensions.common.matching.v3.ExtensionWithMatcher';
+const SKIP: JsonObject = {
+  action: { name: 'skip', typedConfig: typed('extensions.filters.common.matcher.action.v3.SkipFilter') },
+};
 const KBPS: Readonly<Record<string, number>> = { kbps: 1, Mbps: 1_000, Gbps: 1_000_000 };
 
 /** @param rules of the inbound, in the order in which they are asked */
@@ -12,18 +17,26 @@ export function faultFilters(rules: readonly InboundRule[]): JsonObject[] {
   return rules.flatMap(({ match, conf, policy }) => objectsOf(conf['http']).map((fault) => filter(policy.kri, match, fault)));
 }
 
+/** The configuration of a filter that does nothing. */
+export function noFault(): JsonObject {
+  return typed(MATCHING, { xdsMatcher: { onNoMatch: SKIP }, extensionConfig: faultExtension({}) });
+}
+
+/** Whether a filter is one of `faultFilters`. */
+export function isFaultFilter({ typedConfig }: JsonObject): boolean {
+  return objectOf(objectOf(typedConfig)['extensionConfig'])['name'] === FAULT;
+}
+
 /** A filter that is skipped for every other client. */
 function filter(name: string, match: JsonObject | null, fault: JsonObject): JsonObject {
-  const skip = {
-    action: { name: 'skip', typedConfig: typed('extensions.filters.common.matcher.action.v3.SkipFilter') },
-  };
   const predicate = match === null ? null : clientPredicate(match);
   const xdsMatcher =
-    predicate === null ? {} : { matcherList: { matchers: [{ predicate: { notMatcher: predicate }, onMatch: skip }] } };
-  return extension(name, 'extensions.common.matching.v3.ExtensionWithMatcher', {
-    xdsMatcher,
-    extensionConfig: extension('envoy.filters.http.fault', 'extensions.filters.http.fault.v3.HTTPFault', faultOf(fault)),
-  });
+    predicate === null ? {} : { matcherList: { matchers: [{ predicate: { notMatcher: predicate }, onMatch: SKIP }] } };
+  return extension(name, MATCHING, { xdsMatcher, extensionConfig: faultExtension(fault) });
+}
+
+function faultExtension(fault: JsonObject): JsonObject {
+  return extension(FAULT, 'extensions.filters.http.fault.v3.HTTPFault', faultOf(fault));
 }
 
 function faultOf({ abort, delay, responseBandwidth }: JsonObject): JsonObject {

@@ -170,7 +170,7 @@ describe('the chains of an inbound', () => {
   });
 
   it.each(['tcp', 'http'])('as %s are one of TLS with an identity, behind the permissions', (protocol) => {
-    const strict = [[[null, [], true, true]], []];
+    const strict = [[[null, [], true, true]], ['envoy.filters.listener.tls_inspector']];
     expect(chainsOf(protocol, identity, trust)).toEqual(strict);
     expect(chainsOf(protocol, identity, trust, mode('Strict'))).toEqual(strict);
   });
@@ -221,21 +221,19 @@ describe('a rule for a server name', () => {
     ['http', 'a fault', policy('MeshFaultInjection', fault, sni)],
     ['http', 'a log', policy('MeshAccessLog', logged, sni)],
     ['tcp', 'a log', policy('MeshAccessLog', logged, sni)],
-  ])('gives a strict %s listener what sees server names, and is about both names of the port: %s', (protocol, _, row) => {
+  ])('in a strict %s listener is about both names of the port: %s', (protocol, _, row) => {
     const [listener, all] = listenerOf(protocol, row);
     expect(objectsOf(listener['filterChains'])).toHaveLength(1);
     expect(inspectors(listener)).toEqual(['envoy.filters.listener.tls_inspector']);
     for (const name of [kuma, hashed]) expect(all).toContain(name);
   });
 
-  it.each<[protocol: string, row: Resource]>([
-    ['http', policy('MeshTrafficPermission', { deny: [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }] })],
-    ['http', policy('MeshAccessLog', logged)],
-    ['tcp', policy('MeshFaultInjection', fault, sni)],
-    ['http', policy('MeshTimeout', { http: { requestTimeout: '1s' } }, sni)],
-  ])('is not in force: a strict %s listener has no listener filter', (protocol, row) => {
-    expect(inspectors(listenerOf(protocol, row)[0])).toEqual([]);
-  });
+  it.each(['http', 'tcp'])(
+    'finds what sees server names in a strict %s listener: the first rule replaces no listener',
+    (protocol) => {
+      expect(inspectors(listenerOf(protocol)[0])).toEqual(['envoy.filters.listener.tls_inspector']);
+    },
+  );
 });
 
 describe('a proxy takes clients with a certificate alone', () => {

@@ -29,10 +29,11 @@ import { connectionLimit, rateLimitFilter, requestLimit } from './rate-limit.ts'
 import type { OutboundContext } from './outbounds.ts';
 import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
 import type { ProxyConfig } from './proxy-config.ts';
-import { MESH_ALPN, serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
+import { MESH_ALPN, meshClients, serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
+import { admittedId } from './tls-admission.ts';
 import { logCollector, tracerOf, type TelemetryContext } from './telemetry.ts';
 import { routeConfiguration } from './route-config.ts';
-import { namesServer, serverNames, withServerNames, type OtherNames } from './server-names.ts';
+import { serverNames, withServerNames, type OtherNames } from './server-names.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
@@ -139,17 +140,16 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const logRules = namedRulesOf('MeshAccessLog');
   const logs = accessLogsOf(logRules, logContext(context, inbound));
   const faults = isHttp(protocol) ? namedRulesOf('MeshFaultInjection') : [];
+  const permissions = tls === null ? null : namedRulesOf('MeshTrafficPermission');
+  const connections = connectionLimit(limits);
   const limit = isHttp(protocol) ? requestLimit(limits) : null;
   const isLimited = [...routes, { ...limit }].some((route) => 'typedPerFilterConfig' in route);
-  const connections = connectionLimit(limits);
-  const permissions = tls === null ? null : namedRulesOf('MeshTrafficPermission');
-  const seesNames = namesServer([...logRules, ...faults, ...(permissions ?? [])]);
   const filtersOf = (isCertified: boolean): JsonObject[] => {
     const permitted = isCertified ? permissions : null;
-    const known = isCertified && routes.length > 0 ? [clientIdFilter] : [];
-    const ahead = [...known, ...(connections === null ? [] : [connections])];
-    if (isHttp(protocol)) return [...ahead, http(permitted === null ? [] : [permissionFilter])];
-    return [...(permitted === null ? [] : [networkPermission(permitted, name)]), ...ahead, tcp];
+    const first = connections === null ? [] : [connections];
+    if (isHttp(protocol))
+      return [...(isCertified ? [clientIdFilter] : []), ...first, http(permitted === null ? [] : [permissionFilter])];
+    return [...(permitted === null ? [] : [networkPermission(permitted, name)]), ...first, tcp];
   };
   const http = (filtersFirst: JsonObject[]): JsonObject =>
     httpConnectionManager({
@@ -174,7 +174,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       name,
       address: socketAddress(address, section.port),
       statPrefix: name,
-      ...filterChains(filtersOf, tls, tls === null ? {} : confOf('MeshTLS'), seesNames),
+      ...filterChains(filtersOf, tls, tls === null ? {} : confOf('MeshTLS'), isHttp(protocol) ? null : permissions),
       metadata: { filterMetadata: { 'io.kuma.tags': rules.proxy.labels } },
       trafficDirection: 'INBOUND',
       enableReusePort: features.reusePort ? true : undefined,
@@ -194,26 +194,29 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
 
 /**
  * `{filterChains, listenerFilters}`. Without an identity one chain takes plain text. With one, a strict listener takes clients with a
- * certificate of the mesh alone. A permissive one also takes plain text, and TLS that the application itself ends.
+ * certificate of the mesh alone. A permissive one also takes plain text, and TLS that the application itself ends. The inspector knows the
+ * server names of clients: with it in every listener, the first rule that names a server replaces none.
  * @param filtersOf the filters of a chain; `isCertified`: its clients have a certificate
  * @param conf MeshTLS in force
- * @param seesNames a rule names a server name. Only the inspector knows it, and a strict listener has none otherwise
+ * @param permissions those that a client must have to be connected; null where requests are checked
  */
 function filterChains(
   filtersOf: (isCertified: boolean) => JsonObject[],
   tls: ProxyTls | null,
   conf: JsonObject,
-  seesNames: boolean,
+  permissions: readonly InboundRule[] | null,
 ): JsonObject {
   if (tls === null) return { filterChains: [{ filters: filtersOf(false) }] };
-  const certified = { filters: filtersOf(true), transportSocket: serverSocket(tls, tlsParams(conf)) };
-  if (isStrict(tls, conf)) return { filterChains: [certified], ...(seesNames && { listenerFilters: [TLS_INSPECTOR] }) };
+  const clients = permissions === null ? meshClients(tls) : [admittedId(permissions)];
+  const certified = { filters: filtersOf(true), transportSocket: serverSocket(tls, tlsParams(conf), clients) };
+  const listenerFilters = [TLS_INSPECTOR];
+  if (isStrict(tls, conf)) return { filterChains: [certified], listenerFilters };
   const plain = (transportProtocol: string): JsonObject => ({
     filterChainMatch: { transportProtocol },
     filters: filtersOf(false),
   });
   const ofMesh = { filterChainMatch: { transportProtocol: 'tls', applicationProtocols: [MESH_ALPN] }, ...certified };
-  return { filterChains: [plain('raw_buffer'), plain('tls'), ofMesh], listenerFilters: [TLS_INSPECTOR] };
+  return { filterChains: [plain('raw_buffer'), plain('tls'), ofMesh], listenerFilters };
 }
 
 /** Whether a port takes clients with a certificate alone. @param conf MeshTLS in force */

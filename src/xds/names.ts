@@ -16,6 +16,16 @@ export function zoneListenerName({ kind, section }: Pick<Section, 'kind' | 'sect
   return `self_${kind.toLowerCase()}_dp_${section}`;
 }
 
+/** Whether a listener belongs to the proxy itself, and to no outbound. */
+export function isOwn(listener: string): boolean {
+  return listener.startsWith('self_');
+}
+
+/** Whether a listener is that of an inbound, a zone ingress or a zone egress. */
+export function servesOthers(listener: string): boolean {
+  return /^self_(inbound|zoneingress|zoneegress)_dp_/.test(listener);
+}
+
 /**
  * A resource that a zone proxy has for others. The prefix separates it from the proxy's own resources: connections to an ingress choose a
  * cluster by their server name, and must reach no other cluster.

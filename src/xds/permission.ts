@@ -1,13 +1,12 @@
 // MeshTrafficPermission as RBAC of an inbound: the permitted clients, by the SPIFFE ID of their certificate (policies 6, xds 6).
 // Invariant: a denial wins over every permission, and a client without a permission is denied. An empty match denies every client, and
-// permits none. The rules of an HTTP inbound are in its routes: a permission that changes then replaces no listener, closes no connection,
-// and holds for the next request. The first permission of a strict inbound that names a server name replaces its listener: that needs an
-// inspector, and connections that are open are drained.
+// permits none. The rules of an HTTP inbound are in its routes: a permission that changes then replaces no chain, closes no connection,
+// and holds for the next request. Those of a TCP inbound replace its chain: a client that lost its permission must not stay connected.
 import type { InboundRule } from '../policy/inbound-rules.ts';
-import { objectsOf } from '../resource/read-json.ts';
 import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { clientPredicate, EVERYONE, isEmptyMatch } from './client-match.ts';
+import { clientPredicate } from './client-match.ts';
+import { clientsIn } from './permission-clients.ts';
 import { extension, typed } from './proto-json.ts';
 
 const [DENIED, ALLOWED] = [onMatch('default', 'DENY'), onMatch('default', 'ALLOW')];
@@ -49,11 +48,6 @@ function matchers(rules: readonly InboundRule[], keys: readonly string[], action
     const predicate = predicates.length === 1 ? first : { orMatcher: { predicate: predicates } };
     return [{ predicate, onMatch: onMatch(rule.policy.kri, action) }];
   });
-}
-
-function clientsIn({ conf }: InboundRule, key: string): JsonObject[] {
-  const clients = objectsOf(conf[key]);
-  return key === 'deny' ? clients.map((client) => (isEmptyMatch(client) ? EVERYONE : client)) : clients;
 }
 
 /** A client of a rule with a match must fit both. */

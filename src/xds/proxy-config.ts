@@ -32,6 +32,8 @@ export type ProxyConfig = {
   readonly listeners: Map<string, JsonObject>;
   /** envoy.config.route.v3.RouteConfiguration, of each HTTP listener */
   readonly routes: Map<string, JsonObject>;
+  /** envoy.config.core.v3.TypedExtensionConfig, of each filter that a listener discovers */
+  readonly filters: Map<string, JsonObject>;
   /** envoy.extensions.transport_sockets.tls.v3.Secret, without a private key */
   readonly secrets: Map<string, JsonObject>;
   /** Secrets with a private key, by name. Nothing but the encoder of resources reads the keys. */
@@ -42,7 +44,7 @@ export type ProxyConfig = {
 export function emptyConfig(problems: ConfigProblem[] = []): ProxyConfig {
   return {
     ...{ clusters: new Map(), assignments: new Map(), listeners: new Map(), routes: new Map() },
-    ...{ secrets: new Map(), keys: new Map(), problems },
+    ...{ filters: new Map(), secrets: new Map(), keys: new Map(), problems },
   };
 }
 

@@ -64,6 +64,7 @@ export function addPatched<T>(config: ProxyConfig, rules: ProxyRules, takesNew: 
     assignments: new Map(),
     listeners: new Map(),
     routes: new Map(),
+    filters: config.filters,
     secrets: config.secrets,
     keys: config.keys,
     problems: config.problems,

@@ -10,6 +10,7 @@ import {
   clientSocket,
   isTrusted,
   proxyTls,
+  meshClients,
   serverSocket,
   tlsParams,
   trustedBundle,
@@ -93,7 +94,7 @@ describe('a transport socket', () => {
   const contextOf = (socket: JsonObject) => socket['typedConfig'];
 
   it('of a server takes clients with a certificate of a trusted domain', () => {
-    expect(contextOf(serverSocket(tls, null))).toMatchObject({
+    expect(contextOf(serverSocket(tls, null, meshClients(tls)))).toMatchObject({
       '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
       requireClientCertificate: true,
       commonTlsContext: {
@@ -110,10 +111,10 @@ describe('a transport socket', () => {
   });
 
   it('names no domain where the bundle says who may come', () => {
-    expect(contextOf(serverSocket({ ...tls, trustDomains: [] }, null))).toMatchObject({
+    expect(contextOf(serverSocket(tls, null, []))).toMatchObject({
       commonTlsContext: { combinedValidationContext: { defaultValidationContext: {} } },
     });
-    expect(JSON.stringify(serverSocket({ ...tls, trustDomains: [] }, null))).not.toContain('matchTypedSubjectAltNames');
+    expect(JSON.stringify(serverSocket(tls, null, []))).not.toContain('matchTypedSubjectAltNames');
   });
 
   it('of a client names the servers that it takes, and what it asks for', () => {
@@ -136,7 +137,7 @@ describe('a transport socket', () => {
     const [rsa, ecdsa] = ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES128-GCM-SHA256'];
     const params = (...cipherSuites: string[]): JsonObject => ({ tlsMinimumProtocolVersion: 'TLSv1_2', cipherSuites });
     const taken = (...ciphers: string[]): unknown[] =>
-      [serverSocket(tls, params(...ciphers)), clientSocket(tls, { ids: [], sni: 'a', params: params(...ciphers) })].map(
+      [serverSocket(tls, params(...ciphers), []), clientSocket(tls, { ids: [], sni: 'a', params: params(...ciphers) })].map(
         (socket) => objectOf(objectOf(contextOf(socket))['commonTlsContext'])['tlsParams'],
       );
     expect(taken(rsa)).toEqual([params(rsa, ecdsa), params(rsa, ecdsa)]);

@@ -57,11 +57,15 @@ export function trustBundleSecret(index: MeshIndex): JsonObject | null {
   return { name: TRUST_BUNDLE, validationContext: { customValidatorConfig } };
 }
 
-/** The transport socket of an inbound. @param params TLS versions and ciphers */
-export function serverSocket({ identity, trustDomains }: ProxyTls, params: JsonObject | null): JsonObject {
-  const sans = trustDomains.map((name) => ({ sanType: 'URI', matcher: { prefix: `spiffe://${name}/` } }));
-  const context = { commonTlsContext: commonContext(identity, sans, params), requireClientCertificate: true };
+/** The transport socket of an inbound. @param params TLS versions and ciphers @param clients matchers of their SPIFFE IDs */
+export function serverSocket({ identity }: ProxyTls, params: JsonObject | null, clients: JsonObject[]): JsonObject {
+  const context = { commonTlsContext: commonContext(identity, clients, params), requireClientCertificate: true };
   return socket('DownstreamTlsContext', context);
+}
+
+/** The clients from the trust domains of the mesh. */
+export function meshClients({ trustDomains }: ProxyTls): JsonObject[] {
+  return trustDomains.map((name) => ({ sanType: 'URI', matcher: { prefix: `spiffe://${name}/` } }));
 }
 
 /** The transport socket of a cluster. @param ids the SPIFFE IDs of which a server must have one */

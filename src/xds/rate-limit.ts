@@ -6,10 +6,13 @@ import { duration, extension, given, headerOptions, typed } from './proto-json.t
 
 const HTTP_FILTER = 'envoy.filters.http.local_ratelimit';
 const HTTP_TYPE = 'extensions.filters.http.local_ratelimit.v3.LocalRateLimit';
+const NETWORK_TYPE = 'extensions.filters.network.local_ratelimit.v3.LocalRateLimit';
+/** Name of the network filter. */
+export const CONNECTION_LIMIT = `envoy.${NETWORK_TYPE}`;
 const ALL = { numerator: 100 };
 
-/** The filter without a limit, which the limits of routes need before the router. */
-export const rateLimitFilter: JsonObject = extension(HTTP_FILTER, HTTP_TYPE, { statPrefix: 'rate_limit' });
+/** The filter of requests, which is off where no route has a limit. */
+export const rateLimitFilter: JsonObject = { ...extension(HTTP_FILTER, HTTP_TYPE, { statPrefix: 'rate_limit' }), disabled: true };
 
 /** `{typedPerFilterConfig}` of a route; null where requests have no limit. */
 export function requestLimit(conf: JsonObject): JsonObject | null {
@@ -37,9 +40,16 @@ export function requestLimit(conf: JsonObject): JsonObject | null {
 /** The network filter that closes connections over the limit; null where they have none. */
 export function connectionLimit(conf: JsonObject): JsonObject | null {
   const { disabled, connectionRate } = objectOf(objectOf(conf['local'])['tcp']);
-  if (disabled === true || !isObject(connectionRate)) return null;
-  const type = 'extensions.filters.network.local_ratelimit.v3.LocalRateLimit';
-  return extension(`envoy.${type}`, type, { statPrefix: 'tcp_rate_limit', tokenBucket: tokenBucket(connectionRate) });
+  return disabled === true || !isObject(connectionRate) ? null : limitTo(connectionRate);
+}
+
+/** The same filter where connections have no limit. */
+export function noConnectionLimit(): JsonObject {
+  return limitTo({ num: 1 }, { runtimeEnabled: { defaultValue: false, runtimeKey: 'meridian.tcp_rate_limit_enabled' } });
+}
+
+function limitTo(rate: JsonObject, more: JsonObject = {}): JsonObject {
+  return extension(CONNECTION_LIMIT, NETWORK_TYPE, { statPrefix: 'tcp_rate_limit', tokenBucket: tokenBucket(rate), ...more });
 }
 
 function tokenBucket({ num, interval }: Readonly<Record<string, Json>>): JsonObject {

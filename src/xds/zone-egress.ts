@@ -13,6 +13,7 @@ import { clientKeyName, externalClusterName, zoneResourceName } from './names.ts
 import type { OutboundContext } from './outbounds.ts';
 import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
 import { duration, given, optionalDuration } from './proto-json.ts';
+import { admittedId } from './tls-admission.ts';
 import { isHttp, protocolOf } from './protocol.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { addPatched } from './proxy-patch.ts';
@@ -58,14 +59,15 @@ function chainOf(
   const connections = connectionLimit(rules.conf('MeshRateLimit', snis));
   const limit = connections === null ? [] : [connections];
   const params = tlsParams(rules.conf('MeshTLS', snis));
+  const protocol = protocolOf(outbound.protocol);
   return {
     name: kri,
     filterChainMatch: { serverNames: [...snis], transportProtocol: 'tls' },
-    filters: isHttp(protocolOf(outbound.protocol))
+    filters: isHttp(protocol)
       ? [...limit, httpFilter(config, context, listener, chain, outbound, httpPermission(permissions))]
       : [networkPermission(permissions, listener.name), ...limit, chainTcpProxy(context, listener, chain)],
     // The bundle says which trust domains may come: their names here would change the listener with each new one.
-    transportSocket: serverSocket({ ...tls, trustDomains: [] }, params),
+    transportSocket: serverSocket(tls, params, isHttp(protocol) ? [] : [admittedId(permissions)]),
   };
 }
 

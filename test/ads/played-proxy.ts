@@ -1,5 +1,5 @@
 // A proxy that speaks delta xDS as Envoy does: it subscribes to all clusters and listeners, to the endpoints of its clusters and the
-// routes of its listeners, and accepts clusters when they are warm. What it holds survives a stream, so it can come back with it.
+// routes and filters of its listeners, and accepts clusters when they are warm. What it holds survives a stream, so it can come back with it.
 import {
   credentials,
   Client,
@@ -10,12 +10,16 @@ import {
 } from '@grpc/grpc-js';
 import { XDS_MESSAGES } from '../../src/ads/encode-resources.ts';
 import { XDS_TYPES, type XdsType } from '../../src/ads/session-messages.ts';
+import { objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
 import { TYPE_URL_PREFIX } from '../../src/wire/any.ts';
+import { envoyBinaryToJson } from '../../src/wire/binary-to-json.ts';
 import { readFields } from '../../src/wire/fields.ts';
 import { decodeDeltaResponse, encodeDeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
 import { encodeStruct, type StructObject } from '../../src/wire/struct.ts';
 
 const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
+const ASKED = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'TypedExtensionConfig', 'RouteConfiguration'] as const;
 const NO_BYTES = new Uint8Array();
 const same = (bytes: Buffer): Buffer => bytes;
 const typeOf = (typeUrl: string): XdsType => {
@@ -54,6 +58,8 @@ export class PlayedProxy {
   #call: ClientDuplexStream<Buffer, Buffer> | null = null;
   #isFirst = true;
   readonly #warming = new Set<string>();
+  /** Names of filters by listener. */
+  readonly #filters = new Map<string, readonly string[]>();
   /** The response with clusters that are not warm yet. */
   #waiting: DeltaResponse | null = null;
 
@@ -76,9 +82,9 @@ export class PlayedProxy {
     call.on('data', (bytes: Buffer) => this.#take(decodeDeltaResponse(bytes)));
     call.on('error', (error: ServiceError) => (this.ended = error));
     call.on('end', () => (this.ended ??= { code: 0 }));
-    for (const type of ['Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const) {
+    for (const type of ASKED) {
       const held = this.#heldOf(type);
-      const follows = type === 'ClusterLoadAssignment' || type === 'RouteConfiguration';
+      const follows = type !== 'Cluster' && type !== 'Listener';
       if (!follows || held.size > 0) this.#ask(type, { subscribe: follows ? [...held.keys()] : [], isInitial: true });
     }
   }
@@ -157,11 +163,26 @@ export class PlayedProxy {
     for (const { name, version, resource } of resources) held.set(name, { version, resource: bytesOf(resource) });
     if (type === 'Cluster') for (const { name, resource } of resources) if (hasEndpointsByEds(resource)) this.#warming.add(name);
     if (type === 'ClusterLoadAssignment') for (const { name } of resources) this.#warming.delete(name);
-    const follower = type === 'Cluster' ? 'ClusterLoadAssignment' : type === 'Listener' ? 'RouteConfiguration' : null;
-    if (follower === null || added.length + gone.length === 0) return;
-    for (const name of gone) this.#heldOf(follower).delete(name);
     for (const name of gone) this.#warming.delete(name);
-    this.#ask(follower, { subscribe: added, unsubscribe: gone });
+    if (type === 'Listener') this.#followFilters(resources, gone);
+    const follower = type === 'Cluster' ? 'ClusterLoadAssignment' : type === 'Listener' ? 'RouteConfiguration' : null;
+    if (follower !== null) this.#follow(follower, added, gone);
+  }
+
+  #follow(type: XdsType, added: readonly string[], gone: readonly string[]): void {
+    if (added.length + gone.length === 0) return;
+    for (const name of gone) this.#heldOf(type).delete(name);
+    this.#ask(type, { subscribe: added, unsubscribe: gone });
+  }
+
+  /** A listener names the filters that it discovers. */
+  #followFilters(resources: DeltaResponse['resources'], gone: readonly string[]): void {
+    const before = new Set([...this.#filters.values()].flat());
+    for (const name of gone) this.#filters.delete(name);
+    for (const { name, resource } of resources) this.#filters.set(name, filtersOf(resource));
+    const now = new Set([...this.#filters.values()].flat());
+    const [added, left] = [[...now].filter((name) => !before.has(name)), [...before].filter((name) => !now.has(name))];
+    this.#follow('TypedExtensionConfig', added, left);
   }
 
   #acceptWarm(): void {
@@ -176,6 +197,17 @@ export class PlayedProxy {
     this.held.set(type, held);
     return held;
   }
+}
+
+/** Names of the network filters and HTTP filters that a listener discovers. */
+function filtersOf(listener: Uint8Array): string[] {
+  const { filterChains } = envoyBinaryToJson('envoy.config.listener.v3.Listener', listener);
+  const named = (filters: unknown): string[] =>
+    objectsOf(filters as JsonObject[]).flatMap(({ name, configDiscovery, typedConfig }) => [
+      ...(configDiscovery === undefined ? [] : [textOf(name)]),
+      ...named(objectOf(typedConfig)['httpFilters']),
+    ]);
+  return objectsOf(filterChains).flatMap(({ filters }) => named(filters));
 }
 
 /** Field 2 of a Cluster is its type: 3 is EDS. */

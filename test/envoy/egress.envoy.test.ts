@@ -1,9 +1,10 @@
 // An egress sends nothing in plain text to an external service that asks for TLS, whatever its Envoy takes (decision 56).
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Application } from './application.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
+import { SteadyRequests } from './steady-requests.ts';
 
 const MESH = 'egress';
 const NO_CERTIFICATE = Buffer.from('no certificate').toString('base64');
@@ -33,7 +34,11 @@ beforeAll(async () => {
     await write(protocol, null);
   }
   const zoneEgress = { address: '127.0.0.1', port: await freePort() };
-  egress = await mesh.proxy('egress', { labels: { app: 'egress', 'kuma.io/workload': 'egress' }, listeners: { zoneEgress } });
+  egress = await mesh.proxy('egress', {
+    labels: { app: 'egress', 'kuma.io/workload': 'egress' },
+    listeners: { zoneEgress },
+    drainSeconds: 1,
+  });
   const outbounds = Object.entries(services).map(([name, { port }]) => ({
     port,
     backendRef: { kind: 'MeshExternalService', labels: { 'kuma.io/display-name': name } },
@@ -110,4 +115,36 @@ it.each<['http' | 'tcp', what: string, verification: JsonObject]>([
   expect((await rejected()) > before).toBe(what.includes('refuses'));
   await vi.waitFor(async () => expect(await isReached(protocol)).toBe(false));
   if (protocol === 'http') expect((await mesh.get(services.http.port)).status).toBe(503);
+});
+
+describe('no request is lost by an egress whose connections drain within a second', () => {
+  const fault = { http: [{ abort: { httpStatus: 503, percentage: 0 } }] };
+  const rate = { num: 1_000_000, interval: '1s' };
+  it.each<[type: string, conf: JsonObject]>([
+    ['MeshFaultInjection', fault],
+    ['MeshRateLimit', { local: { http: { requestRate: rate }, tcp: { connectionRate: rate } } }],
+    ['MeshTimeout', { http: { requestTimeout: '9s', streamIdleTimeout: '9s' } }],
+    ['MeshTrafficPermission', { allow: [{ spiffeID: { type: 'Exact', value: 'spiffe://other.example/a' } }] }],
+  ])('while a %s comes and goes', async (type, conf) => {
+    await write('http', null);
+    await expect.poll(() => isReached('http'), { timeout: 20_000 }).toBe(true);
+    const { port } = services.http;
+    const clients = [Infinity, 3].map((perConnection) => ({ port, perConnection }));
+    const requests = await SteadyRequests.during(clients, async (asked) => {
+      for (const work of [
+        () =>
+          mesh.put(type, 'edit', {
+            spec: { targetRef: { kind: 'Dataplane', labels: { app: 'egress' } }, rules: [{ default: conf }] },
+          }),
+        () => mesh.delete(type, 'edit'),
+      ]) {
+        await work();
+        await mesh.settle();
+        await asked.more(50);
+        await expect.poll(() => egress.sum(/^listener_manager\.total_filter_chains_draining$/), { timeout: 30_000 }).toBe(0);
+        await asked.more(50);
+      }
+    });
+    expect(requests.failures).toEqual(new Map());
+  });
 });

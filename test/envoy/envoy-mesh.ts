@@ -29,6 +29,8 @@ type DataplaneOfTest = {
   readonly listeners?: JsonObject;
   /** Its proxy brings it, and takes it along. */
   readonly isBrought?: boolean;
+  /** Of its Envoy; left out: so long that no test sees its end. */
+  readonly drainSeconds?: number;
 };
 type Protocol = 'http' | 'http2' | 'grpc' | 'tcp';
 /** A service without endpoints, whose route shows which change a proxy has. */
@@ -147,7 +149,7 @@ export class EnvoyMesh {
    * @param listeners more of `networking`
    */
   async proxy(name: string, given: DataplaneOfTest): Promise<Proxy> {
-    const { labels = {}, inbound, outbounds = [], listeners = {}, isBrought = false } = given;
+    const { labels = {}, inbound, outbounds = [], listeners = {}, isBrought = false, drainSeconds = null } = given;
     const barrier = await freePort();
     const unused = [{ port: await freePort(), state: 'Ignored' }];
     const outbound = [{ port: barrier, backendRef: { kind: 'MeshService', name: BARRIER, port: 80 } }, ...outbounds];
@@ -155,7 +157,7 @@ export class EnvoyMesh {
     const ofZone = { 'kuma.io/origin': 'zone', ...labels };
     const brought = { type: 'Dataplane', mesh: this.name, name, labels: ofZone, networking };
     if (!isBrought) await this.put('Dataplane', name, { labels, networking });
-    const proxy = await Proxy.start(this.zone, this.name, name, isBrought ? brought : null);
+    const proxy = await Proxy.start(this.zone, this.name, name, isBrought ? brought : null, drainSeconds);
     this.#proxies.push({ proxy, barrier });
     await this.settle();
     return proxy;
@@ -224,7 +226,13 @@ export class Proxy {
     this.#child = child;
   }
 
-  static async start(zone: ZoneProcess, mesh: string, name: string, dataplane: JsonObject | null = null): Promise<Proxy> {
+  static async start(
+    zone: ZoneProcess,
+    mesh: string,
+    name: string,
+    dataplane: JsonObject | null = null,
+    drainSeconds: number | null = null,
+  ): Promise<Proxy> {
     const folder = join(inject('embeddedFolder'), `${mesh}-${name}`);
     // A proxy that starts again has the folder of the one before it.
     await mkdir(folder, { recursive: true });
@@ -238,7 +246,8 @@ export class Proxy {
     if ('kind' in answer) throw new Error(answer.reason);
     const file = join(folder, 'bootstrap.json');
     await writeFile(file, JSON.stringify(withControlPlanes(answer.bootstrap, addresses)));
-    const args = ['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'critical'];
+    const drain = drainSeconds === null ? [] : ['--drain-time-s', String(drainSeconds), '--drain-strategy', 'immediate'];
+    const args = ['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'critical', ...drain];
     return new Proxy(folder, endWithTest(spawn(inject('envoy'), args, { stdio: ['ignore', 'ignore', 'inherit'] })));
   }
 

@@ -1,0 +1,64 @@
+// The clients that may finish the TLS handshake of a TCP port. Envoy checks a permission when the first bytes of a client come, and passes
+// on what the server says before: a denied client would read it. So the handshake itself refuses it. Invariant: it refuses those clients
+// alone that the permissions deny, under every server name that a client may ask by. Envoy does not know the name here.
+import type { InboundRule } from '../policy/inbound-rules.ts';
+import { isObject, textOf } from '../resource/read-json.ts';
+import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { clientsIn } from './permission-clients.ts';
+import { extension } from './proto-json.ts';
+
+const NEVER = 'false';
+const ALWAYS = 'true';
+
+/** The matcher of the SPIFFE ID of a certificate. @param rules MeshTrafficPermissions of the port */
+export function admittedId(rules: readonly InboundRule[]): JsonObject {
+  const permitted = conditions(rules, PERMITTING_LISTS, possibly);
+  const denied = conditions(rules, ['deny'], certainly);
+  const inlineString = `function envoy_match(id)\n  return (${anyOf(permitted)}) and not (${anyOf(denied)})\nend\n`;
+  const lua = extension('envoy.string_matcher.lua', 'extensions.string_matcher.lua.v3.Lua', { sourceCode: { inlineString } });
+  return { sanType: 'URI', matcher: { custom: lua } };
+}
+
+function conditions(
+  rules: readonly InboundRule[],
+  keys: readonly string[],
+  conditionOf: (match: JsonObject) => string,
+): string[] {
+  return rules.flatMap((rule) =>
+    keys
+      .flatMap((key) => clientsIn(rule, key))
+      .map((client) => [rule.match, client].flatMap((match) => (match === null ? [] : [conditionOf(match)])).join(' and ')),
+  );
+}
+
+function anyOf(alternatives: readonly string[]): string {
+  return alternatives.length === 0 ? NEVER : alternatives.join('\n    or ');
+}
+
+/** Of a client that fits the match under some server name. */
+function possibly(match: JsonObject): string {
+  if (isObject(match['spiffeID'])) return idCondition(match['spiffeID']);
+  return isObject(match['sni']) ? ALWAYS : NEVER;
+}
+
+/** Of a client that fits the match under every server name. */
+function certainly(match: JsonObject): string {
+  return isObject(match['spiffeID']) && !isObject(match['sni']) ? idCondition(match['spiffeID']) : NEVER;
+}
+
+function idCondition({ type, value }: JsonObject): string {
+  const text = textOf(value);
+  if (type !== 'Prefix') return `id == ${luaText(text)}`;
+  return `id:sub(1, ${String(Buffer.byteLength(text))}) == ${luaText(text)}`;
+}
+
+/** A string literal of Lua. Bytes with a meaning in Lua are written as numbers. */
+function luaText(text: string): string {
+  const bytes = [...Buffer.from(text)];
+  const written = bytes.map((byte) => {
+    const character = String.fromCharCode(byte);
+    return /[\w./:-]/.test(character) ? character : `\\${String(byte).padStart(3, '0')}`;
+  });
+  return `"${written.join('')}"`;
+}
