@@ -135,7 +135,7 @@ const CIRCLES_OF_TYPES: readonly (readonly string[])[] = [
 const READ_REAL_TIME: Record<string, string> = {
   'base/clock.ts': 'the clock itself',
   'cli/': 'a command runs in the time of the person who waits for it',
-  'api/apply-service.ts': 'slices of the event loop',
+  'base/fair-turns.ts': 'slices of the event loop',
   'kds/fair-work.ts': 'slices of the event loop',
 };
 

@@ -2,9 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
+import type { FairTurns } from '../base/fair-turns.ts';
 import type { Logger } from '../base/log.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Access, Callers } from './access.ts';
+import type { CheckApart } from './check-apart.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { MembershipChangeOf } from './membership-change.ts';
 import type { FollowRollout } from './await-zones.ts';
@@ -76,6 +78,9 @@ export type ApiContext = {
   /** The state of proxies. */
   readonly insights: ProxyInsights;
   readonly rules: WriteRules;
+  readonly checkApart: CheckApart;
+  /** Of all work of this process whose cost a caller decides. */
+  readonly turns: FairTurns;
   readonly callers: Callers;
   readonly yaml: Yaml;
   readonly audit: AuditLog;

@@ -6,6 +6,7 @@ import { parseDocuments } from './apply-documents.ts';
 import { applyAll } from './apply-service.ts';
 import { parseFlag, queryOf } from './list-query.ts';
 import { membershipReceipt } from './membership-receipt.ts';
+import { workFor } from './work-for.ts';
 import { about, component } from './route-config.ts';
 
 const declared = about('Resources', 'Many resources in one transaction, all or nothing', {
@@ -18,15 +19,18 @@ const declared = about('Resources', 'Many resources in one transaction, all or n
 export const MAX_APPLY_BYTES = 32 * 1024 * 1024;
 
 export function addApplyRoutes(app: FastifyInstance, context: ApiContext): void {
-  const { options, store, service, rules, callers, audit } = context;
+  const { options, store, service, rules, callers, audit, turns, checkApart } = context;
   const { meshDefaults } = options;
   const onRequest = async (request: FastifyRequest): Promise<void> => callers.requireMayWriteSome(request);
   app.post('/_apply', { onRequest, ...declared, bodyLimit: MAX_APPLY_BYTES }, async (request): Promise<Answer<'Applied'>> => {
     const dryRun = parseFlag(queryOf(request), 'dryRun');
+    const work = workFor(request);
+    const documents = await turns.run(work.caller, parseDocuments(request.body), work.left);
     const results = await applyAll(
-      parseDocuments(request.body),
-      { store, service, rules, meshDefaults },
+      documents,
+      { store, service, rules, turns, checkApart, meshDefaults },
       {
+        work,
         dryRun,
         authorize: ({ info, mesh, name }) => callers.requireMayWrite(info, { mesh, name }, request),
         authorizeUse: (mesh, field) => callers.requireMayUse(mesh, field, request),

@@ -1,25 +1,27 @@
 // Stores many documents, all or nothing: every check of a PUT on every document, all violations together, then one transaction.
 // Invariant: after a refusal nothing is stored, also after a race.
-import { setImmediate as otherWork } from 'node:timers/promises';
 import { MeridianError } from '../base/errors.ts';
+import type { FairTurns } from '../base/fair-turns.ts';
+import { mapInSteps, oneStep } from '../base/steps.ts';
 import { MAX_VIOLATIONS, type Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
 import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { Author, ResourceStore, Write } from '../store/resource-store.ts';
 import type { ApplyDocument } from './apply-documents.ts';
+import { LARGE_DOCUMENT, type CheckApart } from './check-apart.ts';
 import { ApiError } from './error-body.ts';
 import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
 import { draftOf, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
+import type { WorkFor } from './work-for.ts';
 import { planWrite, requireOwn, resultOf } from './write-plan.ts';
-
-/** Milliseconds of checks before other work runs. */
-const MAX_SLICE_MS = 10;
 
 type Options = {
   readonly store: ResourceStore;
   readonly service: ResourceService;
   readonly rules: WriteRules;
+  readonly turns: FairTurns;
+  readonly checkApart: CheckApart;
   readonly meshDefaults: ServiceOptions['meshDefaults'];
 };
 
@@ -30,6 +32,7 @@ type Call = {
   readonly authorizeUse: AuthorizeUse;
   /** For the history of the resources. */
   readonly by: Author;
+  readonly work: WorkFor;
 };
 /** @property row as it is stored, or would be @property before as it was; undefined for a new one */
 export type AppliedWrite = DryRun & { readonly row: Resource; readonly before: Resource | undefined };
@@ -39,29 +42,33 @@ type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; r
 export async function applyAll(documents: readonly ApplyDocument[], options: Options, call: Call): Promise<AppliedWrite[]> {
   for (const document of documents) call.authorize(document);
   await requireMeshes(documents, options);
-  const check = ({ info, mesh, name, body }: ApplyDocument): Draft => {
+  const inTurn = <T>(task: () => T): Promise<T> => options.turns.run(call.work.caller, oneStep(task), call.work.left);
+  const check = async ({ info, mesh, name, body, size }: ApplyDocument): Promise<Draft> => {
     options.service.requireWritable(info);
-    return draftOf(info, { mesh, name }, body, options.rules, { strict: true });
+    const at = { mesh, name };
+    if (size > LARGE_DOCUMENT) return await options.checkApart(info, { at, text: JSON.stringify(body), strict: true }, call.work);
+    return await inTurn(() => draftOf(info, at, body, options.rules, { strict: true }));
   };
   const drafts = await checkEach(documents, check).catch(async (failure: unknown) => {
     const copies = await copiesAmong(documents, options);
     if (copies.size === 0) throw failure;
-    return await checkEach(documents, (document) => {
+    return await checkEach(documents, async (document) => {
       const refusal = copies.get(document);
       if (refusal !== undefined) throw refusal;
-      return check(document);
+      return await check(document);
     });
   });
   requireDistinct(documents, drafts);
   const placed = drafts.map((draft, index) => ({ draft, place: documents[index]?.place ?? '' }));
   await requireUsableSecrets(placed, options.store, call.authorizeUse);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const planned = await planAll(documents, drafts, options);
-    const results = planned.map(({ draft, write, stored }) => ({
+    const planned = await planAll(documents, drafts, options, inTurn);
+    const describing = mapInSteps(planned, ({ draft, write, stored }) => ({
       ...describeWrite(draft, write, stored),
       row: resultOf(write, stored),
       before: stored,
     }));
+    const results = await options.turns.run(call.work.caller, describing, call.work.left);
     if (call.dryRun) return results;
     const changed = planned.filter((_, index) => results[index]?.result !== 'unchanged');
     if (changed.length === 0 || (await storeAll(changed, options, call.by))) return results;
@@ -100,14 +107,15 @@ async function planAll(
   documents: readonly ApplyDocument[],
   drafts: readonly Draft[],
   { store, rules }: Options,
+  inTurn: <T>(task: () => T) => Promise<T>,
 ): Promise<Planned[]> {
   const rows = new Map((await store.getMany(drafts.map(({ key }) => key))).map((row) => [describeKey(row), row]));
   const plans = new Map(documents.map((document, index) => [document, drafts[index]]));
-  return await checkEach(documents, (document) => {
+  return await checkEach(documents, async (document) => {
     const draft = plans.get(document);
     if (draft === undefined) throw new Error('every document has a draft');
     const stored = rows.get(describeKey(draft.key));
-    return { draft, stored, write: planWrite(draft, stored, rules) };
+    return await inTurn(() => ({ draft, stored, write: planWrite(draft, stored, rules) }));
   });
 }
 
@@ -130,19 +138,14 @@ async function storeAll(planned: readonly Planned[], { store, meshDefaults }: Op
 
 /**
  * Runs a check on one document after the other and throws all violations together, each with the position of its document. It stops
- * when there are as many as an answer lists. Other requests and streams run in between.
+ * when there are as many as an answer lists.
  */
-async function checkEach<T>(documents: readonly ApplyDocument[], check: (document: ApplyDocument) => T): Promise<T[]> {
+async function checkEach<T>(documents: readonly ApplyDocument[], check: (document: ApplyDocument) => Promise<T>): Promise<T[]> {
   const violations: Violation[] = [];
   const results: T[] = [];
-  let began = performance.now();
   for (const document of documents) {
-    if (performance.now() - began > MAX_SLICE_MS) {
-      await otherWork();
-      began = performance.now();
-    }
     try {
-      results.push(check(document));
+      results.push(await check(document));
     } catch (error) {
       violations.push(...violationsOf(error, document));
       if (violations.length > MAX_VIOLATIONS) break;

@@ -1,6 +1,10 @@
 // The REST API of a control plane: one server, and the files that register its routes (rest-api 1 to 4). Each has one subject.
 import type { FastifyInstance } from 'fastify';
+import { FairTurns } from '../base/fair-turns.ts';
 import { Callers, localAccess } from './access.ts';
+import { checkerApart } from './check-apart.ts';
+import { DocumentThreads } from './document-threads.ts';
+import { followConnections } from './work-for.ts';
 import type { ApiContext, ApiOptions } from './api-options.ts';
 import { addApplyRoutes } from './apply-routes.ts';
 import { AuditLog } from './audit-log.ts';
@@ -35,21 +39,25 @@ export type { ApiOptions } from './api-options.ts';
 
 /** A server that does not listen yet. Its `close` finishes the requests in flight and ends the watches. */
 export function createApi(options: ApiOptions): FastifyInstance {
-  const yaml = new Yaml(options.clock);
+  const threads = new DocumentThreads(options.clock);
+  const yaml = new Yaml(threads);
   const app = createServer(options, yaml, options.timeouts);
+  app.addHook('onClose', async () => await threads.stop());
   const routes = collectRoutes(app);
   const callers = new Callers(options.access ?? localAccess);
+  followConnections(app);
   measureRequests(app, options.metrics);
   followConventions(app, options.corsAllowedDomains ?? []);
   requireOwnHost(app, options.allowedHosts ?? []);
   compressAnswers(app);
-  readJsonBodies(app);
-  readYamlBodies(app, yaml);
+  const turns = new FairTurns();
+  readJsonBodies(app, turns);
+  readYamlBodies(app, yaml, turns);
   limitRate(app, options.rateLimit, options.clock);
   callers.follow(app);
   checkUrls(app);
 
-  const context = contextOf(app, options, callers, yaml);
+  const context = contextOf(app, options, { callers, turns, yaml, threads });
   addIndexRoutes(app, context);
   addGuiRoutes(app);
   addFormatRoute(app, yaml);
@@ -67,10 +75,13 @@ export function createApi(options: ApiOptions): FastifyInstance {
   return app;
 }
 
-function contextOf(app: FastifyInstance, options: ApiOptions, callers: Callers, yaml: Yaml): ApiContext {
+type Tools = Pick<ApiContext, 'callers' | 'turns' | 'yaml'> & { readonly threads: DocumentThreads };
+
+function contextOf(app: FastifyInstance, options: ApiOptions, { callers, turns, yaml, threads }: Tools): ApiContext {
   const { store, mode, zone, federated, readOnly, meshDefaults, unsafeDelete = false, insights: kept = 'all' } = options;
   const checksOrigin = options.disableOriginLabelValidation !== true;
   const rules = { writer: { mode, zone, federated }, checksOrigin };
+  const checkApart = checkerApart(threads, rules);
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
   return {
@@ -80,7 +91,9 @@ function contextOf(app: FastifyInstance, options: ApiOptions, callers: Callers, 
     rules,
     callers,
     yaml,
-    service: new ResourceService({ store, rules, readOnly, unsafeDelete, meshDefaults }),
+    service: new ResourceService({ store, rules, readOnly, unsafeDelete, meshDefaults, checkApart }),
+    checkApart,
+    turns,
     audit: new AuditLog(options.log, callers),
     clock: options.clock,
     closing: closing.signal,

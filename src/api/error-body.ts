@@ -31,17 +31,20 @@ export class ApiError extends MeridianError {
   readonly title: string;
   /** Overrides the status of the code. */
   readonly status: number | undefined;
+  /** Seconds after which the same request may pass: the header `Retry-After`. */
+  readonly retryAfterS: number | undefined;
 
   constructor(
     code: ErrorCode,
     title: string,
     detail: string,
     violations: readonly Violation[] = [],
-    options: { readonly status?: number; readonly missing?: MissingResource } = {},
+    options: { readonly status?: number; readonly missing?: MissingResource; readonly retryAfterS?: number } = {},
   ) {
     super(code, detail, { violations, missing: options.missing });
     this.title = title;
     this.status = options.status;
+    this.retryAfterS = options.retryAfterS;
   }
 }
 

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { parseJsonBody } from './json-body.ts';
 import { about } from './route-config.ts';
 import { MAX_YAML_BYTES, YAML, type Yaml } from './yaml.ts';
+import { workFor } from './work-for.ts';
 import { accepts } from './accept.ts';
 
 const route = about('Control plane', 'The same document in YAML or JSON, as Accept says', {
@@ -16,6 +17,6 @@ export function addFormatRoute(app: FastifyInstance, yaml: Yaml): void {
   app.post('/_format', { ...route, bodyLimit: MAX_YAML_BYTES }, async (request, reply) => {
     const value = parseJsonBody(typeof request.body === 'string' ? request.body : '') ?? null;
     if (!accepts(request.headers.accept, YAML, { named: true })) return value;
-    return reply.type(YAML).send(await yaml.print(JSON.stringify(value)));
+    return reply.type(YAML).send(await yaml.print(JSON.stringify(value), workFor(request)));
   });
 }

@@ -19,6 +19,7 @@ import { parseFlag, parsePage, queryOf } from './list-query.ts';
 import { preconditionOf } from './resource-routes.ts';
 import { rollBack } from './rollback.ts';
 import { about, component } from './route-config.ts';
+import { workFor } from './work-for.ts';
 import { homeOf } from './write-plan.ts';
 
 const JSON_LINES = 'application/x-ndjson';
@@ -90,6 +91,7 @@ function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context:
       authorize: (written, at) => callers.requireMayWrite(written, at, request),
       authorizeUse: (mesh, field) => callers.requireMayUse(mesh, field, request),
       by: { user: callers.userOf(request).name, restores: version.version },
+      work: () => workFor(request),
     });
     const { key: written, creationTime: _created, warnings, ...answer } = done;
     if (!dryRun && done.result !== 'unchanged') audit.write(request, { ...done, result: done.result, key: written });

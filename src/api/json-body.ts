@@ -2,21 +2,29 @@
 // repeats the text, which may be a secret.
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FairTurns } from '../base/fair-turns.ts';
+import { runSteps, type Steps } from '../base/steps.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import { ApiError } from './error-body.ts';
+import { MAX_BODY_BYTES } from './http-server.ts';
+import { workFor, type WorkFor } from './work-for.ts';
 
 /** Levels of objects and lists (D32). */
 export const MAX_DEPTH = 64;
 /** Objects and lists. The largest body could have ten times as many, which take seconds and a gigabyte to parse. */
 const MAX_CONTAINERS = 1_000_000;
 
-/** Reads the bodies of every route with `parseJsonBody`. There is no other content type. */
-export function readJsonBodies(app: FastifyInstance): void {
+/** Characters up to which a body is parsed at once. */
+const MAX_AT_ONCE = 128 * 1024;
+
+/** Reads the bodies of every route as `parseJsonBody` does. There is no other content type. @param turns of large bodies */
+export function readJsonBodies(app: FastifyInstance, turns: FairTurns): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     if (!isUtf8(bytes)) refuse('the body is not UTF-8');
     const text = bytes.toString();
-    return request.routeOptions.config.rawBody === true ? text : parseJsonBody(text);
+    if (request.routeOptions.config.rawBody === true) return text;
+    return text.length <= MAX_AT_ONCE ? parseJsonBody(text) : await parseInTurns(text, turns, workFor(request));
   });
 }
 
@@ -26,36 +34,102 @@ export function readJsonBodies(app: FastifyInstance): void {
  */
 export function parseJsonBody(text: string): unknown {
   if (text.trim() === '') return undefined;
-  requireBounded(text);
+  runSteps(boundedParts(text, Infinity));
+  return parsePart(text, 0, '');
+}
+
+/** The same in the turns of a caller, for a list of documents: each document is parsed in a turn of its own. */
+async function parseInTurns(text: string, turns: FairTurns, { caller, left }: WorkFor): Promise<unknown> {
+  return await turns.run(caller, jsonSteps(text), left);
+}
+
+/** `parseJsonBody` in steps. @throws ApiError as it does, and 400 for a document that is larger than a body may be */
+export function* jsonSteps(text: string): Steps<unknown> {
+  // Documents are in a list, or in lists of an object.
+  const depth = /^\ufeff?\s*\{/.test(text) ? 3 : 2;
+  const parts = yield* boundedParts(text, depth);
+  const pieces = parts.map(({ start }, index) => `${text.slice(parts[index - 1]?.end ?? 0, start)}{"part":${String(index)}}`);
+  const outline = parsePart([...pieces, text.slice(parts.at(-1)?.end ?? 0)].join(''), null, '');
+  return yield* filled(outline, depth, '', (index, place) => {
+    const { start, end } = parts[index] ?? { start: 0, end: 0 };
+    if (end - start > MAX_BODY_BYTES) refuse(`${place}: must have at most ${String(MAX_BODY_BYTES)} bytes`);
+    return parsePart(text.slice(start, end), start, place);
+  });
+}
+
+/** The outline of a body with its parts, which are the only containers at this depth. */
+function* filled(
+  value: unknown,
+  depth: number,
+  place: string,
+  partAt: (index: number, place: string) => unknown,
+): Steps<unknown> {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === 1) {
+    yield;
+    return partAt((value as { part: number }).part, place);
+  }
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries())
+      value[index] = yield* filled(item, depth - 1, `${place}[${String(index)}]`, partAt);
+    return value;
+  }
+  const entries: [string, unknown][] = [];
+  for (const [key, item] of Object.entries(value))
+    entries.push([key, yield* filled(item, depth - 1, place === '' ? key : `${place}.${key}`, partAt)]);
+  return Object.fromEntries(entries);
+}
+
+/** @param start its index in the body, for errors; null if it is not known @param place of it in the body */
+function parsePart(text: string, start: number | null, place: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
   } catch (error) {
     const at = /position (\d+)/.exec(String(error))?.[1];
-    refuse(at === undefined ? 'the body is not valid JSON' : `the body is not valid JSON at character ${at}`);
+    const isKnown = start !== null && at !== undefined;
+    refuse(isKnown ? `the body is not valid JSON at character ${String(start + Number(at))}` : 'the body is not valid JSON');
   }
-  if (text.includes('__proto__') || text.includes('\\u') || text.includes('constructor')) requireHarmless(value, '');
+  if (text.includes('__proto__') || text.includes('\\u') || text.includes('constructor')) requireHarmless(value, place);
   return value;
 }
 
-/** Counts brackets outside strings. @throws ApiError 400 for too deep nesting, 413 for too many objects and lists */
-function requireBounded(text: string): void {
+type Part = { readonly start: number; readonly end: number };
+
+/**
+ * Counts brackets outside strings, and finds the objects and lists at a depth, from 1.
+ * @throws ApiError 400 for too deep nesting, 413 for too many objects and lists
+ */
+function* boundedParts(text: string, partDepth: number): Steps<Part[]> {
+  const parts: Part[] = [];
+  let start = 0;
   let depth = 0;
   let containers = 0;
+  let pause = SCANNED_IN_A_STEP;
   for (let at = 0; at < text.length; at += 1) {
+    if (at >= pause) {
+      pause = at + SCANNED_IN_A_STEP;
+      yield;
+    }
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
     else if (code === 0x7b || code === 0x5b) {
       depth += 1;
       containers += 1;
+      if (depth === partDepth) start = at;
       if (depth > MAX_DEPTH) refuse(`the body is nested deeper than ${String(MAX_DEPTH)} levels`);
-    } else if (code === 0x7d || code === 0x5d) depth -= 1;
+    } else if (code === 0x7d || code === 0x5d) {
+      if (depth === partDepth) parts.push({ start, end: at + 1 });
+      depth -= 1;
+    }
   }
-  if (containers <= MAX_CONTAINERS) return;
+  if (containers <= MAX_CONTAINERS) return parts;
   const detail = `the body has more than ${String(MAX_CONTAINERS)} objects and lists: send it in parts`;
   throw new ApiError('too_large', 'Payload too large', detail);
 }
 
+/** Characters. */
+const SCANNED_IN_A_STEP = 64 * 1024;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 

@@ -49,13 +49,15 @@ export class RateLimiter {
 export function limitRate(app: FastifyInstance, limit: RateLimit | undefined, clock: Clock): void {
   if (limit === undefined || limit.requestsPerSecond === 0) return;
   const limiter = new RateLimiter(limit, clock);
-  app.addHook('onRequest', async ({ socket }, reply) => {
+  app.addHook('onRequest', async ({ socket }) => {
     const { remoteAddress = '' } = socket;
     if (isLoopback(remoteAddress)) return;
     const waitSeconds = limiter.take(remoteAddress);
     if (waitSeconds === 0) return;
-    reply.header('retry-after', String(Math.ceil(waitSeconds)));
     const detail = `more than ${String(limit.requestsPerSecond)} requests a second came from this address; apiServer.rateLimit sets the limit`;
-    throw new ApiError('unavailable', 'Too many requests', detail, [], { status: 429 });
+    throw new ApiError('unavailable', 'Too many requests', detail, [], {
+      status: 429,
+      retryAfterS: Math.ceil(waitSeconds),
+    });
   });
 }

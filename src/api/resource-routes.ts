@@ -19,6 +19,7 @@ import type { ResourceKey } from '../resource/types.ts';
 import type { WriteCall } from './resource-service.ts';
 import { about, component, PAGE, pageOf, type RouteConfig } from './route-config.ts';
 import { insightType, meshType, zoneType } from './route-types.ts';
+import { workFor } from './work-for.ts';
 import type { Precondition } from './write-plan.ts';
 import { YAML } from './yaml.ts';
 import { EVENT_STREAM } from './event-stream.ts';
@@ -93,7 +94,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
     reply.header('etag', etagOf(row));
     const document = inKubernetesForm ? toKubernetes(info, row) : toUniversal(info, row);
     if (!accepts(request.headers.accept, YAML, { named: true })) return document;
-    return await reply.type(YAML).send(await context.yaml.print(JSON.stringify(document)));
+    return await reply.type(YAML).send(await context.yaml.print(JSON.stringify(document), workFor(request)));
   });
 }
 
@@ -114,6 +115,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
     authorize: (written, at) => callers.requireMayWrite(written, at, request),
     authorizeUse: (mesh, field) => callers.requireMayUse(mesh, field, request),
     by: { user: callers.userOf(request).name },
+    work: () => workFor(request),
   });
   const put = about(info.plural, `Create or replace a ${info.singular}`, {
     query: ['dryRun', 'wait', 'timeout', 'ifMatch', 'ifNoneMatch'],

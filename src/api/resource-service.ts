@@ -6,6 +6,7 @@ import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { Author, ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
+import { LARGE_DOCUMENT, type CheckApart } from './check-apart.ts';
 import { ApiError, missingResource } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
 import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
@@ -24,6 +25,7 @@ import {
   type Precondition,
   type StoredRow,
 } from './write-plan.ts';
+import type { WorkFor } from './work-for.ts';
 import { isOnline } from '../resource/online-status.ts';
 
 /** Attempts at one write while others write the same row. */
@@ -36,6 +38,8 @@ export type ServiceOptions = {
   readonly readOnly: boolean;
   /** `store.unsafeDelete`: Meshes with Dataplanes and zones that are online can be deleted. */
   readonly unsafeDelete: boolean;
+  /** Checks a large document beside the control plane. */
+  readonly checkApart: CheckApart;
   /** The rows that are written in one transaction with a new Mesh. */
   readonly meshDefaults: (mesh: Pick<Resource, 'name' | 'spec'>) => Promise<Write[]>;
 };
@@ -49,6 +53,7 @@ export type WriteCall = {
   readonly authorizeUse: AuthorizeUse;
   /** For the history of the resource. */
   readonly by: Author;
+  readonly work: () => WorkFor;
 };
 
 export type PutResult = {
@@ -213,6 +218,8 @@ export class ResourceService {
   async #check(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<Draft> {
     call.authorize(info, at);
     try {
+      if (text.length > LARGE_DOCUMENT)
+        return await this.#options.checkApart(info, { at: { mesh: at.mesh, name: at.name }, text, strict: false }, call.work());
       return draftOf(info, at, parseJsonBody(text), this.#options.rules, { strict: false });
     } catch (failure) {
       await this.requireMesh(info, at.mesh);

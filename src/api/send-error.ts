@@ -30,6 +30,7 @@ export async function sendError(
   if (body.status === 503) log.debug({ ...about, reason: messageOf(error) }, 'a request failed');
   else if (body.status >= 500) log.error({ ...about, err: error }, 'a request failed');
   if (body.status === 405) reply.header('allow', request.method === 'GET' ? '' : 'GET');
+  if (error instanceof ApiError && error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
   const isProblem = accepts(request.headers.accept, PROBLEM, { named: true });
   await reply
     .code(body.status)

@@ -1,9 +1,12 @@
 // Bodies in YAML, for the routes that take them, and the lines of what is wrong in them. Other code sees JSON alone.
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FairTurns } from '../base/fair-turns.ts';
+import { mapInSteps } from '../base/steps.ts';
 import type { Violation } from '../base/errors.ts';
 import { ApiError } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
+import { workFor } from './work-for.ts';
 import { YAML, type Yaml } from './yaml.ts';
 
 /** Bytes of JSON that the YAML of one resource may become, as for a body in JSON. */
@@ -16,18 +19,18 @@ declare module 'fastify' {
   }
 }
 
-export function readYamlBodies(app: FastifyInstance, yaml: Yaml): void {
+export function readYamlBodies(app: FastifyInstance, yaml: Yaml, turns: FairTurns): void {
   app.decorateRequest('yamlText', null);
-  app.addHook('onClose', async () => await yaml.stop());
   app.addContentTypeParser(YAML, { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     if (!isUtf8(bytes)) throw new ApiError('bad_request', 'Bad Request', 'the body is not UTF-8');
     const text = bytes.toString();
     request.yamlText = text;
-    const documents = await yaml.read(text);
+    const work = workFor(request);
+    const documents = await yaml.read(text, work);
     const { bodyLimit, config } = request.routeOptions;
     requireSize(documents, Math.max(bodyLimit, MAX_JSON_BYTES));
     const { rawBody = false } = config;
-    if (!rawBody) return parseJsonBody(`[${documents.join(',')}]`);
+    if (!rawBody) return await turns.run(work.caller, mapInSteps(documents, parseJsonBody), work.left);
     const [only = '', second] = documents;
     if (second !== undefined)
       throw new ApiError('bad_request', 'Bad Request', 'the body must be one document; POST /_apply takes several');
@@ -55,6 +58,6 @@ export async function locate(
     const [place, index] = /^documents\[(\d+)\]\.?/.exec(field) ?? ['', '0'];
     return { index: Number(index), field: field.slice(place.length) };
   });
-  const positions = await yaml.locate(text, fields);
+  const positions = await yaml.locate(text, fields, workFor(request));
   return violations.map((one, at) => ({ ...one, ...positions[at] }));
 }

@@ -23,3 +23,19 @@ export async function runInSlices<T>(steps: Steps<T>, sliceMs: number, clock: Pi
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+/** One step, which does not yield: for work that is small itself, and waits for its turn. */
+// eslint-disable-next-line require-yield
+export function* oneStep<T>(work: () => T): Steps<T> {
+  return work();
+}
+
+/** Each item in a step of its own. */
+export function* mapInSteps<T, U>(items: Iterable<T>, map: (item: T, index: number) => U): Steps<U[]> {
+  const results: U[] = [];
+  for (const item of items) {
+    results.push(map(item, results.length));
+    yield;
+  }
+  return results;
+}

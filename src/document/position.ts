@@ -1,6 +1,7 @@
 // The position of a field in a file: converts the path of a violation, `spec.to[0].default.http.requestTimeout`, to line and column,
 // with the node ranges of the YAML library. A file is parsed again for this, once, and only after an error.
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Document, type Node } from 'yaml';
+import { parseYaml } from '../base/parse-yaml.ts';
 
 export type Position = { readonly line: number; readonly column: number };
 type Step = string | number;
@@ -66,8 +67,7 @@ export function memberPath(path: string, step: Step): string {
 
 function parse(text: string): Parsed {
   const lines = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter: lines });
-  return { documents: Array.isArray(documents) ? documents : [], lines };
+  return { documents: parseYaml(text, lines), lines };
 }
 
 function offsetOf(document: Document.Parsed, steps: readonly Step[]): number {

@@ -31,13 +31,13 @@ export function addPolicyInspect(
   followed: FollowedZones = NO_ZONES,
 ): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
-    const { store, insights, clock, closing, options, service, callers } = context;
+    const { store, insights, clock, closing, options, service, callers, turns } = context;
     const indexes = shared ?? new MeshIndexes({ store, log: options.log, clock, signal: closing });
     if (shared === null) app.addHook('onClose', async () => indexes.ended());
     const inspect = { service, store, insights, indexes, zone: options.zone };
     addProxyRoutes(app, inspect);
     addConfigRoute(app, { ...inspect, callers });
-    addReachRoutes(app, { ...inspect, clock, lagOf: (zone) => syncs.lagOf(zone) });
+    addReachRoutes(app, { ...inspect, clock, turns, lagOf: (zone) => syncs.lagOf(zone) });
     const asked = explainer(context, rules, syncs, confirmedOf, elsewhere);
     addSyncRoutes(app, context, asked);
     addMatrixRoutes(app, context, asked, followed);

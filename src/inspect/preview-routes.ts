@@ -5,11 +5,13 @@ import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { parseDocuments, storedNameIn, type ApplyDocument } from '../api/apply-documents.ts';
 import { applyAll, type AppliedWrite } from '../api/apply-service.ts';
+import { CallerSlots } from '../api/caller-slots.ts';
 import { badQuery } from '../api/error-body.ts';
 import { membershipReceipt } from '../api/membership-receipt.ts';
 import type { WriteCall } from '../api/resource-service.ts';
 import { about, component } from '../api/route-config.ts';
-import { Turns } from '../base/turns.ts';
+import { workFor, type WorkFor } from '../api/work-for.ts';
+import { mapInSteps, type Steps } from '../base/steps.ts';
 import type { SyncStates } from '../kds/open-senders.ts';
 import type { SendRules } from '../kds/rules.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
@@ -27,6 +29,8 @@ export const MAX_PREVIEW_BYTES = 1024 * 1024;
 export const MAX_PREVIEWED = 100;
 /** Zones of all documents of an answer. */
 const MAX_TARGETS = 10_000;
+/** Previews of one caller at once: each has two copies of a mesh. */
+const MAX_OF_CALLER = 4;
 
 const declared = about('Inspect', 'What documents would change, without writing them: zones, proxies and values in force', {
   body: {
@@ -46,19 +50,25 @@ const declared = about('Inspect', 'What documents would change, without writing 
 });
 
 export function addPreviewRoute(app: FastifyInstance, context: ApiContext, sources: Options): void {
-  const { store, clock, callers } = context;
+  const { store, clock, callers, turns } = context;
   const onRequest = async (request: FastifyRequest): Promise<void> => callers.requireMayWriteSome(request);
-  // All previews of this process together: many callers delay each other, and not the sync.
-  const turns = new Turns(clock);
+  const slots = new CallerSlots(MAX_OF_CALLER, 'previews');
   app.post('/_preview', { onRequest, ...declared, bodyLimit: MAX_PREVIEW_BYTES }, async (request): Promise<Preview> => {
+    const work = workFor(request);
+    return await slots.during(work.caller, () => preview(request, work));
+  });
+
+  async function preview(request: FastifyRequest, work: WorkFor): Promise<Preview> {
     const { results, deleted } = await planEdits(context, request);
     const moved = await Promise.all(results.map(({ before, row }) => membershipReceipt(context, before, row, request)));
     const zones = await zonesNow(store, (zone) => sources.syncs.lagOf(zone), clock);
     const sync = (row: Resource): Answer<'SyncExplanation'> => explainedNow(context.options, sources.rules, row, zones);
     const most = Math.max(1, Math.floor(MAX_TARGETS / Math.max(1, results.length + deleted.length)));
+    const explaining = mapInSteps(results, (result, index) => ({ ...itemOf(result, sync(result.row), most), ...moved[index] }));
+    const ofDeleted = mapInSteps(deleted, (one) => deletedItemOf(one, sync(one.row), most));
     const items = [
-      ...results.map((result, index) => ({ ...itemOf(result, sync(result.row), most), ...moved[index] })),
-      ...deleted.map((one) => deletedItemOf(one, sync(one.row), most)),
+      ...(await turns.run(work.caller, explaining, work.left)),
+      ...(await turns.run(work.caller, ofDeleted, work.left)),
     ];
     const rows = results.filter(({ result }) => result !== 'unchanged').map(({ row }) => row);
     // A Mesh is deleted without Dataplanes.
@@ -67,16 +77,20 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, sourc
     const proxies: Preview['proxies'][] = [];
     for (const mesh of meshes) {
       const isOf = (row: Resource): boolean => meshOf(row) === mesh;
-      if (mesh !== '') proxies.push(await proxiesIn(mesh, { rows: rows.filter(isOf), gone: gone.filter(isOf) }));
+      if (mesh !== '') proxies.push(await proxiesIn(mesh, { rows: rows.filter(isOf), gone: gone.filter(isOf) }, work));
     }
     return { items, proxies: together(proxies) };
-  });
+  }
 
-  async function proxiesIn(mesh: string, edits: MeshEdits): Promise<Preview['proxies']> {
+  async function proxiesIn(mesh: string, edits: MeshEdits, { caller, left }: WorkFor): Promise<Preview['proxies']> {
     const isStored = (await store.get({ type: 'Mesh', mesh: '', name: mesh })) !== undefined;
     const index = isStored ? await sources.indexes.indexOf(mesh) : new MeshIndex(mesh);
-    return await changedProxies(await statesOf(index, edits, turns), edits, turns);
+    return await turns.run(caller, proxiesOf(index, edits), left);
   }
+}
+
+function* proxiesOf(index: MeshIndex, edits: MeshEdits): Steps<Preview['proxies']> {
+  return yield* changedProxies(yield* statesOf(index, edits), edits);
 }
 
 /** The checks of each PUT and each DELETE. @throws what a PUT or a DELETE throws */
@@ -84,21 +98,22 @@ async function planEdits(
   context: ApiContext,
   request: FastifyRequest,
 ): Promise<{ results: readonly AppliedWrite[]; deleted: readonly Deleted[] }> {
-  const { options, store, service, callers, rules } = context;
-  const { documents, deletions } = editsIn(request.body);
+  const { options, store, service, callers, rules, turns, checkApart } = context;
+  const work = workFor(request);
+  const { documents, deletions } = await turns.run(work.caller, editsIn(request.body), work.left);
   const mayWrite: WriteCall['authorize'] = (info, at) => callers.requireMayWrite(info, at, request);
   const authorizeUse: WriteCall['authorizeUse'] = (mesh, field) => callers.requireMayUse(mesh, field, request);
   const authorize = ({ info, mesh, name }: ApplyDocument): void => mayWrite(info, { mesh, name });
-  const plan = { store, service, rules, meshDefaults: options.meshDefaults };
+  const plan = { store, service, rules, turns, checkApart, meshDefaults: options.meshDefaults };
   const by = { user: callers.userOf(request).name };
-  const results = documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, authorizeUse, by });
+  const results = documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, authorizeUse, by, work });
   const deleted: Deleted[] = [];
   for (const document of deletions) {
     const { info, mesh } = document;
     // Before the row is read: a refusal must not say whether it exists.
     callers.requireMay(info, request);
     const name = storedNameIn(document);
-    const takes = await service.planDelete(info, mesh, name, { precondition: null, by, authorize: mayWrite, authorizeUse });
+    const takes = await service.planDelete(info, mesh, name, { precondition: null, by, authorize: mayWrite, authorizeUse, work: () => work });
     deleted.push({ row: await service.get(info, mesh, name), takes });
   }
   return { results, deleted };
@@ -127,11 +142,11 @@ function explainedNow(
 type Deleted = { readonly row: Resource; readonly takes: readonly { readonly type: string; readonly total: number }[] };
 
 /** @throws ApiError 400 */
-function editsIn(body: unknown): { documents: ApplyDocument[]; deletions: ApplyDocument[] } {
+function* editsIn(body: unknown): Steps<{ documents: ApplyDocument[]; deletions: ApplyDocument[] }> {
   const list = isObject(body) ? body['delete'] : undefined;
-  const deletions = list === undefined ? [] : parseDocuments(list, 'delete');
+  const deletions = list === undefined ? [] : yield* parseDocuments(list, 'delete');
   const hasOthers = list === undefined || (isObject(body) && (body['documents'] ?? body['items']) !== undefined);
-  const documents = hasOthers ? parseDocuments(body) : [];
+  const documents = hasOthers ? yield* parseDocuments(body) : [];
   if (documents.length + deletions.length > MAX_PREVIEWED)
     throw badQuery('documents', `a preview takes at most ${String(MAX_PREVIEWED)} documents; preview them in parts`);
   const textOf = ({ info, mesh, name }: ApplyDocument): string => keyText({ type: info.name, mesh, name });

@@ -1,13 +1,13 @@
-// The proxies and values that unwritten documents would change. It works in turns, because a mesh may be large.
+// The proxies and values that unwritten documents would change. It works in steps, because a mesh may be large.
 // Invariant: both states are copies, so writes of others meanwhile are no part of the difference.
 import type { Answer } from '../api/answers.ts';
 import { compareText } from '../base/compare-text.ts';
-import type { Turns } from '../base/turns.ts';
+import type { Steps } from '../base/steps.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsOf } from '../policy/outbounds.ts';
 import { policyReach } from '../policy/policy-reach.ts';
-import { valueChanges, type ValueChange, type ValueInForce } from '../policy/value-changes.ts';
+import { ValueComparison, type ValueChange, type ValueInForce } from '../policy/value-changes.ts';
 import { findType } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 
@@ -19,8 +19,6 @@ export const MAX_COMPARED = 100;
 const MAX_OUTBOUNDS = 20_000;
 /** Changes that are listed of one proxy. */
 const MAX_LISTED = 100;
-/** Rows that are copied in one turn: some milliseconds. */
-const COPIED_ROWS = 200;
 
 /** One mesh without the documents, and with them. */
 export type MeshStates = { readonly before: MeshIndex; readonly after: MeshIndex };
@@ -28,18 +26,18 @@ export type MeshStates = { readonly before: MeshIndex; readonly after: MeshIndex
 /** @property rows as they would be stored @property gone as they are, and would be deleted; all of one mesh */
 export type MeshEdits = { readonly rows: readonly Resource[]; readonly gone: readonly Resource[] };
 
-export async function statesOf(index: MeshIndex, { rows, gone }: MeshEdits, turns: Turns): Promise<MeshStates> {
-  const held = index.allResources();
+export function* statesOf(index: MeshIndex, { rows, gone }: MeshEdits): Steps<MeshStates> {
   const before = index.emptyCopy();
   const after = index.emptyCopy();
-  for (let at = 0; at < held.length; at += COPIED_ROWS)
-    await turns.run(() => {
-      for (const row of held.slice(at, at + COPIED_ROWS)) {
-        before.put(row);
-        after.put(row);
-      }
-    });
-  for (const row of rows) after.put(row);
+  for (const row of index.allResources()) {
+    before.put(row);
+    after.put(row);
+    yield;
+  }
+  for (const row of rows) {
+    after.put(row);
+    yield;
+  }
   for (const row of gone) after.remove(row);
   return { before, after };
 }
@@ -47,12 +45,9 @@ export async function statesOf(index: MeshIndex, { rows, gone }: MeshEdits, turn
 /**
  * The proxies of which a value in force changes. Of many candidates the first by name are compared: `compared` says how many.
  */
-export async function changedProxies(
-  { before, after }: MeshStates,
-  { rows, gone }: MeshEdits,
-  turns: Turns,
-): Promise<Preview['proxies']> {
-  const candidates = [...(await candidatesOf({ before, after }, [...rows, ...gone], turns))].sort(compareText);
+export function* changedProxies({ before, after }: MeshStates, { rows, gone }: MeshEdits): Steps<Preview['proxies']> {
+  const candidates = [...(yield* candidatesOf({ before, after }, [...rows, ...gone]))].sort(compareText);
+  const comparison = new ValueComparison(before, after, MAX_LISTED);
   const items: Preview['proxies']['items'][number][] = [];
   let compared = 0;
   let outbounds = 0;
@@ -61,25 +56,26 @@ export async function changedProxies(
     const proxy = stays ?? before.proxy(name);
     if (proxy === undefined) continue;
     outbounds += outboundsOf(stays === undefined ? before : after, proxy).length;
+    yield;
     if (compared === MAX_COMPARED || (compared > 0 && outbounds > MAX_OUTBOUNDS)) break;
     compared += 1;
-    const changes = await turns.run(() => valueChanges(before, after, name));
-    if (changes.length > 0 || stays === undefined)
+    const { total, listed } = yield* comparison.of(name);
+    if (total > 0 || stays === undefined)
       items.push({
         dataplane: metaOf(proxy.resource),
         kri: proxy.kri,
         zone: proxy.zone,
         isNew: before.proxy(name) === undefined,
         ...(stays === undefined && { isGone: true }),
-        total: changes.length,
-        changes: changes.slice(0, MAX_LISTED).map(changeView),
+        total,
+        changes: listed.map(changeView),
       });
   }
   return { candidates: candidates.length, compared, changed: items.length, items };
 }
 
 /** Stored names of the proxies that the documents may touch. */
-async function candidatesOf({ before, after }: MeshStates, rows: readonly Resource[], turns: Turns): Promise<Set<string>> {
+function* candidatesOf({ before, after }: MeshStates, rows: readonly Resource[]): Steps<Set<string>> {
   const found = new Set<string>();
   for (const row of rows) {
     if (row.type === 'Dataplane') found.add(row.name);
@@ -90,9 +86,10 @@ async function candidatesOf({ before, after }: MeshStates, rows: readonly Resour
       for (const index of [before, after]) {
         const policy = index.policyOf(row);
         if (policy === undefined) continue;
-        const { touched } = await turns.run(() => policyReach(index, policy));
+        const { touched } = yield* policyReach(index, policy);
         for (const { proxy } of touched) found.add(proxy.resource.name);
       }
+    yield;
   }
   return found;
 }

@@ -1,12 +1,14 @@
 // From a policy or a service to proxies: `_resources/dataplanes`, `dataplanes`, `_reach`, `_dataplanes` (rest-api 4, policies 8).
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Answer } from '../api/answers.ts';
+import type { ApiContext } from '../api/api-options.ts';
+import { workFor } from '../api/work-for.ts';
 import type { Clock } from '../base/clock.ts';
 import { about, component, NAMED_PAGE } from '../api/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-view.ts';
-import { policyReach } from '../policy/policy-reach.ts';
+import { policyReach, type PolicyReach } from '../policy/policy-reach.ts';
 import { isOnline } from '../resource/online-status.ts';
 import { zoneOf } from '../resource/ownership.ts';
 import { textOf } from '../resource/read-json.ts';
@@ -23,7 +25,7 @@ import { zonesNow, type ZoneNow } from './zones-now.ts';
 /** Kuma uses this title for a service too. */
 const NO_POLICY = 'Could not retrieve policy';
 
-type ReachContext = InspectContext & { readonly clock: Clock; readonly lagOf: LagOf };
+type ReachContext = InspectContext & Pick<ApiContext, 'turns'> & { readonly clock: Clock; readonly lagOf: LagOf };
 type Named = { Params: { mesh: string; name: string } };
 
 export function addReachRoutes(app: FastifyInstance, context: ReachContext): void {
@@ -39,6 +41,10 @@ function addPolicy(app: FastifyInstance, context: ReachContext, type: string, it
     const index = await indexOf(context, mesh);
     return { index, policy: required(index.policy(type, name), { type, mesh, name }, NO_POLICY) };
   };
+  const reachOf = async (request: FastifyRequest, index: MeshIndex, policy: Policy): Promise<PolicyReach> => {
+    const { caller, left } = workFor(request);
+    return await context.turns.run(caller, policyReach(index, policy), left);
+  };
   const matched = about('Inspect', 'The proxies that a policy matches', { query: NAMED_PAGE });
   app.get<Named>(`${item}/_resources/dataplanes`, matched, async (request) => {
     const { index, policy } = await policyOf(request.params);
@@ -48,7 +54,7 @@ function addPolicy(app: FastifyInstance, context: ReachContext, type: string, it
   const reached = about('Inspect', summary, { query: NAMED_PAGE, answer: component('Reach') });
   app.get<Named>(`${item}/_reach`, reached, async (request): Promise<Answer<'Reach'>> => {
     const { index, policy } = await policyOf(request.params);
-    const reach = policyReach(index, policy);
+    const reach = await reachOf(request, index, policy);
     const { items, ...page } = pageOf(request, reach.touched, ({ proxy }) => proxy.displayName);
     const problems = await proxyProblems(
       context,
@@ -61,9 +67,9 @@ function addPolicy(app: FastifyInstance, context: ReachContext, type: string, it
     return { ...reachHead(reach), touched, ...page };
   });
   const attached = about('Inspect', 'Deprecated: the proxies that a policy is attached to');
-  app.get<Named>(`${item}/dataplanes`, attached, async ({ params }) => {
-    const { index, policy } = await policyOf(params);
-    const items = policyReach(index, policy).touched.map(attachedView);
+  app.get<Named>(`${item}/dataplanes`, attached, async (request) => {
+    const { index, policy } = await policyOf(request.params);
+    const items = (await reachOf(request, index, policy)).touched.map(attachedView);
     return { total: items.length, items };
   });
 }

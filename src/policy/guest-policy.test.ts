@@ -8,6 +8,7 @@ import { buildRules } from './build-rules.ts';
 import { MeshIndex } from './mesh-index.ts';
 import { isGuest, ownDestinations } from './guest-policy.ts';
 import { parsePolicy, placeOf, type Policy } from './parse-policy.ts';
+import { runSteps } from '../base/steps.ts';
 import { policyReach } from './policy-reach.ts';
 
 const ZONES = ['east', 'west', 'evil'];
@@ -51,7 +52,7 @@ describe('a producer policy of zone evil for the cart of zone west', () => {
     expect(taken(index, policy)).toEqual([]);
     const parsed = index.policyOf(policy);
     if (parsed === undefined) throw new Error('not indexed');
-    const { touched, untouched, warnings } = policyReach(index, parsed);
+    const { touched, untouched, warnings } = runSteps(policyReach(index, parsed));
     expect(touched).toEqual([]);
     const why =
       /MeshService .*cart.* is of zone west; a producer policy of zone evil has an effect in other zones only on services of zone evil/;

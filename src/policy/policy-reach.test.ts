@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { MeshIndex } from './mesh-index.ts';
+import { runSteps } from '../base/steps.ts';
 import { policyReach, type PolicyReach } from './policy-reach.ts';
 
 const base = [
@@ -18,7 +19,7 @@ function reach(policy: Resource, ...others: Resource[]): PolicyReach {
   const index = new MeshIndex('default', [...base, policy, ...others]);
   const parsed = index.policyOf(policy);
   if (parsed === undefined) throw new Error('not indexed');
-  return policyReach(index, parsed);
+  return runSteps(policyReach(index, parsed));
 }
 
 it('the reach of a policy lists the proxies with their sections and destinations', () => {
@@ -96,7 +97,11 @@ it('the reach of a policy reports an empty mesh', () => {
   const index = new MeshIndex('default', [policy]);
   const parsed = index.policyOf(policy);
   if (parsed === undefined) throw new Error('not indexed');
-  expect(policyReach(index, parsed)).toMatchObject({ touched: [], untouched: [], warnings: ['the mesh has no Dataplanes'] });
+  expect(runSteps(policyReach(index, parsed))).toMatchObject({
+    touched: [],
+    untouched: [],
+    warnings: ['the mesh has no Dataplanes'],
+  });
 });
 
 it('the reach of a route names missing backends', () => {

@@ -1,6 +1,7 @@
 // The proxies that a policy affects, the reasons why it does not affect the others, and warnings about references that do not
 // resolve (`inspect policy`). The matching is the one that builds rules.
 import { compareText } from '../base/compare-text.ts';
+import type { Steps } from '../base/steps.ts';
 import { whyNoPort } from './backend-port.ts';
 import { buildRules } from './build-rules.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
@@ -35,19 +36,21 @@ export type PolicyReach = {
 /** A destination of the policy; a route applies only to proxies that have it. */
 type Reachable = { readonly kri: string; readonly type: string; readonly route: Policy | null; readonly label: string };
 
-/** The cost is one match for each proxy of the mesh. */
-export function policyReach(index: MeshIndex, policy: Policy): PolicyReach {
+/** The cost is one match for each proxy of the mesh, each in a step. The proxies are those of the beginning. */
+export function* policyReach(index: MeshIndex, policy: Policy): Steps<PolicyReach> {
   const warnings: string[] = [];
   for (const item of policy.to) {
     const reasons: string[] = [];
     reachableBy(index, item, '', reasons);
     warnings.push(...reasons.map((reason) => `spec.to[${String(item.index)}].targetRef: ${reason}`));
   }
-  warnings.push(...backendWarnings(index, policy));
+  yield;
+  warnings.push(...(yield* backendWarnings(index, policy)));
   const byZone = new Map<string, { readonly reachable: Reachable[]; readonly reasons: readonly string[] }>();
   const touched: TouchedProxy[] = [];
   const reasons = new Map<string, number>();
-  for (const proxy of index.proxies()) {
+  for (const proxy of [...index.proxies()]) {
+    yield;
     let here = byZone.get(proxy.zone);
     if (here === undefined) {
       const reasons: string[] = [];
@@ -139,16 +142,18 @@ function reachableBy(index: MeshIndex, { policy, targetRef }: ToItem, zone: stri
 }
 
 /** A sentence for each, with its field: `spec.to[0].rules[0].default.backendRefs[0]: MeshService cart does not exist`. */
-function backendWarnings(index: MeshIndex, policy: Policy): string[] {
-  if (!isRouteKind(policy.type)) return [];
-  return policy.to.flatMap(({ index: place, conf }) =>
-    objectsOf(conf['rules']).flatMap((rule, at) =>
-      backendsOf(objectOf(rule['default'])).flatMap(([field, ref]) => {
+function* backendWarnings(index: MeshIndex, policy: Policy): Steps<string[]> {
+  const warnings: string[] = [];
+  if (!isRouteKind(policy.type)) return warnings;
+  for (const { index: place, conf } of policy.to)
+    for (const [at, rule] of objectsOf(conf['rules']).entries()) {
+      yield;
+      for (const [field, ref] of backendsOf(objectOf(rule['default']))) {
         const found = whyNoPort(index, ref, policy);
-        return found === null ? [] : [`spec.to[${String(place)}].rules[${String(at)}].default.${field}: ${found}`];
-      }),
-    ),
-  );
+        if (found !== null) warnings.push(`spec.to[${String(place)}].rules[${String(at)}].default.${field}: ${found}`);
+      }
+    }
+  return warnings;
 }
 
 function backendsOf({ backendRefs, filters }: JsonObject): [field: string, ref: JsonObject][] {

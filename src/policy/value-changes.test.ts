@@ -1,9 +1,10 @@
 // What changes for a proxy between two states of its mesh: each value with its origin before and after.
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
+import { runSteps } from '../base/steps.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { MeshIndex } from './mesh-index.ts';
-import { valueChanges } from './value-changes.ts';
+import { ValueComparison } from './value-changes.ts';
 
 const DATAPLANE = makeDataplane(
   'web',
@@ -18,10 +19,12 @@ function changes(before: readonly Resource[], after: readonly Resource[], common
   const side = (given: { value: unknown; from: readonly { policy: { displayName: string } }[] } | null): string =>
     given === null ? '-' : `${JSON.stringify(given.value)} (${given.from.map(({ policy }) => policy.displayName).join()})`;
   const [had, has] = [before, after].map((rows) => new MeshIndex('default', [...common, ...rows])) as [MeshIndex, MeshIndex];
-  return valueChanges(had, has, NAME).map(({ on, kri, route, matches, kind, path, before: old, after: now }) => {
-    const place = [on, kri.replace(/^kri_/, ''), route?.replace(/^kri_/, ''), matches && JSON.stringify(matches), kind, path];
-    return `${place.filter((part) => part !== undefined).join(' ')}: ${side(old)} → ${side(now)}`;
-  });
+  return runSteps(new ValueComparison(had, has, 100).of(NAME)).listed.map(
+    ({ on, kri, route, matches, kind, path, before: old, after: now }) => {
+      const place = [on, kri.replace(/^kri_/, ''), route?.replace(/^kri_/, ''), matches && JSON.stringify(matches), kind, path];
+      return `${place.filter((part) => part !== undefined).join(' ')}: ${side(old)} → ${side(now)}`;
+    },
+  );
 }
 
 const timeout = (name: string, conf: JsonObject): Resource => makeTo('MeshTimeout', name, { kind: 'Mesh' }, conf);

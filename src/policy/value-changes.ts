@@ -1,13 +1,14 @@
 // What changes for a proxy between two states of its mesh: each value in force that differs, with its origin before and after. Pure.
 // Invariant: the values are those of `_effective`; nothing is decided here.
 import { isDeepStrictEqual } from 'node:util';
+import type { Steps } from '../base/steps.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
-import { buildRules } from './build-rules.ts';
+import { buildRules, type ProxyRules } from './build-rules.ts';
 import { confSources, type ConfValue } from './conf-sources.ts';
-import type { DataplaneProxy } from './dataplane-proxy.ts';
-import { effectiveConf } from './effective-conf.ts';
+import { effectiveOutbound } from './effective-conf.ts';
 import { inboundValues } from './inbound-values.ts';
 import type { MeshIndex } from './mesh-index.ts';
+import { outboundsOf, type Outbound } from './outbounds.ts';
 import type { Contribution } from './resource-rules.ts';
 import { sortedText } from './sorted-text.ts';
 
@@ -32,30 +33,133 @@ export type ValueChange = ValuePlace & {
 };
 
 type Placed = ValueInForce & { readonly place: ValuePlace; readonly kind: string; readonly path: string };
+/** By place, kind and path. Separate rules have several values of one path, others have one. */
+type Values = Map<string, Placed[]>;
 
-/**
- * The values that differ for a proxy, by its stored name. A proxy that one of the states lacks has none there.
- * @returns in the order of the state after; values that are gone come last
- */
-export function valueChanges(before: MeshIndex, after: MeshIndex, name: string): ValueChange[] {
-  const [had, has] = [before, after].map((index) => {
-    const proxy = index.proxy(name);
-    return proxy === undefined ? new Map<string, Placed[]>() : valuesOf(index, proxy);
-  }) as [Map<string, Placed[]>, Map<string, Placed[]>];
-  const changes: ValueChange[] = [];
-  const gone: ValueChange[] = [];
-  for (const [key, values] of has) {
-    const olds = had.get(key) ?? [];
+/** @property total of all changes @property listed the first of them, in the order of the state after; values that are gone come last */
+export type ValueChanges = { readonly total: number; readonly listed: readonly ValueChange[] };
+type Difference = { readonly changes: ValueChanges; readonly gone: ValueChanges };
+
+/** The rules of a proxy in one state, and the part of them that decides about its outbounds. */
+type Side = {
+  readonly index: MeshIndex;
+  readonly rules: ProxyRules;
+  readonly outbounds: ReadonlyMap<string, Outbound>;
+  readonly key: string;
+};
+
+/** Compares proxies in two states of their mesh. What proxies have in common is compared once. */
+export class ValueComparison {
+  readonly #before: MeshIndex;
+  readonly #after: MeshIndex;
+  readonly #mostListed: number;
+  /** By outbound and by the rules on both sides. */
+  readonly #known = new Map<string, Difference>();
+
+  constructor(before: MeshIndex, after: MeshIndex, mostListed: number) {
+    this.#before = before;
+    this.#after = after;
+    this.#mostListed = mostListed;
+  }
+
+  /** The values that differ for a proxy, by its stored name. A proxy that one of the states lacks has none there. */
+  *of(name: string): Steps<ValueChanges> {
+    const had = sideOf(this.#before, name);
+    yield;
+    const has = sideOf(this.#after, name);
+    yield;
+    const found = [yield* differenceOf(had && ownValues(had), has && ownValues(has), this.#mostListed)];
+    const kris = new Set([...(has?.outbounds.keys() ?? []), ...(had?.outbounds.keys() ?? [])]);
+    for (const kri of kris) {
+      found.push(yield* this.#ofOutbound(kri, had, has));
+      yield;
+    }
+    const parts = [...found.map(({ changes }) => changes), ...found.map(({ gone }) => gone)];
+    return {
+      total: parts.reduce((sum, { total }) => sum + total, 0),
+      listed: parts.flatMap(({ listed }) => listed).slice(0, this.#mostListed),
+    };
+  }
+
+  *#ofOutbound(kri: string, had: Side | null, has: Side | null): Steps<Difference> {
+    const sideKey = (side: Side | null): string => (side?.outbounds.has(kri) === true ? side.key : '');
+    const key = `${kri} ${sideKey(had)} ${sideKey(has)}`;
+    let difference = this.#known.get(key);
+    if (difference === undefined) {
+      const before = yield* outboundValues(had, kri);
+      difference = yield* differenceOf(before, yield* outboundValues(has, kri), this.#mostListed);
+      this.#known.set(key, difference);
+    }
+    return difference;
+  }
+}
+
+/** Null where the state lacks the proxy. */
+function sideOf(index: MeshIndex, name: string): Side | null {
+  const proxy = index.proxy(name);
+  if (proxy === undefined) return null;
+  const rules = buildRules(index, proxy);
+  const outbounds = new Map(outboundsOf(index, proxy).map((outbound) => [outbound.kri, outbound]));
+  return { index, rules, outbounds, key: keyOfRules(rules) };
+}
+
+const serials = new WeakMap<object, number>();
+let lastSerial = 0;
+
+/** Equal for proxies of one state whose outbounds have the same values. Proxies with the same policies share their rules. */
+function keyOfRules({ types, proxy }: ProxyRules): string {
+  if (types.some(({ oldRules }) => oldRules.length > 0)) return proxy.kri;
+  return types
+    .map(({ type, toRules }) => {
+      let serial = serials.get(toRules);
+      if (serial === undefined) serials.set(toRules, (serial = lastSerial += 1));
+      return `${type} ${String(serial)}`;
+    })
+    .join();
+}
+
+/** Keys of `has` in their order, then those of `had` alone. Null is a state without values. */
+function* differenceOf(had: Values | null, has: Values | null, mostListed: number): Steps<Difference> {
+  const changes = new Listed(mostListed);
+  const gone = new Listed(mostListed);
+  for (const [key, values] of has ?? []) {
+    const olds = had?.get(key) ?? [];
     const pairs = pairsOf(olds, values);
     for (const value of values) {
       const old = pairs.get(value) ?? null;
-      if (!isDeepStrictEqual(old?.value, value.value)) changes.push(changeOf(value, old, value));
+      if (!isSame(old?.value, value.value)) changes.add(() => changeOf(value, old, value));
     }
-    const kept = new Set(pairs.values());
-    for (const old of olds) if (!kept.has(old)) gone.push(changeOf(old, old, null));
+    if (olds.length > pairs.size) {
+      const kept = new Set(pairs.values());
+      for (const old of olds) if (!kept.has(old)) gone.add(() => changeOf(old, old, null));
+    }
+    yield;
   }
-  for (const [key, olds] of had) if (!has.has(key)) for (const old of olds) gone.push(changeOf(old, old, null));
-  return [...changes, ...gone];
+  for (const [key, olds] of had ?? []) {
+    if (has?.has(key) !== true) for (const old of olds) gone.add(() => changeOf(old, old, null));
+    yield;
+  }
+  return { changes, gone };
+}
+
+function isSame(a: Json | undefined, b: Json): boolean {
+  return a === b || isDeepStrictEqual(a, b);
+}
+
+/** Counts all changes and keeps the first. */
+class Listed implements ValueChanges {
+  readonly listed: ValueChange[] = [];
+  readonly #most: number;
+  total = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(make: () => ValueChange): void {
+    this.total += 1;
+    if (this.listed.length < this.#most) this.listed.push(make());
+  }
 }
 
 /**
@@ -105,11 +209,48 @@ function valueOf({ value, from }: ValueInForce): ValueInForce {
   return { value, from };
 }
 
-/** All values in force on a proxy, by place, kind and path. Separate rules have several values of one path, others have one. */
-function valuesOf(index: MeshIndex, proxy: DataplaneProxy): Map<string, Placed[]> {
-  const found = new Map<string, Placed[]>();
-  const add: Add = (place, kind, values) => {
-    const at = JSON.stringify([place.kri, place.route, place.matches && sortedText(place.matches), kind]);
+/** The values of the proxy as a whole and of its inbounds. */
+function ownValues({ rules: { proxy, types } }: Side): Values {
+  const found: Values = new Map();
+  const add = adder(found);
+  for (const { type, proxyRule } of types)
+    if (proxyRule !== null) add({ on: 'proxy', kri: proxy.kri }, type, confSources(proxyRule.contributions));
+  // Inbounds that share a name have the same rules.
+  const unique = new Map(
+    types.flatMap(({ type, inboundRules }) =>
+      inboundRules.map((inbound) => [`${type} ${inbound.section.section}`, { ...inbound, type }] as const),
+    ),
+  );
+  for (const { type, section, rules: ofSection } of unique.values()) {
+    const kri = proxy.kri + section.section;
+    for (const { match, values } of inboundValues(type, ofSection))
+      add({ on: 'inbound', kri, ...withMatches(match) }, type, values);
+  }
+  return found;
+}
+
+/** The values of an outbound and of its routes; null where the state lacks it. */
+function* outboundValues(side: Side | null, kri: string): Steps<Values | null> {
+  const outbound = side?.outbounds.get(kri);
+  if (side === null || outbound === undefined) return null;
+  const found: Values = new Map();
+  const add = adder(found);
+  const { policies, routes } = effectiveOutbound(side.index, side.rules, outbound);
+  for (const { type, values } of policies) add({ on: 'outbound', kri }, type, values);
+  for (const { kind, route, index: at, matches, conf, policies: onRoute } of routes) {
+    const place: ValuePlace = { on: 'route', kri, route: route.kri, ...withMatches(matches) };
+    add(place, kind, confSources([{ policy: route, index: at, conf }]));
+    for (const { type, values } of onRoute) add(place, type, values);
+    yield;
+  }
+  return found;
+}
+
+type Add = (place: ValuePlace, kind: string, values: readonly ConfValue[]) => void;
+
+function adder(found: Values): Add {
+  return (place, kind, values) => {
+    const at = JSON.stringify([place.kri, place.route, place.matches && matchesText(place.matches), kind]);
     for (const { path, value, from } of values) {
       const key = `${at} ${path}`;
       const placed = { place, kind, path, value, from };
@@ -118,29 +259,17 @@ function valuesOf(index: MeshIndex, proxy: DataplaneProxy): Map<string, Placed[]
       else others.push(placed);
     }
   };
-  const rules = buildRules(index, proxy);
-  for (const { type, proxyRule } of rules.types)
-    if (proxyRule !== null) add({ on: 'proxy', kri: proxy.kri }, type, confSources(proxyRule.contributions));
-  const { inbounds, outbounds } = effectiveConf(index, rules);
-  // Inbounds that share a name have the same rules.
-  const unique = new Map(inbounds.map((inbound) => [`${inbound.type} ${inbound.section.section}`, inbound]));
-  for (const { type, section, rules: ofSection } of unique.values()) {
-    const kri = proxy.kri + section.section;
-    for (const { match, values } of inboundValues(type, ofSection))
-      add({ on: 'inbound', kri, ...withMatches(match) }, type, values);
-  }
-  for (const { kri, policies, routes } of outbounds) {
-    for (const { type, values } of policies) add({ on: 'outbound', kri }, type, values);
-    for (const { kind, route, index: at, matches, conf, policies: onRoute } of routes) {
-      const place: ValuePlace = { on: 'route', kri, route: route.kri, ...withMatches(matches) };
-      add(place, kind, confSources([{ policy: route, index: at, conf }]));
-      for (const { type, values } of onRoute) add(place, type, values);
-    }
-  }
-  return found;
 }
 
-type Add = (place: ValuePlace, kind: string, values: readonly ConfValue[]) => void;
+const texts = new WeakMap<object, string>();
+
+/** Several types have values under the same matches. */
+function matchesText(matches: Json): string {
+  if (typeof matches !== 'object' || matches === null) return sortedText(matches);
+  let text = texts.get(matches);
+  if (text === undefined) texts.set(matches, (text = sortedText(matches)));
+  return text;
+}
 
 function withMatches(matches: JsonObject | readonly JsonObject[] | null): { readonly matches?: Json } {
   return matches === null ? {} : { matches: matches as Json };

@@ -1,6 +1,7 @@
 // The HTTP routes of the port, for launchers. A refusal is plain text, because the launcher prints it.
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { DocumentThreads } from '../api/document-threads.ts';
 import { Yaml } from '../api/yaml.ts';
 import { createServer } from '../api/http-server.ts';
 import type { Clock } from '../base/clock.ts';
@@ -34,7 +35,7 @@ const TEXT = 'text/plain; charset=utf-8';
 
 export function createBootstrapApp({ connections, sources, clock, log }: BootstrapAppOptions): FastifyInstance {
   const refusals = new RateLimitedLogger(log, () => clock.elapsed());
-  const app = createServer({ clock, log }, new Yaml(clock));
+  const app = createServer({ clock, log }, new Yaml(new DocumentThreads(clock)));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, async (_request: unknown, body: string | Buffer) => body);
   app.setNotFoundHandler(async (_request, reply) =>

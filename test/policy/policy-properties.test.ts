@@ -5,6 +5,7 @@ import { buildRules } from '../../src/policy/build-rules.ts';
 import { effectiveConf } from '../../src/policy/effective-conf.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import { mergeConfs } from '../../src/policy/merge-conf.ts';
+import { runSteps } from '../../src/base/steps.ts';
 import { policyReach } from '../../src/policy/policy-reach.ts';
 import { rulesView } from '../../src/policy/rules-view.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
@@ -195,7 +196,7 @@ describe('the policy engine', () => {
         for (const { type, name } of resources) {
           const parsed = index.policy(type, name);
           if (parsed === undefined || type === 'MeshHTTPRoute' || parsed.targetRef.kind === 'MeshHTTPRoute') continue;
-          const reached = new Set(policyReach(index, parsed).touched.map(({ proxy }) => proxy));
+          const reached = new Set(runSteps(policyReach(index, parsed)).touched.map(({ proxy }) => proxy));
           for (const [proxy, { types }] of given) {
             const rules = types.find((candidate) => candidate.type === type);
             const inTo = [...(rules?.toRules.values() ?? [])].some(({ contributions }) =>

@@ -1,7 +1,8 @@
 // Reads the documents of `apply`, `diff` and `delete -f`: YAML or JSON from files, folders, URLs or standard input. Each document
 // knows the positions of its fields. Invariant: documents are returned only if all of them are valid.
-import { LineCounter, parseAllDocuments } from 'yaml';
+import { LineCounter } from 'yaml';
 import { MeridianError, messageOf } from '../../base/errors.ts';
+import { parseYaml } from '../../base/parse-yaml.ts';
 import { nearestKey } from '../../resource/schema/nearest-key.ts';
 import { findType } from '../../resource/type-registry.ts';
 import { applyRank } from './apply-order.ts';
@@ -45,11 +46,7 @@ function parseFile(content: string, name: string, defaultMesh: string, documents
   const lines = new LineCounter();
   const file = new SourceFile(name, content);
   const shown = shownName(name);
-  for (const [index, document] of parseAllDocuments(content, {
-    lineCounter: lines,
-    uniqueKeys: true,
-    prettyErrors: false,
-  }).entries()) {
+  for (const [index, document] of parseYaml(content, lines).entries()) {
     const start = document.contents?.range?.[0] ?? document.range[0];
     const place = `${shown}:${String(lines.linePos(start).line)}`;
     const [error] = document.errors;

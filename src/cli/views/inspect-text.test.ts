@@ -8,6 +8,7 @@ import { reachHead, touchedView } from '../../inspect/reach-view.ts';
 import { buildRules } from '../../policy/build-rules.ts';
 import { MeshIndex } from '../../policy/mesh-index.ts';
 import { outboundsOf } from '../../policy/outbounds.ts';
+import { runSteps } from '../../base/steps.ts';
 import { policyReach } from '../../policy/policy-reach.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
@@ -46,7 +47,7 @@ function effective(of: MeshIndex = index): Answer<'Effective'> {
 function reachOf(name: string): Answer<'Reach'> {
   const policy = index.policy('MeshTimeout', name);
   if (policy === undefined) throw new Error(`no policy ${name}`);
-  const reach = policyReach(index, policy);
+  const reach = runSteps(policyReach(index, policy));
   return { ...reachHead(reach), touched: reach.touched.map(touchedView), total: reach.touched.length };
 }
 

@@ -1,5 +1,5 @@
 // Envoy resources as text in a MeshProxyPatch: the checks that are possible without Envoy's own messages. Pure.
-import { parse } from 'yaml';
+import { parseYaml } from '../../base/parse-yaml.ts';
 import type { JsonObject } from '../types.ts';
 import { isObject } from '../read-json.ts';
 
@@ -11,7 +11,10 @@ const MAX_ALIASES = 20;
 export function readEnvoyValue(text: string): JsonObject | null | undefined {
   if (text.length > MAX_READ) return undefined;
   try {
-    const value: unknown = parse(text, { maxAliasCount: MAX_ALIASES, logLevel: 'silent' });
+    const [document, second] = parseYaml(text);
+    if (document === undefined) return {};
+    if (second !== undefined || document.errors.length > 0) return null;
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     if (value === null) return {};
     return isObject(value) ? value : null;
   } catch {

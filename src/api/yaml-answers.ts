@@ -1,6 +1,6 @@
-// A thread that reads and prints YAML: a text of some hundred kilobytes takes seconds, which the control plane has not.
-import { parentPort } from 'node:worker_threads';
-import { LineCounter, parseAllDocuments, stringify } from 'yaml';
+// The answers to questions about YAML, for the threads beside the control plane. Pure.
+import { LineCounter, stringify } from 'yaml';
+import { parseYaml } from '../base/parse-yaml.ts';
 import { SourceFile, type Position } from '../document/position.ts';
 import { TOO_DEEP, unfitPart } from '../document/unfit-part.ts';
 import { writtenField } from '../document/written-field.ts';
@@ -22,9 +22,7 @@ export type YamlAnswer =
 
 const MAX_ALIASES = 100;
 
-parentPort?.on('message', (question: YamlQuestion) => parentPort?.postMessage(answerTo(question)));
-
-function answerTo(question: YamlQuestion): YamlAnswer {
+export function answerAboutYaml(question: YamlQuestion): YamlAnswer {
   if (question.kind === 'print') return { kind: 'text', text: stringify(JSON.parse(question.json), { lineWidth: 0 }) };
   if (question.kind === 'read') return read(question.text);
   return { kind: 'positions', positions: positionsIn(question.text, question.fields) };
@@ -50,11 +48,7 @@ function isGiven(value: unknown): boolean {
 function read(text: string): YamlAnswer {
   const lines = new LineCounter();
   const documents: string[] = [];
-  for (const [index, document] of parseAllDocuments(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    logLevel: 'error',
-  }).entries()) {
+  for (const [index, document] of parseYaml(text, lines).entries()) {
     const [error] = document.errors;
     if (error !== undefined) {
       const { line, col } = lines.linePos(error.pos[0]);

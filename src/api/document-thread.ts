@@ -1,0 +1,22 @@
+// A thread that reads, prints and checks documents: a large one takes seconds, which the control plane has not.
+import { parentPort } from 'node:worker_threads';
+import type { CheckAnswer, CheckQuestion } from './check-apart.ts';
+import { answerAboutYaml, type YamlAnswer, type YamlQuestion } from './yaml-answers.ts';
+
+export type DocumentQuestion = YamlQuestion | CheckQuestion;
+/** `ready`: the thread has started, and comes before all answers. */
+export type DocumentAnswer = YamlAnswer | CheckAnswer | { readonly kind: 'ready' };
+
+function say(answer: DocumentAnswer): void {
+  parentPort?.postMessage(answer);
+}
+
+async function answerTo(question: DocumentQuestion): Promise<DocumentAnswer> {
+  if (question.kind !== 'check') return answerAboutYaml(question);
+  // The schemas of all types are loaded when they are needed.
+  const { answerToCheck } = await import('./check-apart.ts');
+  return answerToCheck(question);
+}
+
+parentPort?.on('message', (question: DocumentQuestion) => void answerTo(question).then(say));
+say({ kind: 'ready' });

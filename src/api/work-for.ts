@@ -1,0 +1,54 @@
+// For whom the API does work whose cost a caller decides: callers take turns, and the work ends when its caller leaves.
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ApiError } from './error-body.ts';
+
+/** @property caller whose work it is: a user with a token, else an address @property left aborts when the caller has left */
+export type WorkFor = { readonly caller: string; readonly left: AbortSignal };
+
+/** Of nginx: the caller closed the connection before the answer. Only metrics see it. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Its answer: it closes with the connection of the caller. Null for requests without a route. */
+    answer: ServerResponse | null;
+  }
+}
+
+/** Lets `workFor` know the callers of an API. */
+export function followConnections(app: FastifyInstance): void {
+  app.decorateRequest('answer', null);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.answer = reply.raw;
+    done();
+  });
+}
+
+const known = new WeakMap<FastifyRequest, WorkFor>();
+
+/** The same for every call with one request. */
+export function workFor(request: FastifyRequest): WorkFor {
+  let work = known.get(request);
+  if (work === undefined) known.set(request, (work = { caller: callerOf(request), left: leftSignal(request.answer) }));
+  return work;
+}
+
+/** One user may have several tokens. Callers without a token are told apart by their addresses. */
+function callerOf({ caller, socket }: FastifyRequest): string {
+  // Null for requests without a route.
+  const user = caller?.user.name ?? '';
+  return caller?.token === undefined ? `${user} ${socket.remoteAddress ?? ''}` : user;
+}
+
+function leftSignal(answer: ServerResponse | null): AbortSignal {
+  const gone = new AbortController();
+  answer?.once('close', () => {
+    if (!answer.writableFinished) gone.abort(callerHasLeft());
+  });
+  return gone.signal;
+}
+
+function callerHasLeft(): ApiError {
+  return new ApiError('unavailable', 'Client closed request', 'the caller has left', [], { status: CLIENT_CLOSED_REQUEST });
+}
