@@ -70,9 +70,9 @@ function* filled(
     return partAt((value as { part: number }).part, place);
   }
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries())
-      value[index] = yield* filled(item, depth - 1, `${place}[${String(index)}]`, partAt);
-    return value;
+    const items: unknown[] = [];
+    for (const [index, item] of value.entries()) items.push(yield* filled(item, depth - 1, `${place}[${String(index)}]`, partAt));
+    return items;
   }
   const entries: [string, unknown][] = [];
   for (const [key, item] of Object.entries(value))
