@@ -42,7 +42,11 @@ describe('a token', () => {
 
   it('is not valid under another key', async () => {
     const token = await signJwt(timesAt(now), '1', pairOf('other').privateKey);
-    expect(await verifyJwt(token, '1', publicKey, now)).toEqual({ ok: false, reason: 'does not have the signature of key 1' });
+    expect(await verifyJwt(token, '1', publicKey, now)).toEqual({
+      ok: false,
+      isForged: true,
+      reason: 'does not have the signature of key 1',
+    });
   });
 });
 

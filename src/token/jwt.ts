@@ -14,8 +14,8 @@ const LAST_SECOND = 8.64e12;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Why a token is not valid, as a predicate after «the token …». */
-export type Refused = { readonly ok: false; readonly reason: string };
+/** Why a token is not valid, as a predicate after «the token …». `isForged`: its signature is not of the key, now and always. */
+export type Refused = { readonly ok: false; readonly reason: string; readonly isForged?: true };
 
 export type SignedClaims = {
   readonly ok: true;
@@ -78,7 +78,8 @@ export async function verifyJwt(token: string, kid: string, publicKey: KeyObject
     if (typeof jti !== 'string' || jti === '' || exp === undefined) return refused('has no jti, so that it could not be revoked');
     return { ok: true, claims: payload, id: jti, expiresAt: dateOf(exp) };
   } catch (error) {
-    return refused(reasonOf(error, kid));
+    const isForged = error instanceof errors.JWSSignatureVerificationFailed;
+    return { ...refused(reasonOf(error, kid)), ...(isForged && { isForged }) };
   }
 }
 

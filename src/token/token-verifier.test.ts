@@ -1,6 +1,14 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { TinyStore } from '../../test/support/tiny-store.ts';
-import { pairOf, partOf, putKey, putSecret, revoke, timesAt } from '../../test/token/signing-secrets.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  CountingStore,
+  followedSecrets,
+  pairOf,
+  partOf,
+  putKey,
+  putSecret,
+  revoke,
+  timesAt,
+} from '../../test/token/signing-secrets.ts';
 import { signJwt } from './jwt.ts';
 import { TokenIssuer } from './token-issuer.ts';
 import { dataplaneRealm, federatedZoneRealm, userRealm, zoneRealm } from './token-realm.ts';
@@ -8,13 +16,13 @@ import { TokenSecrets } from './token-secrets.ts';
 import { TokenVerifier } from './token-verifier.ts';
 
 let now: Date;
-let store: TinyStore;
+let store: CountingStore;
 let issuer: TokenIssuer;
 let verifier: TokenVerifier;
 
 beforeEach(async () => {
   now = new Date('2026-01-01T00:00:00Z');
-  store = new TinyStore();
+  store = new CountingStore();
   for (const realm of [userRealm, zoneRealm, dataplaneRealm('shop')]) await putKey(store, realm, '1');
   const secrets = new TokenSecrets({ store, federated: false });
   issuer = new TokenIssuer(secrets, () => now);
@@ -49,6 +57,29 @@ describe('TokenVerifier', () => {
       ok: false,
       reason: expect.stringContaining('is not valid before') as unknown,
     });
+  });
+
+  it('checks the signature of a forged token once, until the keys change', async () => {
+    const token = await issuer.user({ name: 'ann', groups: [] }, 60_000);
+    const [head = '', claims = ''] = token.split('.');
+    const forged = `${head}.${claims}.${Buffer.alloc(256).toString('base64url')}`;
+    const check = vi.spyOn(crypto.subtle, 'verify');
+    const stop = new AbortController();
+    const secrets = await followedSecrets(store, stop.signal);
+    verifier = new TokenVerifier(secrets, () => now);
+    try {
+      const refusal = { ok: false, reason: 'does not have the signature of key 1' };
+      for (let n = 0; n < 5; n += 1) expect(await verifier.user(forged)).toEqual(refusal);
+      expect(check).toHaveBeenCalledTimes(1);
+      expect(await verifier.user(token)).toMatchObject({ ok: true });
+      await putKey(store, userRealm, '2');
+      await vi.waitFor(async () => expect((await secrets.of(userRealm)).keys.find('2')).toBeDefined());
+      expect(await verifier.user(forged)).toEqual(refusal);
+      expect(check).toHaveBeenCalledTimes(3);
+    } finally {
+      check.mockRestore();
+      stop.abort();
+    }
   });
 
   it('reports that a token was revoked', async () => {
@@ -90,7 +121,7 @@ describe('TokenVerifier', () => {
 
   it('checks zone tokens in a federated zone with the public key', async () => {
     const token = await issuer.zone({ zone: 'east', scope: null }, 60_000);
-    const zoneStore = new TinyStore();
+    const zoneStore = new CountingStore();
     await putKey(zoneStore, federatedZoneRealm, '1');
     const secrets = new TokenSecrets({ store: zoneStore, federated: true });
     expect(await new TokenVerifier(secrets, () => now).zone(token)).toMatchObject({ ok: true, claims: { zone: 'east' } });
