@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   createActivityMetrics,
+  createTurnMetrics,
   createInfoMetric,
   createLeaderMetric,
   createRegistry,
@@ -52,6 +53,25 @@ describe('the metrics of a process', () => {
       'nodejs_active_resources{type="Timeout",zone="east"} 1',
       'nodejs_heap_size_used_bytes{zone="east"} 1000',
     ]);
+  });
+
+  it('show the longest turn since the last scrape', async () => {
+    const registry = createRegistry('east');
+    const delays = {
+      max: 0.085e9,
+      percentile: () => 0.015e9,
+      reset: () => {
+        delays.max = 0.004e9;
+      },
+    };
+    createTurnMetrics(registry, delays);
+    const shown = async (): Promise<string[]> =>
+      (await registry.metrics()).split('\n').filter((line) => line.startsWith('nodejs'));
+    expect(await shown()).toEqual([
+      'nodejs_eventloop_lag_max_seconds{zone="east"} 0.08',
+      'nodejs_eventloop_lag_p99_seconds{zone="east"} 0.01',
+    ]);
+    expect((await shown())[0]).toBe('nodejs_eventloop_lag_max_seconds{zone="east"} 0');
   });
 
   it('read the resources of this process', async () => {

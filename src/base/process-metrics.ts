@@ -1,4 +1,5 @@
 // The registry of a process and the metrics about the process itself, under Kuma's names (rest-api 8).
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import { Gauge, Registry } from 'prom-client';
 
@@ -85,6 +86,45 @@ export function createActivityMetrics(
     registers: [registry],
     collect: (): void => heap.set(read.heapBytes()),
   });
+}
+
+/** Milliseconds between two looks of the event loop at its delay. */
+const LOOK_MS = 5;
+
+/** Delays of the event loop in nanoseconds, each with the time between two looks. */
+export type LoopDelays = {
+  readonly max: number;
+  readonly percentile: (share: number) => number;
+  readonly reset: () => void;
+};
+
+/**
+ * `nodejs_eventloop_lag_max_seconds` and `nodejs_eventloop_lag_p99_seconds`, under the names of prom-client: how long the longest turn of the
+ * main thread kept everything else waiting since the last scrape.
+ */
+export function createTurnMetrics(registry: Registry, delays: LoopDelays = watchedLoop()): void {
+  const seconds = (nanoseconds: number): number => Math.max(0, (nanoseconds - LOOK_MS * 1e6) / 1e9);
+  const longest = new Gauge({
+    name: 'nodejs_eventloop_lag_max_seconds',
+    help: 'The longest delay of the event loop since the last scrape',
+    registers: [registry],
+    collect: () => {
+      longest.set(seconds(delays.max));
+      usual.set(seconds(delays.percentile(99)));
+      delays.reset();
+    },
+  });
+  const usual = new Gauge({
+    name: 'nodejs_eventloop_lag_p99_seconds',
+    help: 'The delay of the event loop that one look in a hundred exceeds, since the last scrape',
+    registers: [registry],
+  });
+}
+
+function watchedLoop(): LoopDelays {
+  const delays = monitorEventLoopDelay({ resolution: LOOK_MS });
+  delays.enable();
+  return delays;
 }
 
 /**

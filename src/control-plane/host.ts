@@ -6,7 +6,13 @@ import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { createActivityMetrics, createInfoMetric, createLeaderMetric, createRegistry } from '../base/process-metrics.ts';
+import {
+  createActivityMetrics,
+  createInfoMetric,
+  createLeaderMetric,
+  createRegistry,
+  createTurnMetrics,
+} from '../base/process-metrics.ts';
 import { aborted, supervise } from '../base/supervise.ts';
 import { productName, productVersion } from '../base/version.ts';
 import { clusterIdOf } from '../defaults/create-defaults.ts';
@@ -189,6 +195,7 @@ async function startHost(options: Start): Promise<Record<string, number | null>>
   const build = { product: productName, version: productVersion, buildDate: '', gitCommit: '', gitTag: '' };
   createInfoMetric(registry, { ...build, instanceId }, () => clusterIdOf(store));
   createActivityMetrics(registry);
+  createTurnMetrics(registry);
   const { apiServer, diagnostics } = config;
   return { api: apiServer.http.enabled ? apiServer.http.port : null, https: api.httpsPort, diagnostics: diagnostics.serverPort };
 }
