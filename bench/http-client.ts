@@ -11,9 +11,9 @@ export class HttpClient {
   }
 
   /** @throws Error with the answer when the status is not 2xx */
-  async put(path: string, body: string): Promise<void> {
+  async put(path: string, body: string, type = 'application/json'): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+      const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body) };
       const options = { host: '127.0.0.1', port: this.#port, method: 'PUT', path, agent: this.#agent, headers };
       const call = request(options, (response) => {
         let text = '';

@@ -48,6 +48,11 @@ export const budgets = {
   neighbourFactor: { most: 1.5 },
   /** The same beside the worst that a single zone can do. */
   attackFactor: { most: 3 },
+  /** Milliseconds of one turn of the main thread of a control plane. */
+  longestTurnMs: { most: 50 },
+  /** CPU of a change of a large thing against that of a small one. */
+  sizeFactor: { most: 2 },
+  idleAfterLeavePercent: { most: 20 },
   /** Twice the zones, or twice the resources, may not double it. */
   scalingFactor: { most: 2 },
   /** 1,000 changes at 10,000 zones. */

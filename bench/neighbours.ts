@@ -1,5 +1,5 @@
-// The good zones of a global while others misbehave: four at once that keep to no protocol, and one at a time that attacks. The
-// same changes without them, before and after, in the same run, are what is compared.
+// The good zones of a global while others misbehave: four at once that keep to no protocol, and one at a time that attacks; then the
+// neighbours of heavy callers (heavy-callers.ts). The same changes without them, before and after, in the same run, are what is compared.
 import type { ChildProcess } from 'node:child_process';
 import { attacks, type Attack } from './attacks.ts';
 import type { AttackCommand } from './attack-process.ts';
@@ -10,6 +10,7 @@ import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
 import { fakeZoneName } from './fake-zones.ts';
 import { Fleet } from './fleet.ts';
 import { cpuSeconds, memoryMb, nowMs, percentile } from './measure.ts';
+import { measureHeavyCallers } from './heavy-callers.ts';
 import { budgets, type Metric } from './metric.ts';
 import type { Settings } from './settings.ts';
 
@@ -23,7 +24,7 @@ const BEGIN_MS = 120_000;
 
 export const neighbours: Sections<Settings> = {
   names: { [SECTION]: 'a change for good zones beside bad ones, against the same without them' },
-  measure: measureNeighbours,
+  measure: async (context) => [...(await measureNeighbours(context)), ...(await measureHeavyCallers(context))],
 };
 
 async function measureNeighbours({ settings, postgres, say }: Context<Settings>): Promise<Metric[]> {

@@ -10,6 +10,7 @@ export const sizes = {
   changes: [200, 'counted changes, one after the other'],
   neighbourChanges: [2_000, 'counted changes beside bad zones, and as many before and after'],
   attackChanges: [400, 'the same beside each attack'],
+  heavyChanges: [200, 'the same beside each heavy caller'],
   burst: [500, 'changes at once'],
   idleSeconds: [15, 'how long to watch an idle server'],
   services: [1_000, 'MeshServices at once from a zone'],

@@ -1,0 +1,71 @@
+// What heavy callers send: a route of thousands of rules, a policy for a whole mesh, YAML that takes its reader long.
+import type { JsonObject } from '../src/resource/types.ts';
+
+/** Heavy caller → what it does. */
+export const heavyCallers = {
+  previews: 'four previews at once beside a route of 4,500 rules and 100 Dataplanes',
+  route: 'a route of 4,500 rules that changes all the time',
+  dataplane: 'one of 2,000 Dataplanes that changes all the time',
+  yaml: '12 connections with 150 kB of YAML anchors',
+  forged: '16 connections with a forged token',
+} as const;
+
+export type HeavyCaller = keyof typeof heavyCallers;
+
+export const RULES = 4_500;
+/** The route of each mesh that changes, and the service that it is on. */
+export const ROUTE = 'changing';
+export const SERVICE = 'service-0';
+/** The Dataplane that changes. */
+export const MOVING = 'proxy-1';
+/** Not of this machine, so that the caller has no rights of the machine. */
+export const REMOTE = '192.0.2.9';
+
+const YAML_BYTES = 150_000;
+
+/** @param count makes a difference in one of the rules @param rules how many it has */
+export function longRoute(mesh: string, count: number, rules = RULES): JsonObject {
+  const value = (at: number): string => (at === 0 ? `/v${String(count)}` : `/p${String(at)}`);
+  const items = Array.from({ length: rules }, (_, at) => ({
+    matches: [{ path: { type: 'PathPrefix', value: value(at) } }],
+    default: { backendRefs: [{ kind: 'MeshService', name: SERVICE, port: 80, weight: 1 }] },
+  }));
+  const to = [{ targetRef: { kind: 'MeshService', name: SERVICE }, rules: items }];
+  return { type: 'MeshHTTPRoute', mesh, name: ROUTE, spec: { to } };
+}
+
+export function timeoutForAll(mesh: string): JsonObject {
+  const to = [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout: '77s', http: { requestTimeout: '7s' } } }];
+  return { type: 'MeshTimeout', mesh, name: 'previewed', spec: { to } };
+}
+
+export function service(mesh: string, name: string): JsonObject {
+  return {
+    ...{ type: 'MeshService', mesh, name },
+    spec: {
+      selector: { dataplaneLabels: { matchLabels: { app: name } } },
+      ports: [{ name: 'http', port: 80, targetPort: 8080, appProtocol: 'http' }],
+    },
+  };
+}
+
+/** @param count makes a difference */
+export function dataplane(mesh: string, name: string, index: number, count = 0): JsonObject {
+  const address = `10.${String(1 + (index >> 16))}.${String((index >> 8) & 255)}.${String(index & 255)}`;
+  return {
+    ...{ type: 'Dataplane', mesh, name, labels: { app: SERVICE, revision: `r${String(count)}` } },
+    networking: {
+      address,
+      inbound: [
+        { name: 'http', port: 8080 + (count % 2), servicePort: 8080, protocol: 'http', tags: { 'kuma.io/service': SERVICE } },
+      ],
+      outbound: [{ port: 10_000, backendRef: { kind: 'MeshService', name: SERVICE, port: 80 } }],
+    },
+  };
+}
+
+export function worstYaml(): string {
+  return Array.from({ length: YAML_BYTES / 10 }, (_, at) => `a${String(at)}: &b${String(at)} 1`)
+    .join('\n')
+    .slice(0, YAML_BYTES);
+}
