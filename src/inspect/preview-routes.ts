@@ -106,14 +106,21 @@ async function planEdits(
   const authorize = ({ info, mesh, name }: ApplyDocument): void => mayWrite(info, { mesh, name });
   const plan = { store, service, rules, turns, checkApart, meshDefaults: options.meshDefaults };
   const by = { user: callers.userOf(request).name };
-  const results = documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, authorizeUse, by, work });
+  const results =
+    documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, authorizeUse, by, work });
   const deleted: Deleted[] = [];
   for (const document of deletions) {
     const { info, mesh } = document;
     // Before the row is read: a refusal must not say whether it exists.
     callers.requireMay(info, request);
     const name = storedNameIn(document);
-    const takes = await service.planDelete(info, mesh, name, { precondition: null, by, authorize: mayWrite, authorizeUse, work: () => work });
+    const takes = await service.planDelete(info, mesh, name, {
+      precondition: null,
+      by,
+      authorize: mayWrite,
+      authorizeUse,
+      work: () => work,
+    });
     deleted.push({ row: await service.get(info, mesh, name), takes });
   }
   return { results, deleted };
