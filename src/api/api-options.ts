@@ -6,7 +6,7 @@ import type { FairTurns } from '../base/fair-turns.ts';
 import type { Logger } from '../base/log.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Access, Callers } from './access.ts';
-import type { CheckApart } from './check-apart.ts';
+import type { CheckApart } from './checker-apart.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { MembershipChangeOf } from './membership-change.ts';
 import type { FollowRollout } from './await-zones.ts';

@@ -8,7 +8,7 @@ import { label } from '../resource/labels.ts';
 import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { Author, ResourceStore, Write } from '../store/resource-store.ts';
 import type { ApplyDocument } from './apply-documents.ts';
-import { LARGE_DOCUMENT, type CheckApart } from './check-apart.ts';
+import { LARGE_DOCUMENT, type CheckApart } from './checker-apart.ts';
 import { ApiError } from './error-body.ts';
 import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';

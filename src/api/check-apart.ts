@@ -1,15 +1,10 @@
-// Checks of large documents in a thread beside the control plane: the question, its answer there, and the draft from the answer.
-import { MeridianError, type ErrorCode } from '../base/errors.ts';
+// Checks of large documents in a thread beside the control plane: the question, and its answer there.
+import type { ErrorCode } from '../base/errors.ts';
 import type { Violation } from '../base/violations.ts';
-import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
-import type { DocumentThreads } from './document-threads.ts';
+import { typeOf } from '../resource/type-registry.ts';
 import { ApiError } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
-import { draftOf, type Draft, type WriteRules } from './write-checks.ts';
-import type { WorkFor } from './work-for.ts';
-
-/** Characters from which a document is checked apart: less than this takes some milliseconds. */
-export const LARGE_DOCUMENT = 32 * 1024;
+import { draftOf, type WriteRules } from './write-checks.ts';
 
 export type CheckQuestion = {
   readonly kind: 'check';
@@ -41,20 +36,4 @@ export function answerToCheck({ type, at, text, rules, strict }: CheckQuestion):
     const { code, title, message: detail, violations } = error;
     return { kind: 'refused', code, title, detail, violations };
   }
-}
-
-/** The draft of a document. @throws ApiError as `draftOf`; 429 or 503 when too many documents wait */
-export type CheckApart = (
-  info: TypeInfo,
-  question: Pick<CheckQuestion, 'at' | 'text' | 'strict'>,
-  work: WorkFor,
-) => Promise<Draft>;
-
-export function checkerApart(threads: DocumentThreads, rules: WriteRules): CheckApart {
-  return async (info, question, work) => {
-    const answer = await threads.ask({ kind: 'check', type: info.name, rules, ...question }, work);
-    if (answer.kind === 'refused') throw new ApiError(answer.code, answer.title, answer.detail, answer.violations);
-    if (answer.kind !== 'draft') throw new MeridianError('internal', `a check was answered with ${answer.kind}`);
-    return { info, ...(JSON.parse(answer.json) as Omit<Draft, 'info'>) };
-  };
 }

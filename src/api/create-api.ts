@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { FairTurns } from '../base/fair-turns.ts';
 import { Callers, localAccess } from './access.ts';
-import { checkerApart } from './check-apart.ts';
+import { checkerApart } from './checker-apart.ts';
 import { DocumentThreads } from './document-threads.ts';
 import { followConnections } from './work-for.ts';
 import type { ApiContext, ApiOptions } from './api-options.ts';

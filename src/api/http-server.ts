@@ -5,13 +5,12 @@ import type { Server } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { MAX_BODY_BYTES } from './body-size.ts';
 import { refuseClient } from './client-errors.ts';
 import { NO_SCHEMAS } from './no-schemas.ts';
 import type { Yaml } from './yaml.ts';
 import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
 
-/** The size limit of one resource's body (D32). */
-export const MAX_BODY_BYTES = 1024 * 1024;
 /** The size limit of other bodies: a token request, an accepted peer. */
 export const SMALL_BODY_BYTES = 16 * 1024;
 export const MAX_HEADER_BYTES = 16 * 1024;

@@ -6,7 +6,7 @@ import type { FairTurns } from '../base/fair-turns.ts';
 import { runSteps, type Steps } from '../base/steps.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import { ApiError } from './error-body.ts';
-import { MAX_BODY_BYTES } from './http-server.ts';
+import { MAX_BODY_BYTES } from './body-size.ts';
 import { workFor, type WorkFor } from './work-for.ts';
 
 /** Levels of objects and lists (D32). */

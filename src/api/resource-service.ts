@@ -6,7 +6,7 @@ import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { Author, ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
-import { LARGE_DOCUMENT, type CheckApart } from './check-apart.ts';
+import { LARGE_DOCUMENT, type CheckApart } from './checker-apart.ts';
 import { ApiError, missingResource } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
 import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';

@@ -1,0 +1,27 @@
+// The draft of a large document, which a thread beside the control plane checks (check-apart.ts).
+import { MeridianError } from '../base/errors.ts';
+import type { TypeInfo } from '../resource/type-registry.ts';
+import type { CheckQuestion } from './check-apart.ts';
+import type { DocumentThreads } from './document-threads.ts';
+import { ApiError } from './error-body.ts';
+import type { WorkFor } from './work-for.ts';
+import type { Draft, WriteRules } from './write-checks.ts';
+
+/** Characters from which a document is checked apart: less than this takes some milliseconds. */
+export const LARGE_DOCUMENT = 32 * 1024;
+
+/** The draft of a document. @throws ApiError as `draftOf`; 429 or 503 when too many documents wait */
+export type CheckApart = (
+  info: TypeInfo,
+  question: Pick<CheckQuestion, 'at' | 'text' | 'strict'>,
+  work: WorkFor,
+) => Promise<Draft>;
+
+export function checkerApart(threads: DocumentThreads, rules: WriteRules): CheckApart {
+  return async (info, question, work) => {
+    const answer = await threads.ask({ kind: 'check', type: info.name, rules, ...question }, work);
+    if (answer.kind === 'refused') throw new ApiError(answer.code, answer.title, answer.detail, answer.violations);
+    if (answer.kind !== 'draft') throw new MeridianError('internal', `a check was answered with ${answer.kind}`);
+    return { info, ...(JSON.parse(answer.json) as Omit<Draft, 'info'>) };
+  };
+}
