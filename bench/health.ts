@@ -1,5 +1,6 @@
 // What the health reports of many proxies cost: one that says the same as the last, and one that changes an inbound. Without the way
 // through gRPC, and with a store in memory.
+import { PERMITS_ALL } from '../src/resource/proxy-permit.ts';
 import { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../src/base/clock.ts';
@@ -80,7 +81,7 @@ async function measureHealth({ settings, say }: Context<ProxySizes>): Promise<Me
     peer: '',
     log,
     identify: () => Promise.resolve(),
-    admit: () => Promise.resolve(),
+    admit: () => Promise.resolve(PERMITS_ALL),
     end: () => undefined,
   };
   const reporters = names.map((name) => new Reporter(name));

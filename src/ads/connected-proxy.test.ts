@@ -1,4 +1,5 @@
 // What names the shared parts of a connected proxy, and what does not.
+import { PERMITS_ALL } from '../resource/proxy-permit.ts';
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
@@ -40,7 +41,7 @@ function connect({
   const index = new MeshIndex('default', [dataplane, TIMEOUT, makeService('cart', { zone: 'east' }), ...rows]);
   const proxy = index.proxy(dataplane.name);
   if (proxy === undefined) throw new Error('the mesh has no Dataplane');
-  const connected = new ConnectedProxy(proxy, features, shared);
+  const connected = new ConnectedProxy(proxy, features, PERMITS_ALL, shared);
   connected.rematch(index, null);
   return { index, connected };
 }
@@ -96,7 +97,7 @@ describe('the key of the shared parts of a proxy', () => {
     }
     expect(connected.key).toBe(keyOf());
     for (const row of [OWN_RETRY, OWN_TIMEOUT]) index.put(row);
-    const put = new ConnectedProxy(connected.proxy, WITHOUT_FEATURES, shared);
+    const put = new ConnectedProxy(connected.proxy, WITHOUT_FEATURES, PERMITS_ALL, shared);
     put.rematch(index, null);
     for (const type of ['MeshRetry', 'MeshTimeout']) connected.rematch(index, [type]);
     expect([connected.key === put.key, connected.key === key]).toEqual([true, false]);

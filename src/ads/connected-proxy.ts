@@ -7,10 +7,12 @@ import type { Policy } from '../policy/parse-policy.ts';
 import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
+import type { ProxyPermit } from '../resource/proxy-permit.ts';
 import { isSameClient } from '../xds/client.ts';
 import { declareSame } from '../xds/outbounds.ts';
 import { isZoneProxy } from '../xds/zone-ports.ts';
 import { sharedFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
+import type { CertificateOrder } from './proxy-certificates.ts';
 import { ProxyView, type Certified, type SharedParts } from './proxy-view.ts';
 
 const POLICY_TYPES = resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name]));
@@ -26,6 +28,9 @@ export type Rematch = { readonly before: ReadonlySet<Policy>; readonly after: Re
 export class ConnectedProxy {
   readonly view: ProxyView;
   readonly features: ProxyFeatures;
+  readonly permit: ProxyPermit;
+  /** The last order that the token permitted. */
+  order: CertificateOrder | null = null;
   /** The matched policies that not every proxy has, by type. */
   readonly #own = new Map<string, ReadonlySet<Policy>>();
   #proxy: DataplaneProxy;
@@ -34,9 +39,10 @@ export class ConnectedProxy {
   #key = '';
   #certified: Certified | null = null;
 
-  constructor(proxy: DataplaneProxy, features: ProxyFeatures, shared: SharedParts) {
+  constructor(proxy: DataplaneProxy, features: ProxyFeatures, permit: ProxyPermit, shared: SharedParts) {
     this.view = new ProxyView(shared);
     this.features = features;
+    this.permit = permit;
     this.#proxy = proxy;
     this.#opensPorts = isZoneProxy(proxy);
     this.#version = versions += 1;
@@ -57,6 +63,14 @@ export class ConnectedProxy {
     this.#key = '';
     if (!isSameClient(before, proxy)) this.#version = versions += 1;
     return declareSame(before, proxy);
+  }
+
+  /** Whether the token permits this Dataplane. If not, the proxy keeps what it has, and a problem says why. */
+  permits({ resource }: DataplaneProxy): boolean {
+    const reason = this.permit.refusesDataplane(resource);
+    const kept = 'The change does not reach the proxy, which keeps its configuration';
+    this.view.setRefusal('dataplane', reason === null ? null : `${reason}. ${kept}`);
+    return reason === null;
   }
 
   /** Names its Dataplane as parts of outbounds may look at it, unique among all proxies. */

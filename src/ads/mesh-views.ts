@@ -1,9 +1,12 @@
 // The views of the connected proxies of one mesh, kept current change by change. A change rebuilds only the parts that it may touch, and a
 // part of several proxies is built and encoded once. Invariant: a view equals the view of a proxy that connects now.
 import type { MeshIndex } from '../policy/mesh-index.ts';
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import { textOf } from '../resource/read-json.ts';
+import { decidingLabels, parseMeshIdentity } from '../resource/mesh-identity.ts';
 import type { Resource } from '../resource/types.ts';
+import { PERMITS_ALL, type ProxyPermit } from '../resource/proxy-permit.ts';
 import { askedOfProxies } from '../policy/proxy-identity.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
 import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound, type OutboundContext } from '../xds/outbounds.ts';
@@ -63,12 +66,13 @@ export class MeshViews {
   /**
    * The view of a proxy that has connected. A second proxy of one Dataplane takes the place of the first.
    * @param name stored name of its Dataplane
+   * @param permit what its token permits, at each change
    * @returns undefined where there is no such Dataplane, and when the mesh is gone: no change would reach the view
    */
-  open(name: string, features: ProxyFeatures): ProxyView | undefined {
+  open(name: string, features: ProxyFeatures, permit: ProxyPermit = PERMITS_ALL): ProxyView | undefined {
     const proxy = this.#isEnded ? undefined : this.#index.proxy(name);
     if (proxy === undefined) return undefined;
-    const connected = new ConnectedProxy(proxy, features, this.#shared);
+    const connected = new ConnectedProxy(proxy, features, permit, this.#shared);
     const before = this.#proxies.get(name);
     if (before !== undefined) this.#examples.remove(before);
     this.#build(connected);
@@ -94,7 +98,25 @@ export class MeshViews {
   /** The certificate that a proxy needs; null for one without an identity that this control plane can certify. */
   orderOf(name: string): CertificateOrder | null {
     const proxy = this.#index.proxy(name);
-    const identity = proxy === undefined ? null : certifiedIdentity(this.#index, proxy);
+    return proxy === undefined ? null : this.#orderFor(proxy);
+  }
+
+  /** Why the token of a proxy does not permit the identity of a Dataplane; null if it does, and for one without an identity. */
+  refusesIdentity(proxy: DataplaneProxy, permit: ProxyPermit): string | null {
+    const identity = certifiedIdentity(this.#index, proxy);
+    return identity === null
+      ? null
+      : permit.refusesIdentity(proxy.resource, decidingLabels(parseMeshIdentity(identity.resource)));
+  }
+
+  /** As `refusesIdentity`, of the stored Dataplane. @param name stored name */
+  refusesIdentityOf(name: string, permit: ProxyPermit): string | null {
+    const proxy = this.#index.proxy(name);
+    return proxy === undefined ? null : this.refusesIdentity(proxy, permit);
+  }
+
+  #orderFor(proxy: DataplaneProxy): CertificateOrder | null {
+    const identity = certifiedIdentity(this.#index, proxy);
     const provider = identity === null ? null : providerOf(identity.resource.spec);
     if (identity === null || provider?.kind !== 'bundled') return null;
     const { spiffeId, resource } = identity;
@@ -208,12 +230,13 @@ export class MeshViews {
   #update(connected: ConnectedProxy, change: Change, steps: EqualSteps): void {
     const { name } = connected.proxy.resource;
     const { scope } = change;
-    const isChanged = scope.dataplanes.has(name);
-    const proxy = isChanged || scope.isEverything ? this.#index.proxy(name) : connected.proxy;
+    const isNamed = scope.dataplanes.has(name);
+    const proxy = isNamed || scope.isEverything ? this.#index.proxy(name) : connected.proxy;
     if (proxy === undefined) {
       this.#examples.remove(connected);
       return connected.view.end();
     }
+    const isChanged = isNamed && connected.permits(proxy);
     const { view, key, version } = connected;
     const declaresSame = !isChanged || connected.changeTo(proxy);
     if (!declaresSame || scope.isEverything || change.isMeantBy(connected)) return this.#rebuild(connected);
@@ -322,14 +345,20 @@ export class MeshViews {
   #certify(connected: ConnectedProxy): void {
     const { proxy, certified } = connected;
     const { name } = proxy.resource;
-    const order = this.orderOf(name);
+    const wanted = this.#orderFor(proxy);
+    const refusal = wanted === null ? null : this.refusesIdentity(proxy, connected.permit);
+    const kept = 'The proxy gets no certificate of it, and keeps what it has';
+    connected.view.setRefusal('identity', refusal === null ? null : `${refusal}. ${kept}`);
+    const order = refusal === null ? wanted : connected.order;
+    if (refusal !== null && order === null) return;
+    connected.order = order;
     if (order === null) {
       if (certified !== null) this.#certificates.release({ mesh: this.#index.mesh, name });
       if (certified !== null) connected.certified = null;
       return;
     }
     const leaf = this.#certificates.get({ mesh: order.mesh, name }, order);
-    const identity = certifiedIdentity(this.#index, proxy)?.kri ?? '';
+    const identity = (refusal === null ? certifiedIdentity(this.#index, proxy)?.kri : certified?.identity) ?? '';
     if (leaf === null || (leaf === certified?.leaf && identity === certified.identity)) return;
     const keys = new Map([[identity, new KeyPair(leaf)]]);
     connected.certified = { identity, leaf, secret: this.#parts.encode({ ...emptyConfig(), keys }) };

@@ -6,12 +6,14 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { Turns } from '../base/turns.ts';
+import { broughtStatus } from '../resource/brought-parts.ts';
+import { parseDataplane } from '../policy/dataplane-proxy.ts';
+import type { ProxyDataplane, ProxyPermit } from '../resource/proxy-permit.ts';
 import { canceled, StatusError } from '../grpc/status.ts';
 import { eachMessage } from '../grpc/messages-of.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { ProxyStream, ServeProxy } from '../proxy-port/proxy-stream.ts';
 import { label } from '../resource/labels.ts';
-import type { Resource } from '../resource/types.ts';
 import { hasZoneListeners } from '../resource/zone-listeners.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { SingleFlight } from '../store/single-flight.ts';
@@ -29,7 +31,7 @@ import { RequestReader } from './request-reader.ts';
 import { ResponseEncoder } from './response-encoder.ts';
 
 /** A Dataplane in the first request of a proxy. */
-export type GivenDataplane = Pick<Resource, 'mesh' | 'name' | 'labels' | 'spec'>;
+export type GivenDataplane = ProxyDataplane;
 
 /** The Dataplanes of the zone, and who holds those that proxies bring. */
 export type Dataplanes = {
@@ -55,6 +57,16 @@ export type ProxyServerOptions = {
   readonly store: Pick<ResourceStore, 'getMany'>;
   readonly clock: Clock;
   readonly log: Logger;
+};
+
+/** Of a Dataplane that is not stored yet. */
+const NEW_ROW = {
+  type: 'Dataplane',
+  version: 0,
+  creationTime: new Date(0),
+  modificationTime: new Date(0),
+  owner: null,
+  syncVersion: null,
 };
 
 /** The tasks at the end of a stream. */
@@ -123,9 +135,9 @@ export class ProxyServer {
     const { mesh, features } = node;
     // They have everything that was committed before the stream opened.
     const known = node.dataplane === '' ? await this.#knownViews(mesh) : null;
-    const { facts, isBrought } = await this.#letIn(stream, node, known);
+    const { facts, isBrought, permit } = await this.#letIn(stream, node, known);
     ends.push(this.#replace(stream, facts, isBrought));
-    const connection = await this.#connect(stream, facts, features, ends, known ?? (await this.#viewsOf(mesh)));
+    const connection = await this.#connect(stream, facts, { features, permit }, ends, known ?? (await this.#viewsOf(mesh)));
     await this.#turns.run(() => connection.handle(request));
     return connection;
   }
@@ -149,7 +161,7 @@ export class ProxyServer {
     stream: ProxyStream,
     node: ProxyNode,
     known: MeshViews | null,
-  ): Promise<{ readonly facts: ProxyConnectionFacts; readonly isBrought: boolean }> {
+  ): Promise<{ readonly facts: ProxyConnectionFacts; readonly isBrought: boolean; readonly permit: ProxyPermit }> {
     const { dataplanes } = this.#options;
     const { mesh, name, ownName, run, version, metadata, dataplane } = node;
     const factsOf = ({ labels, spec }: GivenDataplane): ProxyConnectionFacts => ({
@@ -163,21 +175,31 @@ export class ProxyServer {
         await stream.identify({ mesh, name });
         throw notFound(mesh, name);
       }
-      await stream.admit(stored);
-      return { facts: factsOf(stored), isBrought: false };
+      const permit = await stream.admit(stored);
+      return { facts: factsOf(stored), isBrought: false, permit };
     }
-    const given = dataplanes.read(dataplane, { mesh, name: ownName });
-    await (stored === null ? stream.admit(given) : stream.admit(given, stored));
+    const read = dataplanes.read(dataplane, { mesh, name: ownName });
+    const given = { ...read, status: broughtStatus(read, stored) };
+    const permit = await (stored === null ? stream.admit(given) : stream.admit(given, stored));
+    await this.#requireIdentity(given, permit);
     const facts = factsOf(given);
     await dataplanes.register(given, facts);
-    return { facts, isBrought: true };
+    return { facts, isBrought: true, permit };
+  }
+
+  /** A Dataplane that could not have its identity is not stored: clients would be sent to a proxy that serves none of them. */
+  async #requireIdentity(given: GivenDataplane, permit: ProxyPermit): Promise<void> {
+    const views = await this.#viewsOf(given.mesh).catch(() => null);
+    const proxy = parseDataplane({ ...NEW_ROW, status: {}, ...given });
+    const reason = views?.refusesIdentity(proxy, permit) ?? null;
+    if (reason !== null) throw denied(reason);
   }
 
   /** Makes the view of an admitted proxy, which tells the connection of each change. What stays holds nothing of the first request. */
   async #connect(
     stream: ProxyStream,
     facts: ProxyConnectionFacts,
-    features: ProxyFeatures,
+    { features, permit }: { readonly features: ProxyFeatures; readonly permit: ProxyPermit },
     ends: End[],
     views: MeshViews,
   ): Promise<ProxyConnection> {
@@ -188,8 +210,10 @@ export class ProxyServer {
     const { call, log } = stream;
     if (order !== null) await Promise.race([this.#certificates.ready({ mesh, name }, order), cancellation(call)]);
     // A proxy that has left while it waited costs nothing.
-    const open = (): ProxyView | undefined => (call.cancelled ? undefined : views.open(name, features));
+    const open = (): ProxyView | undefined => (call.cancelled ? undefined : views.open(name, features, permit));
     const begin = (): ProxyConnection => {
+      const reason = views.refusesIdentityOf(name, permit);
+      if (reason !== null) throw denied(reason);
       const view = open();
       if (view === undefined) throw notFound(mesh, name);
       const shared = { requests: this.#requests, encoder: this.#responses, nameSets: this.#nameSets };
@@ -266,6 +290,10 @@ export class ProxyServer {
 /** Resolves when the proxy has ended its stream. */
 async function cancellation(call: ProxyStream['call']): Promise<void> {
   if (!call.cancelled) await new Promise<void>((resolve) => call.once('cancelled', () => resolve()));
+}
+
+function denied(reason: string): StatusError {
+  return new StatusError(status.PERMISSION_DENIED, reason);
 }
 
 function notFound(mesh: string, name: string): StatusError {

@@ -69,6 +69,8 @@ export class ProxyView implements XdsView {
   #own: EncodedPart = NOTHING;
   /** The problems of the declared outbounds themselves. */
   #problems: readonly ConfigProblem[] = [];
+  /** What the token of the proxy does not permit, by its kind. */
+  readonly #refusals = new Map<'dataplane' | 'identity', string>();
   /** By the name of the listener and of the routes. */
   readonly #outbounds: ViewParts<EncodedOutbound>;
   /** By the name of the cluster and of the endpoints. */
@@ -130,7 +132,16 @@ export class ProxyView implements XdsView {
   get problems(): ConfigProblem[] {
     const shared = [...this.#outbounds.entries(), ...this.#destinations.entries()].map(([, part]) => part);
     const parts = [this.#own, ...shared, ...this.#zonePorts.parts()];
-    return [...this.#problems, ...parts.flatMap(({ problems }) => problems)];
+    const refused = [...this.#refusals.values()].map((reason) => ({ policy: null, field: 'token', reason }));
+    return [...refused, ...this.#problems, ...parts.flatMap(({ problems }) => problems)];
+  }
+
+  /** @param reason null: the token permits it */
+  setRefusal(kind: 'dataplane' | 'identity', reason: string | null): void {
+    if ((this.#refusals.get(kind) ?? null) === reason) return;
+    this.#hasNewProblems = true;
+    if (reason === null) this.#refusals.delete(kind);
+    else this.#refusals.set(kind, reason);
   }
 
   setOwn(part: EncodedPart): void {

@@ -1,4 +1,5 @@
 // What a launcher asks and says, in the turns of its address. Each request has a connection of its own.
+import { PERMITS_ALL } from '../resource/proxy-permit.ts';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -34,7 +35,10 @@ beforeEach(async () => {
     sources: {
       certificate: () => '',
       needsToken: false,
-      authenticator: { identify: async () => ({ ok: true, token: null }), authenticate: async () => ({ ok: true, token: null }) },
+      authenticator: {
+        identify: async () => ({ ok: true, token: null, permit: PERMITS_ALL }),
+        authenticate: async () => ({ ok: true, token: null, permit: PERMITS_ALL }),
+      },
       dataplane: async () => {
         if (fault !== null) throw fault;
         return null;

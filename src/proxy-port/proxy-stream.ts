@@ -1,7 +1,7 @@
 // A stream of an Envoy proxy as the port hands it to the protocol, which alone reads its messages.
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { Logger } from '../base/log.ts';
-import type { ProxyDataplane } from '../token/proxy-authenticator.ts';
+import type { ProxyDataplane, ProxyPermit } from '../resource/proxy-permit.ts';
 
 export type ProxyStream = {
   readonly id: string;
@@ -19,9 +19,10 @@ export type ProxyStream = {
    * Authenticates the proxy as the Dataplane that it names. Call it once, before anything is sent. A stream that is not admitted in
    * time is ended, and so is one whose token expires or is revoked.
    * @param dataplanes the Dataplane that the proxy brings, the stored one, or both: the token must fit each
+   * @returns what the token permits while the stream is open
    * @throws StatusError UNAUTHENTICATED, PERMISSION_DENIED, or RESOURCE_EXHAUSTED for one that comes too often
    */
-  readonly admit: (...dataplanes: [ProxyDataplane, ...ProxyDataplane[]]) => Promise<void>;
+  readonly admit: (...dataplanes: [ProxyDataplane, ...ProxyDataplane[]]) => Promise<ProxyPermit>;
   /** Ends it with the status of the error, which is also the reason that is logged; the first counts. */
   readonly end: (error: unknown) => void;
 };

@@ -1,4 +1,5 @@
 // What a stream of a proxy costs its address, with calls that the test makes and a clock that it turns.
+import { PERMITS_ALL } from '../resource/proxy-permit.ts';
 import { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { Metadata, status } from '@grpc/grpc-js';
@@ -43,14 +44,14 @@ let streams: ProxyStreams;
 
 beforeEach(() => {
   [steps, isTokenGood] = [[], true];
-  serve = async ({ call, admit }) => await eachMessage(call as unknown as Duplex, async () => await admit(CART));
+  serve = async ({ call, admit }) => await eachMessage(call as unknown as Duplex, async () => void (await admit(CART)));
   const turn = notedTurn(steps);
   streams = new ProxyStreams({
     connections: { turnOf: () => turn },
     authenticator: {
-      identify: async () => ({ ok: true, token: null }),
+      identify: async () => ({ ok: true, token: null, permit: PERMITS_ALL }),
       authenticate: async () =>
-        isTokenGood ? { ok: true, token: null } : { ok: false, code: 'unauthenticated', reason: 'forged' },
+        isTokenGood ? { ok: true, token: null, permit: PERMITS_ALL } : { ok: false, code: 'unauthenticated', reason: 'forged' },
     },
     watch: { watch: () => () => undefined },
     serve: async (stream) => await serve(stream),

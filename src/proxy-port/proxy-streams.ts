@@ -10,7 +10,8 @@ import type { Connections } from '../grpc/connections.ts';
 import { Openings, OPENINGS_A_SECOND } from '../grpc/openings.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { canceled, exhausted, isOwnFailure, StatusError, statusOf } from '../grpc/status.ts';
-import type { ProxyAuthenticator, ProxyDataplane, ProxyToken } from '../token/proxy-authenticator.ts';
+import type { ProxyAuthenticator, ProxyToken } from '../token/proxy-authenticator.ts';
+import { PERMITS_ALL, type ProxyDataplane, type ProxyPermit } from '../resource/proxy-permit.ts';
 import type { TokenWatch } from '../token/token-watch.ts';
 import type { ProxyStream, ServeProxy } from './proxy-stream.ts';
 
@@ -153,15 +154,16 @@ class OpenStream implements ProxyStream {
     if (!outcome.ok) throw refusal(outcome);
   };
 
-  readonly admit = async (...dataplanes: [ProxyDataplane, ...ProxyDataplane[]]): Promise<void> => {
+  readonly admit = async (...dataplanes: [ProxyDataplane, ...ProxyDataplane[]]): Promise<ProxyPermit> => {
     const { authenticator, watch } = this.#options;
     const authorization = this.#authorization();
     const [{ mesh, name }] = dataplanes;
     let token: ProxyToken | null = null;
+    let permit = PERMITS_ALL;
     for (const dataplane of dataplanes) {
       const outcome = await authenticator.authenticate(authorization, dataplane);
       if (!outcome.ok) throw refusal(outcome);
-      token = outcome.token;
+      ({ token, permit } = outcome);
     }
     await this.#waitToOpen(JSON.stringify([mesh, name]));
     this.#requireOpen();
@@ -173,6 +175,7 @@ class OpenStream implements ProxyStream {
     this.#turn.admit();
     this.#log = this.#options.log.child({ mesh, dataplane: name });
     this.log.info('stream opened');
+    return permit;
   };
 
   readonly end = (error: unknown): void => {

@@ -6,6 +6,7 @@ import { parseJsonBody } from '../api/json-body.ts';
 import { draftOf, refuseAll, type Draft, type WriteRules } from '../api/write-checks.ts';
 import { planWrite } from '../api/write-plan.ts';
 import { MeridianError } from '../base/errors.ts';
+import { broughtStatus } from '../resource/brought-parts.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
@@ -55,7 +56,13 @@ export class RegisteredDataplanes implements Dataplanes {
   #plan({ mesh, name, labels, spec: given }: GivenDataplane, stored: Resource | undefined): Write | null {
     const { keepsHealth, rules } = this.#options;
     const spec = keepsHealth && stored !== undefined ? keepHealth(given, stored.spec) : given;
-    if (stored !== undefined && isDeepStrictEqual(stored.spec, spec) && isDeepStrictEqual(stored.labels, labels)) return null;
+    const status = broughtStatus({ labels, spec }, stored ?? null);
+    const same = [
+      [stored?.spec, spec],
+      [stored?.labels, labels],
+      [stored?.status, status],
+    ];
+    if (same.every(([before, after]) => isDeepStrictEqual(before, after))) return null;
     const key = { type: 'Dataplane', mesh, name };
     const draft: Draft = {
       info: typeOf('Dataplane'),
@@ -67,6 +74,6 @@ export class RegisteredDataplanes implements Dataplanes {
       warnings: [],
       nameFaults: [],
     };
-    return planWrite(draft, stored, rules);
+    return { ...planWrite(draft, stored, rules), status };
   }
 }

@@ -1,5 +1,5 @@
 // Reads a MeshIdentity: whether it is ready, the proxies that it selects, and the SPIFFE ID of each. Pure.
-import { renderTemplate } from './go-template.ts';
+import { renderTemplate, replaceActions } from './go-template.ts';
 import { label } from './labels.ts';
 import { homeZoneOf } from './ownership.ts';
 import { isObject, objectOf, objectsOf, textMapOf, textOf } from './read-json.ts';
@@ -8,6 +8,11 @@ import type { Labels, Resource } from './types.ts';
 const DEFAULT_TRUST_DOMAIN = '{{ .Mesh }}.{{ .Zone }}.mesh.local';
 const DEFAULT_PATH = '/workload/{{ .Workload }}';
 const SERVICE_ACCOUNT = 'k8s.kuma.io/service-account';
+const FIELD_LABELS: Readonly<Record<string, string>> = {
+  '.Namespace': label.namespace,
+  '.ServiceAccount': SERVICE_ACCOUNT,
+  '.Workload': label.workload,
+};
 
 /** `matchLabels` of the Dataplanes; null selects none. */
 export type MeshIdentity = { readonly matchLabels: Labels | null; readonly trustDomain: string; readonly path: string };
@@ -53,6 +58,21 @@ export function trustDomainOf({ trustDomain }: Pick<MeshIdentity, 'trustDomain'>
 
 export function selectsProxy({ matchLabels }: MeshIdentity, labels: Labels): boolean {
   return matchLabels !== null && Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+}
+
+/**
+ * The labels of a Dataplane that decide its SPIFFE ID: those that the templates name, and those by which the MeshIdentity selects it. With
+ * the workload in the ID the latter choose among identities of that workload alone, and decide nothing.
+ */
+export function decidingLabels({ matchLabels, trustDomain, path }: MeshIdentity): string[] {
+  const named = new Set<string>();
+  replaceActions(`${trustDomain}${path}`, (action) => {
+    const [, quoted, raw] = /^label\s+(?:"([^"]+)"|`([^`]+)`)$/.exec(action) ?? [];
+    const key = quoted ?? raw ?? FIELD_LABELS[action];
+    if (key !== undefined) named.add(key);
+    return '';
+  });
+  return [...named, ...(named.has(label.workload) ? [] : Object.keys(matchLabels ?? {}))];
 }
 
 /**

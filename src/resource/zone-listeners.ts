@@ -12,3 +12,18 @@ export function hasZoneListeners(spec: JsonObject): boolean {
 export function placeText({ address, port }: { readonly address: string; readonly port: number }): string {
   return `${address} ${String(port)}`;
 }
+
+/** What a zone proxy does for its zone. A token names it as its type. */
+export const ZONE_ROLES = ['ingress', 'egress'] as const;
+export type ZoneRole = (typeof ZONE_ROLES)[number];
+
+/** The roles that the listeners of a Dataplane make, in either form. @param spec of the Dataplane */
+export function zoneRolesOf(spec: JsonObject): ZoneRole[] {
+  const { zoneIngress, zoneEgress, listeners } = objectOf(spec['networking']);
+  const isEgress = objectsOf(listeners).map(({ type }) => type === 'ZoneEgress');
+  const has = {
+    ingress: zoneIngress !== undefined || isEgress.includes(false),
+    egress: zoneEgress !== undefined || isEgress.includes(true),
+  };
+  return ZONE_ROLES.filter((role) => has[role]);
+}

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { misfitOf, ProxyAuthenticator, type ProxyDataplane } from './proxy-authenticator.ts';
+import { ProxyAuthenticator } from './proxy-authenticator.ts';
+import { broughtStatus } from '../resource/brought-parts.ts';
+import { identityMisfitOf, misfitOf } from './dataplane-misfit.ts';
+import { permitOf } from './proxy-authenticator.ts';
+import type { ProxyDataplane } from '../resource/proxy-permit.ts';
 import type { DataplaneClaims } from './token-claims.ts';
 
 const expiresAt = new Date('2027-01-01T00:00:00Z');
@@ -12,6 +16,72 @@ function dataplane(more: Partial<ProxyDataplane> = {}, ...tags: Record<string, s
 }
 
 const cart = { labels: { 'kuma.io/workload': 'cart' } };
+
+const listeners = (...types: string[]) => ({ networking: { listeners: types.map((type, at) => ({ type, port: at + 1 })) } });
+/** A Dataplane of a file, and the same as an administrator wrote it. */
+const brought = (given: ProxyDataplane): ProxyDataplane => ({ ...given, status: broughtStatus(given, null) });
+const egress = dataplane({ spec: listeners('ZoneEgress') });
+const ingress = dataplane({ spec: { networking: { zoneIngress: { port: 1 } } } });
+const both = dataplane({
+  spec: listeners('ZoneEgress', 'ZoneIngress'),
+  labels: { 'kuma.io/listener-zoneegress': 'enabled', 'kuma.io/listener-zoneingress': 'enabled' },
+});
+
+describe('the role of a zone proxy', () => {
+  it.each<[string, Partial<DataplaneClaims>, ProxyDataplane]>([
+    ['written by an administrator', {}, egress],
+    ['written by an administrator, for an ingress', { name: 'cart-1' }, ingress],
+    ['in the type of the token', { type: 'egress' }, brought(egress)],
+    ['in the type of the token, for an ingress', { type: 'ingress' }, brought(ingress)],
+    [
+      'in the tags of the token, as kumactl writes them',
+      { tags: { 'kuma.io/listener-zoneegress': ['enabled'], 'kuma.io/listener-zoneingress': ['enabled'] } },
+      brought(both),
+    ],
+  ])('is permitted: %s', (_, claims, given) => {
+    expect(misfitOf({ ...ANY, ...claims }, given)).toBeNull();
+  });
+
+  it.each<[string, Partial<DataplaneClaims>, ProxyDataplane, string]>([
+    ['a token for a name', { name: 'cart-1' }, brought(egress), 'egress'],
+    ['a token of type dataplane', { type: 'dataplane' }, brought(ingress), 'ingress'],
+    ['a token for one of two roles', { type: 'egress' }, brought(both), 'ingress'],
+  ])('is refused of a Dataplane that the proxy brings: %s', (_, claims, given, role) => {
+    expect(misfitOf({ ...ANY, ...claims }, given)).toBe(
+      `is not for a zone ${role}, and the proxy brings a Dataplane with the listener of one`,
+    );
+  });
+
+  it('is refused with the command for a token that has it', () => {
+    expect(permitOf({ ...ANY, name: 'cart-1' }).refusesDataplane(brought(egress))).toContain(
+      'Get one with: meridian generate dataplane-token --mesh shop --name cart-1 --type egress --valid-for 720h',
+    );
+  });
+
+  it('of the token must be one of the Dataplane', () => {
+    expect(misfitOf({ ...ANY, type: 'ingress' }, egress)).toBe('is for a proxy of type "ingress"');
+  });
+});
+
+describe('a label that decides the SPIFFE ID', () => {
+  const labels = { team: 'a', 'k8s.kuma.io/namespace': 'ns', 'kuma.io/workload': 'cart' };
+  const given = dataplane({ labels });
+  const keys = ['team', 'k8s.kuma.io/namespace', 'kuma.io/workload', 'absent'];
+
+  it.each<[string, Partial<DataplaneClaims>, ProxyDataplane]>([
+    ['written by an administrator', {}, given],
+    ['in the tags of the token', { name: 'cart-1', tags: { team: ['b', 'a'] } }, brought(given)],
+  ])('is permitted: %s', (_, claims, one) => {
+    expect(identityMisfitOf({ ...ANY, ...claims }, one, keys)).toBeNull();
+  });
+
+  it('is refused of a Dataplane that the proxy brings, with the command for a token that has it', () => {
+    const reason = permitOf({ ...ANY, workload: 'cart' }).refusesIdentity(brought(given), keys) ?? '';
+    expect(reason).toContain('has no tag "team=a", "k8s.kuma.io/namespace=ns": this label decides the SPIFFE ID');
+    expect(reason).toContain('--workload cart --tag team=a --tag k8s.kuma.io/namespace=ns --valid-for 720h');
+    expect(permitOf(ANY).refusesIdentity(brought(given), ['absent'])).toBeNull();
+  });
+});
 
 describe('a good token', () => {
   it.each<[string, Partial<DataplaneClaims>, ProxyDataplane]>([
@@ -36,7 +106,11 @@ describe('a good token', () => {
     ['is for workload "cart", and the Dataplane has no label kuma.io/workload', { workload: 'cart' }, dataplane()],
     ['is for workload "shop", and the Dataplane is of workload "cart"', { workload: 'shop' }, dataplane(cart)],
     ['names no workload, and the Dataplane is of workload "cart"', {}, dataplane(cart)],
-    ['asks for tag "team", and no inbound of the Dataplane has it', { tags: { team: ['a'] } }, dataplane({}, { app: 'a' })],
+    [
+      'asks for tag "team", and no inbound and no label of the Dataplane has it',
+      { tags: { team: ['a'] } },
+      dataplane({}, { app: 'a' }),
+    ],
     [
       'allows tag "team" the values "a", "b", and the Dataplane has "c"',
       { tags: { team: ['a', 'b'] } },
@@ -76,7 +150,7 @@ describe('a proxy', () => {
 
   it.each([['good'], ['Bearer good'], [' good ']])('gets in with %j', async (value) => {
     const token = { mesh: 'shop', name: 'cart-1', workload: 'cart', text: 'good', expiresAt };
-    expect(await authenticate([value])).toEqual({ ok: true, token });
+    expect(await authenticate([value])).toMatchObject({ ok: true, token });
   });
 
   it.each([
@@ -101,6 +175,6 @@ describe('a proxy', () => {
   });
 
   it('needs no token where none is asked for', async () => {
-    expect(await authenticate([], dataplane(), 'none')).toEqual({ ok: true, token: null });
+    expect(await authenticate([], dataplane(), 'none')).toMatchObject({ ok: true, token: null });
   });
 });

@@ -28,7 +28,7 @@ const validFor = (given: string, context: z.RefinementCtx): number => {
   return z.NEVER;
 };
 
-/** The types of proxy that a dataplane token may name. A Dataplane is of the first; the others are zone proxies of Kuma. */
+/** The types of proxy that a dataplane token may name. A zone proxy whose Dataplane comes from its own file needs one of the others. */
 export const PROXY_TYPES = ['dataplane', 'ingress', 'egress'] as const;
 /** The scopes of a zone token. A control plane needs the first; the others are for zone proxies of Kuma. */
 export const ZONE_SCOPES = ['cp', 'ingress', 'egress'] as const;

@@ -12,6 +12,7 @@ import { createLogger } from '../../src/base/log.ts';
 import { createAuthority } from '../../src/identity/authority.ts';
 import { MeshIndexes } from '../../src/mesh-index/mesh-indexes.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import { PERMITS_ALL, type ProxyPermit } from '../../src/resource/proxy-permit.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { proxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
@@ -179,8 +180,16 @@ describe('the stream of a proxy', () => {
     const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];
     const metadata = encodeStruct({ extensions: 'x'.repeat(50_000) });
     const kept = pushed(duplex, encodeDeltaRequest({ ...FIRST, node: { id: 'default.web.east', metadata } }));
-    const letIn = (): Promise<void> => Promise.resolve();
-    const served = server.serve({ id: 'one', peer: 'here', call, log, identify: letIn, admit: letIn, end: () => undefined });
+    const letIn = (): Promise<ProxyPermit> => Promise.resolve(PERMITS_ALL);
+    const served = server.serve({
+      id: 'one',
+      peer: 'here',
+      call,
+      log,
+      identify: async () => undefined,
+      admit: letIn,
+      end: () => undefined,
+    });
     await expect.poll(() => events.map(({ kind }) => kind)).toContain('sent');
     await expect
       .poll(() => {
@@ -198,8 +207,16 @@ it('a first request that cannot be served ends the stream with the reason, and l
   const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];
   const subscribe = Array.from({ length: 100_001 }, (_, at) => `a${String(at)}`);
   duplex.push(encodeDeltaRequest({ ...FIRST, subscribe, node: { id: 'default.web.east', metadata: encodeStruct({}) } }));
-  const letIn = (): Promise<void> => Promise.resolve();
-  const served = server.serve({ id: 'one', peer: 'here', call, log, identify: letIn, admit: letIn, end: () => undefined });
+  const letIn = (): Promise<ProxyPermit> => Promise.resolve(PERMITS_ALL);
+  const served = server.serve({
+    id: 'one',
+    peer: 'here',
+    call,
+    log,
+    identify: async () => undefined,
+    admit: letIn,
+    end: () => undefined,
+  });
   await expect(served).rejects.toMatchObject({ code: status.RESOURCE_EXHAUSTED });
   expect([events.map(({ kind }) => kind), server.size]).toEqual([['opened', 'closed'], 0]);
 });
@@ -214,9 +231,9 @@ describe('a stream that is not admitted', () => {
     const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];
     const metadata = encodeStruct(brought === '' ? {} : { 'dataplane.resource': brought });
     duplex.push(encodeDeltaRequest({ ...FIRST, node: { id: `default.${name}.east`, metadata } }));
-    const refused = Promise.withResolvers<void>();
+    const refused = Promise.withResolvers<ProxyPermit>();
     const admitted: unknown[] = [];
-    const admit = (...dataplanes: readonly { readonly name: string }[]): Promise<void> => {
+    const admit = (...dataplanes: readonly { readonly name: string }[]): Promise<ProxyPermit> => {
       admitted.push(...dataplanes.map((one) => one.name));
       return refused.promise;
     };
@@ -428,8 +445,8 @@ it('a proxy whose mesh is deleted during its admission is not served', async () 
   const duplex = new Duplex({ objectMode: true, read: () => undefined, write: (_message, _encoding, done) => done() });
   const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];
   duplex.push(encodeDeltaRequest({ ...FIRST, node: { id: 'default.web.east', metadata: encodeStruct({}) } }));
-  const [asks, letIn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const admit = (): Promise<void> => {
+  const [asks, letIn] = [Promise.withResolvers<void>(), Promise.withResolvers<ProxyPermit>()];
+  const admit = (): Promise<ProxyPermit> => {
     asks.resolve();
     return letIn.promise;
   };
@@ -439,7 +456,7 @@ it('a proxy whose mesh is deleted during its admission is not served', async () 
   await asks.promise;
   await store.write({ op: 'delete', key: { type: 'Mesh', mesh: '', name: 'default' } });
   await expect.poll(() => server.size).toBe(0);
-  letIn.resolve();
+  letIn.resolve(PERMITS_ALL);
   await refused;
 });
 
@@ -551,8 +568,16 @@ describe('a proxy with an identity', () => {
     const duplex = new Duplex({ objectMode: true, read: () => undefined, write: (_message, _encoding, done) => done() });
     const call = Object.assign(duplex, { cancelled: false }) as unknown as ProxyStream['call'];
     duplex.push(encodeDeltaRequest({ ...FIRST, node: { id: 'default.web.east', metadata: encodeStruct({}) } }));
-    const letIn = (): Promise<void> => Promise.resolve();
-    const older = server.serve({ id: 'older', peer: 'here', call, log, identify: letIn, admit: letIn, end: () => undefined });
+    const letIn = (): Promise<ProxyPermit> => Promise.resolve(PERMITS_ALL);
+    const older = server.serve({
+      id: 'older',
+      peer: 'here',
+      call,
+      log,
+      identify: async () => undefined,
+      admit: letIn,
+      end: () => undefined,
+    });
     await expect.poll(() => events.map(({ kind }) => kind)).toContain('sent');
     await connected('web');
     duplex.push(null);

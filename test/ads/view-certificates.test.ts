@@ -9,7 +9,8 @@ import { runSteps } from '../../src/base/steps.ts';
 import type { Leaf } from '../../src/identity/leaf.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import { inForceSpec, type IdentityInForce } from '../../src/resource/identity-in-force.ts';
-import type { Resource } from '../../src/resource/types.ts';
+import type { Labels, Resource } from '../../src/resource/types.ts';
+import { permitOf } from '../../src/token/proxy-authenticator.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { makeDataplane } from '../policy/make-resource.ts';
 import { makeRow } from '../support/make-row.ts';
@@ -64,6 +65,67 @@ const changed = (): unknown => [
   Object.fromEntries([...(told.at(-1) ?? [])].map(([type, names]) => [type, [...names.keys()].sort()])),
 ];
 const IDENTITY = identities.map((row) => new MeshIndex('default').kriOf(row))[0] ?? '';
+
+describe('the token of a proxy', () => {
+  const claims = { name: '', mesh: 'default', tags: {}, type: '', workload: '' };
+  const web = (labels: Labels, status = {}): Resource => ({ ...makeDataplane('web', { zone: 'east', labels }), status });
+  const put = (row: Resource): void => change([row], [row]);
+  const withPath = (path: string): Resource[] => identities.map((row) => ({ ...row, spec: { ...row.spec, spiffeID: { path } } }));
+  const idOf = (view: ProxyView): unknown => [
+    view.certified?.leaf.certPem,
+    view.problems.map(({ field, reason }) => [field, reason]),
+  ];
+
+  beforeEach(() => {
+    const ids = new Map<string, string>();
+    index = new MeshIndex('default', [...rows, ...withPath('/{{ label "app" }}')]);
+    views = new MeshViews(index, new ResourceEncoder(), 'east', {
+      get: ({ name }, { spiffeId }) => (calls.push(`get ${name} ${spiffeId}`), leafOf(ids.get(spiffeId) ?? spiffeId)),
+      release: () => undefined,
+    });
+  });
+
+  const openWith = (): ProxyView => {
+    const view = views.open('web.east', WITHOUT_FEATURES, permitOf(claims)) ?? new ProxyView();
+    view.listen({ changed: () => undefined, ended: () => undefined, failed: () => undefined });
+    return view;
+  };
+
+  it('does not let a PUT give it a workload: it keeps its certificate, and a problem says why', () => {
+    const view = openWith();
+    const [before] = idOf(view) as [string];
+    calls = [];
+    put(web({ app: 'web', 'kuma.io/workload': 'cart' }));
+    expect(idOf(view)).toEqual([
+      before,
+      [['token', expect.stringMatching(/names no workload, and the Dataplane is of workload "cart".*--workload cart.*keeps/)]],
+    ]);
+    expect(calls.some((call) => call.includes('cart'))).toBe(false);
+    put(web({ app: 'web' }));
+    expect(idOf(view)).toEqual([before, []]);
+  });
+
+  it('does not let a label that the proxy chose make its identity, whatever changes', () => {
+    const chosen = { brought: { labels: { app: 'web', team: 'pay' }, roles: [] } };
+    index.put(web({ app: 'web', team: 'pay' }));
+    const view = openWith();
+    const [before] = idOf(view) as [string];
+    // The row is the proxy's now, as when it brings the Dataplane.
+    put(web({ app: 'web', team: 'pay' }, chosen));
+    change(withPath('/{{ label "team" }}'), identities);
+    expect(idOf(view)).toEqual([before, [['token', expect.stringContaining('has no tag "team=pay"')]]]);
+    expect(views.refusesIdentityOf('web.east', permitOf(claims))).toContain('--tag team=pay');
+    expect(views.refusesIdentityOf('web.east', permitOf({ ...claims, tags: { team: ['pay'] } }))).toBeNull();
+    change(withPath('/fixed'), identities);
+    expect((idOf(view) as [string])[0]).toContain('/fixed');
+  });
+
+  it('lets an administrator choose the labels', () => {
+    const view = openWith();
+    put(web({ app: 'shop' }));
+    expect(idOf(view)).toEqual([expect.stringContaining('/shop'), []]);
+  });
+});
 
 describe('the certificate in the view of a proxy', () => {
   it('is ordered for its identity, and the proxy is in plain text until it is there', () => {

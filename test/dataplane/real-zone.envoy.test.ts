@@ -222,3 +222,27 @@ it('connects with a Dataplane in a namespace, and needs a token for the name wit
   expect(await run.code()).toBe(0);
   expect((await overview()).status).toBe(404);
 });
+
+it('makes itself the egress of the zone by a token of that type alone', async () => {
+  const name = 'egress-1';
+  const document = JSON.stringify({
+    ...{ type: 'Dataplane', mesh: 'shop', name },
+    networking: {
+      address: '127.0.0.1',
+      listeners: [{ type: 'ZoneEgress', name: 'egress', address: '127.0.0.1', port: await freePort() }],
+    },
+  });
+  const tokenOf = async (type: string): Promise<string> =>
+    await send(`${zone.api}/tokens/dataplane`, 'POST', { mesh: 'shop', name, type, validFor: '1h' });
+  const start = async (type: string): Promise<Launched> =>
+    await Launched.start([zone], { envoy: inject('envoy'), token: await tokenOf(type), document, args: ['--concurrency', '1'] });
+  const url = `${zone.api}/meshes/shop/dataplanes/${name}`;
+  const refused = await start('dataplane');
+  await expect.poll(() => refused.log).toContain('--name egress-1 --type egress');
+  expect((await fetch(url)).status).toBe(404);
+  refused.signal('SIGTERM');
+  await refused.code();
+  const run = await start('egress');
+  await expect.poll(() => run.ready()).toBe('200 LIVE');
+  expect(await (await fetch(url)).json()).toMatchObject({ labels: { 'kuma.io/listener-zoneegress': 'enabled' } });
+});

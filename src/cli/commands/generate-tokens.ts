@@ -38,11 +38,11 @@ export function addGenerateTokens(generate: Command): void {
   addMeshOption(timed(generate.command('dataplane-token').description('the token of a proxy for its zone')))
     .option('--name <name>', 'name of the Dataplane; without it any of the mesh')
     .option('--type <type>', 'dataplane, ingress or egress; see below')
-    .option('--tag <key=value>', 'tag that the Dataplane must have; may be given again', collect)
+    .option('--tag <key=value>', 'tag or label that the Dataplane must have; may be given again', collect)
     .option('--workload <name>', 'workload that the Dataplane must be of')
     .addHelpText(
       'after',
-      '\nEvery proxy of a Meridian zone is a Dataplane, also a zone ingress or egress: it\nneeds a token without type, or of type dataplane. Types ingress and egress are\nfor zone proxies of Kuma.\n\nExamples:\n  meridian generate dataplane-token --mesh shop --name web-1 --valid-for 720h\n  meridian generate dataplane-token --mesh shop --tag team=web --valid-for 24h',
+      '\nA zone ingress or egress whose Dataplane comes from its own file needs a token of\ntype ingress or egress. For one that is both, and with kumactl, give its labels:\n--tag kuma.io/listener-zoneingress=enabled,kuma.io/listener-zoneegress=enabled.\nA Dataplane that an administrator wrote needs no type. A label of a file that\ndecides the SPIFFE ID needs --tag with its value.\n\nExamples:\n  meridian generate dataplane-token --mesh shop --name web-1 --valid-for 720h\n  meridian generate dataplane-token --mesh shop --tag team=web --valid-for 24h',
     )
     .action(dataplaneToken);
 }
