@@ -9,7 +9,7 @@ import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError, missingResource } from './error-body.ts';
-import { toKubernetes } from '../document/kubernetes-form.ts';
+import { toSystemNamespace } from '../document/kubernetes-form.ts';
 import { queryOf, wantsKubernetes } from './list-query.ts';
 import { etagOf } from './entity-tag.ts';
 import { about } from './route-config.ts';
@@ -36,7 +36,7 @@ export function addKriRoutes(app: FastifyInstance, { store, callers }: ApiContex
     // The text also names a zone and a namespace.
     if (row === undefined) throw missingResource({ ...kri, type: kri.info.name }, undefined, request.params.kri);
     reply.header('etag', etagOf(row));
-    return inKubernetesForm ? toKubernetes(kri.info, row) : toUniversal(kri.info, row);
+    return inKubernetesForm ? toSystemNamespace(kri.info, row) : toUniversal(kri.info, row);
   });
 }
 

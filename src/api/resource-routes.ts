@@ -10,7 +10,7 @@ import { etagOf, parseEtag } from './entity-tag.ts';
 import { ApiError, badQuery } from './error-body.ts';
 import { membershipReceipt } from './membership-receipt.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
-import { toKubernetes } from '../document/kubernetes-form.ts';
+import { toSystemNamespace } from '../document/kubernetes-form.ts';
 import { nextPage, parseFlag, parsePage, queryOf, routePathOf, wantsKubernetes } from './list-query.ts';
 import { ListPages } from './list-pages.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
@@ -92,7 +92,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
     if (parseFlag(query, 'watch')) return watches.follow(request, reply, info, rowOf({ type: info.name, mesh, name }));
     const row = await service.get(info, mesh, name);
     reply.header('etag', etagOf(row));
-    const document = inKubernetesForm ? toKubernetes(info, row) : toUniversal(info, row);
+    const document = inKubernetesForm ? toSystemNamespace(info, row) : toUniversal(info, row);
     if (!accepts(request.headers.accept, YAML, { named: true })) return document;
     return await reply.type(YAML).send(await context.yaml.print(JSON.stringify(document), workFor(request)));
   });

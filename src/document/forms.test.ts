@@ -11,7 +11,7 @@ import { isClusterWide, storedNameOf as storedName } from '../resource/stored-na
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { toGatewayForm } from './gateway-form.ts';
-import { fromKubernetes, toKubernetes } from './kubernetes-form.ts';
+import { fromKubernetes, toKubernetes, toSystemNamespace } from './kubernetes-form.ts';
 import { readDocument, storedNameOf } from './read-document.ts';
 import { applyable, editable, fromUniversal, READ_ONLY_KEYS, readUniversal, toUniversal } from './universal-form.ts';
 import { universalSchema } from './universal-schema.ts';
@@ -67,6 +67,11 @@ const FORMS: Record<string, [(row: Resource) => JsonObject, (type: string) => bo
   'Universal to edit': [(row) => editable(toUniversal(typeOf(row.type), row)), () => true, () => new Set()],
   Kubernetes: [
     (row) => toKubernetes(typeOf(row.type), row),
+    () => true,
+    (type) => (GATEWAY_TYPES.has(type) ? COMPUTED_LABELS : new Set()),
+  ],
+  'Kubernetes, in the system namespace': [
+    (row) => toSystemNamespace(typeOf(row.type), row),
     () => true,
     (type) => (GATEWAY_TYPES.has(type) ? COMPUTED_LABELS : new Set()),
   ],

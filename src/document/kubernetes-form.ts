@@ -43,6 +43,17 @@ export function toKubernetes(info: TypeInfo, resource: DocumentedResource): Json
   return { ...head, metadata, spec: resource.spec, ...(info.hasStatus && { status: resource.status }) };
 }
 
+/**
+ * The object as a Kuma control plane on Universal answers it, for `kumactl export`: under the stored name, in the system namespace. kumactl
+ * leaves out objects of other namespaces (rest-api 2.3).
+ */
+export function toSystemNamespace(info: TypeInfo, resource: DocumentedResource): JsonObject {
+  const document = toKubernetes(info, resource);
+  if (GATEWAY_TYPES.has(info.name) || isClusterWide(info) || resource.labels[label.namespace] === SYSTEM_NAMESPACE)
+    return document;
+  return { ...document, metadata: { ...objectOf(document['metadata']), name: resource.name, namespace: SYSTEM_NAMESPACE } };
+}
+
 type UniversalDocument = { readonly body: JsonObject } | { readonly violation: Violation };
 
 /**
@@ -80,22 +91,23 @@ export function fromKubernetes(document: JsonObject): UniversalDocument {
   if (namespace !== null) {
     if (typeof namespace !== 'string') return fault('metadata.namespace', 'must be a string');
     const named = own[label.namespace] ?? '';
-    if (named !== '' && named !== namespace)
+    if (named !== '' && named !== namespace && namespace !== SYSTEM_NAMESPACE)
       return fault('metadata.namespace', `must be ${JSON.stringify(named)}, as in the label ${label.namespace}`);
     // Kubernetes requires a namespace. A resource without one has the system namespace there.
     if (namespace !== SYSTEM_NAMESPACE && namespace !== '') own[label.namespace] = namespace;
   }
   const content = isSecret ? secretContent(document) : specContent(info, document, objectOf(metadata['annotations']));
   if ('violation' in content) return content;
-  return {
-    body: withStoredName({
-      type: secretName ?? kind ?? null,
-      name: name ?? null,
-      ...(info?.scope === 'Mesh' && { mesh: meshLabel ?? mesh ?? 'default' }),
-      labels: own,
-      ...content.body,
-    }),
+  const body = {
+    type: secretName ?? kind ?? null,
+    name: name ?? null,
+    ...(info?.scope === 'Mesh' && { mesh: meshLabel ?? mesh ?? 'default' }),
+    labels: own,
+    ...content.body,
   };
+  // In the system namespace beside the label of another one the name is the stored one.
+  const isStored = metadata['namespace'] === SYSTEM_NAMESPACE && (own[label.namespace] ?? SYSTEM_NAMESPACE) !== SYSTEM_NAMESPACE;
+  return { body: isStored ? body : withStoredName(body) };
 }
 
 /** The value of a Secret: `data.value` in base64 or `stringData.value` as text, which has precedence (Kubernetes «Secret»). */
