@@ -95,7 +95,7 @@ export function draftOf(
   ]);
   const labels = computeLabels(info, { displayName, mesh, labels: given, spec }, rules.writer);
   const nameFaults = info.labelName && !RFC_1035_LABEL.test(displayName) ? [{ field: 'name', reason: RFC_1035_REASON }] : [];
-  const warnings = [...check.warnings, ...droppedKeys(info, document, body.spec, strict)];
+  const warnings = [...check.warnings, ...droppedKeys(info, document, body.spec, strict), ...narrowed(info, given, labels)];
   return { info, key, given, labels, spec, owner: ownerOf(info, mesh), warnings, nameFaults };
 }
 
@@ -147,6 +147,19 @@ function checkSpec(info: TypeInfo, resource: CheckedResource, strict: boolean): 
   });
   return { violations: [...violations, ...peerDataplaneViolations(resource.spec)], warnings: [] };
 }
+
+/** A policy with a namespace is for the proxies there. A Kuma control plane on Universal gives it no role and applies it to the mesh. */
+function narrowed(info: TypeInfo, given: Labels, labels: Labels): string[] {
+  const role = labels[label.policyRole] ?? 'system';
+  if (info.policy === null || given[label.policyRole] !== undefined || !NARROW_ROLES.has(role)) return [];
+  const namespace = given[label.namespace] ?? '';
+  return [
+    `${labelField(label.namespace)}: the policy is for proxies of namespace ${namespace} alone (${label.policyRole}: ${role}), in Kuma zones too; leave the label out for the whole mesh`,
+  ];
+}
+
+/** Roles whose policies apply in their namespace alone (policies 1.7). */
+const NARROW_ROLES = new Set(['consumer', 'workload-owner']);
 
 /** Type, name and mesh of the body equal those of the URL. */
 function mismatches(info: TypeInfo, key: ResourceKey, urlName: string, body: UniversalParts): Violation[] {
