@@ -27,12 +27,17 @@ export function toParentRef(ref: Field, context: InverseContext): JsonObject | u
 
 /** An entry of MeshHTTPRoute's backendRefs, or a target, → one of Gateway API's: always with the number of a port. */
 export function toBackendRef(ref: Field, context: InverseContext): JsonObject | undefined {
-  const object = toObjectRef(ref, context, ['sectionName', 'port', 'weight']);
+  const object = toObjectRef(ref, context, ['sectionName', 'port', 'weight', 'filters']);
   if (object === undefined) return undefined;
   const port = ref.at('port').isGiven ? ref.at('port').integer(1, 65_535) : portOf(ref, object, context);
   if (port === undefined) return undefined;
-  const weight = ref.at('weight').value;
-  return { ...object, port, ...(typeof weight === 'number' && { weight }) };
+  const [weight, filters] = ['weight', 'filters'].map((key) => ref.at(key).value);
+  return {
+    ...object,
+    port,
+    ...(typeof weight === 'number' && { weight }),
+    ...(Array.isArray(filters) && filters.length > 0 && { filters }),
+  };
 }
 
 function toObjectRef(ref: Field, { namespace }: InverseContext, others: readonly string[]): JsonObject | undefined {

@@ -33,6 +33,8 @@ export type Backend = ObjectRef & {
   readonly port: number | undefined;
   /** 0…1,000,000; its share is weight / sum over the rule. */
   readonly weight: number;
+  /** Modifiers of headers, as MeshHTTPRoute has them (policies 2.5). */
+  readonly filters: readonly JsonObject[];
 };
 
 export type RouteFilter =

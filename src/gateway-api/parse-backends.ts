@@ -2,21 +2,28 @@
 // Invariant: an entry names exactly one backend; a Service (GEP-718 «API», D25) and a MeshMultiZoneService (policies 1.4) always with a
 // port.
 import type { Field } from './field.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { type Backend, isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
+import { parseBackendFilters } from './parse-header-modifier.ts';
 import { parseObjectRef, REF_KEYS } from './parse-references.ts';
 
 const MAX_WEIGHT = 1_000_000;
-const NO_FILTERS =
-  'is not supported in a MeshHTTPRoute, whose backends share the filters of their rule: write filters beside matches';
+const NO_FILTERS = {
+  forwardTo: 'is for backendRefs: write the backend there, or filters beside matches',
+  TCPRoute: 'is for an HTTPRoute: a TCPRoute changes no headers',
+};
 
-/** `spec.rules[i]` → its backends; every refusal is noted at its field. */
-export function parseBackends(rule: Field, namespace: string | undefined): Backend[] {
+/**
+ * `spec.rules[i]` → its backends; every refusal is noted at its field.
+ * @param options with `filters` a backend of backendRefs may modify headers
+ */
+export function parseBackends(rule: Field, namespace: string | undefined, options: { readonly filters: boolean }): Backend[] {
   const forwardTo = rule.at('forwardTo');
   const backendRefs = rule.at('backendRefs');
   if (forwardTo.isGiven && backendRefs.isGiven) forwardTo.refuse('must not be given with backendRefs: keep only backendRefs');
   return [
     ...forwardTo.items().map((entry) => forwardToEntry(entry, namespace)),
-    ...backendRefs.items().map((entry) => backendRefsEntry(entry, namespace)),
+    ...backendRefs.items().map((entry) => backendRefsEntry(entry, namespace, options)),
   ].filter((backend) => backend !== undefined);
 }
 
@@ -51,7 +58,7 @@ function forwardToEntry(entry: Field, namespace: string | undefined): Backend | 
   else if (!backendRef.isGiven) backendRef.refuse('must be given: write backendRef: {name: …} and port: …');
   if (inline.length > 0 && backendRef.isGiven) entry.refuse(twoSpecs('backendRef', inline));
   const belongInside = inline.map((key) => [key, `belongs into backendRef: write backendRef: {${key}: ${entry.at(key).shown}}`]);
-  const elsewhere = { filters: NO_FILTERS, ...(Object.fromEntries(belongInside) as Record<string, string>) };
+  const elsewhere = { filters: NO_FILTERS.forwardTo, ...(Object.fromEntries(belongInside) as Record<string, string>) };
   entry.allowKeys(['backendRef', 'port', 'weight'], elsewhere, ['serviceName']);
   const weight = parseWeight(entry);
   if (!backendRef.isObject()) {
@@ -66,7 +73,11 @@ function forwardToEntry(entry: Field, namespace: string | undefined): Backend | 
 }
 
 /** Today: `{name, kind?, group?, namespace?, port, weight}`. */
-function backendRefsEntry(entry: Field, namespace: string | undefined): Backend | undefined {
+function backendRefsEntry(
+  entry: Field,
+  namespace: string | undefined,
+  options: { readonly filters: boolean },
+): Backend | undefined {
   if (!entry.isGiven) return entry.refuse('must be an object with name and port');
   if (!entry.isObject()) return undefined;
   const [serviceName, backendRef, port] = [entry.at('serviceName'), entry.at('backendRef'), entry.at('port')];
@@ -75,31 +86,38 @@ function backendRefsEntry(entry: Field, namespace: string | undefined): Backend 
     refuseServiceName(serviceName, entry.at('name'), (name) => `name: ${name} and port: ${shownPort(port)}`);
   if (backendRef.isGiven && inline.length > 0) entry.refuse(twoSpecs('backendRef', inline));
   const elsewhere = {
-    filters: NO_FILTERS,
+    ...(!options.filters && { filters: NO_FILTERS.TCPRoute }),
     backendRef: 'is for forwardTo: in backendRefs write name, kind, group and namespace directly in the entry',
   };
-  entry.allowKeys([...REF_KEYS, 'port', 'weight'], elsewhere, ['serviceName']);
+  const keys = [...REF_KEYS, 'port', 'weight', ...(options.filters ? ['filters'] : [])];
+  entry.allowKeys(keys, elsewhere, ['serviceName']);
   const weight = parseWeight(entry);
+  const filters = options.filters ? parseBackendFilters(entry) : [];
   if (serviceName.isGiven || backendRef.isGiven) {
     checkPort(port, serviceName.isGiven ? 'Service' : undefined);
     return undefined;
   }
-  return readBackend(entry.path, entry, { port, missingPort: port, weight }, namespace);
+  return readBackend(entry.path, entry, { port, missingPort: port, weight, filters }, namespace);
 }
 
-type Beside = { readonly port: Field; readonly missingPort: Field; readonly weight?: number | undefined };
+type Beside = {
+  readonly port: Field;
+  readonly missingPort: Field;
+  readonly weight?: number | undefined;
+  readonly filters?: readonly JsonObject[];
+};
 
 function readBackend(
   at: string,
   ref: Field,
-  { port, missingPort, weight }: Beside,
+  { port, missingPort, weight, filters = [] }: Beside,
   namespace: string | undefined,
 ): Backend | undefined {
   const object = parseObjectRef(ref, namespace);
   const needing = object === undefined ? undefined : kindWithPort(object);
   const number = checkPort(port.isGiven ? port : missingPort, needing);
   if (object === undefined || (number === undefined && (needing !== undefined || port.isGiven))) return undefined;
-  return { ...object, at, port: number, weight: weight ?? 1 };
+  return { ...object, at, port: number, weight: weight ?? 1, filters };
 }
 
 /** The kind of a backend that must have a port; undefined for all others. */

@@ -28,7 +28,7 @@ export function parseHttpRules(spec: Field, namespace: string | undefined): Rout
     const name = rule.at('name').text(textForms.name);
     const matches = parseMatches(rule);
     const filters = parseFilters(rule, matches, namespace);
-    const backends = parseBackends(rule, namespace);
+    const backends = parseBackends(rule, namespace, { filters: true });
     checkBackends(rule);
     return { ...NOTHING, name, matches, filters, backends, requestTimeout: parseTimeouts(rule) };
   });
@@ -44,7 +44,7 @@ export function parseTcpRules(spec: Field, namespace: string | undefined): Route
   return rules.map((rule) => {
     if (!isObject(rule.value)) return NOTHING;
     rule.allowKeys(['name', 'backendRefs', 'forwardTo']);
-    const backends = parseBackends(rule, namespace);
+    const backends = parseBackends(rule, namespace, { filters: false });
     checkBackends(rule);
     return { ...NOTHING, name: rule.at('name').text(textForms.name), backends };
   });

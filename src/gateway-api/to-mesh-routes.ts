@@ -90,7 +90,11 @@ function groupsOf(route: GatewayRoute): RouteRule[][] {
 
 function ruleOf(route: GatewayRoute, rule: RouteRule, resolved: ResolvedRoute): JsonObject {
   const filters = rule.filters.map((filter) => filterOf(filter, resolved));
-  const backendRefs = rule.backends.map((backend): Json => ({ ...refOf(backend, resolved), weight: backend.weight }));
+  const backendRefs = rule.backends.map((backend): Json => ({
+    ...refOf(backend, resolved),
+    weight: backend.weight,
+    ...(backend.filters.length > 0 && { filters: [...backend.filters] }),
+  }));
   const conf = { ...(filters.length > 0 && { filters }), ...(backendRefs.length > 0 && { backendRefs }) };
   return route.kind === 'TCPRoute' ? { default: conf } : { matches: [...rule.matches], default: conf };
 }

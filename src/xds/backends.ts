@@ -6,7 +6,12 @@ import { backendPort, type Referrer } from '../policy/backend-port.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 
-export type Backend = { readonly outbound: Outbound; readonly weight: number };
+export type Backend = {
+  readonly outbound: Outbound;
+  readonly weight: number;
+  /** Of this backend alone: modifiers of headers (policies 2.5). */
+  readonly filters: readonly JsonObject[];
+};
 
 export type Backends = {
   /** The backends with a weight, in the order of the rule. */
@@ -48,12 +53,12 @@ export class BackendResolver {
    */
   all(conf: JsonObject, from: Referrer, destination: Outbound): Backends {
     const refs = objectsOf(conf['backendRefs']);
-    if (refs.length === 0) return { backends: [{ outbound: destination, weight: 1 }], missingPercent: 0 };
+    if (refs.length === 0) return { backends: [{ outbound: destination, weight: 1, filters: [] }], missingPercent: 0 };
     const weighted = refs.map((ref) => ({ ref, weight: typeof ref['weight'] === 'number' ? ref['weight'] : 1 }));
     const total = weighted.reduce((sum, { weight }) => sum + weight, 0);
     const backends = weighted.flatMap(({ ref, weight }) => {
       const outbound = weight === 0 ? undefined : this.find(ref, from);
-      return outbound === undefined ? [] : [{ outbound, weight }];
+      return outbound === undefined ? [] : [{ outbound, weight, filters: objectsOf(ref['filters']) }];
     });
     const present = backends.reduce((sum, { weight }) => sum + weight, 0);
     return { backends, missingPercent: total === 0 ? 100 : ((total - present) / total) * 100 };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
-import { headerChanges, mirrorPolicies, redirectOf, urlRewrite } from './route-action.ts';
+import type { Backend, Backends } from './backends.ts';
+import { changedClusters, headerChanges, mirrorPolicies, redirectOf, urlRewrite } from './route-action.ts';
 
 const whole = (substitution: string): JsonObject => ({ regexRewrite: { pattern: { regex: '.*' }, substitution } });
 
@@ -142,5 +143,54 @@ it('mirrors get their share of the requests, or all', () => {
       { cluster: 'b', runtimeFraction: { defaultValue: { numerator: 50, denominator: 'TEN_THOUSAND' } } },
       { cluster: 'c', runtimeFraction: { defaultValue: { numerator: 20 } } },
     ],
+  });
+});
+
+describe('the header changes of backends', () => {
+  const setting = (name: string, value: string): JsonObject => ({
+    type: 'RequestHeaderModifier',
+    requestHeaderModifier: { set: [{ name, value }] },
+  });
+  const backend = (kri: string, filters: readonly JsonObject[] = []): Backend => ({
+    outbound: { kri } as Backend['outbound'],
+    weight: 1,
+    filters,
+  });
+  const found = (...backends: Backend[]): Backends => ({ backends, missingPercent: 0 });
+  const added = (...headers: (readonly [string, string])[]): JsonObject =>
+    headerChanges(headers.map(([name, value]) => setting(name, value)));
+
+  it('stay at the route while no backend has its own', () => {
+    const { clusters, changes } = changedClusters(found(backend('a'), backend('b')), [setting('x', '1')]);
+    expect(changes).toEqual(added(['x', '1']));
+    expect(clusters).toEqual({
+      weightedClusters: {
+        clusters: [
+          { name: 'a', weight: 1 },
+          { name: 'b', weight: 1 },
+        ],
+      },
+    });
+  });
+
+  it('of the only backend are at the route, after those of the rule', () => {
+    const { clusters, changes } = changedClusters(found(backend('a', [setting('x', '2'), setting('y', '3')])), [
+      setting('x', '1'),
+    ]);
+    expect(clusters).toEqual({ cluster: 'a' });
+    expect(changes).toEqual(added(['x', '2'], ['y', '3']));
+  });
+
+  it('are at each cluster, after those of the rule, when one of several backends has its own', () => {
+    const { clusters, changes } = changedClusters(found(backend('a', [setting('x', '2')]), backend('b')), [setting('x', '1')]);
+    expect(changes).toEqual({});
+    expect(clusters).toEqual({
+      weightedClusters: {
+        clusters: [
+          { name: 'a', weight: 1, ...added(['x', '2']) },
+          { name: 'b', weight: 1, ...added(['x', '1']) },
+        ],
+      },
+    });
   });
 });

@@ -1,7 +1,7 @@
 // The action of one route: filters, backends, and a direct answer if there is no backend (policies 2.5, xds 3.2).
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
-import type { Backends } from './backends.ts';
+import type { Backend, Backends } from './backends.ts';
 import { headerOptions, percentage } from './proto-json.ts';
 
 const RESPONSE_CODES: ReadonlyMap<Json | undefined, string> = new Map([
@@ -14,12 +14,37 @@ const RESPONSE_CODES: ReadonlyMap<Json | undefined, string> = new Map([
 /** Answers instead of a backend that does not exist. */
 export const NO_BACKEND: JsonObject = { directResponse: { status: 500, body: { inlineString: '' } } };
 
-/** `cluster`, or `weightedClusters` of several backends. */
-export function clustersOf({ backends }: Backends): JsonObject {
+/**
+ * `cluster`, or `weightedClusters` of several backends.
+ * @param changesOf header changes for the share of a backend
+ */
+export function clustersOf({ backends }: Backends, changesOf: (backend: Backend) => JsonObject = () => ({})): JsonObject {
   const [first, ...others] = backends;
   if (first === undefined) return {};
   if (others.length === 0) return { cluster: first.outbound.kri };
-  return { weightedClusters: { clusters: backends.map(({ outbound, weight }) => ({ name: outbound.kri, weight })) } };
+  const clusters = backends.map((backend) => ({
+    name: backend.outbound.kri,
+    weight: backend.weight,
+    ...changesOf(backend),
+  }));
+  return { weightedClusters: { clusters } };
+}
+
+/**
+ * The clusters of a rule and its header changes. Those of a backend follow those of the rule (Gateway API, HTTPBackendRef). Envoy applies the
+ * changes of a cluster before those of its route, so with several backends both stand at each cluster, and none at the route.
+ */
+export function changedClusters(
+  found: Backends,
+  filters: readonly JsonObject[],
+): { readonly clusters: JsonObject; readonly changes: JsonObject } {
+  const { backends } = found;
+  const [first, ...others] = backends;
+  const ofBackend = (backend: Backend): JsonObject => headerChanges([...filters, ...backend.filters]);
+  if (first !== undefined && others.length === 0) return { clusters: clustersOf(found), changes: ofBackend(first) };
+  if (backends.every((backend) => backend.filters.length === 0))
+    return { clusters: clustersOf(found), changes: headerChanges(filters) };
+  return { clusters: clustersOf(found, ofBackend), changes: {} };
 }
 
 /** Headers that the filters of a rule change, for the route. A filter sees what those before it did (policies 2.5). */

@@ -40,7 +40,7 @@ function found(
     type = 'MeshService',
   }: Partial<Omit<Backends, 'backends'>> & { mirrors?: string[]; type?: string } = {},
 ): BackendResolver {
-  const backends: Backend[] = kris.map((kri) => ({ outbound: target(kri, type), weight: 1 }));
+  const backends: Backend[] = kris.map((kri) => ({ outbound: target(kri, type), weight: 1, filters: [] }));
   const mirrored = mirrors.map((kri) => ({ outbound: target(kri), percentage: 5 }));
   return { all: (): Backends => ({ backends, missingPercent }), mirrors: () => mirrored } as unknown as BackendResolver;
 }

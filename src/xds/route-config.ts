@@ -9,7 +9,7 @@ import { hashPolicies } from './load-balancer.ts';
 import { catchAllRouteName, CATCH_ALL, routeName } from './names.ts';
 import { duration, percentage } from './proto-json.ts';
 import { retryPolicy } from './retry.ts';
-import { clustersOf, headerChanges, mirrorPolicies, NO_BACKEND, redirectOf, urlRewrite } from './route-action.ts';
+import { changedClusters, headerChanges, mirrorPolicies, NO_BACKEND, redirectOf, urlRewrite } from './route-action.ts';
 import { compareMatches, routeMatches } from './route-match.ts';
 
 /** A RouteConfiguration with one virtual host for every host. */
@@ -56,12 +56,12 @@ function routesOfRule(
   const mirrors = resolver.mirrors(conf, route).map((mirror) => ({ cluster: mirror.outbound.kri, share: mirror.percentage }));
   return routeMatches(match).flatMap((one): JsonObject[] => {
     const redirect = redirectOf(filters, one.isBelowPrefix);
-    const changes = headerChanges(filters);
-    if (redirect !== null) return [{ name, match: one.match, redirect, ...changes }];
+    if (redirect !== null) return [{ name, match: one.match, redirect, ...headerChanges(filters) }];
     if (backends.backends.length === 0) return [{ name, match: one.match, ...NO_BACKEND }];
     const rewrite = urlRewrite(filters, one.isBelowPrefix);
+    const { clusters, changes } = changedClusters(backends, filters);
     const action = {
-      ...clustersOf(backends),
+      ...clusters,
       ...(leadsOutside(backends) && rewrite['hostRewriteLiteral'] === undefined && { autoHostRewrite: true }),
       ...rewrite,
       ...settings(policies, protocol),

@@ -105,8 +105,22 @@ const filters = fc
   );
 
 const timeouts = fc.record({ request: fc.constantFrom('0s', '10s', '1m30s', '90s', '500ms', '1h1ms') });
+const backendFilters = fc
+  .record({ requestHeaderModifier: modifier, responseHeaderModifier: modifier }, { requiredKeys: [] })
+  .map((confs) =>
+    Object.entries(confs).map(([key, conf]) => ({ type: key.replace(/^./, (first) => first.toUpperCase()), [key]: conf })),
+  );
+/** Backends of an HTTPRoute: one in backendRefs may modify headers. */
+const filteringBackends = fc.tuple(backends, fc.option(backendFilters)).map(([list, own]): JsonObject => {
+  if (own === null || !('backendRefs' in list)) return list;
+  const [first, ...others] = list['backendRefs'] as JsonObject[];
+  return { backendRefs: [{ ...first, filters: own as unknown as JsonObject[] }, ...others] };
+});
 const forwardingRule = fc
-  .tuple(backends, fc.record({ matches: fc.array(match(true), { maxLength: 2 }), filters, timeouts }, { requiredKeys: [] }))
+  .tuple(
+    filteringBackends,
+    fc.record({ matches: fc.array(match(true), { maxLength: 2 }), filters, timeouts }, { requiredKeys: [] }),
+  )
   .map(([list, rest]) => ({ ...list, ...rest }));
 const plainRule = fc
   .tuple(backends, fc.record({ matches: fc.array(match(false), { maxLength: 2 }), timeouts }, { requiredKeys: [] }))

@@ -70,8 +70,20 @@ describe('a bad backend', () => {
     ],
     [
       'filters of a backend',
-      backend('{name: a, port: 80, filters: []}'),
-      `${R}.backendRefs[0].filters: is not supported in a MeshHTTPRoute`,
+      backend('{name: a, port: 80, filters: [{type: URLRewrite, urlRewrite: {}}]}'),
+      `${R}.backendRefs[0].filters[0].type: must be one of RequestHeaderModifier, ResponseHeaderModifier for a single backend`,
+    ],
+    [
+      'two filters of a type at one backend',
+      backend(
+        '{name: a, port: 80, filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: [a]}}, {type: RequestHeaderModifier, requestHeaderModifier: {remove: [b]}}]}',
+      ),
+      `${R}.backendRefs[0].filters[1]: is the second RequestHeaderModifier of this backend`,
+    ],
+    [
+      'filters in forwardTo',
+      forwardTo('{backendRef: {name: a}, port: 80, filters: []}'),
+      `${R}.forwardTo[0].filters: is for backendRefs`,
     ],
     [
       'a port inside backendRef',

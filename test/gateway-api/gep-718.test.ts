@@ -111,8 +111,8 @@ describe('GEP-718', () => {
     const backends = 'route' in parsed ? parsed.route.rules.flatMap((item) => item.backends) : [];
     const ref = { group: 'networking.acme.io', kind: 'server', namespace: 'shop', port: 80 };
     expect(backends).toEqual([
-      { ...ref, name: 'foo-v1', weight: 80, at: `spec.rules[0].${list}[0]` },
-      { ...ref, name: 'foo-v1-canary', weight: 20, at: `spec.rules[0].${list}[1]` },
+      { ...ref, name: 'foo-v1', weight: 80, filters: [], at: `spec.rules[0].${list}[0]` },
+      { ...ref, name: 'foo-v1-canary', weight: 20, filters: [], at: `spec.rules[0].${list}[1]` },
     ]);
     const conversion = convert(routeWith(rule), findServices);
     expect(conversion.resources).toEqual([]);

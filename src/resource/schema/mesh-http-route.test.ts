@@ -150,6 +150,31 @@ describe('MeshHTTPRoute', () => {
   });
 });
 
+describe('the filters of a single backend', () => {
+  const route = (filters: string): readonly string[] => {
+    const rule = `{ matches: [{}], default: { backendRefs: [{ kind: MeshService, name: b, port: 80, filters: ${filters} }] } }`;
+    return findIn('MeshHTTPRoute', `to: [{ targetRef: { kind: MeshService, name: a }, rules: [${rule}] }]`).violations;
+  };
+  const AT = 'spec.to[0].rules[0].default.backendRefs[0].filters';
+
+  it('change headers', () => {
+    expect(route('[{ type: RequestHeaderModifier, requestHeaderModifier: { set: [{ name: x, value: y }] } }]')).toEqual([]);
+    expect(route('[{ type: ResponseHeaderModifier, responseHeaderModifier: { remove: [x] } }]')).toEqual([]);
+  });
+
+  it.each([
+    ['[{ type: URLRewrite, urlRewrite: {} }]', `${AT}[0].type: must be one of RequestHeaderModifier, ResponseHeaderModifier`],
+    ['[{ type: RequestHeaderModifier }]', `${AT}[0].requestHeaderModifier: must be given`],
+    ['[{ type: RequestHeaderModifier, requestHeaderModifier: {} }]', `${AT}[0].requestHeaderModifier: must have at least one`],
+    [
+      '[{ type: RequestHeaderModifier, requestHeaderModifier: { set: [{ name: host, value: y }] } }]',
+      `${AT}[0].requestHeaderModifier.set[0].name: `,
+    ],
+  ])('are no others: %s', (filters, line) => {
+    expect(route(filters)).toContainEqual(expect.stringContaining(line));
+  });
+});
+
 describe('MeshTCPRoute', () => {
   const to = (rules: string): string => `to: [{ targetRef: { kind: MeshService, name: a }${rules} }]`;
   const one = '{ default: { backendRefs: [{ kind: MeshService, name: b }] } }';

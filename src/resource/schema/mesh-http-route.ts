@@ -1,7 +1,7 @@
 // MeshHTTPRoute (policies 2.5): where requests to a service go, by path, method, headers and query.
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import type { JsonObject } from '../types.ts';
+import type { Json, JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { checkExpression, headerMatch, headerModifier } from './header-match.ts';
 import { at, items } from './json-access.ts';
@@ -105,11 +105,29 @@ const filter = withRules(
   }),
 );
 
+const backendFilter = withRules(
+  z.object({
+    type: choice('RequestHeaderModifier', 'ResponseHeaderModifier'),
+    requestHeaderModifier: headerModifier.optional(),
+    responseHeaderModifier: headerModifier.optional(),
+  }),
+  needsObjectOfType({ RequestHeaderModifier: 'requestHeaderModifier', ResponseHeaderModifier: 'responseHeaderModifier' }),
+);
+
+/** The backends of a rule. A mirror has no filters. */
+const backends = () =>
+  backendRef({
+    filters: z
+      .array(backendFilter)
+      .describe('Changes of headers for the share of this backend, after those of the rule.')
+      .optional(),
+  });
+
 const rule = withRules(
   z.object({
     matches: z.array(match).min(1),
     default: withRules(
-      z.object({ filters: z.array(filter).optional(), backendRefs: z.array(backendRef()).optional() }),
+      z.object({ filters: z.array(filter).optional(), backendRefs: z.array(backends()).optional() }),
       weightsInRange,
       headersInRange,
       (value, path, findings) => {
@@ -134,14 +152,21 @@ export function checkMeshHTTPRoute(spec: JsonObject, document: PolicyDocument, f
   hostnamesAreEmpty(spec, findings);
 }
 
-/** The modifiers of a rule are together on its routes. */
+/** The modifiers of a rule are together on its routes, or with those of a backend on the share of the backend. */
 function headersInRange(value: JsonObject, path: string, findings: Findings): void {
+  const ofRule = items(value['filters']);
+  modifiersInRange(ofRule, child(path, 'filters'), findings);
+  for (const [index, ref] of items(value['backendRefs']).entries()) {
+    const own = items(at(ref, 'filters'));
+    if (own.length > 0) modifiersInRange([...ofRule, ...own], `${path}.backendRefs[${index}].filters`, findings);
+  }
+}
+
+function modifiersInRange(filters: readonly Json[], path: string, findings: Findings): void {
   for (const key of ['requestHeaderModifier', 'responseHeaderModifier']) {
-    const lists = items(value['filters']).flatMap((one) =>
-      ['set', 'add', 'remove'].map((list) => items(at(one, `${key}.${list}`))),
-    );
+    const lists = filters.flatMap((one) => ['set', 'add', 'remove'].map((list) => items(at(one, `${key}.${list}`))));
     if (lists.reduce((sum, list) => sum + list.length, 0) > MAX_CHANGED_HEADERS)
-      findings.violation(child(path, 'filters'), `must change at most ${MAX_CHANGED_HEADERS} headers by all ${key} together`);
+      findings.violation(path, `must change at most ${MAX_CHANGED_HEADERS} headers by all ${key} together`);
   }
 }
 

@@ -61,11 +61,12 @@ export function targetRef<const K extends Kinds>(...kinds: K) {
   return withRules(z.object(shape(kinds)), checkReference);
 }
 
-/** Where a route sends requests to (policies 1.4). */
-export function backendRef() {
+/** Where a route sends requests to (policies 1.4). @param more fields of the backends of one type of route */
+export function backendRef(more: z.ZodRawShape = {}) {
   return withRules(
     z.object({
       ...shape([...SERVICE_TYPES, 'MeshServiceSubset']),
+      ...more,
       weight: integer(0, UINT32_MAX, 'uint32').describe('Share of the requests: weight by the sum of all weights.').default(1),
       port: port('uint32').describe('Port of the service. A MeshMultiZoneService needs it.').optional(),
     }),
