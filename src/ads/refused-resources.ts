@@ -1,4 +1,5 @@
 // The resources that one proxy refuses, each at the version that it refused last.
+import { withoutKeys } from '../base/hidden-keys.ts';
 import type { XdsRefusal, XdsResource, XdsResponse, XdsType, XdsView } from './session-messages.ts';
 
 const NO_REFUSALS: readonly XdsRefusal[] = [];
@@ -7,9 +8,9 @@ const CUT = '...(truncated)';
 /** Characters before that end. */
 const MAX_REASON = 4_096;
 
-/** A refusal as Envoy sends it: cut, with the same end, where it is longer. */
+/** A refusal as Envoy sends it, without keys: cut, with the same end, where it is longer. */
 export function boundedReason(text: string): string {
-  return text.length <= MAX_REASON + CUT.length ? text : text.slice(0, MAX_REASON) + CUT;
+  return withoutKeys(text.length <= MAX_REASON + CUT.length ? text : text.slice(0, MAX_REASON) + CUT);
 }
 
 export class RefusedResources {

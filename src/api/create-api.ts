@@ -15,6 +15,7 @@ import { measureRequests } from './http-metrics.ts';
 import { createServer } from './http-server.ts';
 import { addFormatRoute } from './format-routes.ts';
 import { addGuiRoutes } from './gui-routes.ts';
+import { hideKeys } from './hide-keys.ts';
 import { addHistoryRoutes } from './history-routes.ts';
 import { addIndexRoutes } from './index-routes.ts';
 import { addInsightRoutes } from './insight-routes.ts';
@@ -49,6 +50,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   measureRequests(app, options.metrics);
   followConventions(app, options.corsAllowedDomains ?? []);
   requireOwnHost(app, options.allowedHosts ?? []);
+  hideKeys(app, callers);
   compressAnswers(app);
   const turns = new FairTurns();
   readJsonBodies(app, turns);

@@ -10,6 +10,7 @@ const route = about('Control plane', 'The same document in YAML or JSON, as Acce
   body: { type: 'object' },
   takesYaml: true,
   rawBody: true,
+  showsKeys: 'own',
   produces: [YAML],
 });
 

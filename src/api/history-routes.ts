@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
+import { withoutKeys } from '../base/hidden-keys.ts';
 import { isLocal } from '../resource/ownership.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
@@ -175,7 +176,7 @@ function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
         // The next page is read when the caller has taken this one.
         const page = await store.versionsAfter({ after: id, upTo, limit: READ_SIZE, types: shown });
         if (page.length === 0) return;
-        yield page.map((version) => `${JSON.stringify(exportedVersion(typeOf(version.type), version))}\n`).join('');
+        yield withoutKeys(page.map((version) => `${JSON.stringify(exportedVersion(typeOf(version.type), version))}\n`).join(''));
         id = page.at(-1)?.id ?? id;
       }
     };

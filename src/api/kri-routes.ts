@@ -27,7 +27,7 @@ export type ParsedKri = {
 const byShortName = new Map(resourceTypes.flatMap((info) => (info.shortName === null ? [] : [[info.shortName, info] as const])));
 
 export function addKriRoutes(app: FastifyInstance, { store, callers }: ApiContext): void {
-  const one = about('Resources', 'One resource by its KRI', { query: ['format'] });
+  const one = about('Resources', 'One resource by its KRI', { query: ['format'], showsKeys: 'admins' });
   app.get<{ Params: { kri: string } }>('/_kri/:kri', one, async (request, reply) => {
     const kri = parseKri(request.params.kri);
     const inKubernetesForm = wantsKubernetes(queryOf(request));

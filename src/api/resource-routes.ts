@@ -53,7 +53,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
   };
   const read = (summary: string, more: Pick<RouteConfig, 'query' | 'answer' | 'produces'>): RouteShorthandOptions => ({
     preHandler,
-    ...about(info.plural, summary, more),
+    ...about(info.plural, summary, { ...more, showsKeys: 'admins' }),
   });
   const filters = info.name === 'Dataplane' ? (['tag', 'gateway'] as const) : [];
   const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';

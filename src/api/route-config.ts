@@ -19,6 +19,11 @@ export type RouteConfig = {
   readonly unchanged?: boolean;
   /** The body may be YAML: a document where the handler gets the body as text, else a list of documents. */
   readonly takesYaml?: boolean;
+  /**
+   * Whether private keys of its answer are shown. `admins`: to callers who may read Secrets. `own`: to everybody, because the caller has sent
+   * them. `never` if left out.
+   */
+  readonly showsKeys?: 'admins' | 'own' | 'never';
   /** The handler gets the body as text. */
   readonly rawBody?: boolean;
 };

@@ -1,7 +1,9 @@
 // Logging: one pino root a process, one child per zone and stream. `error` means that a human must act.
-// Invariant: a line has only the fields of an error that identify it. Details that a database adds may contain the caller's secrets.
+// Invariants: a line has only the fields of an error that identify it, because details that a database adds may contain the caller's secrets; no
+// line has a private key.
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { messageOf } from './errors.ts';
+import { withoutKeys } from './hidden-keys.ts';
 import { groupLines } from './grouped-lines.ts';
 import { visibleText } from './visible-text.ts';
 
@@ -19,7 +21,7 @@ export function createLogger(
   destination: DestinationStream = standardError(),
 ): Logger {
   const options = { level, base: fields, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } };
-  return pino(options, destination);
+  return pino(options, { write: (line) => void destination.write(withoutKeys(line)) });
 }
 
 /** A process that cannot log must still serve. */

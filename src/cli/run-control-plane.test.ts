@@ -1,7 +1,9 @@
+import { EventEmitter } from 'node:events';
+import { Writable } from 'node:stream';
 import { afterEach, expect, it, vi } from 'vitest';
 import { MeridianError } from '../base/errors.ts';
 import { exitCodeOf } from './exit-codes.ts';
-import { configOf, exitAfter, explainDatabase, MAX_STOP_MS } from './run-control-plane.ts';
+import { configOf, endOnUncaught, exitAfter, explainDatabase, MAX_STOP_MS } from './run-control-plane.ts';
 import { createLogger } from '../base/log.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 
@@ -66,4 +68,13 @@ it('a process that does not end by itself is ended, and the log names the resour
     seconds: MAX_STOP_MS / 1_000,
     resources: expect.any(Array) as unknown,
   });
+});
+
+it('logs an error that nothing catches without its fields, and ends the process', () => {
+  let lines = '';
+  const sink = new Writable({ write: (chunk: Buffer, _encoding, done) => ((lines += chunk.toString()), done()) });
+  const [events, exit] = [new EventEmitter(), vi.fn()];
+  endOnUncaught(events, createLogger('info', {}, sink), exit);
+  events.emit('uncaughtException', Object.assign(new Error('the store is gone'), { detail: 'Failing row contains (c2VjcmV0)' }));
+  expect([lines.includes('the store is gone'), lines.includes('c2VjcmV0'), exit.mock.calls.length]).toEqual([true, false, 1]);
 });

@@ -69,6 +69,7 @@ export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promi
   const [{ createLogger }, { logWarnings }] = await Promise.all([import('../base/log.ts'), import('../base/log-warnings.ts')]);
   const log = createLogger(config.log.level, { mode, ...(mode === 'zone' && { zone: config.multizone.zone.name }) });
   logWarnings(log);
+  endOnUncaught(process, log, () => process.exit(1));
   for (const warning of warnings) log.warn(warning);
   const clock = systemClock;
   const drainMs = mode === 'global' ? config.multizone.global.kds.drainTime : 0;
@@ -88,6 +89,14 @@ export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promi
   await run(config, { clock, log, signal: stop.signal })
     .catch((error: unknown) => explainDatabase(error, config.store))
     .finally(() => exitAfter(MAX_EXIT_MS, ending));
+}
+
+/** Node would print the error with all its fields: those of a database hold rows, with the data of secrets. */
+export function endOnUncaught(events: Pick<NodeJS.EventEmitter, 'on'>, log: Logger, exit: () => void): void {
+  events.on('uncaughtException', (error: unknown) => {
+    log.error({ err: error }, 'an unexpected error ends this process');
+    exit();
+  });
 }
 
 /** Ends a process that something still keeps alive after `ms` milliseconds, and logs what. */

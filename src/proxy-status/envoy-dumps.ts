@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { within, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
+import { withoutKeyBytes } from '../base/hidden-keys.ts';
 import { httpAnswer } from '../base/http-answer.ts';
 import { http } from '../base/node-http.ts';
 import { isOnline } from '../resource/online-status.ts';
@@ -83,7 +84,7 @@ async function readOf(
       'unavailable',
       `the proxy of Dataplane ${JSON.stringify(at.name)} names the admin interface of another Envoy: ${socket}`,
     );
-  return await read(socket, path, signal);
+  return withoutKeyBytes(await read(socket, path, signal));
 }
 
 async function read(socketPath: string, path: string, signal: AbortSignal): Promise<Uint8Array> {

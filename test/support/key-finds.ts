@@ -10,14 +10,24 @@ const LEVELS = 3;
 
 /** The encodings in which a text shows a part of the key. @param keyPem a key of an elliptic curve */
 export function keyFinds(text: string, keyPem: string): string[] {
+  const patterns = known.get(keyPem) ?? patternsOfKey(keyPem);
+  known.set(keyPem, patterns);
+  return [...new Set([...patterns].flatMap(([pattern, what]) => (text.includes(pattern) ? [what] : [])))].sort();
+}
+
+const known = new Map<string, ReadonlyMap<string, string>>();
+
+/** What each pattern is. */
+function patternsOfKey(keyPem: string): ReadonlyMap<string, string> {
   const { d = '' } = createPrivateKey(keyPem).export({ format: 'jwk' });
   const number = Buffer.from(d, 'base64url');
-  const found = new Set<string>();
+  const found = patternsOf(Buffer.from('PRIVATE KEY-----')).map(([what, pattern]): [string, string] => [
+    pattern,
+    `armor ${what}`,
+  ]);
   for (let at = 0; at + PART <= number.length; at += STEP)
-    for (const [what, pattern] of patternsOf(number.subarray(at, at + PART))) if (text.includes(pattern)) found.add(what);
-  for (const [what, pattern] of patternsOf(Buffer.from('PRIVATE KEY-----')))
-    if (text.includes(pattern)) found.add(`armor ${what}`);
-  return [...found].sort();
+    for (const [what, pattern] of patternsOf(number.subarray(at, at + PART))) found.push([pattern, what]);
+  return new Map(found);
 }
 
 /** Encodings of bytes, each with a name. */

@@ -23,7 +23,7 @@ export const dataSourceShape = () => ({
     .optional(),
   insecureInline: z
     .object({ value: text().describe('The value itself.') })
-    .describe('The value in the resource. Everyone who may read the resource can read it.')
+    .describe('The value in the resource. Everyone who may read the resource can read it, but for a private key.')
     .optional(),
 });
 
