@@ -64,7 +64,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   receipts: ['base', 'resource', 'store', 'kds', 'zone-status', 'replicas', 'api'],
   replicas: ['base', 'resource', 'store', 'api'],
   // A problem is what other answers already say: it is taken from where they compute it.
-  problems: ['base', 'resource', 'store', 'zone-status', 'token', 'replicas', 'identity', 'api', 'inspect'],
+  problems: ['base', 'resource', 'store', 'policy', 'zone-status', 'token', 'replicas', 'identity', 'api', 'inspect'],
   events: ['base', 'resource', 'store', 'kds', 'zone-status', 'receipts', 'replicas', 'problems', 'api'],
   // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
   dataplane: ['base', 'resource'],

@@ -8,6 +8,7 @@ import type { ResourceStore } from '../store/resource-store.ts';
 import type { Access, Callers } from './access.ts';
 import type { CheckApart } from './checker-apart.ts';
 import type { AuditLog } from './audit-log.ts';
+import type { AdviceOn } from './stored-advice.ts';
 import type { MembershipChangeOf } from './membership-change.ts';
 import type { FollowRollout } from './await-zones.ts';
 import type { Timeouts } from './http-server.ts';
@@ -58,6 +59,8 @@ export type ApiOptions = {
   readonly access?: Access | undefined;
   /** The rollout of a change; left out if this control plane sends nothing to others. */
   readonly followRollout?: FollowRollout | undefined;
+  /** What a writer should know about what was stored; nothing if left out. */
+  readonly adviceOn?: AdviceOn | undefined;
   /** The effect of a change of a Zone; left out in a zone. */
   readonly membershipChange?: MembershipChangeOf | undefined;
   /** Registers routes of other folders: inspect endpoints, tokens. */

@@ -8,6 +8,7 @@ import { parseFlag, queryOf } from './list-query.ts';
 import { membershipReceipt } from './membership-receipt.ts';
 import { workFor } from './work-for.ts';
 import { about, component } from './route-config.ts';
+import { storedAdvice } from './stored-advice.ts';
 
 const declared = about('Resources', 'Many resources in one transaction, all or nothing', {
   query: ['dryRun'],
@@ -40,16 +41,21 @@ export function addApplyRoutes(app: FastifyInstance, context: ApiContext): void 
     for (const { key, result, version } of results)
       if (!dryRun && result !== 'unchanged') audit.write(request, { key, result, version });
     const moved = await Promise.all(results.map(({ before, row }) => membershipReceipt(context, before, row, request)));
-    const items = results.map(({ key: { type, mesh, name }, result, version, warnings, diff }, index) => ({
-      type,
-      ...(mesh !== '' && { mesh }),
-      name,
-      result,
-      version,
-      ...(warnings.length > 0 && { warnings }),
-      ...(dryRun && { diff }),
-      ...moved[index],
-    }));
+    const stored = dryRun ? [] : results.map(({ key }) => key);
+    const advice = await storedAdvice(options.adviceOn, stored, true);
+    const items = results.map(({ key: { type, mesh, name }, result, version, warnings, diff }, index) => {
+      const said = [...warnings, ...(advice[index] ?? [])];
+      return {
+        type,
+        ...(mesh !== '' && { mesh }),
+        name,
+        result,
+        version,
+        ...(said.length > 0 && { warnings: said }),
+        ...(dryRun && { diff }),
+        ...moved[index],
+      };
+    });
     return { dryRun, total: items.length, items };
   });
 }

@@ -20,6 +20,7 @@ import type { WriteCall } from './resource-service.ts';
 import { about, component, PAGE, pageOf, type RouteConfig } from './route-config.ts';
 import { insightType, meshType, zoneType } from './route-types.ts';
 import { workFor } from './work-for.ts';
+import { storedAdvice } from './stored-advice.ts';
 import type { Precondition } from './write-plan.ts';
 import { YAML } from './yaml.ts';
 import { EVENT_STREAM } from './event-stream.ts';
@@ -141,7 +142,8 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
     if (result !== 'unchanged') audit.write(request, { key, result, version });
     reply.code(result === 'created' ? 201 : 200).header('etag', etagOf(put));
     const awaited = waitMs === 0 ? {} : await rolloutOf(context, { key, version, waitMs }, reply);
-    const said = [...warnings, ...(awaited.warnings ?? [])];
+    const [advice = []] = await storedAdvice(context.options.adviceOn, [key], waitMs > 0);
+    const said = [...warnings, ...advice, ...(awaited.warnings ?? [])];
     const moved = await membershipReceipt(context, before, after, request);
     return { ...awaited, ...(said.length > 0 && { warnings: said }), ...moved };
   });

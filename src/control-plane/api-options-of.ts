@@ -6,6 +6,7 @@ import { clusterIdOf, meshDefaults } from '../defaults/create-defaults.ts';
 import { addEventRoutes } from '../events/event-routes.ts';
 import { addSummaryRoute } from '../events/summary-route.ts';
 import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
+import { WriteAdvice } from '../inspect/write-advice.ts';
 import { addProblemRoutes } from '../problems/problem-routes.ts';
 import { addProgressRoutes } from '../receipts/progress-routes.ts';
 import { addReceiptRoutes, followNothing, rolloutFollower, type OnwardFollower } from '../receipts/receipt-routes.ts';
@@ -24,6 +25,7 @@ export function apiOptionsOf(parts: Parts): Omit<ApiOptions, 'proxyAdmin'> {
   const secondHop = identity.federated ? askOnward : null;
   const isAlone = identity.mode === 'zone' && !identity.federated;
   const followRollout = isAlone ? followNothing : rolloutFollower(receipts, rules, store, secondHop);
+  const advice = new WriteAdvice({ indexes, clock });
   const addInspect = addPolicyInspect(
     rules,
     indexes,
@@ -55,6 +57,7 @@ export function apiOptionsOf(parts: Parts): Omit<ApiOptions, 'proxyAdmin'> {
     insights: identity.mode === 'global' ? config.multizone.global.insights : 'all',
     lagOf: (zone) => senders.lagOf(zone),
     followRollout,
+    adviceOn: (keys, asked) => advice.on(keys, asked),
     ...(side.mode === 'global' && { membershipChange: (change) => membership.changeOf(change) }),
     addRoutes: (app, context) => {
       addInspect(app, context);

@@ -20,6 +20,7 @@ import { isObject } from '../resource/read-json.ts';
 import { keyText, type Resource } from '../resource/types.ts';
 import { explainInZone, explainOnGlobal } from './explain-sync.ts';
 import { changedProxies, statesOf, type MeshEdits } from './preview.ts';
+import { adviceOn } from './write-advice.ts';
 import { zonesNow, type ZoneNow } from './zones-now.ts';
 
 type Preview = Answer<'Preview'>;
@@ -64,33 +65,48 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, sourc
     const zones = await zonesNow(store, (zone) => sources.syncs.lagOf(zone), clock);
     const sync = (row: Resource): Answer<'SyncExplanation'> => explainedNow(context.options, sources.rules, row, zones);
     const most = Math.max(1, Math.floor(MAX_TARGETS / Math.max(1, results.length + deleted.length)));
-    const explaining = mapInSteps(results, (result, index) => ({ ...itemOf(result, sync(result.row), most), ...moved[index] }));
-    const ofDeleted = mapInSteps(deleted, (one) => deletedItemOf(one, sync(one.row), most));
-    const items = [
-      ...(await turns.run(work.caller, explaining, work.left)),
-      ...(await turns.run(work.caller, ofDeleted, work.left)),
-    ];
     const rows = results.filter(({ result }) => result !== 'unchanged').map(({ row }) => row);
     // A Mesh is deleted without Dataplanes.
     const gone = deleted.map(({ row }) => row).filter(({ type }) => type !== 'Mesh');
     const meshes = new Set([...rows, ...gone].map(meshOf));
     const proxies: Preview['proxies'][] = [];
+    const advice: Advice = new Map();
     for (const mesh of meshes) {
       const isOf = (row: Resource): boolean => meshOf(row) === mesh;
-      if (mesh !== '') proxies.push(await proxiesIn(mesh, { rows: rows.filter(isOf), gone: gone.filter(isOf) }, work));
+      if (mesh !== '') proxies.push(await proxiesIn(mesh, { rows: rows.filter(isOf), gone: gone.filter(isOf) }, advice, work));
     }
+    const explaining = mapInSteps(results, (result, index) => ({
+      ...itemOf(result, advice.get(keyText(result.row)) ?? [], sync(result.row), most),
+      ...moved[index],
+    }));
+    const ofDeleted = mapInSteps(deleted, (one) => deletedItemOf(one, sync(one.row), most));
+    const items = [
+      ...(await turns.run(work.caller, explaining, work.left)),
+      ...(await turns.run(work.caller, ofDeleted, work.left)),
+    ];
     return { items, proxies: together(proxies) };
   }
 
-  async function proxiesIn(mesh: string, edits: MeshEdits, { caller, left }: WorkFor): Promise<Preview['proxies']> {
+  /** @param advice gets the sentences about each row, as it would be */
+  async function proxiesIn(
+    mesh: string,
+    edits: MeshEdits,
+    advice: Advice,
+    { caller, left }: WorkFor,
+  ): Promise<Preview['proxies']> {
     const isStored = (await store.get({ type: 'Mesh', mesh: '', name: mesh })) !== undefined;
     const index = isStored ? await sources.indexes.indexOf(mesh) : new MeshIndex(mesh);
-    return await turns.run(caller, proxiesOf(index, edits), left);
+    return await turns.run(caller, proxiesOf(index, edits, advice), left);
   }
 }
 
-function* proxiesOf(index: MeshIndex, edits: MeshEdits): Steps<Preview['proxies']> {
-  return yield* changedProxies(yield* statesOf(index, edits), edits);
+/** Sentences about rows, by `keyText`. */
+type Advice = Map<string, readonly string[]>;
+
+function* proxiesOf(index: MeshIndex, edits: MeshEdits, advice: Advice): Steps<Preview['proxies']> {
+  const states = yield* statesOf(index, edits);
+  for (const row of edits.rows) advice.set(keyText(row), yield* adviceOn(states.after, row));
+  return yield* changedProxies(states, edits);
 }
 
 /** The checks of each PUT and each DELETE. @throws what a PUT or a DELETE throws */
@@ -177,8 +193,14 @@ function deletedItemOf({ row, takes }: Deleted, sync: Answer<'SyncExplanation'>,
   };
 }
 
-function itemOf(result: AppliedWrite, sync: Answer<'SyncExplanation'>, mostTargets: number): Preview['items'][number] {
-  const { key, result: outcome, version, warnings, diff } = result;
+function itemOf(
+  result: AppliedWrite,
+  advice: readonly string[],
+  sync: Answer<'SyncExplanation'>,
+  mostTargets: number,
+): Preview['items'][number] {
+  const { key, result: outcome, version, diff } = result;
+  const warnings = [...result.warnings, ...advice];
   const { targets } = sync;
   return {
     type: key.type,

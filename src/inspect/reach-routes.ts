@@ -9,6 +9,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-view.ts';
 import { policyReach, type PolicyReach } from '../policy/policy-reach.ts';
+import { whyShadowed } from '../policy/shadowed-policy.ts';
 import { isOnline } from '../resource/online-status.ts';
 import { zoneOf } from '../resource/ownership.ts';
 import { textOf } from '../resource/read-json.ts';
@@ -64,7 +65,10 @@ function addPolicy(app: FastifyInstance, context: ReachContext, type: string, it
       const found = problems.get(nameText(one.proxy.resource))?.filter(({ policies }) => policies.includes(policy.kri)) ?? [];
       return { ...touchedView(one), ...(found.length > 0 && { problems: found }) };
     });
-    return { ...reachHead(reach), touched, ...page };
+    const head = reachHead(reach);
+    const { caller, left } = workFor(request);
+    const shadow = await context.turns.run(caller, whyShadowed(index, policy), left);
+    return { ...head, warnings: [...head.warnings, ...(shadow === null ? [] : [shadow])], touched, ...page };
   });
   const attached = about('Inspect', 'Deprecated: the proxies that a policy is attached to');
   app.get<Named>(`${item}/dataplanes`, attached, async (request) => {

@@ -1,6 +1,7 @@
 // How the proxies of each zone reach a service: from a caller, through zone proxies, to a server, with the state of each part. Pure. It
 // is computed with the code that configures the proxies. A zone knows its own Dataplanes alone, a global those of all zones.
 import type { Answer } from '../api/answers.ts';
+import { runSteps } from '../base/steps.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -14,6 +15,7 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { certifiedIdentity } from '../xds/proxy-tls.ts';
 import { sharedSnis, type SharedSni } from '../xds/zone-ports.ts';
+import { idleParts } from './idle-parts.ts';
 import { egressOf, membersOf, otherZones, serversOf, sniOf, whyNotServing } from '../xds/servers.ts';
 
 export type Way = Answer<'Ways'>['items'][number];
@@ -219,6 +221,8 @@ function isAt(listener: JsonObject, networking: JsonObject, address: string, por
 
 function egressPart(index: MeshIndex, outbound: Outbound, zone: string, { asked }: WayFacts): Part {
   const part = { part: 'egress', zone, name: '' } as const;
+  const [idle] = runSteps(idleParts(index, outbound.resource));
+  if (idle !== undefined) return { ...part, address: '', state: 'broken', why: `${idle.field} ${idle.reason}` };
   if (asked === null) {
     const why = `a zone does not publish its egress: ask the control plane of ${zone}`;
     return { ...part, address: '', state: 'unknown', why };

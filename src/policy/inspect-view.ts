@@ -1,4 +1,5 @@
 // The answers of the inspect API about one proxy, from its rules (policies 8). Null means 404: no such outbound, inbound, route.
+import { isIdleOn } from './zone-proxy-reach.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ProxyRules } from './build-rules.ts';
 import { compareText } from '../base/compare-text.ts';
@@ -109,7 +110,7 @@ export function layoutView(index: MeshIndex, proxy: DataplaneProxy): JsonObject 
 /** The items of `{policies}/{name}/_resources/dataplanes`: proxies that the policy's top level matches, by name. */
 export function policyDataplanesView(index: MeshIndex, policy: Policy): JsonObject[] {
   return [...index.proxies()]
-    .filter((proxy) => matchDataplane(policy, proxy, index).isMatched)
+    .filter((proxy) => !isIdleOn(policy, proxy) && matchDataplane(policy, proxy, index).isMatched)
     .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.kri, b.kri))
     .map(({ resource }) => metaOf(resource));
 }

@@ -45,7 +45,8 @@ export function* policyReach(index: MeshIndex, policy: Policy): Steps<PolicyReac
     warnings.push(...reasons.map((reason) => `spec.to[${String(item.index)}].targetRef: ${reason}`));
   }
   yield;
-  warnings.push(...(yield* backendWarnings(index, policy)));
+  const faults = yield* backendFaults(index, policy);
+  warnings.push(...faults.map(({ field, reason }) => `${field}: ${reason}`));
   const byZone = new Map<string, { readonly reachable: Reachable[]; readonly reasons: readonly string[] }>();
   const touched: TouchedProxy[] = [];
   const reasons = new Map<string, number>();
@@ -141,19 +142,22 @@ function reachableBy(index: MeshIndex, { policy, targetRef }: ToItem, zone: stri
   }));
 }
 
-/** A sentence for each, with its field: `spec.to[0].rules[0].default.backendRefs[0]: MeshService cart does not exist`. */
-function* backendWarnings(index: MeshIndex, policy: Policy): Steps<string[]> {
-  const warnings: string[] = [];
-  if (!isRouteKind(policy.type)) return warnings;
+type BackendFault = { readonly field: string; readonly reason: string; readonly ref: JsonObject };
+
+/** The backends and mirrors of a route that mean no port, each with its field in the document. */
+export function* backendFaults(index: MeshIndex, policy: Policy): Steps<BackendFault[]> {
+  const faults: BackendFault[] = [];
+  if (!isRouteKind(policy.type)) return faults;
   for (const { index: place, conf } of policy.to)
     for (const [at, rule] of objectsOf(conf['rules']).entries()) {
       yield;
       for (const [field, ref] of backendsOf(objectOf(rule['default']))) {
-        const found = whyNoPort(index, ref, policy);
-        if (found !== null) warnings.push(`spec.to[${String(place)}].rules[${String(at)}].default.${field}: ${found}`);
+        const reason = whyNoPort(index, ref, policy);
+        const path = `spec.to[${String(place)}].rules[${String(at)}].default.${field}`;
+        if (reason !== null) faults.push({ field: path, reason, ref });
       }
     }
-  return warnings;
+  return faults;
 }
 
 function backendsOf({ backendRefs, filters }: JsonObject): [field: string, ref: JsonObject][] {

@@ -72,6 +72,19 @@ export function mergeOrdered<T>(a: readonly T[], b: readonly T[], order: Order<T
   return merged;
 }
 
+/** Why the second of two policies of one type has the values that both set, on a proxy of `zone`. */
+export function whyStronger(weaker: Policy, stronger: Policy, zone: string): string {
+  const [weak, strong] = [weaker.targetRef, stronger.targetRef];
+  if (kindOf(weak) !== kindOf(strong) || (weak.kind === 'Dataplane' && byDataplane(weak, strong) !== 0))
+    return 'its spec.targetRef is more specific';
+  if (originOf(weaker, zone) !== originOf(stronger, zone)) return 'a policy of the zone is stronger than one of global';
+  if (weaker.role !== stronger.role)
+    return `a policy of the role ${stronger.role} is stronger than one of the role ${weaker.role}`;
+  const specific = ({ to }: Policy): number => Math.max(0, ...to.map(({ targetRef }) => kindOf(targetRef)));
+  if (specific(weaker) < specific(stronger)) return 'its spec.to[].targetRef is more specific';
+  return 'of two that select the same, the name that is first in the alphabet is stronger';
+}
+
 /** Rows 1 to 4. */
 function byPolicy(a: Policy, b: Policy, zone: string): number {
   return (

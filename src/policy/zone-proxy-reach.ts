@@ -1,6 +1,7 @@
 // The `to[]` of policies on proxies that only lead connections of others: an ingress passes them on as they are, an egress makes connections of
 // its own to external services. Pure. Invariant: the configuration of an egress follows these policies and no others (decision 104).
 import type { DataplaneProxy } from './dataplane-proxy.ts';
+import type { Policy } from './parse-policy.ts';
 
 /** The types about connections to a server, its health and the choice among its endpoints. */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set([
@@ -32,6 +33,12 @@ export function whyNotLed(proxy: DataplaneProxy, type: string, destination: stri
   if (!OF_CONNECTIONS.has(type)) return `has no effect on a zone egress: a ${type} is for the proxies that send the requests`;
   if (destination === 'Mesh' || destination === 'MeshExternalService') return null;
   return 'has no effect on a zone egress, which calls external services alone';
+}
+
+/** Whether a policy has nothing but a `to[]` that a zone proxy does not follow. */
+export function isIdleOn({ type, to, rules, from, conf }: Policy, proxy: DataplaneProxy): boolean {
+  if (to.length === 0 || rules.length + from.length > 0 || conf !== null) return false;
+  return to.every(({ targetRef }) => whyNotLed(proxy, type, targetRef.kind) !== null);
 }
 
 /** The fields of a conf of `to[]` that an egress does not follow, by path. */

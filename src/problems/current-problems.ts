@@ -14,6 +14,7 @@ import type { ResourceStore } from '../store/resource-store.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
 import { authorityProblems } from './authority-problems.ts';
+import { idleProblems } from './idle-problems.ts';
 import { problemOf, type Problem } from './problem.ts';
 import {
   certificateProblems,
@@ -127,6 +128,7 @@ export class CurrentProblems {
     const identities = await store.list({ type: 'MeshIdentity' });
     return [
       ...identityProblems(identities),
+      ...(await idleProblems(store, clock)),
       ...authorityProblems(await store.list({ type: 'MeshTrust' }), clock.now()),
       ...plaintextProblems(await this.#plaintextServices(identities)),
     ];

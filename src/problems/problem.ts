@@ -52,6 +52,9 @@ const KINDS = {
   identityNotReady: {
     remedy: 'do what the message says, in the zone of the MeshIdentity: meridian inspect identity NAME',
   },
+  partsIdle: {
+    remedy: 'write what the field names, or correct the field: meridian edit TYPE NAME --mesh MESH',
+  },
   authorityEnds: {
     remedy:
       'meridian identity rotate NAME --mesh MESH, in its zone; for a trust domain of others, add their new authority to the MeshTrust',

@@ -6,6 +6,12 @@ import type { Json, JsonObject } from '../../resource/types.ts';
 import { UsageError } from '../exit-codes.ts';
 
 const INDENT = '  ';
+/** Which of several policies of a type has a value that more than one sets. */
+const PRECEDENCE = [
+  'ORDER    Of several policies that set a value on one proxy, the strongest has it: the more specific targetRef,',
+  '         then a policy of the zone before one of global, then the more specific role, then the more specific',
+  '         to[].targetRef, then the name that is first in the alphabet. meridian inspect policy shows what is overridden.',
+];
 
 /**
  * The schema of a field.
@@ -36,6 +42,7 @@ export function explainText(
   if (path.length > 0) lines.push(`FIELD    ${path.join('.')} <${typeText(schema)}>`);
   const description = descriptionOf(schema);
   if (description !== '') lines.push(`ABOUT    ${description}`);
+  if (path.length === 0 && info.policy !== null) lines.push(...PRECEDENCE);
   for (const [head, text] of limitsOf(schema)) lines.push(`${head.padEnd(9)}${text}`);
   const members = membersOf(schema);
   if (Object.keys(members).length === 0) return lines.join('\n');
