@@ -9,7 +9,7 @@ import { objectOf, objectsOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ProxyPermit } from '../resource/proxy-permit.ts';
 import { isSameClient } from '../xds/client.ts';
-import { declareSame } from '../xds/outbounds.ts';
+import { declareSame, type DeclaredOutbound } from '../xds/outbounds.ts';
 import { isZoneProxy } from '../xds/zone-ports.ts';
 import { sharedFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 import type { CertificateOrder } from './proxy-certificates.ts';
@@ -103,6 +103,11 @@ export class ConnectedProxy {
   /** Names all that its shared parts depend on, but for the services. */
   get key(): string {
     return this.#key;
+  }
+
+  /** Names all that the part of an outbound depends on. */
+  keyOf({ outbound, address, port }: DeclaredOutbound): string {
+    return `${this.#key} ${outbound.kri} ${address} ${String(port)}`;
   }
 
   /**

@@ -1,8 +1,9 @@
 // Encodes resources from JSON to bytes, once for all proxies that get the same resource.
 import { hash } from 'node:crypto';
+import { MIN_ITEMS } from '../base/long-lists.ts';
 import { WeakCache } from '../base/weak-cache.ts';
-import { objectOf, textOf } from '../resource/read-json.ts';
-import type { JsonObject } from '../resource/types.ts';
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
 import { encodeResourceEntry } from '../wire/kds-messages.ts';
@@ -55,19 +56,32 @@ export class ResourceEncoder {
   }
 
   #encode(type: XdsType, name: string, resource: JsonObject): XdsResource {
-    // The text is as long as the message.
-    const key = hash('sha256', `${type} ${JSON.stringify(resource)}`, 'base64url');
+    // The items of a long list are encoded already, but for those that have changed. The text of the list would be made of all of them.
+    const message = isLong(type, resource) ? envoyJsonToBinary(XDS_MESSAGES[type], resource) : null;
+    const key = hash('sha256', message ?? JSON.stringify(resource), 'base64url') + type;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const message = envoyJsonToBinary(XDS_MESSAGES[type], resource);
+    const encoded = this.#encodedOf(type, name, resource, message ?? envoyJsonToBinary(XDS_MESSAGES[type], resource));
+    this.#known.set(key, encoded);
+    return encoded;
+  }
+
+  #encodedOf(type: XdsType, name: string, resource: JsonObject, message: Uint8Array): XdsResource {
     const version = hash('sha256', message, 'base64url').slice(0, 22);
     const entry = encodeResourceEntry({ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], kumaResource: message });
     // Node cuts small buffers from one of 64 kB, which lives as long as any of them. A resource of one proxy would keep it alive.
     const bytes = Buffer.allocUnsafeSlow(entry.length);
     entry.copy(bytes);
     const assignment = textOf(objectOf(resource['edsClusterConfig'])['serviceName']);
-    const encoded: XdsResource = { name, version, bytes, ...(assignment !== '' && { assignment }) };
-    this.#known.set(key, encoded);
-    return encoded;
+    return { name, version, bytes, ...(assignment !== '' && { assignment }) };
   }
+}
+
+function isLong(type: XdsType, resource: JsonObject): boolean {
+  if (type === 'RouteConfiguration') return objectsOf(resource['virtualHosts']).some(({ routes }) => isLongList(routes));
+  return type === 'ClusterLoadAssignment' && objectsOf(resource['endpoints']).some(({ lbEndpoints }) => isLongList(lbEndpoints));
+}
+
+function isLongList(list: Json | undefined): boolean {
+  return Array.isArray(list) && list.length >= MIN_ITEMS;
 }

@@ -2,7 +2,7 @@
 // process only briefly.
 import type { Clock } from '../base/clock.ts';
 import { runInSlices } from '../base/steps.ts';
-import type { MeshObserver } from '../mesh-index/mesh-indexes.ts';
+import type { MeshObserver } from '../mesh-index/mesh-lane.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceEncoder } from './encode-resources.ts';

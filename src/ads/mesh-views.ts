@@ -22,6 +22,8 @@ import { zoneListenerPlaces } from '../xds/zone-listeners.ts';
 import { zonePorts } from '../xds/zone-ports.ts';
 import { ConnectedProxy } from './connected-proxy.ts';
 import { EqualSteps } from './equal-steps.ts';
+import type { Steps } from '../base/steps.ts';
+import { LongRoutes } from './long-routes.ts';
 import { JoinedExamples } from './joined-examples.ts';
 import type { CertificateOrder, CertificateSource } from './proxy-certificates.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
@@ -49,6 +51,7 @@ export class MeshViews {
   /** Names of listeners and clusters, by the service that they are of. */
   readonly #names = new Map<string, Set<string>>();
   readonly #certificates: CertificateSource;
+  readonly #longRoutes: LongRoutes;
   readonly #examples = new JoinedExamples();
   #scope: ChangeScope | null = null;
   #isEnded = false;
@@ -61,6 +64,13 @@ export class MeshViews {
     this.#certificates = certificates;
     this.#index = index;
     this.#parts = new PartMaker(index, encoder, zone);
+    this.#longRoutes = new LongRoutes(index, this.#parts, this.#outbounds);
+  }
+
+  /** Does most of the work of `open` for a proxy with routes of many rules. */
+  *prepare(name: string, features: ProxyFeatures, permit: ProxyPermit = PERMITS_ALL): Steps<void> {
+    const proxy = this.#isEnded ? undefined : this.#index.proxy(name);
+    if (proxy !== undefined) yield* this.#longRoutes.ofNew(new ConnectedProxy(proxy, features, permit, this.#shared));
   }
 
   /**
@@ -172,7 +182,7 @@ export class MeshViews {
    * @param next rows that it holds now
    * @returns steps, one a proxy; the next change waits for the last
    */
-  *after(next: readonly Resource[]): Generator<undefined, void> {
+  *after(next: readonly Resource[]): Steps<void> {
     const scope = this.#scope;
     if (scope === null) return;
     this.#scope = null;
@@ -181,11 +191,14 @@ export class MeshViews {
     const steps = new EqualSteps();
     this.#forget(change);
     const asked = askedOfProxies(this.#index);
+    const long = this.#namesOf(this.#longRoutes.services());
     for (const connected of [...this.#proxies.values()]) {
       const { name } = connected.proxy.resource;
       // It left between two steps: a certificate that it orders now would be renewed for ever.
       if (this.#proxies.get(name) !== connected) continue;
       try {
+        yield* this.#longRoutes.ofView(connected, long);
+        if (this.#proxies.get(name) !== connected) continue;
         this.#update(connected, change, steps);
         this.#ask(connected, asked);
         connected.view.publish();
@@ -268,7 +281,7 @@ export class MeshViews {
       const part = view.outbound(listener);
       if (part !== undefined) this.#setOutbound(connected, part.declared, context, left);
     }
-    removeUnused(view, left);
+    view.removeUnused(left);
     const clusters = isEvery ? keysOf(view.clusters()) : listed.clusters;
     for (const cluster of isOtherClient ? new Set([...clusters, ...view.ownDestinations()]) : clusters) {
       const destination = view.destination(cluster);
@@ -312,7 +325,7 @@ export class MeshViews {
       for (const { kri } of destinations) left.add(kri);
     }
     for (const outbound of declared.values()) this.#setOutbound(connected, outbound, context, left);
-    removeUnused(view, left);
+    view.removeUnused(left);
     for (const cluster of held) {
       const destination = view.destination(cluster);
       if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
@@ -374,10 +387,9 @@ export class MeshViews {
 
   /** @param left gets the clusters that the outbound no longer leads to */
   #setOutbound(connected: ConnectedProxy, declared: DeclaredOutbound, context: OutboundContext, left: Set<string>): void {
-    const { outbound, address, port } = declared;
+    const { outbound } = declared;
     const { kri, base } = outbound;
-    const key = `${connected.key} ${kri} ${address} ${String(port)}`;
-    const part = this.#outbounds.get(base, key, connected.version, () => {
+    const part = this.#outbounds.get(base, connected.keyOf(declared), connected.version, () => {
       this.#note(outbound);
       return this.#parts.make(context, (config) => ({ declared, destinations: addOutbound(config, context, declared) }));
     });
@@ -412,14 +424,6 @@ export class MeshViews {
     return [...services].flatMap((service) => [...(this.#names.get(service) ?? [])]);
   }
 }
-
 function keysOf(entries: Iterable<[string, unknown]>): string[] {
   return [...entries].map(([name]) => name);
-}
-
-/** Removes clusters that no outbound leads to any more. @param left clusters that some outbound led to */
-function removeUnused(view: ProxyView, left: Set<string>): void {
-  if (left.size === 0) return;
-  for (const [, { destinations }] of view.outbounds()) for (const { kri } of destinations) left.delete(kri);
-  for (const cluster of left) view.setDestination(cluster, null);
 }

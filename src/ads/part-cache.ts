@@ -14,13 +14,19 @@ export class PartCache<T extends CachedPart> {
    * @param version names the proxy in its present version
    */
   get(service: string, key: string, version: number, make: () => T): T {
-    const parts = this.#partsOf(service);
-    // What a part looks at depends on the key: under one key either all proxies share it, or none.
-    const known = parts.get(key) ?? parts.get(ownKey(key, version));
+    const known = this.peek(service, key, version);
     if (known !== undefined) return known;
+    const parts = this.#partsOf(service);
     const part = make();
     parts.set(part.isOwn ? ownKey(key, version) : key, part);
     return part;
+  }
+
+  /** The part that is there. */
+  peek(service: string, key: string, version: number): T | undefined {
+    const parts = this.#services.get(service);
+    // What a part looks at depends on the key: under one key either all proxies share it, or none.
+    return parts?.get(key) ?? parts?.get(ownKey(key, version));
   }
 
   forget(service: string): void {

@@ -5,6 +5,7 @@ import { status } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { runInSlices } from '../base/steps.ts';
 import { Turns } from '../base/turns.ts';
 import { broughtStatus } from '../resource/brought-parts.ts';
 import { parseDataplane } from '../policy/dataplane-proxy.ts';
@@ -70,6 +71,9 @@ const NEW_ROW = {
 };
 
 /** The tasks at the end of a stream. */
+/** Milliseconds of work in one turn of the event loop. */
+const SLICE_MS = 5;
+
 type End = () => void;
 
 export class ProxyServer {
@@ -206,7 +210,7 @@ export class ProxyServer {
     const { indexes, observe } = this.#options;
     const { mesh, name } = facts;
     // A proxy that comes again must not be sent plain text first: its clients may use TLS.
-    const order = await indexes.settled(() => views.orderOf(name));
+    const order = await indexes.settled(mesh, () => views.orderOf(name));
     const { call, log } = stream;
     if (order !== null) await Promise.race([this.#certificates.ready({ mesh, name }, order), cancellation(call)]);
     // A proxy that has left while it waited costs nothing.
@@ -243,7 +247,10 @@ export class ProxyServer {
       return connection;
     };
     // It waits for the store first: a turn that waits would hold up the answers of all proxies.
-    return await indexes.settled(() => this.#turns.run(begin));
+    return await indexes.settled(mesh, async () => {
+      await runInSlices(views.prepare(name, features, permit), SLICE_MS, this.#options.clock);
+      return await this.#turns.run(begin);
+    });
   }
 
   async #renew(mesh: string, name: string): Promise<void> {
@@ -251,7 +258,7 @@ export class ProxyServer {
     const views = await this.#views.get(mesh)?.catch(() => undefined);
     if (views === undefined) return;
     await indexes
-      .settled(() => views.renew(name))
+      .settled(mesh, () => views.renew(name))
       .catch((error: unknown) => log.error({ mesh, name, reason: messageOf(error) }, 'a new certificate was not sent'));
   }
 

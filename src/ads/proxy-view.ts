@@ -242,6 +242,13 @@ export class ProxyView implements XdsView {
     this.#destinations.set(name, part);
   }
 
+  /** Removes clusters that no outbound leads to any more. @param left clusters that some outbound led to */
+  removeUnused(left: Set<string>): void {
+    if (left.size === 0) return;
+    for (const [, { destinations }] of this.outbounds()) for (const { kri } of destinations) left.delete(kri);
+    for (const cluster of left) this.setDestination(cluster, null);
+  }
+
   /** KRIs of the services whose ports a zone proxy opens. */
   zoneServices(): IterableIterator<string> {
     return this.#zonePorts.services();

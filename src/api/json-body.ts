@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { FairTurns } from '../base/fair-turns.ts';
+import { readJson } from '../base/long-lists.ts';
 import { runSteps, type Steps } from '../base/steps.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import { ApiError } from './error-body.ts';
@@ -84,7 +85,7 @@ function* filled(
 function parsePart(text: string, start: number | null, place: string): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
+    value = readJson(text.startsWith('\ufeff') ? text.slice(1) : text);
   } catch (error) {
     const at = /position (\d+)/.exec(String(error))?.[1];
     const isKnown = start !== null && at !== undefined;

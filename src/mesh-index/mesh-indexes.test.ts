@@ -165,6 +165,29 @@ describe('the indexes of meshes', () => {
     await expect.poll(async () => (await indexes.indexOf('default')).policy('MeshTimeout', 'b')?.displayName).toBe('b');
   });
 
+  it('do not wait for the work of another mesh, and merge the changes that wait for it', async () => {
+    const { store, indexes } = await started();
+    await put(store, 'Mesh', 'busy', {}, '');
+    const { promise: work, resolve: finish } = Promise.withResolvers<void>();
+    const taken: string[][] = [];
+    const observer = {
+      ...{ before: () => undefined, beforeEverything: () => undefined, ended: () => undefined },
+      after: async (next: readonly Resource[]) => {
+        taken.push(next.map(({ name, spec }) => `${name} ${JSON.stringify(spec)}`));
+        await work;
+      },
+    };
+    await indexes.observe('busy', () => observer);
+    await put(store, 'MeshTimeout', 'flapping', { to: [] }, 'busy');
+    await expect.poll(() => taken.length).toBe(1);
+    for (let time = 1; time <= 20; time += 1) await put(store, 'MeshTimeout', 'flapping', { to: [{ time }] }, 'busy');
+    await put(store, 'MeshTimeout', 'b', { to: [] });
+    expect((await indexes.indexOf('default')).policy('MeshTimeout', 'b')).toBeDefined();
+    finish();
+    expect((await indexes.indexOf('busy')).get('MeshTimeout', 'flapping')?.spec).toEqual({ to: [{ time: 20 }] });
+    expect(taken).toEqual([['flapping {"to":[]}'], ['flapping {"to":[{"time":20}]}']]);
+  });
+
   it('drop a deleted mesh, and keep nothing for a mesh that never existed', async () => {
     const { store, indexes } = await started();
     const index = await indexes.indexOf('default');

@@ -1,14 +1,13 @@
-// The policy indexes of the requested meshes: read once, then kept current by the change feed of the store.
+// The policy indexes of the requested meshes: read once, then kept current by the change feed of the store, each in its own lane.
 // Invariants: an answer contains everything that was committed before the request. No request lists the rows of a mesh.
-import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { MeshIndex } from '../policy/mesh-index.ts';
-import { isMeshIdentityReady } from '../resource/mesh-identity.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
-import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
+import type { ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { MeshLane, type MeshObserver } from './mesh-lane.ts';
 import { SharedOutbounds } from './shared-outbounds.ts';
 
 export type MeshIndexesOptions = {
@@ -36,32 +35,13 @@ const TYPES: ReadonlySet<string> = new Set([
 /** The time limit of a request's wait for the feed, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
-/** An observer of the index of one mesh. */
-export type MeshObserver = {
-  /**
-   * The index is about to change.
-   * @param held rows that it holds, and that will be replaced or removed
-   * @param next rows that it will hold
-   */
-  readonly before: (held: readonly Resource[], next: readonly Resource[]) => void;
-  /** Everything may differ after the change that follows. */
-  readonly beforeEverything: () => void;
-  /** The index has changed. The next change waits. @param next rows that it holds now */
-  readonly after: (next: readonly Resource[]) => Promise<void>;
-  /** The mesh is gone. */
-  readonly ended: () => void;
-};
-
 export class MeshIndexes {
   readonly #options: MeshIndexesOptions;
-  readonly #indexes = new Map<string, MeshIndex>();
-  readonly #observers = new Map<string, MeshObserver>();
+  readonly #lanes = new Map<string, MeshLane>();
   readonly #outbounds = new SharedOutbounds();
   /** The disabled zones. A zone does not know any. */
   #disabledZones: ReadonlySet<string> = new Set();
   readonly #follower: FeedFollower;
-  /** Reads of the store one after the other: an older one never overwrites a newer (engine 9). */
-  #reads: Promise<unknown> = Promise.resolve();
   #following: Promise<void> | null = null;
 
   constructor(options: MeshIndexesOptions) {
@@ -75,9 +55,7 @@ export class MeshIndexes {
    * @throws MeridianError `unavailable` when the store does not answer
    */
   async indexOf(mesh: string): Promise<MeshIndex> {
-    this.#following ??= this.#follower.run((hints) => this.#inTurn(() => this.#apply(hints)), this.#options.signal);
-    await this.#follower.caughtUp();
-    return this.#indexes.get(mesh) ?? (await this.#inTurn(async () => this.#indexes.get(mesh) ?? (await this.#read(mesh))));
+    return await this.#inTurn(mesh, (index) => index);
   }
 
   /**
@@ -86,153 +64,64 @@ export class MeshIndexes {
    * @returns the observer; null where there is no such mesh
    */
   async observe<T extends MeshObserver>(mesh: string, make: (index: MeshIndex) => T): Promise<T | null> {
-    await this.indexOf(mesh);
-    return await this.#inTurn(() => {
-      const index = this.#indexes.get(mesh);
-      if (index === undefined) return Promise.resolve(null);
+    return await this.#inTurn(mesh, (index, lane) => {
+      if (lane.index !== index) return null;
       const observer = make(index);
-      this.#observers.set(mesh, observer);
-      return Promise.resolve(observer);
+      lane.observe(observer);
+      return observer;
     });
   }
 
   /** The indexes of the meshes that were asked for. */
-  known(): Iterable<MeshIndex> {
-    return this.#indexes.values();
+  known(): MeshIndex[] {
+    return [...this.#lanes.values()].flatMap(({ index }) => index ?? []);
   }
 
-  /** Runs a task when the indexes stand still. They change after it has ended. */
-  async settled<T>(task: () => T | Promise<T>): Promise<T> {
-    return await this.#inTurn(async () => await task());
-  }
-
-  /** True while every committed change that the feed has reported is in the indexes. */
-  get isCurrent(): boolean {
-    return this.#follower.isCurrent;
+  /** Runs a task when the index of a mesh stands still. It changes after the task has ended. */
+  async settled<T>(mesh: string, task: () => T | Promise<T>): Promise<T> {
+    const lane = this.#lanes.get(mesh);
+    return await (lane === undefined ? task() : lane.inTurn(task));
   }
 
   /** Resolves after the signal, when everything has ended. */
   async ended(): Promise<void> {
     await this.#following;
-    await this.#reads;
+    await Promise.all([...this.#lanes.values()].map((lane) => lane.ended()));
   }
 
+  async #inTurn<T>(mesh: string, task: (index: MeshIndex, lane: MeshLane) => T): Promise<T> {
+    this.#following ??= this.#follower.run((hints) => this.#apply(hints), this.#options.signal);
+    await this.#follower.caughtUp();
+    const lane = this.#laneOf(mesh);
+    return await lane.inTurn((index) => task(index, lane));
+  }
+
+  #laneOf(mesh: string): MeshLane {
+    let lane = this.#lanes.get(mesh);
+    if (lane !== undefined) return lane;
+    const onEnd = (): void => void (this.#lanes.get(mesh) === lane && this.#lanes.delete(mesh));
+    const own = { mesh, types: TYPES, outbounds: this.#outbounds, disabledZones: () => this.#disabledZones, onEnd };
+    lane = new MeshLane({ ...this.#options, ...own });
+    this.#lanes.set(mesh, lane);
+    return lane;
+  }
+
+  /** Hands the hints over. What waits for them waits for the lane of its mesh. */
   async #apply({ types, keys }: Hints): Promise<void> {
-    for (const type of types) {
-      if (type === 'Zone') await this.#readZones();
-      else if (type === 'Mesh') await this.#reread([...this.#indexes.keys()].map((name) => ({ type, mesh: '', name })));
-      else for (const index of this.#indexes.values()) await this.#reload(index, type);
-    }
-    await this.#reread(keys);
+    if (types.includes('Zone') || keys.some(({ type }) => type === 'Zone')) await this.#readZones();
+    const ofLanes = types.filter((type) => type !== 'Zone');
+    if (ofLanes.length > 0) for (const lane of this.#lanes.values()) lane.addTypes(ofLanes);
+    for (const [lane, ofLane] of Map.groupBy(keys, (key) => this.#laneFor(key))) lane?.addKeys(ofLane);
   }
 
   async #readZones(): Promise<void> {
     const zones = await this.#options.store.list({ type: 'Zone' });
     this.#disabledZones = new Set(zones.filter(({ spec }) => spec['enabled'] === false).map(({ name }) => name));
-    for (const [mesh, index] of this.#indexes) {
-      if (!index.wouldDisable(this.#disabledZones)) continue;
-      this.#observers.get(mesh)?.beforeEverything();
-      index.disableZones(this.#disabledZones);
-      await this.#observers.get(mesh)?.after([]);
-    }
+    for (const lane of this.#lanes.values()) lane.wake();
   }
 
-  async #reread(changed: readonly ResourceKey[]): Promise<void> {
-    if (changed.some(({ type }) => type === 'Zone')) await this.#readZones();
-    const keys = changed.filter((key) => this.#indexFor(key) !== undefined);
-    if (keys.length === 0) return;
-    const found = await this.#options.store.getMany(keys);
-    const rows = new Map(found.map((row) => [keyText(row), this.#outbounds.share(row)]));
-    for (const [index, ofIndex] of Map.groupBy(keys, (key) => this.#indexFor(key))) {
-      if (index === undefined) continue;
-      const [gone, held] = partition(ofIndex, (key) => !rows.has(keyText(key)));
-      if (gone.some(({ type }) => type === 'Mesh')) this.#end(index.mesh);
-      else
-        await this.#change(
-          index,
-          held.flatMap((key) => rows.get(keyText(key)) ?? []),
-          gone,
-        );
-    }
+  #laneFor({ type, mesh, name }: ResourceKey): MeshLane | undefined {
+    if (type === 'Mesh') return this.#lanes.get(name);
+    return TYPES.has(type) ? this.#lanes.get(mesh) : undefined;
   }
-
-  async #reload(index: MeshIndex, type: string): Promise<void> {
-    const found = await this.#options.store.list({ type, mesh: index.mesh });
-    const rows = found.map((row) => this.#outbounds.share(row));
-    const names = new Set(rows.map(({ name }) => name));
-    await this.#change(
-      index,
-      rows,
-      [...index.resources(type)].filter(({ name }) => !names.has(name)),
-    );
-  }
-
-  /** Applies rows that were read and removes rows that are gone. */
-  async #change(index: MeshIndex, read: readonly Resource[], gone: readonly ResourceKey[]): Promise<void> {
-    const next = read.filter((row) => isNew(index, row));
-    const held = [...next, ...gone].flatMap(({ type, name }) => index.get(type, name) ?? []);
-    if (next.length === 0 && held.length === 0) return;
-    const observer = this.#observers.get(index.mesh);
-    observer?.before(held, next);
-    for (const key of gone) index.remove(key);
-    for (const row of next) index.put(row);
-    await observer?.after(next);
-  }
-
-  #end(mesh: string): void {
-    this.#indexes.delete(mesh);
-    this.#observers.get(mesh)?.ended();
-    this.#observers.delete(mesh);
-  }
-
-  async #read(mesh: string): Promise<MeshIndex> {
-    const { store } = this.#options;
-    const lists = await Promise.all([...TYPES].map(async (type) => store.list({ type, mesh })));
-    const row = await store.get({ type: 'Mesh', mesh: '', name: mesh });
-    const index = new MeshIndex(mesh, [
-      ...(row === undefined ? [] : [row]),
-      ...lists.flat().map((one) => this.#outbounds.share(one)),
-    ]);
-    index.disableZones(this.#disabledZones);
-    // The name of a missing mesh may be any text: do not cache it.
-    if (row !== undefined) this.#indexes.set(mesh, index);
-    return index;
-  }
-
-  #indexFor({ type, mesh, name }: ResourceKey): MeshIndex | undefined {
-    if (type === 'Mesh') return this.#indexes.get(name);
-    return TYPES.has(type) ? this.#indexes.get(mesh) : undefined;
-  }
-
-  async #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const turn = this.#reads.then(task);
-    this.#reads = turn.catch(() => undefined);
-    return await turn;
-  }
-}
-
-/**
- * A new status or version alone does not affect proxies, but for what it says about TLS and the egress. A row that was made again has a new
- * age: of several services the oldest counts.
- */
-function isNew(index: MeshIndex, row: Resource): boolean {
-  const held = index.get(row.type, row.name);
-  return (
-    held === undefined ||
-    held.creationTime.getTime() !== row.creationTime.getTime() ||
-    !isDeepStrictEqual(held.labels, row.labels) ||
-    !isDeepStrictEqual(held.spec, row.spec) ||
-    !isDeepStrictEqual(statusForProxies(held), statusForProxies(row))
-  );
-}
-
-/** The part of a status on which the configuration of proxies depends. */
-function statusForProxies(row: Resource): unknown {
-  if (row.type === 'MeshService') return row.status['tls'] ?? null;
-  if (row.type === 'MeshExternalService') return row.status['zoneEgress'] ?? null;
-  return row.type === 'MeshIdentity' ? [isMeshIdentityReady(row), row.status['authority'] ?? ''] : null;
-}
-
-function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
-  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }

@@ -45,13 +45,20 @@ export function effectiveOutbound(index: MeshIndex, rules: ProxyRules, outbound:
   const destination = destinationOf(index, outbound.base, outbound.section);
   const kinds = outboundRoutes(rules, destination);
   const isHttp = speaksHttp(outbound.protocol);
+  const policiesOf = new Map<string, readonly EffectivePolicy[]>();
+  /** A route may have thousands of rules with the same policies. */
+  const ofRoute = (route: string): readonly EffectivePolicy[] => {
+    let policies = policiesOf.get(route);
+    if (policies === undefined) policiesOf.set(route, (policies = policiesInForce(rules, { ...destination, route })));
+    return policies;
+  };
   const hasHttpRules = kinds.some(({ kind, rules: found }) => kind === 'MeshHTTPRoute' && found.length > 0);
   const routes = kinds.flatMap(({ kind, rules: found }) =>
     found.map((rule) => ({
       ...rule,
       kind,
       note: noteOf(kind, outbound.protocol, isHttp, hasHttpRules),
-      policies: policiesInForce(rules, { ...destination, route: rule.route.kri }),
+      policies: ofRoute(rule.route.kri),
     })),
   );
   return { ...outbound, policies: policiesInForce(rules, destination), routes };

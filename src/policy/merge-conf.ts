@@ -1,10 +1,15 @@
 // Merging of confs: RFC 7396 over null-free JSON; lists replace, lists under `append…` keys concatenate (policies 3.3).
 // Invariant: inputs are never changed; results may share parts with them and are read-only.
+import { MIN_ITEMS } from '../base/long-lists.ts';
+import { perObject } from '../base/per-object.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isObject } from '../resource/read-json.ts';
 
 /** The limit of a request body (D32). Deeper values stay unchanged. */
 const MAX_DEPTH = 64;
+
+/** Items of long lists are the same objects in all versions of a document. */
+const stripItem = perObject((item: JsonObject): Json => strip(item, 0));
 
 /** One conf over another: scalars and lists override, objects recurse, `append…` lists grow at their end. */
 export function mergeConf(weaker: JsonObject, stronger: JsonObject): JsonObject {
@@ -38,7 +43,10 @@ function mergeValue(key: string, weaker: Json, stronger: Json): Json {
 
 function strip(value: Json, depth: number): Json {
   if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => strip(item, depth + 1));
+  if (Array.isArray(value)) {
+    const isLong = value.length >= MIN_ITEMS;
+    return value.map((item) => (isLong && isObject(item) ? stripItem(item) : strip(item, depth + 1)));
+  }
   const stripped: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
     if (item !== null && key !== '__proto__') stripped[key] = strip(item, depth + 1);

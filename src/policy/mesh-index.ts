@@ -205,6 +205,11 @@ export class MeshIndex implements Lookup {
     return `${String(this.#changes.get(type) ?? 0)}/${String(this.#destinationChanges)}`;
   }
 
+  /** A value that changes whenever a reference to a service or a route can mean another one. */
+  get destinationRevision(): number {
+    return this.#destinationChanges;
+  }
+
   #putProxy(proxy: DataplaneProxy): void {
     this.#proxies.set(proxy.resource.name, proxy);
     this.selections.putProxy(proxy);

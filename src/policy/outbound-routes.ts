@@ -1,10 +1,11 @@
 // The routes of an outbound in the order in which the proxy tries them: each rule with its route (policies 2.5, 3.3, 7).
+import { perObject } from '../base/per-object.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { ProxyRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
 import { canonicalMatches, matchesHash } from './route-rules.ts';
 import type { Policy } from './parse-policy.ts';
-import { objectOf, objectsOf } from '../resource/read-json.ts';
+import { isObject, objectsOf } from '../resource/read-json.ts';
 
 export type RouteRule = {
   /** The route with the matches of the rule; the strongest of several. */
@@ -64,7 +65,9 @@ function tcpRules({ conf, contributions }: ConfInForce): RouteRule[] {
   );
 }
 
-/** `backendRefs` is always shown. */
+/** `backendRefs` is always shown. The same object for the same conf. */
 function backends(given: Json | undefined): JsonObject {
-  return { backendRefs: [], ...objectOf(given) };
+  return isObject(given) ? withBackends(given) : { backendRefs: [] };
 }
+
+const withBackends = perObject((given: JsonObject): JsonObject => ({ backendRefs: [], ...given }));

@@ -1,33 +1,34 @@
 // The rules of MeshHTTPRoutes: the hash that identifies the matches of a rule, and the merge rule by rule, in which the rules of
 // the strongest policy come first, in the order of its document (policies 3.3, 3.4).
 import { createHash } from 'node:crypto';
+import { perObject } from '../base/per-object.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 
-const known = new WeakMap<Json[], string>();
+const hashOf = perObject((matches: readonly Json[]): string =>
+  createHash('sha256')
+    .update(goJson(canonicalMatches(matches)))
+    .digest('base64'),
+);
 
 /** base64(SHA-256) of the canonical matches of a route rule. */
-export function matchesHash(matches: Json | undefined): string {
-  const list = Array.isArray(matches) ? matches : [];
-  let hash = known.get(list);
-  if (hash === undefined) {
-    hash = createHash('sha256')
-      .update(goJson(canonicalMatches(list)))
-      .digest('base64');
-    known.set(list, hash);
-  }
-  return hash;
+export function matchesHash(matches: Json | readonly Json[] | undefined): string {
+  return hashOf(Array.isArray(matches) ? matches : []);
 }
 
-/** Matches with their keys in the order of the hash: path, method, queryParams, headers. */
-export function canonicalMatches(matches: Json | undefined): JsonObject[] {
-  return objectsOf(matches).map(({ path, method, queryParams, headers }) => ({
+/** Matches with their keys in the order of the hash: path, method, queryParams, headers. The same objects for the same list. */
+export function canonicalMatches(matches: Json | readonly Json[] | undefined): readonly JsonObject[] {
+  return Array.isArray(matches) ? canonical(matches) : [];
+}
+
+const canonical = perObject((matches: readonly Json[]): readonly JsonObject[] =>
+  objectsOf(matches).map(({ path, method, queryParams, headers }) => ({
     ...(isObject(path) && { path: keysOf(path, ['value', 'type']) }),
     ...(method !== undefined && { method }),
     ...(queryParams !== undefined && { queryParams: objectsOf(queryParams).map(typeNameValue) }),
     ...(headers !== undefined && { headers: objectsOf(headers).map(typeNameValue) }),
-  }));
-}
+  })),
+);
 
 function typeNameValue(match: JsonObject): JsonObject {
   return keysOf(match, ['type', 'name', 'value']);
@@ -38,7 +39,7 @@ function keysOf(object: JsonObject, keys: readonly string[]): JsonObject {
 }
 
 /** Compact JSON as Go writes it: `<`, `>`, `&` and the two line separators are escaped. */
-function goJson(value: Json): string {
+function goJson(value: readonly JsonObject[]): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

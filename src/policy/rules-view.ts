@@ -90,7 +90,7 @@ function httpMatches(types: readonly TypeRules[]): JsonObject[] {
   const byHash = new Map<string, JsonObject[]>();
   for (const { conf } of routes?.toRules.values() ?? [])
     for (const { rules } of conf)
-      for (const { matches } of objectsOf(rules)) byHash.set(matchesHash(matches), canonicalMatches(matches));
+      for (const { matches } of objectsOf(rules)) byHash.set(matchesHash(matches), [...canonicalMatches(matches)]);
   return [...byHash].sort(([a], [b]) => compareText(a, b)).map(([hash, match]) => ({ hash, match }));
 }
 

@@ -1,5 +1,6 @@
 // A row of the `resources` table as statements return it, and its conversion to a Resource.
 import { sql } from 'kysely';
+import { readJson } from '../base/long-lists.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 import type { ResourceMeta } from './resource-store.ts';
@@ -56,7 +57,7 @@ function ownerOf({ owner_type: type, owner_mesh: mesh, owner_name: name }: MetaR
 /** NULL, JSON null and the empty text of old rows are read as an empty object. */
 export function parseObject(text: string | null): JsonObject {
   if (text === null || text === '') return {};
-  return (JSON.parse(text) as JsonObject | null) ?? {};
+  return (readJson(text) as JsonObject | null) ?? {};
 }
 
 /** A `timestamp` without zone is UTC here (kds-wire 7). A Date has milliseconds: further digits are cut. */

@@ -1,6 +1,7 @@
 // One write alone, as a plain statement: most writes of a quiet control plane come one by one. The statements for many rows
 // (write-statements.ts) read their rows from JSON through common tables, and these cost one row more than the row itself.
 import { CompiledQuery, type Kysely } from 'kysely';
+import { printJson } from '../base/long-lists.ts';
 import { label } from '../resource/labels.ts';
 import { isStorable, isStorableJson, storablePart } from '../resource/storable-text.ts';
 import { keyOf } from '../resource/types.ts';
@@ -67,7 +68,7 @@ export async function runSingleWrite(db: Kysely<Tables>, write: Write): Promise<
 export function singleStatement(write: Content): CompiledQuery {
   const { op, key, spec, labels, status, syncVersion, owner } = write;
   const content = [
-    ...[singleAuthorText(write), key.type, key.mesh, key.name, JSON.stringify(spec), JSON.stringify(labels)],
+    ...[singleAuthorText(write), key.type, key.mesh, key.name, printJson(spec), JSON.stringify(labels)],
     ...[status === undefined ? null : JSON.stringify(status), syncVersion ?? null],
   ];
   if (op === 'update')

@@ -53,7 +53,12 @@ it('a batch prepares its next statement while the one before runs, and sends it 
   });
   const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
   /** Notes when it becomes a part of a statement. */
-  const specOf = (name: string): JsonObject => ({ toJSON: () => (steps.push(`prepares ${name}`), {}) }) as unknown as JsonObject;
+  const specOf = (name: string): JsonObject => ({
+    get to() {
+      steps.push(`prepares ${name}`);
+      return [];
+    },
+  });
   const running = runWrites(database, [
     { op: 'create', key, labels: {}, spec: specOf('first') },
     { op: 'put', key: { ...key, name: 'b' }, labels: {}, spec: specOf('second') },

@@ -2,6 +2,7 @@
 // failed write does not affect the others.
 import { setImmediate } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { printJson } from '../base/long-lists.ts';
 import { MeridianError } from '../base/errors.ts';
 import { compareKeys, keyOf, keyText, type ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
@@ -273,5 +274,5 @@ function authorsOf(writes: readonly Indexed<Write>[], hasAuthors: boolean): Said
 /** JSON omits undefined values; they are read as NULL. */
 function contentOf(index: number, { key, labels, spec, status, syncVersion }: Content): Record<string, unknown> {
   const { type, mesh, name } = key;
-  return { index, type, mesh, name, spec: JSON.stringify(spec), labels, status, sync_version: syncVersion };
+  return { index, type, mesh, name, spec: printJson(spec), labels, status, sync_version: syncVersion };
 }

@@ -1,5 +1,6 @@
 // proto3 JSON → binary, straight over the descriptors. Deterministic: fields in number order, map keys by UTF-8 bytes,
 // in any order of the keys in the JSON (engine 19).
+import { MIN_ITEMS } from '../base/long-lists.ts';
 import { TYPE_URL_PREFIX } from './any.ts';
 import { createWriter, lengthTag, type Writer } from './fields.ts';
 import { envoyPlanOf, planOf, type FieldPlan, type MessagePlan, type ValuePlan } from './message-plan.ts';
@@ -17,6 +18,11 @@ const IGNORED_KEYS: ReadonlyMap<string, readonly string[]> = new Map([
 /** Violations after which the check ends. */
 export const MAX_VIOLATIONS = 100;
 
+/** @property strict refuse unknown keys @property keeps keep the bytes of the items of long lists */
+type EncoderOptions = { readonly strict: boolean; readonly keeps: boolean };
+
+const encoded = new WeakMap<MessagePlan, WeakMap<StructObject, Uint8Array>>();
+
 type PlainPlan = Exclude<ValuePlan, { kind: 'message' }>;
 
 /**
@@ -25,34 +31,36 @@ type PlainPlan = Exclude<ValuePlan, { kind: 'message' }>;
  * @throws ProtoJsonError with the values that do not fit, by path; after `MAX_VIOLATIONS` of them the check ends
  */
 export function protoJsonToBinary(message: string, json: StructObject, options: { strict?: boolean } = {}): Uint8Array {
-  return encode(planOf(message), json, options.strict ?? false);
+  return encode(planOf(message), json, new Encoder(createWriter(), { strict: options.strict ?? false, keeps: false }));
 }
 
 /**
- * Encodes proto3 JSON as the binary of a message of Envoy's API, strictly.
+ * Encodes proto3 JSON as the binary of a message of Envoy's API, strictly. Items of long lists are encoded once: they must not change.
  * @throws ProtoJsonError as `protoJsonToBinary`
  */
 export function envoyJsonToBinary(message: string, json: StructObject): Uint8Array {
-  return encode(envoyPlanOf(message), json, true);
+  return encode(envoyPlanOf(message), json, new Encoder(createWriter(), { strict: true, keeps: true }));
 }
 
-function encode(plan: MessagePlan, json: StructObject, strict: boolean): Uint8Array {
-  const writer = createWriter();
-  const encoder = new Encoder(writer, strict);
+function encode(plan: MessagePlan, json: StructObject, encoder: Encoder): Uint8Array {
   encoder.message(plan, json, '');
   if (encoder.violations.length > 0) throw new ProtoJsonError(encoder.violations);
-  return writer.finish();
+  return encoder.finish();
 }
 
 /** Writes while it checks. After the first violation the output is unusable. */
 class Encoder {
   readonly violations: ProtoViolation[] = [];
   readonly #writer: Writer;
-  readonly #strict: boolean;
+  readonly #options: EncoderOptions;
 
-  constructor(writer: Writer, strict: boolean) {
+  constructor(writer: Writer, options: EncoderOptions) {
     this.#writer = writer;
-    this.#strict = strict;
+    this.#options = options;
+  }
+
+  finish(): Uint8Array {
+    return this.#writer.finish();
   }
 
   /** Appends the fields of a message. */
@@ -120,7 +128,7 @@ class Encoder {
       else if (field.shape === 'list') this.#list(field, value, path);
       else this.#single(field, value, path);
     }
-    if (this.#strict && known < Object.keys(json).length) this.#refuseUnknown(plan, json, at);
+    if (this.#options.strict && known < Object.keys(json).length) this.#refuseUnknown(plan, json, at);
   }
 
   /** The spelling in use; both at once are refused. */
@@ -170,9 +178,32 @@ class Encoder {
       return;
     }
     const { value: plan, number } = field;
-    if (plan.kind === 'message' || wireTypeOf(scalarTypeOf(plan)) === 2) {
+    if (this.#options.keeps && plan.kind === 'message' && json.length >= MIN_ITEMS) {
+      for (const [index, item] of json.entries()) this.#kept(plan.message, number, item, `${at}[${index}]`);
+    } else if (plan.kind === 'message' || wireTypeOf(scalarTypeOf(plan)) === 2) {
       for (const [index, item] of json.entries()) this.#value(plan, number, item, `${at}[${index}]`);
     } else if (json.length > 0) this.#packed(plan, number, json, at);
+  }
+
+  /** A message of a long list. The same object is encoded once: it must not change. */
+  #kept(plan: MessagePlan, number: number, json: StructValue, at: string): void {
+    if (!isObject(json)) {
+      this.#value({ kind: 'message', message: plan }, number, json, at);
+      return;
+    }
+    let known = encoded.get(plan);
+    if (known === undefined) encoded.set(plan, (known = new WeakMap<StructObject, Uint8Array>()));
+    let bytes = known.get(json);
+    if (bytes === undefined) {
+      const encoder = new Encoder(createWriter(), this.#options);
+      encoder.message(plan, json, at);
+      for (const { field, reason } of encoder.violations) this.#refuse(field, reason);
+      if (encoder.violations.length > 0) return;
+      // A small buffer would keep alive the large one that it is cut from.
+      bytes = Uint8Array.from(encoder.finish());
+      known.set(json, bytes);
+    }
+    this.#writer.uint32(lengthTag(number)).bytes(bytes);
   }
 
   #packed(plan: PlainPlan, number: number, json: readonly StructValue[], at: string): void {

@@ -1,5 +1,6 @@
 // The backends of a route rule: the ports of its references, and the share of requests whose reference does not resolve (xds 3.2).
 import { isIP } from 'node:net';
+import { perObject } from '../base/per-object.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { backendPort, type Referrer } from '../policy/backend-port.ts';
@@ -24,6 +25,9 @@ export type Backends = {
 export class BackendResolver {
   readonly #index: MeshIndex;
   readonly #zone: string;
+  /** What references mean, by the place that they are from and their text, while no service changes. */
+  readonly #found = new Map<string, Map<string, Outbound | string>>();
+  #revision = -1;
 
   /** @param zone of the proxy */
   constructor(index: MeshIndex, zone: string) {
@@ -44,7 +48,17 @@ export class BackendResolver {
   }
 
   #portOf(ref: JsonObject, from: Referrer): Outbound | string {
-    return backendPort(this.#index, ref, from, this.#zone);
+    const { destinationRevision } = this.#index;
+    if (destinationRevision !== this.#revision) this.#found.clear();
+    this.#revision = destinationRevision;
+    const place = `${from.type ?? ''}/${from.zone}/${from.namespace}`;
+    let found = this.#found.get(place);
+    if (found === undefined) this.#found.set(place, (found = new Map<string, Outbound | string>()));
+    // The rules of a long route name few services.
+    const text = textOfRef(ref);
+    let port = found.get(text);
+    if (port === undefined) found.set(text, (port = backendPort(this.#index, ref, from, this.#zone)));
+    return port;
   }
 
   /**
@@ -74,6 +88,8 @@ export class BackendResolver {
     });
   }
 }
+
+const textOfRef = perObject(({ weight: _weight, ...ref }: JsonObject): string => JSON.stringify(ref));
 
 /** Whether an egress looks endpoints of an external service up by DNS. It then calls each endpoint by the endpoint's own name (xds 5). */
 export function areNamed(endpoints: readonly JsonObject[]): boolean {

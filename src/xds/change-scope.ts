@@ -1,5 +1,7 @@
 // The parts of proxy configurations that a change of rows of a mesh may affect. Pure. Invariant: it may name too much, never too little; a
 // property test compares with whole configurations (xds 9).
+import { MIN_ITEMS } from '../base/long-lists.ts';
+import { perObject } from '../base/per-object.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { isRouteKind, type Policy } from '../policy/parse-policy.ts';
 import { isMemberOf, memberServices } from '../policy/services.ts';
@@ -13,7 +15,7 @@ import { relatedToSecret } from '../resource/own-secrets.ts';
 import { isObject } from '../resource/read-json.ts';
 import { secretRefsIn } from '../resource/secret-refs.ts';
 import { isServiceType } from '../resource/type-registry.ts';
-import type { Json, Resource } from '../resource/types.ts';
+import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { meshNamesServer } from './server-names.ts';
 import { collectorsIn } from './telemetry.ts';
 
@@ -262,25 +264,40 @@ function isReferent(type: string): boolean {
   return isServiceType(type) || isRouteKind(type);
 }
 
-const remembered = new WeakMap<Policy, readonly TargetRef[]>();
-
-/** The references of a policy to services and routes, backends included. */
-function refsOf(policy: Policy): readonly TargetRef[] {
-  let refs = remembered.get(policy);
-  if (refs === undefined) {
-    refs = [policy.targetRef, ...policy.to.flatMap(({ targetRef, conf }) => [targetRef, ...backendRefsIn(conf)])];
-    remembered.set(policy, refs);
+/** The references of a policy to services and routes, backends included; each once: the rules of a long route name few services. */
+const refsOf = perObject((policy: Policy): readonly TargetRef[] => {
+  const found: Refs = new Map();
+  addRef(found, policy.targetRef);
+  for (const { targetRef, conf } of policy.to) {
+    addRef(found, targetRef);
+    addBackendRefs(found, conf);
   }
-  return refs;
+  return [...found.values()];
+});
+
+type Refs = Map<string, TargetRef>;
+
+function addRef(found: Refs, ref: TargetRef): void {
+  found.set(JSON.stringify(ref), ref);
 }
 
-/** The values of the keys `backendRef` and `backendRefs`, at any depth. */
-function backendRefsIn(value: Json): TargetRef[] {
-  if (Array.isArray(value)) return value.flatMap(backendRefsIn);
-  if (!isObject(value)) return [];
-  return Object.entries(value).flatMap(([key, inner]) => {
-    if (key === 'backendRef') return [targetRefOf(inner)];
-    if (key === 'backendRefs' && Array.isArray(inner)) return inner.map(targetRefOf);
-    return backendRefsIn(inner);
-  });
+/** Adds the values of the keys `backendRef` and `backendRefs`, at any depth. */
+function addBackendRefs(found: Refs, value: Json): void {
+  if (Array.isArray(value)) {
+    for (const item of value)
+      if (value.length < MIN_ITEMS || !isObject(item)) addBackendRefs(found, item);
+      else for (const [text, ref] of backendRefsOf(item)) found.set(text, ref);
+  } else if (isObject(value))
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === 'backendRef') addRef(found, targetRefOf(inner));
+      else if (key === 'backendRefs' && Array.isArray(inner)) for (const ref of inner) addRef(found, targetRefOf(ref));
+      else addBackendRefs(found, inner);
+    }
 }
+
+/** Of an item of a long list, which is the same object in all versions of a policy. */
+const backendRefsOf = perObject((item: JsonObject): Refs => {
+  const found: Refs = new Map();
+  addBackendRefs(found, item);
+  return found;
+});

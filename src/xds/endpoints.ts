@@ -1,4 +1,5 @@
 // The endpoints of one port of a service, as load assignments: by locality and priority (policies 5, xds 3.2, 3.3).
+import { perObject } from '../base/per-object.ts';
 import type { Client } from './client.ts';
 import type { Endpoint, OtherZone } from './servers.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
@@ -120,11 +121,12 @@ export function zoneAssignment(name: string, zone: string, endpoints: readonly E
 /** Matches the endpoints that are marked for TLS. No label has a space. */
 export const TLS_MARK: JsonObject = { 'accepts TLS': 'true' };
 
-function lbEndpoint({ address, port, labels, isTls }: Endpoint): JsonObject {
+/** The same object for the same endpoint: it is encoded once. */
+const lbEndpoint = perObject(({ address, port, labels, isTls }: Endpoint): JsonObject => {
   const matched = isTls === true ? { ...labels, ...TLS_MARK } : labels;
   return {
     endpoint: { address: socketAddress(address, port) },
     metadata: { filterMetadata: { 'envoy.lb': labels, 'envoy.transport_socket_match': matched } },
     loadBalancingWeight: 1,
   };
-}
+});

@@ -135,7 +135,7 @@ describe('the routes of an outbound', () => {
     expect(of('MeshHTTPRoute')).toEqual([CART]);
     expect(of('MeshHTTPRoute', rule({}))).toEqual(['one', 'copy', CART]);
     expect(of('MeshHTTPRoute', rule({ matches: EVERY }))).toEqual(['one', 'copy']);
-    expect(of('MeshHTTPRoute', rule({}), rule({ matches: EVERY }))).toEqual(['one', 'copy', 'one', 'copy']);
+    expect(of('MeshHTTPRoute', rule({}), rule({ matches: EVERY }))).toEqual(['one', 'copy']);
     const tcp = rule({ kind: 'MeshTCPRoute', matches: null });
     expect([of('MeshTCPRoute', tcp), of('MeshHTTPRoute', tcp), of('MeshTCPRoute', rule({}))]).toEqual([
       ['one', 'copy'],

@@ -1,6 +1,8 @@
 // The matches of a MeshHTTPRoute as matches of Envoy routes, in the order in which they are asked (xds 3.2).
+import { perObject } from '../base/per-object.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { CATCH_ALL } from './names.ts';
 
 /** One match of a rule, with how it changes a rewritten prefix. */
 export type RouteMatch = {
@@ -13,7 +15,7 @@ export type RouteMatch = {
  * The routes that one match becomes. A path prefix `/a` becomes the path `/a` and the prefix `/a/`, so that `/ab` does not match.
  * @param match one of `matches[]`
  */
-export function routeMatches(match: JsonObject): RouteMatch[] {
+export const routeMatches = perObject((match: JsonObject): readonly RouteMatch[] => {
   const path = objectOf(match['path']);
   const rest = restOf(match);
   const value = textOf(path['value']);
@@ -30,7 +32,12 @@ export function routeMatches(match: JsonObject): RouteMatch[] {
         ];
   }
   return [{ match: { prefix: '/', ...rest }, isBelowPrefix: true }];
-}
+});
+
+/** Whether a match takes every request. */
+export const isCatchAll = perObject(
+  (match: JsonObject): boolean => JSON.stringify(routeMatches(match)) === JSON.stringify(routeMatches(CATCH_ALL)),
+);
 
 /**
  * Exact paths, then the longest prefixes, then regular expressions. Of equal ones first those with a method, then those with more headers,
@@ -38,11 +45,11 @@ export function routeMatches(match: JsonObject): RouteMatch[] {
  */
 export function compareMatches(a: JsonObject, b: JsonObject): number {
   const [one, other] = [rankOf(a), rankOf(b)];
-  for (const [at, rank] of one.entries()) if (rank !== other[at]) return rank - (other[at] ?? 0);
+  for (let at = 0; at < one.length; at += 1) if (one[at] !== other[at]) return (one[at] ?? 0) - (other[at] ?? 0);
   return 0;
 }
 
-function rankOf(match: JsonObject): readonly number[] {
+const rankOf = perObject((match: JsonObject): readonly number[] => {
   const path = objectOf(match['path']);
   const type = path['type'] === 'Exact' ? 0 : path['type'] === 'RegularExpression' ? 2 : 1;
   const prefix = type === 1 ? textOf(path['value']).length || 1 : 0;
@@ -55,7 +62,7 @@ function rankOf(match: JsonObject): readonly number[] {
     -objectsOf(match['headers']).length,
     -objectsOf(match['queryParams']).length,
   ];
-}
+});
 
 function restOf({ method, headers, queryParams }: JsonObject): JsonObject {
   const matchers = [

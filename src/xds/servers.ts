@@ -1,5 +1,6 @@
 // The servers of one port of a service, as a proxy of one zone reaches them: proxies of its own zone directly, those of another zone
 // through the ingresses there, an external service through the egress of its own zone (xds 5). Pure.
+import { perObject } from '../base/per-object.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
@@ -133,8 +134,19 @@ function ingressEndpoints(index: MeshIndex, services: readonly Resource[], zone:
   });
 }
 
+/** By target port and protocol, while the Dataplane does not change: a change of one server makes one endpoint. */
+const endpointsOf = perObject<DataplaneProxy, Map<string, readonly Endpoint[]>>(() => new Map<string, readonly Endpoint[]>());
+
+function inboundEndpoints(proxy: DataplaneProxy, target: Json, protocol: string): readonly Endpoint[] {
+  const known = endpointsOf(proxy);
+  const key = JSON.stringify([target, protocol]);
+  let endpoints = known.get(key);
+  if (endpoints === undefined) known.set(key, (endpoints = readyInbounds(proxy, target, protocol)));
+  return endpoints;
+}
+
 /** The ready inbounds that a target port means, by name or by number. */
-function inboundEndpoints(proxy: DataplaneProxy, target: Json, protocol: string): Endpoint[] {
+function readyInbounds(proxy: DataplaneProxy, target: Json, protocol: string): Endpoint[] {
   const networking = objectOf(proxy.resource.spec['networking']);
   const address = textOf(networking['advertisedAddress']) || textOf(networking['address']);
   return objectsOf(networking['inbound']).flatMap((inbound) => {

@@ -1,4 +1,5 @@
 // The usable policies of an outbound or an inbound, and the problems of the parts that are left out.
+import { perObject } from '../base/per-object.ts';
 import type { EffectiveOutbound, EffectivePolicy, EffectiveRoute } from '../policy/effective-conf.ts';
 import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import { matchesHash } from '../policy/route-rules.ts';
@@ -14,16 +15,26 @@ export type Report = (problem: ConfigProblem) => void;
 
 /** Reports each problem once. */
 export function reportTo(problems: ConfigProblem[]): Report {
+  const known = new Set<string>();
+  let counted = 0;
+  const keyOf = ({ policy, field, reason }: ConfigProblem): string => JSON.stringify([policy, field, reason]);
   return (problem) => {
-    const isKnown = problems.some(
-      ({ policy, field, reason }) => policy === problem.policy && field === problem.field && reason === problem.reason,
-    );
-    if (!isKnown) problems.push(problem);
+    // Others may report to the same list.
+    for (; counted < problems.length; counted += 1) known.add(keyOf(problems[counted] ?? problem));
+    if (known.has(keyOf(problem))) return;
+    problems.push(problem);
   };
 }
 
 /** A rule of a route that cannot become configuration is left out; requests find the next one that fits. */
 export function usableOutbound(outbound: EffectiveOutbound, resolver: BackendResolver, report: Report): EffectiveOutbound {
+  const usable = new Map<readonly EffectivePolicy[], readonly EffectivePolicy[]>();
+  /** The rules of a route have the same policies. */
+  const usableOf = (policies: readonly EffectivePolicy[]): readonly EffectivePolicy[] => {
+    let found = usable.get(policies);
+    if (found === undefined) usable.set(policies, (found = usablePolicies(policies, report)));
+    return found;
+  };
   const routes = outbound.routes.flatMap((rule) => {
     if (rule.note !== null) return [rule];
     if (!isUsable(rule, report)) return [];
@@ -31,7 +42,7 @@ export function usableOutbound(outbound: EffectiveOutbound, resolver: BackendRes
     for (const { path, reason } of idleFilters(objectsOf(rule.conf['filters'])))
       report(problemOfRule(rule, `default.filters${path}`, reason));
     reportHostname(rule, outbound, resolver, report);
-    return [{ ...rule, policies: usablePolicies(rule.policies, report) }];
+    return [{ ...rule, policies: usableOf(rule.policies) }];
   });
   return { ...outbound, policies: usablePolicies(outbound.policies, report), routes };
 }
@@ -84,15 +95,15 @@ function isUsable(rule: EffectiveRoute, report: Report): boolean {
   return reasons.length === 0;
 }
 
-const known = new WeakMap<JsonObject, JsonObject>();
+const known = new WeakMap<JsonObject, { readonly matches: EffectiveRoute['matches']; readonly whole: JsonObject }>();
 
 /** The rule as a route has it; the same object each time, so that it is checked once. */
 function wholeRule({ kind, matches, conf }: EffectiveRoute): JsonObject {
-  let whole = known.get(conf);
-  if (whole === undefined) {
-    const rule = kind === 'MeshHTTPRoute' ? { matches: [...(matches ?? [])], default: conf } : { default: conf };
-    known.set(conf, (whole = { rules: [rule] }));
-  }
+  const before = known.get(conf);
+  if (before?.matches === matches) return before.whole;
+  const rule = kind === 'MeshHTTPRoute' ? { matches: [...(matches ?? [])], default: conf } : { default: conf };
+  const whole = { rules: [rule] };
+  known.set(conf, { matches, whole });
   return whole;
 }
 
@@ -132,9 +143,15 @@ function reportHostname(rule: EffectiveRoute, outbound: EffectiveOutbound, resol
 
 /** @param path in the rule */
 function problemOfRule({ route, index, matches, kind }: EffectiveRoute, path: string, reason: string): ConfigProblem {
-  const written = objectsOf(route.to.find((item) => item.index === index)?.conf['rules']);
-  const hash = matchesHash([...(matches ?? [])]);
-  const at = kind === 'MeshTCPRoute' ? 0 : written.findIndex((candidate) => matchesHash(candidate['matches']) === hash);
+  const conf = route.to.find((item) => item.index === index)?.conf;
+  const place = conf === undefined ? undefined : placesOf(conf).get(matchesHash(matches ?? []));
+  const at = kind === 'MeshTCPRoute' ? 0 : (place ?? -1);
   const rule = `spec.to[${String(index)}].rules${at === -1 ? '' : `[${String(at)}]`}`;
   return { policy: route.kri, field: path === '' ? rule : `${rule}.${path}`, reason };
 }
+
+/** The positions of the rules of an item, by the hash of their matches. */
+const placesOf = perObject((conf: JsonObject): ReadonlyMap<string, number> => {
+  const rules = [...objectsOf(conf['rules']).entries()];
+  return new Map(rules.toReversed().map(([at, { matches }]) => [matchesHash(matches), at]));
+});

@@ -555,7 +555,7 @@ describe('a proxy with an identity', () => {
     web.connect();
     await expect.poll(() => reads).toBe(1);
     // Whatever was sent without a certificate is sent once both have followed.
-    for (let time = 0; time < 3; time += 1) await indexes.settled(() => undefined);
+    for (let time = 0; time < 3; time += 1) await indexes.settled('default', () => undefined);
     expect(events).toEqual([]);
     gate.resolve();
     await expect.poll(() => web.isWarm).toBe(true);

@@ -1,5 +1,7 @@
 // A spec as it is stored and sent: with the defaults of its schema, and durations in the one form of Go's `Duration.String`.
 // Pure and idempotent: input is never changed, and an unchanged value is returned as the same object.
+import { MIN_ITEMS } from '../../base/long-lists.ts';
+import { perObject } from '../../base/per-object.ts';
 import { printedByGo } from '../../base/duration.ts';
 import { isObject } from '../read-json.ts';
 import type { Json, JsonObject } from '../types.ts';
@@ -50,11 +52,14 @@ function makeCompleter(shape: Shape): Completer {
 
 function ofItems(completeItem: Completer): Completer {
   if (completeItem === null) return null;
+  // Items of long lists are the same objects in all versions of a document.
+  const once = perObject((item: JsonObject): Json => completeItem(item));
   return (value) => {
     if (!Array.isArray(value)) return value;
     let copy: Json[] | null = null;
+    const isLong = value.length >= MIN_ITEMS;
     for (const [index, item] of value.entries()) {
-      const completed = completeItem(item);
+      const completed = isLong && isObject(item) ? once(item) : completeItem(item);
       if (completed !== item) (copy ??= [...value])[index] = completed;
     }
     return copy ?? value;

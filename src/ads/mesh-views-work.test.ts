@@ -1,0 +1,114 @@
+// The work of a change in a large mesh: it grows with what has changed, and not with the document or the mesh around it.
+import { describe, expect, it } from 'vitest';
+import { make, makeDataplane } from '../../test/policy/make-resource.ts';
+import { readJson } from '../base/long-lists.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import { objectOf, objectsOf } from '../resource/read-json.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import type { ProxyConfig } from '../xds/proxy-config.ts';
+import { WITHOUT_FEATURES } from '../xds/proxy-features.ts';
+import { ResourceEncoder } from './encode-resources.ts';
+import { MeshViews } from './mesh-views.ts';
+import type { EncodedPart } from './encoded-part.ts';
+
+/** Counts the routes and the endpoints that it has not been given before. */
+class WatchedEncoder extends ResourceEncoder {
+  readonly #seen = new Set<JsonObject>();
+  made = 0;
+
+  override part(config: ProxyConfig): EncodedPart {
+    const hosts = [...config.routes.values()].flatMap(({ virtualHosts }) => objectsOf(virtualHosts));
+    const groups = [...config.assignments.values()].flatMap(({ endpoints }) => objectsOf(endpoints));
+    const items = [
+      ...hosts.flatMap(({ routes }) => objectsOf(routes)),
+      ...groups.flatMap(({ lbEndpoints }) => objectsOf(lbEndpoints)),
+    ];
+    // The route of all other requests is made with each part of a route.
+    for (const item of items.filter(({ match }) => objectOf(match)['prefix'] !== '/')) {
+      if (!this.#seen.has(item)) this.made += 1;
+      this.#seen.add(item);
+    }
+    return super.part(config);
+  }
+}
+
+/** As a store reads it. */
+function stored(row: Resource): Resource {
+  return { ...row, spec: readJson(JSON.stringify(row.spec)) as JsonObject };
+}
+
+function route(rules: number, changed: string): Resource {
+  return stored(
+    make('MeshHTTPRoute', 'long', {
+      to: [
+        {
+          targetRef: { kind: 'MeshService', name: 'cart' },
+          rules: Array.from({ length: rules }, (_, at) => ({
+            matches: [{ path: { type: 'Exact', value: `/resource-${String(at)}` } }],
+            default: {
+              filters: [{ type: 'URLRewrite', urlRewrite: { hostname: at === 7 ? changed : 'same' } }],
+              backendRefs: [{ kind: 'MeshService', name: 'cart', port: 80 }],
+            },
+          })),
+        },
+      ],
+    }),
+  );
+}
+
+const server = (name: string, address: string): Resource => makeDataplane(name, { labels: { app: 'cart' } }, { address });
+
+function caller(name: string): Resource {
+  const outbound = [{ port: 9000, backendRef: { kind: 'MeshService', name: 'cart', port: 80 } }];
+  return makeDataplane(name, { labels: { app: 'caller' } }, { outbound });
+}
+
+function start(rows: readonly Resource[]) {
+  const selector = { dataplaneLabels: { matchLabels: { app: 'cart' } } };
+  const cart = make('MeshService', 'cart', {
+    selector,
+    ports: [{ name: 'http', port: 80, targetPort: 8080, appProtocol: 'http' }],
+  });
+  const index = new MeshIndex('default', [make('Mesh', 'default', {}), cart, caller('one'), caller('two'), ...rows]);
+  const encoder = new WatchedEncoder();
+  const views = new MeshViews(index, encoder, '');
+  const open = (name: string): void => expect(views.open(name, WITHOUT_FEATURES)).toBeDefined();
+  /** @returns items made, and steps */
+  const change = (row: Resource): { made: number; steps: number } => {
+    const before = encoder.made;
+    views.before([index.get(row.type, row.name) ?? row], [row]);
+    index.put(row);
+    const steps = [...views.after([row])].length;
+    return { made: encoder.made - before, steps };
+  };
+  return { views, encoder, open, change };
+}
+
+describe('a change of one rule', () => {
+  it.each([80, 4_500])('of %s makes one route', (rules) => {
+    const { change, open } = start([route(rules, 'one')]);
+    ['one', 'two'].forEach(open);
+    expect(change(route(rules, 'two')).made).toBe(1);
+  });
+});
+
+it('a new route of 4,500 rules is made in many steps, before the view is changed and before a proxy that joins has one', () => {
+  const small = start([]);
+  small.open('one');
+  expect(small.change(route(4_500, 'one')).steps).toBeGreaterThan(50);
+  const { views, encoder, open } = start([route(4_500, 'other')]);
+  expect([...views.prepare('one', WITHOUT_FEATURES)].length).toBeGreaterThan(50);
+  expect(encoder.made).toBe(4_500);
+  open('one');
+  expect(encoder.made).toBe(4_500);
+  expect([...views.prepare('two', WITHOUT_FEATURES), ...views.prepare('missing', WITHOUT_FEATURES)]).toEqual([]);
+});
+
+it.each([40, 2_000])('a change of one of %s servers makes one endpoint', (servers) => {
+  const rows = Array.from({ length: servers }, (_, at) =>
+    server(`cart-${String(at)}`, `10.0.${String(at >> 8)}.${String(at & 255)}`),
+  );
+  const { change, open } = start(rows);
+  ['one', 'two'].forEach(open);
+  expect(change(server('cart-7', '10.1.0.7')).made).toBe(1);
+});

@@ -1,0 +1,84 @@
+// Long lists of JSON: what is read and written equals JSON.parse and JSON.stringify, and items with one text are one object.
+import { describe, expect, it } from 'vitest';
+import { fc } from '../../test/support/property.ts';
+import { printJson, readJson } from './long-lists.ts';
+
+const rule = (at: number, header = 'same'): object => ({
+  matches: [{ path: `/resource-${String(at)}` }],
+  header,
+  deep: { list: [1, null] },
+});
+const document = (length: number, header = 'same', space?: number): string =>
+  JSON.stringify(
+    {
+      to: [
+        { targetRef: { kind: 'MeshService' }, rules: Array.from({ length }, (_, at) => rule(at, at === 7 ? header : 'same')) },
+      ],
+    },
+    null,
+    space,
+  );
+const rulesOf = (text: string): object[] => (readJson(text) as { to: { rules: object[] }[] }).to[0]?.rules ?? [];
+
+describe('a long list', () => {
+  it.each([undefined, 2])('has the same objects in each version, but for the changed item (indentation %s)', (space) => {
+    const before = rulesOf(document(500, 'one', space));
+    const after = rulesOf(document(500, 'two', space));
+    expect(after.flatMap((item, at) => (item === before[at] ? [] : [at]))).toEqual([7]);
+    expect(after[7]).toEqual(rule(7, 'two'));
+  });
+
+  it('has the same objects when it is read as it was written', () => {
+    const read = rulesOf(document(600, 'written', 2));
+    const again = rulesOf(printJson(readJson(document(600, 'written', 2)) as object));
+    // Texts of compact items are remembered already, but for this one.
+    expect([again[7] === read[7], again]).toEqual([true, read]);
+  });
+
+  it('is read-only, as is the document around it', () => {
+    const read = readJson(document(500)) as { to: { rules: { deep: { list: number[] } }[] }[] };
+    expect(() => read.to[0]?.rules[0]?.deep.list.push(1)).toThrow(TypeError);
+    expect(() => read.to.pop()).toThrow(TypeError);
+  });
+});
+
+/** Texts that are nearly JSON, and lists that are not of objects alone. */
+const BROKEN = [
+  ['a missing comma', (text: string) => text.replace('},{', '} {')],
+  ['two commas', (text: string) => text.replace('},{', '},,{')],
+  ['a comma at the end', (text: string) => text.replace(']}]}', ',]}]}')],
+  ['a number among the items', (text: string) => text.replace('},{"matches', '},5,{"matches')],
+  ['a text among the items', (text: string) => text.replace('},{"matches', '},"u",{"matches')],
+  ['a list among the items', (text: string) => text.replace('},{"matches', '},[],{"matches')],
+  ['brackets that do not fit', (text: string) => text.replace('}}', '}]')],
+  ['too many brackets', (text: string) => `${text}]`],
+  ['too few brackets', (text: string) => text.slice(0, -1)],
+  ['a broken item', (text: string) => text.replace('"header":', '"header"')],
+  ['brackets in a text', (text: string) => text.replace('same', '[{\\\\\\"]')],
+  ['the mark of this reader', (text: string) => text.replace('same', '@long-list:0')],
+] as const;
+
+it.each(BROKEN)('%s is read, or refused, as by JSON.parse', (_, edit) => {
+  const text = edit(document(500));
+  const outcome = (read: (given: string) => unknown): unknown => {
+    try {
+      return read(text);
+    } catch (error) {
+      return String(error);
+    }
+  };
+  expect(outcome(readJson)).toEqual(outcome(JSON.parse));
+});
+
+it('any JSON is read as by JSON.parse, and written as by JSON.stringify', () => {
+  const longList = fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })), { minLength: 30, maxLength: 60 });
+  const any = fc.record({ before: fc.jsonValue(), nested: fc.record({ longList, other: longList }), after: fc.jsonValue() });
+  fc.assert(
+    fc.property(any, fc.constantFrom(0, 1), (value, space) => {
+      const text = JSON.stringify({ ...value, padding: 'x'.repeat(8_000) }, null, space);
+      expect(readJson(text)).toEqual(JSON.parse(text));
+      expect(printJson(readJson(text) as object)).toBe(JSON.stringify(JSON.parse(text)));
+    }),
+    { numRuns: 50 },
+  );
+});

@@ -1,0 +1,12 @@
+// The result of a pure function, once for each object that it is given. It lives as long as the object. Who changes such an object later
+// gets the old result.
+
+/** @param make pure; its result depends on the object alone */
+export function perObject<K extends object, T>(make: (of: K) => T): (of: K) => T {
+  const known = new WeakMap<K, { readonly result: T }>();
+  return (of) => {
+    let kept = known.get(of);
+    if (kept === undefined) known.set(of, (kept = { result: make(of) }));
+    return kept.result;
+  };
+}
