@@ -11,11 +11,6 @@ import { scanResources, type ScannedResource } from './response-scan.ts';
 
 const PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
 const ASKED = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'TypedExtensionConfig', 'RouteConfiguration'] as const;
-/** Types whose names a resource of another type leads to. */
-const FOLLOWERS: Partial<Record<XdsType, readonly XdsType[]>> = {
-  Cluster: ['ClusterLoadAssignment'],
-  Listener: ['TypedExtensionConfig', 'RouteConfiguration'],
-};
 const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
 /** Until a proxy connects again whose stream has ended. */
 const RETRY_MS = 500;
@@ -117,20 +112,20 @@ export class FakeProxy {
 
   #hold(type: XdsType, resources: readonly ScannedResource[], removed: readonly string[]): void {
     const held = this.#heldOf(type);
-    const isCalled = ({ name }: ScannedResource): boolean => type !== 'Cluster' || hasEndpoints(name);
-    const added = resources.filter((resource) => !held.has(resource.name) && isCalled(resource)).map(({ name }) => name);
+    const added = resources.filter(({ name }) => !held.has(name)).map(({ name }) => name);
     const gone = removed.filter((name) => held.delete(name));
     for (const { name, version } of resources) held.set(name, version);
-    if (type === 'Cluster') for (const { name } of resources.filter(isCalled)) this.#warming.add(name);
     if (type === 'ClusterLoadAssignment') for (const { name } of resources) this.#warming.delete(name);
-    if (added.length + gone.length === 0) return;
+    if (type !== 'Cluster') return;
+    for (const { name } of resources) if (hasEndpoints(name)) this.#warming.add(name);
     for (const name of gone) this.#warming.delete(name);
-    for (const follower of FOLLOWERS[type] ?? []) {
-      for (const name of gone) this.#heldOf(follower).delete(name);
-      const named = (names: readonly string[]): string[] =>
-        follower === 'TypedExtensionConfig' ? names.flatMap(filtersOf) : [...names];
-      if (named([...added, ...gone]).length > 0) this.#ask(follower, { subscribe: named(added), unsubscribe: named(gone) });
-    }
+    if (added.length + gone.length === 0) return;
+    this.#ask('ClusterLoadAssignment', { subscribe: added.filter(hasEndpoints), unsubscribe: gone });
+    // The routes of an inbound or an outbound have the name of its cluster.
+    this.#ask('RouteConfiguration', { subscribe: added, unsubscribe: gone });
+    const filters = (names: readonly string[]): string[] => names.flatMap(filtersOf);
+    if (filters([...added, ...gone]).length > 0)
+      this.#ask('TypedExtensionConfig', { subscribe: filters(added), unsubscribe: filters(gone) });
   }
 
   #heldOf(type: XdsType): Map<string, string> {

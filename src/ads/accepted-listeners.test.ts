@@ -5,10 +5,12 @@ import type { EncodedPart } from './encoded-part.ts';
 import { ProxyView } from './proxy-view.ts';
 import type { XdsType } from './session-messages.ts';
 
-const NAME = 'self_zoneingress_dp_ingress';
+const NAME = '10.0.0.1:7';
+const FORMER = 'self_zoneingress_dp_ingress';
 const LISTENER = [['Listener', NAME]] as const;
 let view: ProxyView;
 let held: Set<string>;
+let staying: Set<string>;
 let accepted: AcceptedListeners;
 
 function own(resources: readonly (readonly [XdsType, string])[]): EncodedPart {
@@ -16,12 +18,18 @@ function own(resources: readonly (readonly [XdsType, string])[]): EncodedPart {
   return { resources: made, problems: [] };
 }
 
+const places = (text: string): ProxyView['zonePlaces'] => new Map([[NAME, { text, formerName: FORMER }]]);
+
 beforeEach(() => {
   view = new ProxyView();
   view.setOwn(own(LISTENER));
-  view.zonePlaces = new Map([[NAME, '10.0.0.1 7']]);
+  view.zonePlaces = places('10.0.0.1 7');
   held = new Set();
-  accepted = new AcceptedListeners(view, { holds: (type, name) => held.has(`${type} ${name}`) });
+  staying = new Set();
+  accepted = new AcceptedListeners(view, {
+    holds: (type, name) => held.has(`${type} ${name}`),
+    stays: (_type, name) => staying.has(name),
+  });
 });
 
 describe('a zone proxy listens', () => {
@@ -38,7 +46,7 @@ describe('a zone proxy listens', () => {
     held.add(`Listener ${NAME}`);
     accepted.places();
     held.clear();
-    view.zonePlaces = new Map([[NAME, '10.0.0.1 8']]);
+    view.zonePlaces = places('10.0.0.1 8');
     expect(accepted.places()).toEqual(['10.0.0.1 7']);
     held.add(`Listener ${NAME}`);
     expect(accepted.places()).toEqual(['10.0.0.1 8']);
@@ -46,6 +54,11 @@ describe('a zone proxy listens', () => {
 
   it('with a listener from before its stream, and never where its Dataplane has no listener', () => {
     accepted.begin([NAME, 'other']);
+    expect(accepted.places()).toEqual(['10.0.0.1 7']);
+  });
+
+  it('with a listener that has a name of an older version', () => {
+    accepted.begin([FORMER]);
     expect(accepted.places()).toEqual(['10.0.0.1 7']);
   });
 
@@ -58,9 +71,12 @@ describe('a zone proxy listens', () => {
     expect(accepted.places()).toEqual(['10.0.0.1 7']);
   });
 
-  it('no longer when its listener goes', () => {
+  it('no longer when its listener goes, once the proxy is sent the removal', () => {
     accepted.begin([NAME]);
     view.setOwn(own([]));
+    staying.add(NAME);
+    expect(accepted.places()).toEqual(['10.0.0.1 7']);
+    staying.clear();
     expect(accepted.places()).toEqual([]);
   });
 });

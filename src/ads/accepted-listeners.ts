@@ -1,17 +1,17 @@
 // The places where a zone proxy listens, from the listeners that it has accepted: clients get these addresses. An accepted listener counts
-// also while a later version is in flight. An acceptance is a claim of the proxy and proves nothing. Invariant: the places are always
-// places of its own Dataplane (`zonePlaces`), which its token allows it to serve.
+// also while a later version is in flight, and one that has gone counts until its removal is sent. An acceptance is a claim of the proxy and
+// proves nothing. Invariant: the places are places that its own Dataplane has or had (`zonePlaces`), which its token allows it to serve.
 import type { ProxyView } from './proxy-view.ts';
 import type { XdsSession } from './session.ts';
 
 export class AcceptedListeners {
   readonly #view: ProxyView;
-  readonly #session: Pick<XdsSession, 'holds'>;
+  readonly #session: Pick<XdsSession, 'holds' | 'stays'>;
   /** Places by the name of the listener. */
   readonly #accepted = new Map<string, string>();
   #isKnown = false;
 
-  constructor(view: ProxyView, session: Pick<XdsSession, 'holds'>) {
+  constructor(view: ProxyView, session: Pick<XdsSession, 'holds' | 'stays'>) {
     this.#view = view;
     this.#session = session;
   }
@@ -25,19 +25,20 @@ export class AcceptedListeners {
     if (this.#isKnown) return;
     this.#isKnown = true;
     const { zonePlaces } = this.#view;
-    for (const name of zonePlaces.size === 0 ? [] : held) {
-      const place = zonePlaces.get(name);
-      if (place !== undefined) this.#accepted.set(name, place);
-    }
+    if (zonePlaces.size === 0) return;
+    const names = new Set(held);
+    for (const [name, { text, formerName }] of zonePlaces)
+      if (names.has(name) || names.has(formerName)) this.#accepted.set(name, text);
   }
 
   /** As `placeText` writes them, sorted; null where nothing is known yet, and for a proxy without zone listeners. */
   places(): readonly string[] | null {
     const { zonePlaces } = this.#view;
     if (!this.#isKnown || zonePlaces.size === 0) return null;
-    for (const name of this.#accepted.keys()) if (!this.#isMade(name)) this.#accepted.delete(name);
-    for (const [name, place] of zonePlaces)
-      if (this.#isMade(name) && this.#session.holds('Listener', name) && this.#isWarm()) this.#accepted.set(name, place);
+    for (const name of this.#accepted.keys())
+      if (!this.#isMade(name) && !this.#session.stays('Listener', name)) this.#accepted.delete(name);
+    for (const [name, { text }] of zonePlaces)
+      if (this.#isMade(name) && this.#session.holds('Listener', name) && this.#isWarm()) this.#accepted.set(name, text);
     return [...this.#accepted.values()].sort();
   }
 

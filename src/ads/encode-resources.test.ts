@@ -1,5 +1,6 @@
 // Resources as bytes: what they keep in memory.
 import { expect, it } from 'vitest';
+import type { JsonObject } from '../resource/types.ts';
 import { emptyConfig } from '../xds/proxy-config.ts';
 import { ResourceEncoder } from './encode-resources.ts';
 
@@ -38,4 +39,26 @@ it('a resource has the same version on every control plane, so that a proxy that
   const clusters = new Map([['a', { name: 'a', connectTimeout: '1s' }]]);
   const { resources } = new ResourceEncoder().part({ ...emptyConfig(), clusters });
   expect(resources.map(({ resource: { version } }) => version)).toEqual(['KZ0QVquWBeXOKx247Nkek_']);
+});
+
+it('a listener has the name of its place, and one place has one listener', () => {
+  const at = (address: string, portValue: number, more: JsonObject = {}): JsonObject => ({
+    address: { socketAddress: { address, portValue, ...more } },
+  });
+  const listeners = new Map(
+    Object.entries({
+      ...{ first: at('10.0.0.1', 80), second: at('10.0.0.1', 80), third: at('10.0.0.1', 80, { protocol: 'UDP' }) },
+      ...{ fourth: at('fd00::1', 80), fifth: { address: { pipe: { path: '/run/socket' } } } },
+    }).map(([name, listener]) => [name, { name, ...listener }]),
+  );
+  const { resources, problems } = new ResourceEncoder().part({ ...emptyConfig(), listeners });
+  expect(resources.map(({ resource: { name, knownAs } }) => [name, knownAs])).toEqual([
+    ['10.0.0.1:80', 'first'],
+    ['udp:10.0.0.1:80', 'third'],
+    ['[fd00::1]:80', 'fourth'],
+    ['fifth', undefined],
+  ]);
+  expect(problems).toEqual([
+    { policy: null, field: 'Listener second', reason: 'has no listener: first listens on 10.0.0.1:80 already' },
+  ]);
 });

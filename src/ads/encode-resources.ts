@@ -9,6 +9,7 @@ import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
 import { encodeResourceEntry } from '../wire/kds-messages.ts';
 import { ProtoJsonError } from '../wire/proto-error.ts';
 import { lasting } from '../xds/lasting-chains.ts';
+import { listenerPlace } from '../xds/listener-place.ts';
 import type { ProxyConfig } from '../xds/proxy-config.ts';
 import type { EncodedPart, TypedResource } from './encoded-part.ts';
 import type { XdsResource, XdsType } from './session-messages.ts';
@@ -37,17 +38,30 @@ export class ResourceEncoder {
   /** By a digest of type and JSON. */
   readonly #known = new WeakCache<XdsResource>();
 
-  /** The resources of a configuration. A resource that is no valid message of Envoy's API is left out and reported as a problem. */
+  /**
+   * The resources of a configuration. A resource that is no valid message of Envoy's API is left out and reported as a problem, and so is a
+   * listener at the place of another one.
+   */
   part(made: ProxyConfig): EncodedPart {
     const { problems, ...config } = lasting(made);
     const found = [...problems];
     const resources: TypedResource[] = [];
+    const places = new Map<string, string>();
     const add = (type: XdsType, name: string, resource: JsonObject): void => {
+      const place = type === 'Listener' ? listenerPlace(resource) : null;
+      const user = place === null ? undefined : places.get(place);
+      const field = `${type} ${name}`;
+      if (place !== null && user !== undefined) {
+        found.push({ policy: null, field, reason: `has no listener: ${user} listens on ${place} already` });
+        return;
+      }
+      if (place !== null) places.set(place, name);
       try {
-        resources.push({ type, resource: this.#encode(type, name, resource) });
+        const encoded = place === null ? this.#encode(type, name, resource) : this.#listener(place, resource);
+        resources.push({ type, resource: encoded });
       } catch (error) {
         if (!(error instanceof ProtoJsonError)) throw error;
-        found.push({ policy: null, field: `${type} ${name}`, reason: error.message });
+        found.push({ policy: null, field, reason: error.message });
       }
     };
     for (const [type, key] of KINDS) for (const [name, resource] of config[key]) add(type, name, resource);
@@ -55,13 +69,22 @@ export class ResourceEncoder {
     return { resources, problems: found };
   }
 
-  #encode(type: XdsType, name: string, resource: JsonObject): XdsResource {
+  #listener(place: string, listener: JsonObject): XdsResource {
+    const isLasting = listener['trafficDirection'] === 'INBOUND' && listener['bindToPort'] !== false;
+    return this.#encode('Listener', place, { ...listener, name: place }, { knownAs: textOf(listener['name']), isLasting });
+  }
+
+  #encode(type: XdsType, name: string, resource: JsonObject, { knownAs = name, isLasting = false } = {}): XdsResource {
     // The items of a long list are encoded already, but for those that have changed. The text of the list would be made of all of them.
     const message = isLong(type, resource) ? envoyJsonToBinary(XDS_MESSAGES[type], resource) : null;
-    const key = hash('sha256', message ?? JSON.stringify(resource), 'base64url') + type;
+    const key = `${hash('sha256', message ?? JSON.stringify(resource), 'base64url')}${type} ${knownAs}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const encoded = this.#encodedOf(type, name, resource, message ?? envoyJsonToBinary(XDS_MESSAGES[type], resource));
+    const encoded = {
+      ...this.#encodedOf(type, name, resource, message ?? envoyJsonToBinary(XDS_MESSAGES[type], resource)),
+      ...(knownAs !== name && { knownAs }),
+      ...(isLasting && { isLasting }),
+    };
     this.#known.set(key, encoded);
     return encoded;
   }

@@ -228,14 +228,15 @@ describe('the views of a mesh', () => {
 
   it('are all made again when everything may differ, and no listener of a disabled zone stays', () => {
     const { view, heard } = open(CALLER);
-    const listeners = names(view, 'Listener');
+    const known = (): string[] => names(view, 'Listener').map((name) => view.get('Listener', name)?.knownAs ?? name);
+    const listeners = known();
     runSteps(views.after([]));
     encoder.made = 0;
     views.beforeEverything();
     index.disableZones(new Set(['north']));
     runSteps(views.after([]));
     expect(heard).toHaveLength(1);
-    expect(names(view, 'Listener')).toEqual(listeners.filter((name) => !name.includes('north')));
+    expect(known()).toEqual(listeners.filter((name) => !name.includes('north')));
     expect(encoder.made).toBeGreaterThan(5);
   });
 

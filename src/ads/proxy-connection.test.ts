@@ -1,5 +1,6 @@
 // One stream of a proxy, with requests that the test makes.
 import { beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
@@ -18,6 +19,7 @@ let stream: { written: number; writableNeedDrain: boolean };
 let events: ProxyEvent[];
 let warn: MockInstance;
 let connection: ProxyConnection;
+let clock: ManualClock;
 
 beforeEach(() => {
   view = new ProxyView();
@@ -25,10 +27,20 @@ beforeEach(() => {
   view.setOwn({ resources: [{ type: 'Cluster', resource }], problems: [] });
   stream = { written: 0, writableNeedDrain: false };
   events = [];
+  clock = new ManualClock();
   const log = createLogger('silent');
   warn = vi.spyOn(log, 'warn');
   connection = new ProxyConnection({
-    ...{ facts, view, requests: new RequestReader(), encoder: new ResponseEncoder('cp'), nameSets: new NameSets(), log },
+    ...{
+      facts,
+      view,
+      requests: new RequestReader(),
+      encoder: new ResponseEncoder('cp'),
+      nameSets: new NameSets(),
+      log,
+      clock,
+      drainMs: 0,
+    },
     stream: {
       write: () => {
         stream.written += 1;
@@ -98,7 +110,7 @@ describe('a stream of a proxy', () => {
     const [LISTENER, ROUTE] = ['Listener', 'RouteConfiguration'] as const;
     const resource = { name: 'in', version: '1', bytes: new Uint8Array() };
     view.setOwn({ resources: [LISTENER, ROUTE].map((type) => ({ type, resource })), problems: [] });
-    view.zonePlaces = new Map([['in', '10.0.0.1 7']]);
+    view.zonePlaces = new Map([['in', { text: '10.0.0.1 7', formerName: '' }]]);
     const places = (): unknown[] => events.flatMap((event) => (event.kind === 'listens' ? [event.places] : []));
     const answer = (type: typeof LISTENER | typeof ROUTE, more: Partial<DeltaRequest> = {}): void =>
       ask(TYPE_URL_PREFIX + XDS_MESSAGES[type], more);
@@ -108,6 +120,20 @@ describe('a stream of a proxy', () => {
     answer(ROUTE, { subscribe: ['in'] });
     answer(ROUTE, { responseNonce: '2' });
     expect(places()).toEqual([[], ['10.0.0.1 7']]);
+  });
+
+  it('tries a refused resource again, and reports the same refusal once', async () => {
+    const error = { errorDetail: { code: 13, message: 'a: in use', details: [] } };
+    ask(CLUSTER);
+    ask(CLUSTER, { responseNonce: '1', ...error });
+    await clock.advance(10_000);
+    expect(stream.written).toBe(2);
+    ask(CLUSTER, { responseNonce: '2', ...error });
+    const refusals = events.flatMap((event) => (event.kind === 'refused' ? [event.refusals.length] : []));
+    expect(refusals).toEqual([1, 0]);
+    connection.end();
+    await clock.advance(10_000);
+    expect(stream.written).toBe(2);
   });
 
   it('sends nothing while the stream has to drain', () => {

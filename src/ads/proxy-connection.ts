@@ -1,6 +1,7 @@
 // One stream of a proxy: it decodes requests for the session, and encodes and writes the responses of the session. The buffered bytes
 // are bounded: at most one response of a type waits for its answer, and none is made while the stream has to drain.
 import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
@@ -13,7 +14,7 @@ import type { ProxyView } from './proxy-view.ts';
 import { boundedReason } from './refused-resources.ts';
 import type { RequestReader } from './request-reader.ts';
 import type { ResponseEncoder } from './response-encoder.ts';
-import { XDS_TYPES, type XdsAnswer, type XdsType } from './session-messages.ts';
+import { XDS_TYPES, type XdsAnswer, type XdsRefusal, type XdsType } from './session-messages.ts';
 import { XdsSession } from './session.ts';
 
 const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
@@ -44,6 +45,9 @@ export type ProxyConnectionOptions = {
   readonly nameSets: NameSets;
   readonly observe: ProxyObserver;
   readonly counter: StreamCounter;
+  readonly clock: Clock;
+  /** How long the proxy keeps connections of a listener that was replaced or removed. */
+  readonly drainMs: number;
   readonly log: Logger;
 };
 
@@ -55,12 +59,16 @@ export class ProxyConnection {
   readonly #acceptedListeners: AcceptedListeners;
   #places: readonly string[] | null = null;
   readonly #unknownTypes = new Set<string>();
-  /** It refused something when it last answered. */
-  #isRefusing = false;
+  /** What it refused when it last answered. */
+  #standing: readonly XdsRefusal[] = [];
+  /** Ends the wait for what can be sent later. */
+  #stopWaiting: (() => void) | null = null;
+  #hasEnded = false;
 
   constructor(options: ProxyConnectionOptions) {
     this.#options = options;
-    this.#session = new XdsSession(options.view, options.nameSets);
+    const { clock, drainMs } = options;
+    this.#session = new XdsSession(options.view, options.nameSets, { elapsed: () => clock.elapsed(), drainMs });
     this.#acceptedTls = new AcceptedTls(options.view, this.#session);
     this.#acceptedListeners = new AcceptedListeners(options.view, this.#session);
   }
@@ -99,15 +107,32 @@ export class ProxyConnection {
   #tellAnswer(type: XdsType, { refusals }: XdsAnswer): void {
     const { facts, observe, counter } = this.#options;
     const standing = this.#session.refusals;
-    const wasRefusing = this.#isRefusing;
-    this.#isRefusing = standing.length > 0;
-    if (refusals !== null) observe({ ...facts, kind: 'refused', type, refusals, standing });
-    else if (wasRefusing || this.#isRefusing) observe({ ...facts, kind: 'accepted', type, standing });
+    const before = this.#standing;
+    this.#standing = standing;
+    // A resource is tried again and again: what was refused for the same reason is no news.
+    const news = refusals?.filter((one) => !before.some((known) => isDeepStrictEqual(known, one))) ?? null;
+    if (news !== null) observe({ ...facts, kind: 'refused', type, refusals: news, standing });
+    else if (before.length + standing.length > 0) observe({ ...facts, kind: 'accepted', type, standing });
     else counter.accepted(type);
+  }
+
+  /** The stream has ended. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#stopWaiting?.();
   }
 
   /** Sends what can be sent now. Call it again when the stream has drained. */
   flush(): void {
+    const { clock } = this.#options;
+    this.#stopWaiting?.();
+    this.#stopWaiting = null;
+    this.#send();
+    const waitMs = this.#hasEnded ? null : this.#session.waitMs;
+    if (waitMs !== null) this.#stopWaiting = clock.after(waitMs, () => this.flush());
+  }
+
+  #send(): void {
     const { stream, encoder, counter } = this.#options;
     while (!stream.writableNeedDrain) {
       const responses = this.#session.take();

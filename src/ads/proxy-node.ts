@@ -7,7 +7,7 @@ import { isStorable } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { decodeStruct } from '../wire/struct.ts';
-import { MESH, RUN } from '../xds/bootstrap.ts';
+import { DRAIN_SECONDS, MESH, RUN } from '../xds/bootstrap.ts';
 import { proxyFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 
 export type ProxyNode = {
@@ -17,6 +17,8 @@ export type ProxyNode = {
   /** By which the proxy knows its Dataplane: without the namespace in the document that it brings. */
   readonly ownName: string;
   readonly features: ProxyFeatures;
+  /** How long its Envoy keeps connections of a listener that was replaced or removed. */
+  readonly drainMs: number;
   /** The Dataplane that the proxy brings, as JSON text; `''` where it must exist already. */
   readonly dataplane: string;
   /** Names the bootstrap with which the Envoy started; `''` for that of another control plane. */
@@ -29,6 +31,9 @@ export type ProxyNode = {
 
 /** Bytes of the metadata; that of a proxy with its Dataplane has a few kilobytes. */
 const MAX_METADATA = 1024 * 1024;
+
+const DEFAULT_DRAIN_SECONDS = 30;
+const MAX_DRAIN_SECONDS = 3_600;
 
 /** Characters of the name of a bootstrap. */
 const MAX_RUN = 100;
@@ -52,11 +57,18 @@ export function readProxyNode({ id, metadata }: DeltaRequest['node']): ProxyNode
   return {
     ...{ mesh, name: storedNameOfGiven(dataplane, ownName), ownName },
     features: proxyFeatures(facts, { mesh, name: ownName }),
+    drainMs: drainMs(objectOf(facts['dynamicMetadata'])[DRAIN_SECONDS]),
     dataplane,
     run: textOf(facts[RUN]).slice(0, MAX_RUN),
     version: objectOf(facts['version']),
     metadata: Object.fromEntries(Object.entries(facts).filter(([key]) => KEPT.has(key))),
   };
+}
+
+/** What no number says is the drain time of kuma-dp. */
+function drainMs(seconds: unknown): number {
+  const isGiven = typeof seconds === 'number' && seconds >= 0;
+  return (isGiven ? Math.min(seconds, MAX_DRAIN_SECONDS) : DEFAULT_DRAIN_SECONDS) * 1_000;
 }
 
 /** Without a mesh beside it the first dot ends the mesh, as for Kuma. */

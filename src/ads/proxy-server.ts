@@ -18,7 +18,6 @@ import { label } from '../resource/labels.ts';
 import { hasZoneListeners } from '../resource/zone-listeners.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { SingleFlight } from '../store/single-flight.ts';
-import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { FollowedViews } from './followed-views.ts';
 import type { MeshViews } from './mesh-views.ts';
 import { ProxyConnection } from './proxy-connection.ts';
@@ -136,12 +135,13 @@ export class ProxyServer {
   async #begin(stream: ProxyStream, bytes: Buffer, ends: End[]): Promise<ProxyConnection> {
     const request = this.#requests.read(bytes);
     const node = readProxyNode(request.node);
-    const { mesh, features } = node;
+    const { mesh } = node;
     // They have everything that was committed before the stream opened.
     const known = node.dataplane === '' ? await this.#knownViews(mesh) : null;
     const { facts, isBrought, permit } = await this.#letIn(stream, node, known);
     ends.push(this.#replace(stream, facts, isBrought));
-    const connection = await this.#connect(stream, facts, { features, permit }, ends, known ?? (await this.#viewsOf(mesh)));
+    const opened = { features: node.features, drainMs: node.drainMs, permit };
+    const connection = await this.#connect(stream, facts, opened, ends, known ?? (await this.#viewsOf(mesh)));
     await this.#turns.run(() => connection.handle(request));
     return connection;
   }
@@ -203,11 +203,11 @@ export class ProxyServer {
   async #connect(
     stream: ProxyStream,
     facts: ProxyConnectionFacts,
-    { features, permit }: { readonly features: ProxyFeatures; readonly permit: ProxyPermit },
+    { features, drainMs, permit }: Pick<ProxyNode, 'features' | 'drainMs'> & { readonly permit: ProxyPermit },
     ends: End[],
     views: MeshViews,
   ): Promise<ProxyConnection> {
-    const { indexes, observe } = this.#options;
+    const { indexes, observe, clock } = this.#options;
     const { mesh, name } = facts;
     // A proxy that comes again must not be sent plain text first: its clients may use TLS.
     const order = await indexes.settled(mesh, () => views.orderOf(name));
@@ -221,7 +221,8 @@ export class ProxyServer {
       const view = open();
       if (view === undefined) throw notFound(mesh, name);
       const shared = { requests: this.#requests, encoder: this.#responses, nameSets: this.#nameSets };
-      const connection = new ProxyConnection({ facts, view, stream: call, ...shared, observe, counter: this.#count(facts), log });
+      const own = { observe, counter: this.#count(facts), clock, drainMs, log };
+      const connection = new ProxyConnection({ facts, view, stream: call, ...shared, ...own });
       const tellProblems = (): void => {
         const problems = view.takeProblems();
         if (problems !== null) observe({ ...facts, kind: 'problems', problems });
@@ -240,6 +241,7 @@ export class ProxyServer {
       call.on('drain', () => connection.flush());
       observe({ ...facts, kind: 'opened' });
       ends.push(() => {
+        connection.end();
         views.close(name, view);
         observe({ ...facts, kind: 'closed' });
       });

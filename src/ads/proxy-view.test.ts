@@ -90,7 +90,7 @@ describe('the view of a proxy', () => {
           let made: EncodedPart | null;
           if (one.set === 'own') view.setOwn((made = part(`own-${of}`, given ?? '0', ['Listener', 'Cluster'])));
           else if (one.set === 'zone') {
-            made = given === null ? null : part(`zone-${of}`, given, ['Listener', 'Cluster']);
+            made = given === null ? null : part(`zone-${of}`, given, ['ClusterLoadAssignment', 'Cluster']);
             view.setZonePorts(of, new Map(made === null ? [] : [['port', made]]));
           } else if (one.set === 'outbound') {
             const set = given === null ? null : outbound(of, given, one.isOwn);
@@ -119,8 +119,8 @@ describe('the view of a proxy', () => {
     view.setDestination('c', destination('c', '1', { isOwn: true }));
     view.setDestination('d', destination('d', '1'));
     view.setOwn(part('own', '1', ['Listener', 'Cluster']));
-    view.setZonePorts('service', new Map([['port', part('zone', '1', ['Listener'])]]));
-    view.setZonePorts('gone', new Map([['port', part('zone-2', '1', ['Listener'])]]));
+    view.setZonePorts('service', new Map([['port', part('zone', '1', ['Cluster'])]]));
+    view.setZonePorts('gone', new Map([['port', part('zone-2', '1', ['Cluster'])]]));
     view.setZonePorts('gone', new Map());
     expect([view.ownOutbounds(), view.ownDestinations(), view.ownNames('Listener')]).toEqual([['a'], ['c'], ['own']]);
     expect([...view.zoneServices()]).toEqual(['service']);

@@ -5,6 +5,7 @@ import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { Leaf } from '../identity/leaf.ts';
 import type { DeclaredOutbound } from '../xds/outbounds.ts';
 import type { EncodedPart } from './encoded-part.ts';
+import type { ZoneListenerPlace } from '../xds/zone-listeners.ts';
 import { SharedMaps, type SharedMap } from './shared-map.ts';
 import { ViewParts, type KeptPart } from './view-parts.ts';
 import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session-messages.ts';
@@ -71,7 +72,7 @@ export class ProxyView implements XdsView {
   #problems: readonly ConfigProblem[] = [];
   /** What the token of the proxy does not permit, by its kind. */
   readonly #refusals = new Map<'dataplane' | 'identity', string>();
-  /** By the name of the listener and of the routes. */
+  /** By the name of the routes. */
   readonly #outbounds: ViewParts<EncodedOutbound>;
   /** By the name of the cluster and of the endpoints. */
   readonly #destinations: ViewParts<EncodedDestination>;
@@ -90,7 +91,7 @@ export class ProxyView implements XdsView {
   trusted = '';
 
   /** Where its zone listeners listen, by their names. */
-  zonePlaces: ReadonlyMap<string, string> = new Map();
+  zonePlaces: ReadonlyMap<string, ZoneListenerPlace> = new Map();
 
   #asked = '';
   #isAskedNow = false;
@@ -111,6 +112,8 @@ export class ProxyView implements XdsView {
   }
 
   get(type: XdsType, name: string): XdsResource | undefined {
+    // A place that the proxy uses itself is no outbound.
+    if (type === 'Listener') return resourceIn(this.#own, type, name) ?? this.#outboundAt(name);
     return this.#partOf(type, name) ?? resourceIn(this.#own, type, name);
   }
 
@@ -231,7 +234,7 @@ export class ProxyView implements XdsView {
     return this.#destinations.entries();
   }
 
-  /** Outbounds by the name of their listener. */
+  /** Outbounds by the name of their routes. */
   outbounds(): Iterable<[string, EncodedOutbound]> {
     return this.#outbounds.entries();
   }
@@ -285,6 +288,12 @@ export class ProxyView implements XdsView {
     this.#listener?.failed(error);
   }
 
+  /** The listener of an outbound has the name of its place, its part that of the service. */
+  #outboundAt(place: string): XdsResource | undefined {
+    const part = this.#outbounds.find(place, listenersIn);
+    return part === undefined ? undefined : resourceIn(part, 'Listener', place);
+  }
+
   #partOf(type: XdsType, name: string): XdsResource | undefined {
     const part = (isOfListener(type) ? this.#outbounds.get(name) : this.#destinations.get(name)) ?? this.#zonePorts.with(name);
     return part === undefined ? undefined : resourceIn(part, type, name);
@@ -311,6 +320,10 @@ export class ProxyView implements XdsView {
 /** A part has few resources, but for that of a proxy with many inbounds. */
 function resourceIn({ resources }: EncodedPart, type: XdsType, name: string): XdsResource | undefined {
   return resources.find((held) => held.type === type && held.resource.name === name)?.resource;
+}
+
+function listenersIn(part: EncodedPart): string[] {
+  return namesIn(part, 'Listener');
 }
 
 function namesIn(part: EncodedPart, type: XdsType): string[] {

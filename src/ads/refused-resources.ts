@@ -41,7 +41,10 @@ export class RefusedResources {
     }
     if (reason === null) return null;
     const named = namedIn(reason, resources);
-    const refused = (resources.length === 1 ? resources : named).map(({ name, version }) => ({ type, name, version, reason }));
+    const refused = (resources.length === 1 ? resources : named).map(({ name, knownAs, version }) => ({
+      ...{ type, name, version, reason },
+      ...(knownAs !== undefined && { knownAs }),
+    }));
     for (const refusal of refused) this.#refusals.set(keyOf(type, refusal.name), refusal);
     return refused;
   }

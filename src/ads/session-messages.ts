@@ -16,10 +16,14 @@ export const XDS_ORDER = Object.fromEntries(XDS_TYPES.map((type, index) => [type
 /** A resource as it is sent, shared by all proxies that get the same. */
 export type XdsResource = {
   readonly name: string;
+  /** The name by which policies, dumps and statistics know a listener; left out where it is `name`. */
+  readonly knownAs?: string;
   /** A hash of the content: the same after a restart of the control plane. */
   readonly version: string;
   /** The encoded `Resource` of a response. */
   readonly bytes: Uint8Array;
+  /** Of a listener that others connect to: it stays open for a while after it has gone from the view, until they have another address. */
+  readonly isLasting?: boolean;
   /** Of a cluster whose assignment has another name: that name. */
   readonly assignment?: string;
 };
@@ -53,7 +57,14 @@ export type XdsResponse = {
 };
 
 /** A resource that the proxy refused, at the version that it refused. */
-export type XdsRefusal = { readonly type: XdsType; readonly name: string; readonly version: string; readonly reason: string };
+export type XdsRefusal = {
+  readonly type: XdsType;
+  readonly name: string;
+  /** As that of the resource. */
+  readonly knownAs?: string;
+  readonly version: string;
+  readonly reason: string;
+};
 
 /** The answer of a proxy to a response. */
 export type XdsAnswer = {

@@ -7,12 +7,13 @@ import {
   type XdsType,
   type XdsView,
 } from './session-messages.ts';
+import type { SessionTime } from './removal-times.ts';
 import { XdsSession } from './session.ts';
 
 /** Versions by type and name. */
 export type Contents = Partial<Record<XdsType, Readonly<Record<string, string>>>>;
 
-/** A view that may be replaced. */
+/** A view that may be replaced. Others connect to listeners whose name begins with `in`. */
 class TestView implements XdsView {
   #contents: Contents;
 
@@ -22,7 +23,8 @@ class TestView implements XdsView {
 
   get(type: XdsType, name: string): XdsResource | undefined {
     const version = this.#contents[type]?.[name];
-    return version === undefined ? undefined : { name, version, bytes: new Uint8Array() };
+    if (version === undefined) return undefined;
+    return { name, version, bytes: new Uint8Array(), ...(name.startsWith('in') && { isLasting: true }) };
   }
 
   names(type: XdsType): string[] {
@@ -43,9 +45,12 @@ class TestView implements XdsView {
   }
 }
 
-export function sessionOf(contents: Contents): { session: XdsSession; replace: (contents: Contents) => void } {
+export function sessionOf(
+  contents: Contents,
+  time?: SessionTime,
+): { session: XdsSession; replace: (contents: Contents) => void } {
   const view = new TestView(contents);
-  const session = new XdsSession(view);
+  const session = new XdsSession(view, undefined, time);
   return { session, replace: (next) => view.replace(next, session) };
 }
 

@@ -1,10 +1,11 @@
 // The xDS state of one proxy, and the order of its responses: incremental xDS over one aggregated stream (xds 4). Pure: requests and views
 // go in, responses come out. Invariants: a proxy that has answered every response holds its view; at most one response of a type waits for
-// its answer; a resource is removed only after the proxy has accepted everything that replaces it; the proxy holds nothing of a refused
-// response until it accepts it in another one.
+// its answer; a resource is removed only after the proxy has accepted everything that replaces it, and a cluster when no connection can use
+// it any more; the proxy holds nothing of a refused response until it accepts it in another one.
 import { exhausted } from '../grpc/status.ts';
 import { NameSets } from './name-sets.ts';
 import { RefusedResources } from './refused-resources.ts';
+import { NO_TIME, RemovalTimes, REMOVED, type RemovedType, type SessionTime } from './removal-times.ts';
 import {
   XDS_ORDER,
   XDS_TYPES,
@@ -19,8 +20,8 @@ import {
 } from './session-messages.ts';
 import { ALL_BITS, TypeState } from './type-state.ts';
 
-/** Types whose removals are sent on their own, in this order. */
-const REMOVED = ['Listener', 'Cluster'] as const;
+/** What stands in the way of a refused resource may go without a change of the view, such as another program on its port. */
+const RETRY_MS = 10_000;
 
 /** `*`, or a first request without names, subscribes to every resource of the type. */
 const WILDCARD = '*';
@@ -39,12 +40,18 @@ export class XdsSession {
   readonly #refused = new RefusedResources();
   readonly #view: XdsView;
   readonly #nameSets: NameSets;
+  readonly #time: SessionTime;
+  readonly #removals: RemovalTimes;
+  /** When refused resources are tried again; null without any. */
+  #retryAt: number | null = null;
   #nonces = 0;
 
   /** @param nameSets of all proxies */
-  constructor(view: XdsView, nameSets = new NameSets()) {
+  constructor(view: XdsView, nameSets = new NameSets(), time = NO_TIME) {
     this.#view = view;
     this.#nameSets = nameSets;
+    this.#time = time;
+    this.#removals = new RemovalTimes(time);
   }
 
   /** The view has changed in these names. */
@@ -66,6 +73,18 @@ export class XdsSession {
   /** Resources that are refused at the version of the view. */
   get refusals(): readonly XdsRefusal[] {
     return this.#refused.standing(this.#view);
+  }
+
+  /** In how many milliseconds `take` may have something that it does not have now; null: after a request or a change alone. */
+  get waitMs(): number | null {
+    const removals = REMOVED.map((type) => this.#removals.next(type, this.#stateOf(type)?.gone.entries.keys() ?? []));
+    const times = [...removals, this.#retryAt].filter((time) => time !== null);
+    return times.length === 0 ? null : Math.max(0, Math.min(...times) - this.#time.elapsed());
+  }
+
+  /** Whether the proxy has a resource that is no longer in the view, until its removal is sent. */
+  stays(type: XdsType, name: string): boolean {
+    return this.#stateOf(type)?.gone.has(name) === true;
   }
 
   /** Whether the proxy has accepted a resource at the version of the view. */
@@ -106,7 +125,10 @@ export class XdsSession {
     state.pending = null;
     this.#pending &= ~state.bit;
     const refusals = this.#refused.answered(pending, request.error);
-    if (refusals !== null) this.#askAgain(state, pending, refusals);
+    if (refusals !== null) {
+      this.#askAgain(state, pending, refusals);
+      if (this.#retryAt === null && refusals.length > 0) this.#retryAt = this.#time.elapsed() + RETRY_MS;
+    }
     return { nonce: pending.nonce, refusals };
   }
 
@@ -130,6 +152,7 @@ export class XdsSession {
    * wait until the clusters are accepted, and removals until everything is.
    */
   take(): readonly XdsResponse[] {
+    this.#retry();
     if (!this.#hasWork()) return NO_RESPONSES;
     const responses: XdsResponse[] = [];
     for (const [index, type] of XDS_TYPES.entries()) {
@@ -139,7 +162,7 @@ export class XdsSession {
       if (response !== null) responses.push(response);
     }
     // Assignments, routes and secrets go with the cluster or listener that asked for them.
-    for (const type of REMOVED) if (this.#areSettled(ALL_BITS)) responses.push(...this.#removals(type));
+    for (const type of REMOVED) if (this.#areSettled(ALL_BITS)) responses.push(...this.#removed(type));
     return responses;
   }
 
@@ -212,9 +235,12 @@ export class XdsSession {
   }
 
   #additions(state: TypeState, isSettled: boolean): XdsResponse | null {
+    const isFirst = state.isFirst && isSettled;
     const resources = isSettled ? this.#takeResources(state) : [];
     const missing = state.unanswered.size > 0 ? this.#missing(state) : [];
-    if (resources.length === 0 && missing.length === 0 && !(state.isFirst && isSettled)) return null;
+    // Another control plane, or an older one, has given listeners other names: a new one takes the place of one that goes.
+    if (isFirst && state.type === 'Listener') missing.push(...state.gone.entries.keys());
+    if (resources.length === 0 && missing.length === 0 && !isFirst) return null;
     for (const { name } of resources) state.answered(name);
     for (const name of missing) state.answered(name);
     return this.#send(state, resources, missing);
@@ -241,23 +267,43 @@ export class XdsSession {
     for (const [name, held] of state.dirty.takeAll()) {
       const resource = state.wants(name) ? this.#view.get(state.type, name) : undefined;
       if (resource === undefined) {
-        if (held !== '') state.gone.set(name, held);
+        if (held === '') continue;
+        state.gone.set(name, held);
+        this.#removals.begin(state.type, name);
       } else if (resource.version !== held) resources.push(resource);
     }
     return resources;
   }
 
-  #removals(type: XdsType): XdsResponse[] {
+  #removed(type: RemovedType): XdsResponse[] {
     const state = this.#stateOf(type);
     if (state === null || state.pending !== null || state.gone.size === 0) return [];
-    return [this.#send(state, [], [...state.gone.entries.keys()])];
+    // The listener that leads to a cluster goes first.
+    if (type === 'Cluster' && (this.#stateOf('Listener')?.gone.size ?? 0) > 0) return [];
+    const removed = this.#removals.due(type, state.gone.entries.keys());
+    return removed.length === 0 ? [] : [this.#send(state, [], removed)];
+  }
+
+  /** Sends refused resources again, each in a response of its own. */
+  #retry(): void {
+    if (this.#retryAt === null || this.#retryAt > this.#time.elapsed()) return;
+    const refused = this.refusals;
+    this.#retryAt = refused.length === 0 ? null : this.#time.elapsed() + RETRY_MS;
+    for (const { type, name } of refused) {
+      const [state, resource] = [this.#stateOf(type), this.#view.get(type, name)];
+      if (state === null || resource === undefined || !state.hasSent(name, resource.version)) continue;
+      this.#mayWork |= state.bit;
+      state.suspect([resource], false);
+    }
   }
 
   #send(state: TypeState, resources: readonly XdsResource[], removed: readonly string[]): XdsResponse {
     const { type } = state;
     this.#nonces += 1;
     const response = { type, nonce: String(this.#nonces), resources, removed };
+    this.#removals.sent(resources);
     for (const name of removed) {
+      this.#removals.end(type, name);
       state.gone.delete(name);
       state.dirty.delete(name);
     }

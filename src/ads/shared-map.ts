@@ -44,6 +44,8 @@ export class SharedMap<T extends Numbered> {
   readonly #values: ReadonlyMap<string, T>;
   /** By the text of the edits. */
   #next = new Map<string, WeakRef<SharedMap<T>>>();
+  /** By other names of the values; made when one is first asked for. */
+  #keys: Map<string, string> | null = null;
   /** Of the contents in any order. */
   readonly digest: number;
 
@@ -66,6 +68,12 @@ export class SharedMap<T extends Numbered> {
 
   values(): IterableIterator<T> {
     return this.#values.values();
+  }
+
+  /** The name of the value for which `namesOf` has this other name. It is one function for all calls. */
+  keyOf(name: string, namesOf: (value: T) => readonly string[]): string | undefined {
+    this.#keys ??= new Map([...this.#values].flatMap(([key, value]) => namesOf(value).map((other) => [other, key] as const)));
+    return this.#keys.get(name);
   }
 
   equals(other: SharedMap<T>): boolean {

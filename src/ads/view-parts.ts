@@ -1,4 +1,5 @@
-// The parts of one kind in a view: its own parts, and a map of parts that it shares with equal proxies.
+// The parts of one kind in a view: its own parts, and a map of parts that it shares with equal proxies. A part has the name of its main
+// resource; other resources of it may have names of their own.
 import type { SharedMap, SharedMaps } from './shared-map.ts';
 
 /** A part that proxies share, unless it depends on the proxy itself. */
@@ -20,6 +21,16 @@ export class ViewParts<T extends KeptPart> {
     const edit = this.#edits?.get(name);
     if (edit !== undefined && edit !== null) return edit;
     return this.#own?.get(name) ?? (edit === null ? undefined : this.#shared.get(name));
+  }
+
+  /** The part for which `namesOf` has a name. */
+  find(name: string, namesOf: (part: T) => readonly string[]): T | undefined {
+    for (const part of this.#edits?.values() ?? []) if (part !== null && namesOf(part).includes(name)) return part;
+    for (const part of this.#own?.values() ?? []) if (namesOf(part).includes(name)) return part;
+    const key = this.#shared.keyOf(name, namesOf);
+    return key === undefined || this.#edits?.has(key) === true || this.#own?.has(key) === true
+      ? undefined
+      : this.#shared.get(key);
   }
 
   /** Null removes it. */

@@ -1,6 +1,7 @@
 // The request for a bootstrap: the facts about a proxy that its control plane needs (xds 1). Pure.
 import { productVersion } from '../base/version.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { DRAIN_SECONDS } from '../xds/bootstrap.ts';
 
 export type ProxyFacts = {
   readonly mesh: string;
@@ -18,9 +19,15 @@ export type ProxyFacts = {
   /** The certificates that this machine trusts; `''` if the file is not known. */
   readonly systemCaPath: string;
   readonly ipv6Enabled: boolean;
+  readonly drainMs: number;
   /** Whether this launcher forwards access logs from a pipe to TCP addresses. */
   readonly forwardsLogs: boolean;
 };
+
+/** The drain time as Envoy takes it. */
+export function drainSeconds(drainMs: number): number {
+  return Math.ceil(drainMs / 1_000);
+}
 
 /** What this launcher can do. */
 const FEATURES = ['feature-strict-inbound-ports', 'feature-reuse-port'];
@@ -39,7 +46,7 @@ export function bootstrapRequest(facts: ProxyFacts): JsonObject {
       envoy: { ...envoy, kumaDpCompatible: true },
     },
     caCert: facts.caCert,
-    dynamicMetadata: {},
+    dynamicMetadata: { [DRAIN_SECONDS]: drainSeconds(facts.drainMs) },
     readinessPort: facts.readinessPort,
     operatingSystem: process.platform,
     features: facts.forwardsLogs ? [...FEATURES, 'feature-tcp-accesslog-via-named-pipe'] : FEATURES,

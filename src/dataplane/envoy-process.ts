@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../base/log.ts';
+import { drainSeconds } from './bootstrap-request.ts';
 import { LOG_FORMAT, readLogLine } from './envoy-log.ts';
 import { makeNamedPipe, type NamedPipe } from './named-pipe.ts';
 import { readLines } from './read-lines.ts';
@@ -29,7 +30,7 @@ export type EnvoyEnd = { readonly how: string; readonly code: number | null };
 function envoyArguments({ config, logLevel, componentLogLevel, concurrency, drainMs }: EnvoyOptions): string[] {
   return [
     ...['--config-path', config, '--disable-hot-restart'],
-    ...['--drain-time-s', String(Math.ceil(drainMs / 1_000)), '--drain-strategy', 'immediate'],
+    ...['--drain-time-s', String(drainSeconds(drainMs)), '--drain-strategy', 'immediate'],
     ...['--log-level', logLevel, ...LOG_FORMAT],
     ...(componentLogLevel === '' ? [] : ['--component-log-level', componentLogLevel]),
     ...(concurrency === null ? ['--cpuset-threads'] : ['--concurrency', String(concurrency)]),

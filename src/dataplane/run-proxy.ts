@@ -44,7 +44,7 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
     if (forwarding !== null) endings.push(forwarding.close);
     if (token !== null) endings.push(following(token));
     const machine = { systemCaPath: await systemCaFile(), ipv6Enabled: hasIpv6(), forwardsLogs: forwarding !== null };
-    const own = { envoy, caCert, readinessPort: ports.readinessPort, workDir: folder.path };
+    const own = { envoy, caCert, readinessPort: ports.readinessPort, workDir: folder.path, drainMs: options.drainMs };
     await proxy.run(async () => {
       const shown = await (token?.read() ?? readDataplaneToken(options.token));
       const body = bootstrapRequest({ mesh, name, dataplane, token: shown, ...machine, ...own });

@@ -40,7 +40,10 @@ async function attribute(
   const index = await indexes.indexOf(mesh);
   const proxy = index.proxy(name);
   const find = proxy === undefined ? null : findsPolicies(index, proxy);
-  const found = refusals.map((one) => ({ ...one, policies: find?.(one.name) ?? [] }));
+  const found = refusals.map(({ type, name, knownAs = name, reason }) => ({
+    ...{ type, name: knownAs, reason },
+    policies: find?.(knownAs) ?? [],
+  }));
   insights.change({ mesh, name }, (state) =>
     state.troubles === null ? state : { ...state, troubles: withPolicies(state.troubles, found) },
   );

@@ -70,9 +70,9 @@ export function renderTroubles({ refused, problems }: Troubles): JsonObject {
 
 function standing(known: Troubles, refusals: readonly XdsRefusal[], now: Date): Troubles {
   const before = new Map(known.refused.map((one) => [keyOf(one), one]));
-  const refused = refusals.map(({ type, name, reason }): RefusedResource => {
-    const held = before.get(keyOf({ type, name }));
-    return held?.reason === reason ? held : { type, name, reason, time: now, policies: null };
+  const refused = refusals.map(({ type, name, knownAs = name, reason }): RefusedResource => {
+    const held = before.get(keyOf({ type, name: knownAs }));
+    return held?.reason === reason ? held : { type, name: knownAs, reason, time: now, policies: null };
   });
   const isSame = refused.length === known.refused.length && refused.every((one) => before.get(keyOf(one)) === one);
   return isSame ? known : { ...known, refused };

@@ -177,7 +177,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       ...filterChains(filtersOf, tls, tls === null ? {} : confOf('MeshTLS'), isHttp(protocol) ? null : permissions),
       metadata: { filterMetadata: { 'io.kuma.tags': rules.proxy.labels } },
       trafficDirection: 'INBOUND',
-      enableReusePort: features.reusePort ? true : undefined,
+      enableReusePort: features.reusePort,
       bindToPort: isRedirected ? false : undefined,
     }),
   );

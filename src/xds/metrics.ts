@@ -74,7 +74,7 @@ export function metricsListener(
       }),
     ],
     trafficDirection: 'INBOUND',
-    enableReusePort: features.reusePort ? true : undefined,
+    enableReusePort: features.reusePort,
   });
 }
 

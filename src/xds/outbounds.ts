@@ -23,16 +23,18 @@ import { clusterConf, serviceCluster } from './cluster.ts';
 import { isHttp, protocolOf } from './protocol.ts';
 import { loadAssignment, localityWeights, singleAssignment, TLS_MARK } from './endpoints.ts';
 import { httpConnectionManager } from './http-connection.ts';
+import { placeName } from './listener-place.ts';
 import { NO_CLUSTER, routeName } from './names.ts';
+import { ownPlaces } from './own-places.ts';
 import { duration, extension, socketAddress } from './proto-json.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import type { ProxyConfig } from './proxy-config.ts';
-import type { ProxyFeatures } from './proxy-features.ts';
+import { portSharing, type ProxyFeatures } from './proxy-features.ts';
 import { clustersOf } from './route-action.ts';
 import { addPatched } from './proxy-patch.ts';
 import { logCollector, tracerOf } from './telemetry.ts';
 import type { TracedConnection } from './tracing.ts';
-import { clientSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
+import { clientSocket, offeredParams, type ProxyTls } from './proxy-tls.ts';
 import { acceptsTls, egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
 import { isVirtual } from './transparent-proxying.ts';
 import { reportTo, usableOutbound, usablePolicies, usableRules, type Report } from './usable-policies.ts';
@@ -61,27 +63,48 @@ export function declaredOutbounds(
   resolver: BackendResolver,
 ): { outbounds: DeclaredOutbound[]; problems: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
-  const places = new Map<string, number>();
+  const services = new Map<string, number>();
+  const places = new Map<string, string>();
   const outbounds = declarationsOf(proxy).flatMap((given, at) => {
+    const item = `networking.outbound[${String(at)}]`;
+    const report = (field: string, reason: string): void =>
+      void problems.push({ policy: null, field: `${item}.${field}`, reason });
     const backendRef = objectOf(given['backendRef']);
     const outbound = resolver.find(backendRef, proxy);
-    const field = `networking.outbound[${String(at)}].backendRef`;
     if (outbound === undefined) {
-      problems.push({
-        policy: null,
-        field,
-        reason: `${resolver.whyNone(backendRef, proxy) ?? 'means no port'}: it has no listener`,
-      });
+      report('backendRef', `${resolver.whyNone(backendRef, proxy) ?? 'means no port'}: it has no listener`);
       return [];
     }
-    const other = places.get(outbound.kri);
-    // Listeners have the names of their services.
-    if (other !== undefined)
-      problems.push({ policy: null, field, reason: `means the same port as outbound[${String(other)}], which has no listener` });
-    places.set(outbound.kri, at);
-    return [{ outbound, address: textOf(given['address']) || '127.0.0.1', port: numberOf(given['port']) }];
+    const declared = { outbound, address: textOf(given['address']) || '127.0.0.1', port: numberOf(given['port']) };
+    const place = placeOf(given);
+    const user = places.get(place);
+    if (user !== undefined) {
+      report('port', `${place} is used by ${user} already: this one has no listener`);
+      return [];
+    }
+    places.set(place, item);
+    const other = services.get(outbound.kri);
+    // Routes have the names of their services.
+    if (other !== undefined) report('backendRef', `means the same port as outbound[${String(other)}], which has no listener`);
+    services.set(outbound.kri, at);
+    return [declared];
   });
   return { outbounds, problems };
+}
+
+/** Outbounds at the places of the proxy's own listeners have none. */
+export function reportOwnPlaces(proxy: DataplaneProxy, report: Report): void {
+  const own = ownPlaces(proxy);
+  for (const [at, given] of declarationsOf(proxy).entries()) {
+    const user = own.get(placeOf(given));
+    const field = `networking.outbound[${String(at)}].port`;
+    if (user !== undefined)
+      report({ policy: null, field, reason: `${placeOf(given)} is used by networking.${user}: this one has no listener` });
+  }
+}
+
+function placeOf(declaration: JsonObject): string {
+  return placeName(textOf(declaration['address']) || '127.0.0.1', numberOf(declaration['port']));
 }
 
 /** Whether two versions of a Dataplane declare the same outbounds: their references mean the same services. */
@@ -122,6 +145,7 @@ function addListener(config: ProxyConfig, context: OutboundContext, declared: De
     filterChains: [{ filters: [asHttp ? httpFilter(context, outbound, logs) : tcpProxy(outbound, logs, resolver)] }],
     metadata: { filterMetadata: { 'io.kuma.tags': { 'kuma.io/unified-name': name } } },
     trafficDirection: 'OUTBOUND',
+    ...portSharing(context.features),
     ...(isVirtual(declared.address) && context.client.isRedirected && { bindToPort: false }),
   });
   if (asHttp) config.routes.set(name, routeConfiguration(name, withLogMetadata(outbound, outboundRoutes(outbound, resolver))));
@@ -188,9 +212,9 @@ function socketTo(
   report: Report,
 ): JsonObject | null {
   if (tls === null) return null;
-  // Versions and ciphers are those of the whole mesh, because both ends need the same.
+  // Versions are those of the whole mesh, because all servers have them.
   const { rules: common } = inboundRulesOf(index.shared('MeshTLS', rules.proxy), rules.proxy.zone);
-  return clientSocket(tls, { ...server, params: tlsParams(catchAllConf(usableRules('MeshTLS', common, report))) });
+  return clientSocket(tls, { ...server, params: offeredParams(catchAllConf(usableRules('MeshTLS', common, report))) });
 }
 
 type Loggers = (conf: JsonObject, filter?: LogFilter) => JsonObject[];

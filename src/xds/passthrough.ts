@@ -14,6 +14,7 @@ import { passthroughChains, unreadPorts, type HttpTarget, type PassthroughChain 
 import { extension, given, socketAddress } from './proto-json.ts';
 import { proxyAddress } from './proxy-address.ts';
 import type { ProxyConfig } from './proxy-config.ts';
+import { portSharing } from './proxy-features.ts';
 import { confOf } from './route-config.ts';
 import { logCollector } from './telemetry.ts';
 import { fromOwnSource, transparentProxying, type TransparentProxying } from './transparent-proxying.ts';
@@ -74,7 +75,7 @@ function addInboundListener(
   config.listeners.set(name, {
     ...listener(name, version, port, [{ filters: [tcpProxy(name, isClosed ? nowhere : name)] }]),
     trafficDirection: 'INBOUND',
-    ...(reusePort && { enableReusePort: true }),
+    enableReusePort: reusePort,
   });
 }
 
@@ -89,11 +90,12 @@ function addOutboundListener(
   const mode = textOf(conf['passthroughMode']) || 'Matched';
   const chains = mode === 'Matched' ? passthroughChains(conf, version) : [];
   const accessLog = loggers(context, false);
+  const sharing = portSharing(context.features);
   if (chains.length === 0) {
     const to = mode === 'All' ? name : noDestinationName('outbound');
     config.clusters.set(to, mode === 'All' ? originalDestination(to) : emptyCluster(to));
     const filters = [tcpProxy(name, to, accessLog)];
-    config.listeners.set(name, { ...listener(name, version, port, [{ filters }]), trafficDirection: 'OUTBOUND' });
+    config.listeners.set(name, { ...listener(name, version, port, [{ filters }]), trafficDirection: 'OUTBOUND', ...sharing });
     return;
   }
   const filterChains = chains.map((chain) => ({
@@ -106,6 +108,7 @@ function addOutboundListener(
     ...listener(name, version, port, filterChains),
     listenerFilters: inspectors(unreadPorts(conf)),
     trafficDirection: 'OUTBOUND',
+    ...sharing,
   });
 }
 

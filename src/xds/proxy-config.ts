@@ -9,7 +9,9 @@ import { Client } from './client.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { addInbounds, hasStrictInbound } from './inbounds.ts';
 import type { KeyPair } from './key-pair.ts';
-import { addDestination, addOutbound, declaredOutbounds, type OutboundContext } from './outbounds.ts';
+import { placeName } from './listener-place.ts';
+import { addDestination, addOutbound, declaredOutbounds, reportOwnPlaces, type OutboundContext } from './outbounds.ts';
+import { ownPlaces } from './own-places.ts';
 import { addPassthrough } from './passthrough.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 import { proxyTls, TRUST_BUNDLE, trustBundleSecret } from './proxy-tls.ts';
@@ -58,7 +60,8 @@ export function proxyConfig(index: MeshIndex, proxy: DataplaneProxy, features: P
   const context = { index, rules, resolver, client: new Client(proxy), features, tls: proxyTls(index, proxy) };
   const { outbounds, problems } = declaredOutbounds(proxy, resolver);
   const config = ownConfig(context, problems);
-  for (const declared of outbounds)
+  const own = ownPlaces(proxy);
+  for (const declared of outbounds.filter(({ address, port }) => !own.has(placeName(address, port))))
     for (const destination of addOutbound(config, context, declared))
       if (!config.clusters.has(destination.kri)) addDestination(config, context, destination);
   for (const port of zonePorts(index, proxy)) addZonePort(config, context, port);
@@ -69,6 +72,7 @@ export function proxyConfig(index: MeshIndex, proxy: DataplaneProxy, features: P
 export function ownConfig(context: OutboundContext, problems: readonly ConfigProblem[] = []): ProxyConfig {
   const config = emptyConfig([...problems]);
   reportWithoutEffect(context, reportTo(config.problems));
+  reportOwnPlaces(context.rules.proxy, reportTo(config.problems));
   const trust = context.tls === null ? null : trustBundleSecret(context.index);
   if (trust !== null) config.secrets.set(TRUST_BUNDLE, trust);
   addPatched(config, context.rules, true, (part) => {

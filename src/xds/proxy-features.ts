@@ -25,6 +25,14 @@ export type ProxyFeatures = {
   readonly ipv6: boolean;
 };
 
+/**
+ * Of a listener whose field Kuma leaves out. What is left out is on: a second Envoy would get connections of the same port without a word
+ * (xds 3).
+ */
+export function portSharing({ reusePort }: Pick<ProxyFeatures, 'reusePort'>): JsonObject {
+  return reusePort ? {} : { enableReusePort: false };
+}
+
 /** Whether a feature names a file or folder of the machine of the proxy. */
 export function isPath(feature: ProxyFeatures[keyof ProxyFeatures]): boolean {
   return feature !== null && typeof feature !== 'boolean';

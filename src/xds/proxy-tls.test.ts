@@ -12,6 +12,7 @@ import {
   proxyTls,
   meshClients,
   serverSocket,
+  offeredParams,
   tlsParams,
   trustedBundle,
   trustBundleSecret,
@@ -151,12 +152,33 @@ const OLD_CIPHERS = [
   ...['ECDHE-ECDSA-AES256-SHA', 'ECDHE-RSA-AES256-SHA', 'AES256-SHA'],
 ];
 
+describe('a client offers', () => {
+  const usual = { tlsMinimumProtocolVersion: 'TLSv1_2', tlsMaximumProtocolVersion: 'TLSv1_3' };
+
+  it.each<[JsonObject]>([
+    [{}],
+    [{ tlsVersion: { min: 'TLS12', max: 'TLS12' } }],
+    [{ tlsVersion: { min: 'TLS13', max: 'TLS13' } }],
+    [{ tlsVersion: { min: 'TLSAuto', max: 'TLSAuto' } }],
+    [{ tlsCiphers: ['ECDHE-RSA-AES128-GCM-SHA256'] }],
+  ])('the same with %j', (conf) => {
+    expect(offeredParams(conf)).toEqual(usual);
+  });
+
+  it.each(['min', 'max'])('older versions and their ciphers where `%s` asks for one', (bound) => {
+    const { cipherSuites, ...versions } = offeredParams({ tlsVersion: { [bound]: 'TLS11' } });
+    expect(versions).toEqual({ ...usual, tlsMinimumProtocolVersion: 'TLSv1_1' });
+    expect(cipherSuites).toEqual(expect.arrayContaining(['ECDHE-ECDSA-AES256-GCM-SHA384', ...OLD_CIPHERS]));
+  });
+});
+
 it.each<[JsonObject, JsonObject | null]>([
   [{}, null],
   [{ tlsVersion: { min: 'TLSAuto', max: 'TLS14' }, tlsCiphers: [] }, null],
   [{ tlsVersion: { min: 'TLS10' } }, { tlsMinimumProtocolVersion: 'TLSv1_0' }],
   [{ tlsVersion: { min: 'TLS12', max: 'TLSAuto' } }, { tlsMinimumProtocolVersion: 'TLSv1_2' }],
   [{ tlsVersion: { max: 'TLS12' } }, { tlsMaximumProtocolVersion: 'TLSv1_2' }],
+  [{ tlsCiphers: ['A'] }, { tlsMaximumProtocolVersion: 'TLSv1_2', cipherSuites: ['A'] }],
   [{ tlsVersion: { max: 'TLS13' } }, { tlsMaximumProtocolVersion: 'TLSv1_3' }],
   [{ tlsVersion: { min: 'TLS13' } }, { tlsMinimumProtocolVersion: 'TLSv1_3', tlsMaximumProtocolVersion: 'TLSv1_3' }],
   [

@@ -68,6 +68,20 @@ export function meshClients({ trustDomains }: ProxyTls): JsonObject[] {
   return trustDomains.map((name) => ({ sanType: 'URI', matcher: { prefix: `spiffe://${name}/` } }));
 }
 
+/**
+ * The versions and ciphers that a client offers: all that its servers may demand, now or after a change of MeshTLS. A server chooses from
+ * them as MeshTLS says, so a change of MeshTLS is in force with each server, in any order (decision 99).
+ */
+export function offeredParams({ tlsVersion }: JsonObject): JsonObject {
+  const bounds = Object.values(objectOf(tlsVersion)).map((given) => VERSIONS.indexOf(textOf(given)));
+  const lowest = Math.min(USUAL_VERSION, ...bounds.filter((at) => at !== -1));
+  return {
+    ...version('tlsMinimumProtocolVersion', VERSIONS[lowest]),
+    tlsMaximumProtocolVersion: 'TLSv1_3',
+    ...(lowest < USUAL_VERSION && { cipherSuites: [...USUAL_CIPHERS, ...OLD_CIPHERS] }),
+  };
+}
+
 /** The transport socket of a cluster. @param ids the SPIFFE IDs of which a server must have one */
 export function clientSocket(
   { identity }: Pick<ProxyTls, 'identity'>,
@@ -82,21 +96,28 @@ export function clientSocket(
 const VERSIONS = ['TLS10', 'TLS11', 'TLS12', 'TLS13'];
 /** Without a configured version, the lowest that Envoy offers, and the highest that a client of it offers. */
 const USUAL_VERSION = VERSIONS.indexOf('TLS12');
+/** Ciphers of 1.2 that Envoy offers by itself: those that MeshTLS can name. */
+const USUAL_CIPHERS = ['AES128-GCM-SHA256', 'CHACHA20-POLY1305', 'AES256-GCM-SHA384'].flatMap((cipher) => [
+  `ECDHE-ECDSA-${cipher}`,
+  `ECDHE-RSA-${cipher}`,
+]);
 /** Ciphers of versions below 1.2, of which Envoy offers none by itself. MeshTLS can name ciphers of 1.2 alone. */
 const OLD_CIPHERS = ['AES128-SHA', 'AES256-SHA'].flatMap((cipher) => [`ECDHE-ECDSA-${cipher}`, `ECDHE-RSA-${cipher}`, cipher]);
 
 /**
  * `{tlsParams}` of versions and ciphers; null where they say nothing. A bound that is not given follows the given one over the default of
- * Envoy, because an empty range refuses every handshake.
+ * Envoy, because an empty range refuses every handshake. With ciphers the highest version is 1.2 where none is given.
  */
 export function tlsParams({ tlsVersion, tlsCiphers }: JsonObject): JsonObject | null {
   const { min, max } = objectOf(tlsVersion);
   const [lowest = -1, highest = -1] = [min, max].map((given) => VERSIONS.indexOf(textOf(given)));
   const isOld = highest !== -1 && highest < USUAL_VERSION;
+  // Ciphers of 1.2 say nothing about 1.3, which clients prefer.
+  const isOfCiphers = highest === -1 && lowest <= USUAL_VERSION && Array.isArray(tlsCiphers) && tlsCiphers.length > 0;
   const cipherSuites = [...(Array.isArray(tlsCiphers) ? tlsCiphers : []), ...(isOld ? OLD_CIPHERS : [])];
   const params = {
     ...version('tlsMinimumProtocolVersion', lowest === -1 && isOld ? max : min),
-    ...version('tlsMaximumProtocolVersion', highest === -1 && lowest > USUAL_VERSION ? min : max),
+    ...version('tlsMaximumProtocolVersion', isOfCiphers ? 'TLS12' : highest === -1 && lowest > USUAL_VERSION ? min : max),
     ...(cipherSuites.length > 0 && { cipherSuites }),
   };
   return Object.keys(params).length === 0 ? null : params;

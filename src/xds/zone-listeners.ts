@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { placeText } from '../resource/zone-listeners.ts';
+import { placeName } from './listener-place.ts';
 import { zoneListenerName } from './names.ts';
 import { extension, given, socketAddress } from './proto-json.ts';
 import type { ProxyConfig } from './proxy-config.ts';
@@ -43,16 +44,27 @@ export function addZoneListeners(config: ProxyConfig, context: ZoneContext): voi
         filterChains,
         listenerFilters: [TLS_INSPECTOR],
         trafficDirection: 'INBOUND',
-        enableReusePort: features.reusePort ? true : undefined,
+        enableReusePort: features.reusePort,
       }),
     );
   }
 }
 
-/** Where the zone listeners of a Dataplane listen, as `placeText` writes it, by their names. */
-export function zoneListenerPlaces(proxy: DataplaneProxy): ReadonlyMap<string, string> {
+/** A place of a zone listener. */
+export type ZoneListenerPlace = {
+  /** As `placeText` writes it. */
+  readonly text: string;
+  /** The name that the listener had in an Envoy before its place was its name. */
+  readonly formerName: string;
+};
+
+/** Where the zone listeners of a Dataplane listen, by the names of the listeners in Envoy. */
+export function zoneListenerPlaces(proxy: DataplaneProxy): ReadonlyMap<string, ZoneListenerPlace> {
   return new Map(
-    zonePlaces(proxy).map(({ section, address }) => [zoneListenerName(section), placeText({ address, port: section.port })]),
+    zonePlaces(proxy).map(({ section, address }) => [
+      placeName(address, section.port),
+      { text: placeText({ address, port: section.port }), formerName: zoneListenerName(section) },
+    ]),
   );
 }
 

@@ -9,6 +9,7 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import { XDS_MESSAGES } from '../../src/ads/encode-resources.ts';
+import { routesInListener } from './routes-in-listener.ts';
 import { XDS_TYPES, type XdsType } from '../../src/ads/session-messages.ts';
 import { objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
@@ -17,9 +18,12 @@ import { envoyBinaryToJson } from '../../src/wire/binary-to-json.ts';
 import { readFields } from '../../src/wire/fields.ts';
 import { decodeDeltaResponse, encodeDeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
 import { encodeStruct, type StructObject } from '../../src/wire/struct.ts';
+import { DRAIN_SECONDS } from '../../src/xds/bootstrap.ts';
 
 const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
 const ASKED = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'TypedExtensionConfig', 'RouteConfiguration'] as const;
+/** It has no connections that end later. */
+const NO_DRAIN = { dynamicMetadata: { [DRAIN_SECONDS]: 0 } };
 const NO_BYTES = new Uint8Array();
 const same = (bytes: Buffer): Buffer => bytes;
 const typeOf = (typeUrl: string): XdsType => {
@@ -57,6 +61,8 @@ export class PlayedProxy {
   #client: Client | null = null;
   #call: ClientDuplexStream<Buffer, Buffer> | null = null;
   #isFirst = true;
+  /** Names of route configurations by listener. */
+  readonly #routes = new Map<string, readonly string[]>();
   readonly #warming = new Set<string>();
   /** Names of filters by listener. */
   readonly #filters = new Map<string, readonly string[]>();
@@ -129,7 +135,7 @@ export class PlayedProxy {
     const { mesh, name, metadata = {} } = this.#options;
     const initial = given.isInitial === true ? this.#heldOf(type) : new Map<string, { version: string }>();
     const request = encodeDeltaRequest({
-      node: this.#isFirst ? { id: `${mesh}.${name}`, metadata: encodeStruct(metadata) } : { id: '' },
+      node: this.#isFirst ? { id: `${mesh}.${name}`, metadata: encodeStruct({ ...NO_DRAIN, ...metadata }) } : { id: '' },
       typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type],
       subscribe: given.subscribe ?? [],
       unsubscribe: given.unsubscribe ?? [],
@@ -153,7 +159,8 @@ export class PlayedProxy {
     this.#options.onResponse?.(type, names, response.removedResources);
   }
 
-  #hold(type: XdsType, { resources, removedResources }: DeltaResponse): void {
+  #hold(type: XdsType, response: DeltaResponse): void {
+    const { resources, removedResources } = response;
     const held = this.#heldOf(type);
     const added = resources
       .filter(({ name, resource }) => !held.has(name) && (type !== 'Cluster' || hasEndpointsByEds(resource)))
@@ -161,12 +168,12 @@ export class PlayedProxy {
     const gone = removedResources.filter((name) => held.delete(name));
     const bytesOf = (resource: Uint8Array): Uint8Array => (this.#options.keepsBytes === false ? NO_BYTES : resource);
     for (const { name, version, resource } of resources) held.set(name, { version, resource: bytesOf(resource) });
+    if (type === 'Listener') return this.#followListeners(response);
     if (type === 'Cluster') for (const { name, resource } of resources) if (hasEndpointsByEds(resource)) this.#warming.add(name);
     if (type === 'ClusterLoadAssignment') for (const { name } of resources) this.#warming.delete(name);
+    if (type !== 'Cluster') return;
     for (const name of gone) this.#warming.delete(name);
-    if (type === 'Listener') this.#followFilters(resources, gone);
-    const follower = type === 'Cluster' ? 'ClusterLoadAssignment' : type === 'Listener' ? 'RouteConfiguration' : null;
-    if (follower !== null) this.#follow(follower, added, gone);
+    this.#follow('ClusterLoadAssignment', added, gone);
   }
 
   #follow(type: XdsType, added: readonly string[], gone: readonly string[]): void {
@@ -175,14 +182,25 @@ export class PlayedProxy {
     this.#ask(type, { subscribe: added, unsubscribe: gone });
   }
 
-  /** A listener names the filters that it discovers. */
-  #followFilters(resources: DeltaResponse['resources'], gone: readonly string[]): void {
-    const before = new Set([...this.#filters.values()].flat());
-    for (const name of gone) this.#filters.delete(name);
-    for (const { name, resource } of resources) this.#filters.set(name, filtersOf(resource));
-    const now = new Set([...this.#filters.values()].flat());
+  /** A listener names the filters and the routes that it discovers. */
+  #followListeners({ resources, removedResources }: DeltaResponse): void {
+    this.#followNames('TypedExtensionConfig', this.#filters, resources, removedResources, filtersOf);
+    this.#followNames('RouteConfiguration', this.#routes, resources, removedResources, routesInListener);
+  }
+
+  #followNames(
+    type: XdsType,
+    known: Map<string, readonly string[]>,
+    resources: DeltaResponse['resources'],
+    gone: readonly string[],
+    namesIn: (listener: Uint8Array) => readonly string[],
+  ): void {
+    const before = new Set([...known.values()].flat());
+    for (const name of gone) known.delete(name);
+    for (const { name, resource } of resources) known.set(name, namesIn(resource));
+    const now = new Set([...known.values()].flat());
     const [added, left] = [[...now].filter((name) => !before.has(name)), [...before].filter((name) => !now.has(name))];
-    this.#follow('TypedExtensionConfig', added, left);
+    this.#follow(type, added, left);
   }
 
   #acceptWarm(): void {

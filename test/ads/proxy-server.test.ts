@@ -318,7 +318,7 @@ describe('a proxy', () => {
     });
     await put(dataplane('web', 'web', ['cart']));
     await expect.poll(() => proxy.names('Cluster').includes(CATALOG)).toBe(false);
-    expect(removals).toEqual([`Listener ${CATALOG}`, `Cluster ${CATALOG}`]);
+    expect(removals).toEqual(['Listener 127.0.0.1:10001', `Cluster ${CATALOG}`]);
     expect(held(proxy)).toEqual(await expectedOf('web'));
   });
 

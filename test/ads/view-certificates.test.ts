@@ -64,6 +64,8 @@ const changed = (): unknown => [
   told.length,
   Object.fromEntries([...(told.at(-1) ?? [])].map(([type, names]) => [type, [...names.keys()].sort()])),
 ];
+/** The listener of the inbound of each proxy. */
+const INBOUND = '10.0.0.1:8080';
 const IDENTITY = identities.map((row) => new MeshIndex('default').kriOf(row))[0] ?? '';
 
 describe('the token of a proxy', () => {
@@ -140,7 +142,7 @@ describe('the certificate in the view of a proxy', () => {
     expect(view.certified).toMatchObject({ identity: IDENTITY, leaf: { certPem: pemOf('one') } });
     expect(changed()).toEqual([
       1,
-      expect.objectContaining({ Secret: expect.arrayContaining([IDENTITY]) as unknown, Listener: ['self_inbound_dp_http'] }),
+      expect.objectContaining({ Secret: expect.arrayContaining([IDENTITY]) as unknown, Listener: [INBOUND] }),
     ]);
   });
 
@@ -206,9 +208,9 @@ describe('the certificate in the view of a proxy', () => {
       change([inForce('held')], []);
       const view = open();
       calls = [];
-      const before = view.get('Listener', 'self_inbound_dp_http')?.version;
+      const before = view.get('Listener', INBOUND)?.version;
       change([], identities);
-      expect([view.certified?.identity, view.get('Listener', 'self_inbound_dp_http')?.version]).toEqual([IDENTITY, before]);
+      expect([view.certified?.identity, view.get('Listener', INBOUND)?.version]).toEqual([IDENTITY, before]);
       expect(views.orderOf('web.east')).toMatchObject({ identity: name, authority: '' });
       expect(calls).not.toContain('release web.east');
       change([inForce('trust')], [inForce('clients')]);

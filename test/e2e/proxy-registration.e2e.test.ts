@@ -99,7 +99,7 @@ async function openOf(name: string): Promise<(string | undefined)[]> {
 
 it('stores what a proxy brings, as a PUT does, and removes it with the proxy after the grace', async () => {
   const proxy = await connect(one(), 'cart-1', dataplaneOf('cart-1', 8080));
-  expect(proxy.names('Listener')).toContain('self_inbound_dp_http');
+  expect(proxy.names('Listener')).toContain('127.0.0.1:8080');
   const response = await fetch(`http://127.0.0.1:${String(two().api)}/meshes/default/dataplanes/cart-1`);
   expect(await response.json()).toMatchObject({ labels: { app: 'cart-1', 'kuma.io/zone': 'east', 'kuma.io/origin': 'zone' } });
   await expect.poll(() => openOf('cart-1'), WAIT).toHaveLength(1);

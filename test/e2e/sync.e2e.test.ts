@@ -1,6 +1,7 @@
 // Sync with real processes, TCP and PostgreSQL: resources arrive, survive kill -9 on either side, and are deleted without remains.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
+import { connectedInsight } from '../support/connected-insight.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 
 function timeout(mesh: string, name: string, seconds: number, labels: Record<string, string> = {}): Record<string, unknown> {
@@ -61,6 +62,7 @@ describe('a global and two zones', () => {
     const zoneIngress = { address: '10.1.0.2', port: 10001, advertisedAddress: '192.0.2.1', advertisedPort: 30001 };
     const proxy = { type: 'Dataplane', mesh: 'shop', name: 'zone-proxy', networking: { zoneIngress } };
     expect(await east.put('/meshes/shop/dataplanes/zone-proxy', proxy)).toBe(201);
+    await connectedInsight(east, 'shop', 'zone-proxy');
     const ports = [{ port: 80, appProtocol: 'http' }];
     const body = {
       type: 'MeshService',

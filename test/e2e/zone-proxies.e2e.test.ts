@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+import { connectedInsight } from '../support/connected-insight.ts';
 import { outputOf } from '../support/run-meridian.ts';
 
 const OWN = { 'kuma.io/origin': 'zone' };
@@ -40,6 +41,12 @@ describe('zone proxies of two zones', () => {
     await put(zone, `/meshes/shop/dataplanes/${name}`, { type: 'Dataplane', mesh: 'shop', name, labels, networking });
   }
 
+  /** A zone proxy whose Envoy is connected. */
+  async function zoneProxy(zone: ControlPlane, name: string, networking: unknown): Promise<void> {
+    await dataplane(zone, name, networking);
+    await connectedInsight(zone, 'shop', name);
+  }
+
   async function remove(cp: ControlPlane, path: string): Promise<void> {
     expect((await fetch(`http://127.0.0.1:${String(cp.api)}${path}`, { method: 'DELETE' })).ok).toBe(true);
   }
@@ -69,16 +76,16 @@ describe('zone proxies of two zones', () => {
 
   it('have the same ingress on every side: set, moved, taken over and removed', async () => {
     const everywhere = (address: string): unknown[] => Array.from({ length: 3 }, () => ({ address, port: 30_001, sni: SNI }));
-    await dataplane(east, 'zi-1', ingress('192.0.2.1'));
+    await zoneProxy(east, 'zi-1', ingress('192.0.2.1'));
     await expect.poll(ingresses, WAIT).toEqual(everywhere('192.0.2.1'));
-    await dataplane(east, 'zi-1', ingress('192.0.2.9'));
-    await dataplane(east, 'zi-2', ingress('192.0.2.2'));
+    await zoneProxy(east, 'zi-1', ingress('192.0.2.9'));
+    await zoneProxy(east, 'zi-2', ingress('192.0.2.2'));
     await expect.poll(ingresses, WAIT).toEqual(everywhere('192.0.2.9'));
     await remove(east, '/meshes/shop/dataplanes/zi-1');
     await expect.poll(ingresses, WAIT).toEqual(everywhere('192.0.2.2'));
     await remove(east, '/meshes/shop/dataplanes/zi-2');
     await expect.poll(ingresses, WAIT).toEqual([undefined, undefined, undefined]);
-    await dataplane(east, 'zi-1', ingress('192.0.2.1'));
+    await zoneProxy(east, 'zi-1', ingress('192.0.2.1'));
     await expect.poll(ingresses, WAIT).toEqual(everywhere('192.0.2.1'));
   });
 
@@ -95,7 +102,7 @@ describe('zone proxies of two zones', () => {
       endpoints: [{ address: 'api.example', port: 443 }],
     };
     await put(global, '/meshes/shop/meshexternalservices/api', { type: 'MeshExternalService', mesh: 'shop', name: 'api', spec });
-    await dataplane(east, 'ze-1', { zoneEgress: { address: '10.1.0.3', port: 10_002 } });
+    await zoneProxy(east, 'ze-1', { zoneEgress: { address: '10.1.0.3', port: 10_002 } });
     const copy = hashName({ mesh: 'shop', name: 'api' });
     const status = async (cp: ControlPlane, name = copy): Promise<Record<string, unknown>> =>
       (await row(cp, 'MeshExternalService', name))?.status ?? {};
@@ -155,7 +162,7 @@ describe('zone proxies of two zones', () => {
     east.start();
     await expect.poll(ingresses, WAIT).toEqual([undefined, undefined, undefined]);
     await expect.poll(async () => Object.keys((await row(east, 'MeshService', 'cart'))?.status ?? {}), WAIT).toContain('vips');
-    await dataplane(east, 'zi-1', ingress('192.0.2.1'));
+    await zoneProxy(east, 'zi-1', ingress('192.0.2.1'));
     await expect.poll(async () => row(east, 'MeshService', 'cart'), WAIT).toEqual(before);
   });
 });

@@ -7,6 +7,7 @@ import { serviceSni } from '../../src/resource/sni.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
+import { SteadyRequests } from './steady-requests.ts';
 
 const TRUST_DOMAIN = 'encrypted.east.mesh.local';
 let mesh: EnvoyMesh;
@@ -56,8 +57,34 @@ describe('a MeshTLS', () => {
     await mesh.policy('MeshTLS', 'tls', { rules: [{ default: conf }] });
     expect((await mesh.get(outbound)).status).toBe(200);
     // Envoy publishes what its workers count.
-    await expect.poll(handshakes).toBeGreaterThan(before);
+    // A connection to a replaced listener takes one more request.
+    await expect
+      .poll(async () => {
+        expect((await mesh.get(outbound)).status).toBe(200);
+        return await handshakes();
+      })
+      .toBeGreaterThan(before);
   });
+});
+
+it('a MeshTLS that changes again and again fails no request', async () => {
+  const clients = [Infinity, 3, 1, 1].map((perConnection) => ({ port: outbound, perConnection }));
+  const confs: JsonObject[] = [
+    { tlsVersion: { min: 'TLS12', max: 'TLS12' } },
+    { tlsVersion: { min: 'TLS13', max: 'TLS13' } },
+    { tlsVersion: { max: 'TLS12' }, tlsCiphers: ['ECDHE-ECDSA-AES128-GCM-SHA256'] },
+    { tlsCiphers: ['ECDHE-RSA-AES256-GCM-SHA384'] },
+    { tlsVersion: { min: 'TLS13' } },
+  ];
+  await mesh.policy('MeshTLS', 'changing', { rules: [{ default: {} }] });
+  const requests = await SteadyRequests.during(clients, async (going) => {
+    for (const conf of confs) {
+      await mesh.put('MeshTLS', 'changing', { spec: { rules: [{ default: conf }] } });
+      await mesh.settle();
+      await going.more(40);
+    }
+  });
+  expect([...requests.answers.keys()]).toEqual(['cart']);
 });
 
 describe('a rule for a server name', () => {

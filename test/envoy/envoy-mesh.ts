@@ -33,6 +33,8 @@ type DataplaneOfTest = {
   readonly drainSeconds?: number;
 };
 type Protocol = 'http' | 'http2' | 'grpc' | 'tcp';
+/** After this time a proxy has no connection to a cluster that is gone. */
+const DRAIN_MS = 5_000;
 /** A service without endpoints, whose route shows which change a proxy has. */
 const BARRIER = 'barrier';
 
@@ -236,9 +238,11 @@ export class Proxy {
     const folder = join(inject('embeddedFolder'), `${mesh}-${name}`);
     // A proxy that starts again has the folder of the one before it.
     await mkdir(folder, { recursive: true });
+    // Connections of HTTP are asked to close at once: those to a cluster that is gone end long before the others.
+    const drainMs = drainSeconds === null ? DRAIN_MS : drainSeconds * 1_000;
     const body = bootstrapRequest({
       ...{ mesh, name, token: '', dataplane, envoy: { version: '1', build: '1' }, caCert: '' },
-      ...{ readinessPort: 0, workDir: folder, systemCaPath: '', ipv6Enabled: false, forwardsLogs: false },
+      ...{ readinessPort: 0, workDir: folder, systemCaPath: '', ipv6Enabled: false, forwardsLogs: false, drainMs },
     });
     const addresses = zone.urls.map(parseControlPlaneAddress);
     const asked = { addresses, ca: await zone.ca(), body };
@@ -246,7 +250,7 @@ export class Proxy {
     if ('kind' in answer) throw new Error(answer.reason);
     const file = join(folder, 'bootstrap.json');
     await writeFile(file, JSON.stringify(withControlPlanes(answer.bootstrap, addresses)));
-    const drain = drainSeconds === null ? [] : ['--drain-time-s', String(drainSeconds), '--drain-strategy', 'immediate'];
+    const drain = ['--drain-time-s', String(drainSeconds ?? 600), '--drain-strategy', 'immediate'];
     const args = ['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'critical', ...drain];
     return new Proxy(folder, endWithTest(spawn(inject('envoy'), args, { stdio: ['ignore', 'ignore', 'inherit'] })));
   }

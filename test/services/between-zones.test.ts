@@ -33,7 +33,7 @@ function everywhere(address: string | null): Record<Side, unknown> {
 describe('spec.zoneIngress', () => {
   it('is the same everywhere when it is set, moved, taken over and removed', async () => {
     expect(ingresses()).toEqual(everywhere(null));
-    await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
+    await fleet.zoneProxy('east', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     expect(ingresses()).toEqual(everywhere('192.0.2.1'));
     const ingressesFound = sides.map((side) => fleet.row(side, 'MeshService', 'cart')?.spec['zoneIngress']);
@@ -43,11 +43,11 @@ describe('spec.zoneIngress', () => {
       sni: expect.stringMatching(/^a[0-9a-f]{16}\.cart\.80\.default\.ms$/) as string,
     });
 
-    await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.9'));
+    await fleet.zoneProxy('east', 'zi-1', ingressProxy('192.0.2.9'));
     await fleet.rest();
     expect(ingresses()).toEqual(everywhere('192.0.2.9'));
 
-    await fleet.put('east', 'Dataplane', 'zi-2', ingressProxy('192.0.2.2'));
+    await fleet.zoneProxy('east', 'zi-2', ingressProxy('192.0.2.2'));
     await fleet.rest();
     expect(ingresses()).toEqual(everywhere('192.0.2.9'));
     await fleet.put('east', 'DataplaneInsight', 'zi-1', insight(false));
@@ -60,7 +60,7 @@ describe('spec.zoneIngress', () => {
   });
 
   it('is also published as a MeshZoneAddress for Kuma peers, and withdrawn (D27)', async () => {
-    await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
+    await fleet.zoneProxy('east', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     for (const side of sides)
       expect(fleet.row(side, 'MeshZoneAddress', 'zone-ingress')).toMatchObject({
@@ -73,7 +73,7 @@ describe('spec.zoneIngress', () => {
   });
 
   it('of one zone does not apply to another', async () => {
-    await fleet.put('west', 'Dataplane', 'zi-1', ingressProxy('198.51.100.1'));
+    await fleet.zoneProxy('west', 'zi-1', ingressProxy('198.51.100.1'));
     await fleet.rest();
     expect(ingresses()).toEqual(everywhere(null));
   });
@@ -83,7 +83,7 @@ describe('status.zoneEgress', () => {
   it('exists only in the zone with the egress, and is never synced (D22)', async () => {
     const spec = { match: { type: 'HostnameGenerator', port: 443, protocol: 'tcp' }, endpoints: [{ address: 'api.example' }] };
     await fleet.put('global', 'MeshExternalService', 'api', spec);
-    await fleet.put('east', 'Dataplane', 'ze', egressProxy('10.1.0.2'));
+    await fleet.zoneProxy('east', 'ze', egressProxy('10.1.0.2'));
     await fleet.put('east', 'MeshExternalService', 'own', spec, { 'kuma.io/origin': 'zone' });
     await fleet.rest();
     const egress = (side: Side, name: string): unknown => fleet.row(side, 'MeshExternalService', name)?.status['zoneEgress'];
@@ -119,7 +119,7 @@ describe('a copy in another zone', () => {
   });
 
   it('stays unwritten at a reconnect when it has not changed', async () => {
-    await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
+    await fleet.zoneProxy('east', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     const rows = (): unknown[] => sides.map((side) => [...fleet.planes.stores[side].rows.values()]);
     const before = rows();
@@ -131,7 +131,7 @@ describe('a copy in another zone', () => {
 
 describe('an ingress that flaps every 100 ms for a minute', () => {
   it('stays published', async () => {
-    await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
+    await fleet.zoneProxy('east', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     const before = fleet.planes.received('west');
     for (let flap = 0; flap < 600; flap += 1) {
@@ -144,7 +144,7 @@ describe('an ingress that flaps every 100 ms for a minute', () => {
   });
 
   it('or moves every 100 ms is published every five seconds', async () => {
-    await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
+    await fleet.zoneProxy('east', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     const before = fleet.planes.received('west');
     for (let move = 0; move < 600; move += 1) {
@@ -159,7 +159,7 @@ describe('an ingress that flaps every 100 ms for a minute', () => {
   });
 
   it('and then stops is withdrawn', async () => {
-    await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
+    await fleet.zoneProxy('east', 'zi-1', ingressProxy('192.0.2.1'));
     for (let flap = 0; flap < 50; flap += 1) {
       await fleet.put('east', 'DataplaneInsight', 'zi-1', insight(flap % 2 === 0));
       await fleet.advance(100);

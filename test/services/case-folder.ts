@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { parseGoDuration } from '../../src/base/duration.ts';
 import { label } from '../../src/resource/labels.ts';
 import type { Labels, Resource, ResourceKey } from '../../src/resource/types.ts';
+import { hasZoneListeners } from '../../src/resource/zone-listeners.ts';
 import { documentsIn, givenRow, withSortedKeys, writeOrRemove } from '../support/case-files.ts';
 import type { GivenRow } from './zone-under-test.ts';
 
@@ -43,21 +44,36 @@ export type CaseZone = {
   readonly restart: () => Promise<void>;
 };
 
-/** Writes the rows of a file. */
+/** Puts the rows of a file. The proxy of a zone proxy is connected, unless a row says something else. */
 export async function putRows(file: string, zone: CaseZone): Promise<void> {
-  await zone.putAll(
-    documentsIn(file).map((document) => {
-      const { labels, spec, status, syncVersion, created, ...key } = given.parse(document);
-      return {
-        ...key,
-        ...(labels !== undefined && { labels }),
-        ...(spec !== undefined && { spec }),
-        ...(status !== undefined && { status }),
-        ...(syncVersion !== undefined && { syncVersion }),
-        ...(created !== undefined && { created }),
-      };
-    }),
-  );
+  const rows = rowsIn(file);
+  const known = connected.get(zone) ?? new Set<string>();
+  connected.set(zone, known);
+  for (const { type, mesh, name } of rows) if (type === 'DataplaneInsight') known.add(JSON.stringify([mesh, name]));
+  const insights = rows.flatMap(({ type, mesh, name, spec = {} }): GivenRow[] => {
+    const id = JSON.stringify([mesh, name]);
+    if (type !== 'Dataplane' || !hasZoneListeners(spec) || known.has(id)) return [];
+    known.add(id);
+    return [{ type: 'DataplaneInsight', mesh, name, spec: { subscriptions: [{ connectTime: '2026-01-01T00:00:00Z' }] } }];
+  });
+  await zone.putAll([...insights, ...rows]);
+}
+
+/** Dataplanes with an insight, by zone. */
+const connected = new WeakMap<CaseZone, Set<string>>();
+
+function rowsIn(file: string): GivenRow[] {
+  return documentsIn(file).map((document) => {
+    const { labels, spec, status, syncVersion, created, ...key } = given.parse(document);
+    return {
+      ...key,
+      ...(labels !== undefined && { labels }),
+      ...(spec !== undefined && { spec }),
+      ...(status !== undefined && { status }),
+      ...(syncVersion !== undefined && { syncVersion }),
+      ...(created !== undefined && { created }),
+    };
+  });
 }
 
 export async function runStep({ what, file }: { what: string; file: string }, zone: CaseZone): Promise<void> {

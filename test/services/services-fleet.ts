@@ -50,6 +50,12 @@ export class ServicesFleet {
     await this.planes.stores[side].write({ op: 'put', key, labels, spec });
   }
 
+  /** A Dataplane of a zone proxy whose Envoy is connected. */
+  async zoneProxy(side: Side, name: string, spec: JsonObject): Promise<void> {
+    await this.put(side, 'Dataplane', name, spec);
+    await this.put(side, 'DataplaneInsight', name, insight(true));
+  }
+
   async delete(side: Side, type: string, name: string): Promise<void> {
     const mesh = type === 'Zone' ? '' : 'default';
     await this.planes.stores[side].write({ op: 'delete', key: { type, mesh, name } });

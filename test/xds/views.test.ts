@@ -387,7 +387,7 @@ describe('the views of a mesh', () => {
     expect(mesh.failures).toHaveLength(1);
     expect([...mesh.connected.keys()]).toEqual(['two.east']);
     expect(shown(mesh.connected.get('two.east') ?? new ProxyView())).toMatchObject({
-      Listener: [expect.stringContaining('self_inbound_dp_better')],
+      Cluster: [expect.stringContaining('self_inbound_dp_better')],
     });
     expect(() => mesh.connect()).toThrow('a fault of the program');
     expect(mesh.views.size).toBe(1);

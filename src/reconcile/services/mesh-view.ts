@@ -59,6 +59,11 @@ export class MeshView {
   readonly #leaving = new Set<string>();
   /** Where the Envoys of zone proxies listen, as far as their insights say it. */
   readonly #listens = new Map<string, ReadonlySet<string>>();
+  /** Where each zone proxy listened last, with the address of that place for others. */
+  readonly #lastPlaces: Readonly<Record<Proxy, Map<string, { readonly place: string; readonly address: Address }>>> = {
+    ingress: new Map(),
+    egress: new Map(),
+  };
   /** Of the Dataplanes with an insight that says something about TLS. */
   readonly #tls = new Map<string, TlsFacts>();
   readonly #accepted = new AcceptedTls();
@@ -103,6 +108,7 @@ export class MeshView {
     this.#facts.delete(name);
     this.#dataplanes.remove(name);
     this.#zoneProxies.delete(name);
+    for (const places of Object.values(this.#lastPlaces)) places.delete(name);
     for (const service of this.groups.put(name, [])) this.dirtyGroups.add(service);
     this.#assessTls(name);
   }
@@ -295,9 +301,24 @@ export class MeshView {
       const address = facts?.[proxy] ?? null;
       if (facts === undefined || address === null) return [];
       const state = this.#absences.stateOf(name);
-      const isListening = this.#listens.get(name)?.has(facts.places[proxy] ?? '') !== false;
-      return [{ name, address, state, isLeaving: this.#leaving.has(name), isListening }];
+      const open = this.#openAt(proxy, name, { place: facts.places[proxy] ?? '', address });
+      return [{ name, address: open ?? address, state, isLeaving: this.#leaving.has(name), isListening: open !== null }];
     });
+  }
+
+  /**
+   * The address at which an Envoy listens. One that has not opened the place of its Dataplane yet keeps the last one. An insight that does
+   * not name places was written by an older version, and without an insight there was no Envoy yet.
+   */
+  #openAt(proxy: Proxy, name: string, wanted: { readonly place: string; readonly address: Address }): Address | null {
+    const listens = this.#listens.get(name);
+    const isOpen = listens?.has(wanted.place) ?? this.#online.has(name);
+    if (isOpen) {
+      this.#lastPlaces[proxy].set(name, wanted);
+      return wanted.address;
+    }
+    const last = this.#lastPlaces[proxy].get(name);
+    return last !== undefined && listens?.has(last.place) === true ? last.address : null;
   }
 
   /** The addresses that an earlier leader published. */

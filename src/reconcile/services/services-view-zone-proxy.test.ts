@@ -69,6 +69,41 @@ describe('a zone proxy', () => {
     expect(published()).toEqual(HERE);
   });
 
+  it('is not published before its Envoy exists', () => {
+    view.remove(ingress);
+    view.remove({ type: 'DataplaneInsight', mesh: 'default', name: 'ingress' });
+    expect(published()).toEqual(NOWHERE);
+    view.put(ingress);
+    expect(published()).toEqual(NOWHERE);
+    insight(online, { listens: [] });
+    expect(published()).toEqual(NOWHERE);
+    insight(online, { listens: ['0.0.0.0 10001', '10.0.0.9 10001'] });
+    expect(published()).toEqual(HERE);
+  });
+
+  it('that moves keeps its address until its Envoy listens at the other one', () => {
+    const other = { address: '10.0.0.8', port: place.port };
+    const moved = zoneProxy('ingress', { zoneIngress: { ...ingressAt(other.address), port: 10_002 }, zoneEgress: other });
+    const [before, after] = [
+      ['0.0.0.0 10001', '10.0.0.9 10001'],
+      ['0.0.0.0 10002', '10.0.0.8 10001'],
+    ];
+    insight(online, { listens: before });
+    view.put(moved);
+    expect(published()).toEqual(HERE);
+    insight(online, { listens: [...before, ...after] });
+    expect(published()).toEqual([other.address, other.address, other.address]);
+    insight(online, { listens: after });
+    expect(published()).toEqual([other.address, other.address, other.address]);
+  });
+
+  it('that moves is published nowhere while its Envoy listens at neither place', () => {
+    insight(online, { listens: ['0.0.0.0 10001', '10.0.0.9 10001'] });
+    view.put(zoneProxy('ingress', { zoneIngress: { ...ingressAt('10.0.0.8'), port: 10_002 } }));
+    insight(online, { listens: [] });
+    expect(published()).toEqual(NOWHERE);
+  });
+
   it.each([
     ['a Dataplane that it brought', { hold: 'held' }],
     ['a Dataplane that stays', { isLost: true }],
@@ -114,11 +149,11 @@ describe('a zone proxy', () => {
   it.each<[what: string, status: JsonObject]>([
     ['said that it stops', { isLeaving: true }],
     ['listened elsewhere', { listens: ['0.0.0.0 1'] }],
-  ])('that %s is published again when its insight is gone: nothing is known of it then', (_, status) => {
+  ])('that %s is published nowhere, nor when its insight is gone', (_, status) => {
     insight(online, status);
     expect(published()).toEqual(NOWHERE);
     view.remove({ type: 'DataplaneInsight', mesh: 'default', name: 'ingress' });
-    expect(published()).toEqual(HERE);
+    expect(published()).toEqual(NOWHERE);
   });
 
   it('does not stay published when the date is set back meanwhile', () => {
@@ -146,6 +181,7 @@ describe('a zone proxy', () => {
 
   it('is not published while its stream is broken and another one is there', () => {
     view.put(zoneProxy('other', { zoneIngress: ingressAt('10.0.0.8') }));
+    insight(online, {}, 'other');
     insight(ended());
     expect(published()).toEqual(['10.0.0.8', '10.0.0.8', place.address]);
   });

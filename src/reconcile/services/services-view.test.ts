@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';
 import { planServices } from './plan-services.ts';
-import { backends, inbound, inForce, local, MINUTE, plannedRows, rows, service } from './services-view.fixture.ts';
+import { backends, inbound, inForce, local, MINUTE, online, plannedRows, rows, service } from './services-view.fixture.ts';
 import { ServicesView } from './services-view.ts';
 import { ZONE_ADDRESS } from './zone-proxies.ts';
 
@@ -267,6 +267,7 @@ describe('a view of services', () => {
 it('of two services with one SNI the older publishes it, and the other when it is alone', () => {
   const zoneIngress = { address: '0.0.0.0', port: 1, advertisedAddress: '10.0.0.9', advertisedPort: 1 };
   view.put(makeRow('Dataplane', 'ingress', { spec: { networking: { zoneIngress } } }));
+  view.put(makeRow('DataplaneInsight', 'ingress', { spec: online }));
   const placed: Resource = {
     ...service('a-b', { 'kuma.io/display-name': 'a', 'k8s.kuma.io/namespace': 'b' }, backends),
     creationTime: new Date(1),

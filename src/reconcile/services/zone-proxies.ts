@@ -13,11 +13,10 @@ export type ZoneProxy = {
   /** Stored name of the Dataplane. */
   readonly name: string;
   readonly address: Address;
-  /** A proxy without a DataplaneInsight counts as present (D20). */
   readonly state: ReturnType<Absences['stateOf']>;
   /** It has said that it stops: it answers what it has, and takes nothing new. */
   readonly isLeaving: boolean;
-  /** Its Envoy has accepted its listener. True where nothing is known: Kuma and older versions do not say it. */
+  /** Its Envoy has accepted the listener of this address. True where an older version wrote the insight, which does not say it. */
   readonly isListening: boolean;
 };
 
