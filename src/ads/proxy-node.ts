@@ -7,7 +7,8 @@ import { isStorable } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { decodeStruct } from '../wire/struct.ts';
-import { DRAIN_SECONDS, MESH, RUN } from '../xds/bootstrap.ts';
+import { DRAIN_SECONDS } from '../resource/drain-seconds.ts';
+import { MESH, RUN } from '../xds/bootstrap.ts';
 import { proxyFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 
 export type ProxyNode = {

@@ -1,7 +1,7 @@
 // The request for a bootstrap: the facts about a proxy that its control plane needs (xds 1). Pure.
 import { productVersion } from '../base/version.ts';
+import { DRAIN_SECONDS } from '../resource/drain-seconds.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { DRAIN_SECONDS } from '../xds/bootstrap.ts';
 
 export type ProxyFacts = {
   readonly mesh: string;

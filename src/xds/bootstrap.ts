@@ -25,8 +25,6 @@ const KEEPALIVE = { tcpKeepalive: { keepaliveProbes: 3, keepaliveTime: 10, keepa
 export const RUN = 'meridian.run';
 /** Key of the metadata that names the mesh where the id of the node does not say which dot ends it. */
 export const MESH = 'meridian.mesh';
-/** Key of the dynamic metadata that says how long the Envoy keeps connections of a listener that was replaced or removed. */
-export const DRAIN_SECONDS = 'meridian.drainSeconds';
 /** Connections of clients to one proxy; Envoy advises a limit below that of its file descriptors. */
 const MAX_CONNECTIONS = 50_000;
 /** With TLS. When thousands of proxies connect at once, a control plane needs seconds for their handshakes; an Envoy that gives up and

@@ -2,7 +2,7 @@
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import { placeName } from './listener-place.ts';
-import { zonePlaces } from './zone-chain.ts';
+import { zonePlaces } from './zone-places.ts';
 
 /** By `placeName`, the field of `networking` that uses the place. */
 export function ownPlaces(proxy: DataplaneProxy): ReadonlyMap<string, string> {

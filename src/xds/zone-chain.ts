@@ -1,8 +1,7 @@
 // The common parts of the filter chains of zone listeners (xds 5).
-import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
+import type { Section } from '../policy/dataplane-proxy.ts';
 import { catchAllConf } from '../policy/inbound-rules.ts';
 import { label } from '../resource/labels.ts';
-import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { accessLoggers, clientFilter } from './access-log.ts';
 import { proxyAddress } from './proxy-address.ts';
@@ -26,9 +25,6 @@ export type ZoneListener = {
   readonly report: Report;
 };
 
-/** Where a zone listener listens. */
-type ZonePlace = { readonly section: Section; readonly field: string; readonly address: string };
-
 /** The subject of one chain. */
 export type Chain = {
   /** Its server names; empty: those of ports without rules of their own. */
@@ -38,22 +34,6 @@ export type Chain = {
   /** The port, as access logs name it. */
   readonly destination: string;
 };
-
-/** The zone listeners of a Dataplane, in the form of Kuma and in that of MADR 095. */
-export function zonePlaces({ resource, sections }: DataplaneProxy): ZonePlace[] {
-  const networking = objectOf(resource.spec['networking']);
-  const listed = objectsOf(networking['listeners']).map((listener, at) => ({ listener, field: `listeners[${String(at)}]` }));
-  const single = (['zoneIngress', 'zoneEgress'] as const).flatMap((field) => {
-    const listener = networking[field];
-    return listener === undefined ? [] : [{ listener: objectOf(listener), field }];
-  });
-  const zoneSections = sections.filter(({ kind }) => kind !== 'Inbound');
-  return [...listed, ...single].flatMap(({ listener, field }: { listener: JsonObject; field: string }, at) => {
-    const section = zoneSections[at];
-    const address = textOf(listener['address']) || textOf(networking['address']);
-    return section === undefined ? [] : [{ section, field: `networking.${field}`, address }];
-  });
-}
 
 /** The access loggers of a chain: each rule for its port logs by itself, and on an egress each rule for a client. */
 export function chainLoggers(

@@ -18,7 +18,7 @@ import { envoyBinaryToJson } from '../../src/wire/binary-to-json.ts';
 import { readFields } from '../../src/wire/fields.ts';
 import { decodeDeltaResponse, encodeDeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
 import { encodeStruct, type StructObject } from '../../src/wire/struct.ts';
-import { DRAIN_SECONDS } from '../../src/xds/bootstrap.ts';
+import { DRAIN_SECONDS } from '../../src/resource/drain-seconds.ts';
 
 const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
 const ASKED = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'TypedExtensionConfig', 'RouteConfiguration'] as const;

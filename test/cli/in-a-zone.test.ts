@@ -144,7 +144,7 @@ it('a caller who may not write learns nothing of a copy, and edit does not sugge
   const more = asAnonymous({ resources: [] });
   const input = JSON.stringify({ ...key, labels: { 'kuma.io/origin': 'global' }, spec: SPEC });
   const applied = await at('zone', ['apply', '-f', '-'], { input, more });
-  expect(applied.stderr).toContain('must be zone here');
+  expect(applied.stderr).toContain('may not write');
   expect(applied.stderr).not.toContain('copy');
   const edited = await at('global', ['edit', 'mt', 'slow', '--mesh', 'shop'], { env: { EDITOR: 'sed -i s/1s/2s/' }, more });
   expect(edited).toMatchObject({ code: 1, stderr: expect.stringMatching(/may not write[^]*meridian diff -f/) as string });

@@ -35,6 +35,9 @@ it('a global on https alone gives its first user a token on its machine, who use
   global.stderr.setEncoding('utf8').on('data', (text: string) => void log.push(text));
   await expect.poll(() => log.join(''), WAIT).toContain(`"api":null,"https":${String(https)}`);
 
+  const ready = (): Promise<number> => fetch(`http://127.0.0.1:${String(diagnostics)}/ready`).then(({ status }) => status);
+  await expect.poll(ready, WAIT).toBe(200);
+
   const home = join(folder, 'home');
   await mkdir(home);
   const mine = { cwd: folder, env: { PATH: process.env['PATH'], HOME: home } };
