@@ -10,7 +10,7 @@ const LEAST = {
   '.gui.test.ts': 20,
   '.chaos.test.ts': 0,
   '.peers.test.ts': 0,
-  '.test.ts': 6_000,
+  '.test.ts': 9_400,
 };
 
 /** Characters of a failure that are shown: the message and the first frames of the stack. */

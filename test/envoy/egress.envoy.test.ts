@@ -85,10 +85,12 @@ it('follows the policies about connections to an external service, and only thes
   await vi.waitFor(async () => expect(await clusters()).toMatch(/egress:\S*__http_80::default_priority::max_connections::7/));
   // The external service is asked whether it is healthy, by the egress and through it by the client.
   await vi.waitFor(() => expect(outside['http']?.seen.map(({ path }) => path)).toContain('/health'));
-  const dump = await egress.admin('/config_dump');
-  expect(dump).toContain('"connect_timeout": "7s"');
-  expect(dump).toContain('LEAST_REQUEST');
-  expect(dump).not.toContain('num_retries');
+  await vi.waitFor(async () => {
+    const dump = await egress.admin('/config_dump');
+    expect(dump).toContain('"connect_timeout": "7s"');
+    expect(dump).toContain('LEAST_REQUEST');
+    expect(dump).not.toContain('num_retries');
+  });
   expect(await isReached('http')).toBe(true);
 });
 

@@ -140,7 +140,7 @@ describe('the configuration of a proxy', () => {
     const key = { type: 'DataplaneInsight', mesh: 'default', name: 'web-1' };
     const listener = async (): Promise<unknown> => objectOf((await ask('/_config')).body['xds'])[LISTENER];
     const before = JSON.stringify(await listener());
-    expect(before).not.toContain('enableReusePort');
+    expect(before).toContain('"enableReusePort":false');
     await store.write({ op: 'create', key, labels: {}, spec: { metadata: { features: ['feature-reuse-port'] } } });
     expect(JSON.stringify(await listener())).not.toBe(before);
   });

@@ -134,7 +134,11 @@ async function work(options: Work, onFleet: (fleet: Fleet) => void): Promise<Res
         title: 'Start carts, a catalog and a zone ingress behind Envoys in east and west',
         enabled: () => options.envoy,
         skip: () => program() === null,
-        task: () => proxies.start(fleet, program() ?? '', signal),
+        task: async () => {
+          await proxies.start(fleet, program() ?? '', signal);
+          // The services have their ingress from then on.
+          result.verified = await verifyInStep(addresses, applied, signal);
+        },
       },
       {
         title: 'Send requests',
