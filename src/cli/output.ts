@@ -10,12 +10,16 @@ export function serialize(value: unknown, format: 'json' | 'yaml'): string {
   return visibleText(format === 'json' ? JSON.stringify(value, null, 2) : yamlOf(value).replace(/\n$/, ''));
 }
 
-/** YAML with every text with an unsafe character in double quotes, where an escape represents that character. */
+/** Without a word in it. A block of YAML would lose the blanks at its start. */
+const BLANK_LINES = /^\s+$/;
+
+/** YAML with every text with an unsafe character in double quotes, where an escape represents that character, and with blank lines in them. */
 function yamlOf(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: true });
   visit(document, {
     Scalar: (_, scalar) => {
-      if (typeof scalar.value === 'string' && isUnsafe(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+      if (typeof scalar.value === 'string' && (isUnsafe(scalar.value) || BLANK_LINES.test(scalar.value)))
+        scalar.type = 'QUOTE_DOUBLE';
     },
   });
   return document.toString({ lineWidth: 80 });

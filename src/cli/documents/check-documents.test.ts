@@ -48,7 +48,7 @@ describe('a document with an unknown key', () => {
       'spec.default.sidecar.usedOnly: is a key of Kuma 2.x and has no effect; write default.sidecar.includeUnused',
     ]);
     expect(() => problemsOf('type: Mesh\nname: shop\nmeshServices: {}\nmeshService: {}\n')).toThrow(
-      'meshService: is not a known key of Mesh',
+      /meshService\s+is not a known key of Mesh/,
     );
   });
 });
