@@ -42,7 +42,7 @@ export function addGenerateTokens(generate: Command): void {
     .option('--workload <name>', 'workload that the Dataplane must be of')
     .addHelpText(
       'after',
-      '\nA zone ingress or egress whose Dataplane comes from its own file needs a token\nof type ingress or egress. For one that is both, and with kumactl, give its labels:\n--tag kuma.io/listener-zoneingress=enabled,kuma.io/listener-zoneegress=enabled.\nA Dataplane that an administrator wrote needs no type. A label of a file that\ndecides the SPIFFE ID needs --tag with its value.\n\nExamples:\n  meridian generate dataplane-token --mesh shop --name web-1 --valid-for 720h\n  meridian generate dataplane-token --mesh shop --tag team=web --valid-for 24h',
+      '\nA zone ingress or egress whose Dataplane comes from its own file needs a token\nof type ingress or egress. For one that is both, and with kumactl, give its\nlabels:\n--tag kuma.io/listener-zoneingress=enabled,kuma.io/listener-zoneegress=enabled.\nA Dataplane that an administrator wrote needs no type. A label of a file that\ndecides the SPIFFE ID needs --tag with its value.\n\nExamples:\n  meridian generate dataplane-token --mesh shop --name web-1 --valid-for 720h\n  meridian generate dataplane-token --mesh shop --tag team=web --valid-for 24h',
     )
     .action(dataplaneToken);
 }
