@@ -34,7 +34,7 @@ describe('a removal', () => {
     expect(session.waitMs).toBeNull();
   });
 
-  it('does not come for a cluster that is used again, and waits anew when that ends', () => {
+  it('does not come for a cluster that is used again, and waits its whole time when that ends', () => {
     const { session, replace } = sessionOf(serving('out', 'a'), time);
     const proxy = new Proxy(session);
     proxy.settle();

@@ -102,7 +102,7 @@ function requireSomeWrite(user: User, rules: AccessRules): void {
 }
 
 /**
- * Whether documents of this user may name Secrets of a mesh: a rule says so with the type `Secret`. `*` does not, so that nobody gets the
+ * Whether documents of this user may name Secrets of a mesh: a rule says so with the type `Secret`. `*` does not, so that no user gets the
  * right by a rule that is older than it. It is not the right to read or write them.
  */
 export function mayUseSecrets(user: User, mesh: string, rules: AccessRules): boolean {

@@ -1,5 +1,5 @@
 // Threads beside the control plane for documents of callers. Invariants: a caller has one thread at most, and callers take turns; a
-// document has a time; the queues are bounded; what nobody waits for is not done; a thread exists only while documents come.
+// document has a time; the queues are bounded; work ends when its caller leaves; a thread exists only while documents come.
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -130,7 +130,7 @@ class DocumentThread {
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     });
     this.#worker.unref();
-    // Without a listener an error of a thread that nobody asks would end the process.
+    // Without a listener an error of an idle thread would end the process.
     this.#worker.on('error', () => undefined);
     this.#started = this.#next(null);
     this.#started.catch(() => undefined);

@@ -1,4 +1,4 @@
-// The Secrets that written documents name: their writer needs the right to use them, and those of control planes may be named by nobody
+// The Secrets that written documents name: their writer needs the right to use them, and no document may name those of control planes
 // (decision 93). Invariant: a refusal for the missing right says nothing about which Secrets there are.
 import type { Violation } from '../base/violations.ts';
 import { hashNameOf } from '../resource/hash-name.ts';
