@@ -1,6 +1,6 @@
-// The changes of one mesh of a zone beside heavy callers of another: their PUTs, and their way to a proxy, against the same without them, before
-// and after, in the same run. Also the CPU of a small change in a large route and in a large mesh, the longest turn of the main thread, and
-// what is left of a preview whose caller has gone.
+// The changes of one mesh of a zone beside heavy callers of another: their PUTs, and their way to a proxy, against the same without them, in
+// turns in the same run, so that a busy machine slows both. Also the longest turn of the main thread, the CPU of a small change in a large
+// route and in a large mesh, and what is left of a preview whose caller has gone.
 import type { ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,23 +27,35 @@ import type { Settings } from './settings.ts';
 
 const ZONE = 'bench';
 const SECTION = 'neighbours';
+const LARGE = 'large';
+const LARGE_THINGS = 'small changes of large things, and a preview whose caller leaves';
 /** A mesh of its own for each size. The neighbour is in `small`. */
 const MESHES = { small: 5, hundred: 100, large: 2_000 } as const;
 type MeshName = keyof typeof MESHES;
 /** Rules of the route in the mesh of the neighbour. */
 const FEW_RULES = 5;
 const SMALL_CHANGES = 20;
+/** Times that a heavy caller comes and goes, with quiet changes before each. */
+const ROUNDS = 4;
 /** After a caller has left, its work may go on so long. */
 const LEAVE_MS = 100;
 const WATCHED_MS = 500;
 
+/** What can be measured alone. */
+export const heavySections: Readonly<Record<string, string>> = { ...heavyCallers, [LARGE]: LARGE_THINGS };
+
 /** Milliseconds of PUTs and of their way to the proxy of the neighbour. */
-type Changes = { readonly puts: readonly number[]; readonly effects: readonly number[] };
+type Changes = { readonly puts: number[]; readonly effects: number[] };
 
 /** @property body of a change @property type of the body */
 type Write = { readonly path: string; readonly body: (count: number) => string; readonly type: string };
 
-export async function measureHeavyCallers({ settings, postgres, say }: Context<Settings>): Promise<Metric[]> {
+/** @param wanted callers, `neighbours` for all, or `large` for what has no caller */
+export async function measureHeavyCallers(
+  { settings, postgres, say }: Context<Settings>,
+  wanted: ReadonlySet<string>,
+): Promise<Metric[]> {
+  const isWanted = (name: string): boolean => wanted.has(SECTION) || wanted.has(name);
   const server = await postgres();
   const database = await server.createDatabase(0);
   const proxyPort = await freePort();
@@ -56,11 +68,12 @@ export async function measureHeavyCallers({ settings, postgres, say }: Context<S
   try {
     await bench.prepare();
     const metrics: Metric[] = [];
-    for (const caller of Object.keys(heavyCallers) as HeavyCaller[]) {
+    for (const caller of (Object.keys(heavyCallers) as HeavyCaller[]).filter(isWanted)) {
       say(`changes beside ${heavyCallers[caller]}`);
       metrics.push(...(await bench.beside(caller)));
     }
-    say('small changes of large things, and a preview whose caller leaves');
+    if (!isWanted(LARGE)) return metrics;
+    say(LARGE_THINGS);
     return [...metrics, ...(await bench.smallChanges()), await bench.leftPreview()];
   } finally {
     await bench.stop();
@@ -102,30 +115,32 @@ class HeavyBench {
     await delay(2_000);
   }
 
-  /** The changes of the neighbour beside a heavy caller, against those before and after it. */
+  /** The changes of the neighbour beside a heavy caller, against those without it, in turns. */
   async beside(caller: HeavyCaller): Promise<Metric[]> {
     const name = heavyCallers[caller];
     const { warmUp, heavyChanges } = this.#settings;
     const write = caller === 'yaml' ? inYaml(routeOf('small', FEW_RULES)) : routeOf('small', FEW_RULES);
-    const quiet = async (): Promise<Changes> => {
+    const count = Math.ceil(heavyChanges / ROUNDS);
+    const alone: Changes = { puts: [], effects: [] };
+    const beside: Changes = { puts: [], effects: [] };
+    let longest = 0;
+    for (let round = 0; round < ROUNDS; round += 1) {
       await this.#changes(Math.min(warmUp, 20), write);
-      return await this.#changes(heavyChanges, write);
-    };
-    const before = await quiet();
-    const heavy = await startHeavy(this.#zone.apiPort, caller);
-    await this.#changes(5, write);
-    await this.#longestTurnMs();
-    const during = await this.#changes(heavyChanges, write);
-    const longest = await this.#longestTurnMs();
-    await endChild(heavy);
-    await delay(500);
-    const after = await quiet();
-    const ratio = (of: keyof Changes): number => percentile(during[of], 0.99) / percentile([...before[of], ...after[of]], 0.99);
+      add(alone, await this.#changes(count, write));
+      const heavy = await startHeavy(this.#zone.apiPort, caller);
+      await this.#changes(5, write);
+      await this.#longestTurnMs();
+      add(beside, await this.#changes(count, write));
+      longest = Math.max(longest, await this.#longestTurnMs());
+      await endChild(heavy);
+      await delay(500);
+    }
+    const ratio = (of: keyof Changes): number => percentile(beside[of], 0.99) / percentile(alone[of], 0.99);
     const common = { section: SECTION, unit: '×', budget: budgets.attackFactor };
     return [
       { ...common, name: `PUT beside ${name}, p99`, meridian: ratio('puts') },
       { ...common, name: '… until a proxy has it, p99', meridian: ratio('effects') },
-      { section: SECTION, name: '… p99 of the PUT then', unit: 'ms', meridian: percentile(during.puts, 0.99) },
+      { section: SECTION, name: '… p99 of the PUT then', unit: 'ms', meridian: percentile(beside.puts, 0.99) },
       {
         section: SECTION,
         name: '… longest turn of the main thread then',
@@ -218,6 +233,11 @@ class HeavyBench {
     const found = /^nodejs_eventloop_lag_max_seconds\{[^}]*\} (\S+)$/m.exec(await answer.text())?.[1];
     return Number(found) * 1_000;
   }
+}
+
+function add(all: Changes, more: Changes): void {
+  all.puts.push(...more.puts);
+  all.effects.push(...more.effects);
 }
 
 function proxyName(index: number): string {

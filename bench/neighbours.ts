@@ -10,7 +10,7 @@ import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
 import { fakeZoneName } from './fake-zones.ts';
 import { Fleet } from './fleet.ts';
 import { cpuSeconds, memoryMb, nowMs, percentile } from './measure.ts';
-import { measureHeavyCallers } from './heavy-callers.ts';
+import { heavySections, measureHeavyCallers } from './heavy-callers.ts';
 import { budgets, type Metric } from './metric.ts';
 import type { Settings } from './settings.ts';
 
@@ -23,8 +23,11 @@ const SECTION = 'neighbours';
 const BEGIN_MS = 120_000;
 
 export const neighbours: Sections<Settings> = {
-  names: { [SECTION]: 'a change for good zones beside bad ones, against the same without them' },
-  measure: async (context) => [...(await measureNeighbours(context)), ...(await measureHeavyCallers(context))],
+  names: { [SECTION]: 'a change for good zones beside bad ones, and beside all heavy callers', ...heavySections },
+  measure: async (context, wanted) => [
+    ...(wanted.has(SECTION) ? await measureNeighbours(context) : []),
+    ...(await measureHeavyCallers(context, wanted)),
+  ],
 };
 
 async function measureNeighbours({ settings, postgres, say }: Context<Settings>): Promise<Metric[]> {
