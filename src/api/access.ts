@@ -16,7 +16,8 @@ import type { RequestFacts } from '../token/request-facts.ts';
 import { TokenGuard, type UserToken } from '../token/token-guard.ts';
 import type { TokenSecrets } from '../token/token-secrets.ts';
 import type { TokenVerifier } from '../token/token-verifier.ts';
-import { ApiError, unauthenticated } from './error-body.ts';
+import { ApiError } from './error-body.ts';
+import { RefusedTokens } from './refused-tokens.ts';
 
 /** A rule allows a user whose name or group it lists. */
 export type AccessRule = { readonly users: readonly string[]; readonly groups: readonly string[] };
@@ -189,13 +190,14 @@ export class Callers {
     this.#access = access;
   }
 
-  follow(app: FastifyInstance): void {
+  follow(app: FastifyInstance, clock: Clock): void {
+    const refusals = new RefusedTokens(clock);
     app.decorateRequest('caller', null);
-    app.addHook('onRequest', async (request) => {
+    app.addHook('onRequest', async (request, reply) => {
       if (request.is404) return;
       const outcome = await this.#access.identify(factsOf(request));
-      if (!outcome.ok) throw unauthenticated(outcome.reason);
-      request.caller = outcome;
+      if (outcome.ok) request.caller = outcome;
+      else await refusals.refuse(outcome.reason, request, reply);
     });
   }
 

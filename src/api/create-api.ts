@@ -56,7 +56,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   readJsonBodies(app, turns);
   readYamlBodies(app, yaml, turns);
   limitRate(app, options.rateLimit, options.clock);
-  callers.follow(app);
+  callers.follow(app, options.clock);
   checkUrls(app);
 
   const context = contextOf(app, options, { callers, turns, yaml, threads });
