@@ -1,10 +1,11 @@
-// What a writer should know about stored documents that are valid: parts without effect, and policies that stronger ones override. It works in
-// steps, because a mesh may be large.
+// What a writer should know about stored documents that are valid: parts without effect, prefixes that fit more clients, and policies that
+// stronger ones override. It works in steps, because a mesh may be large.
 import type { Clock } from '../base/clock.ts';
 import { runInSlices, type Steps } from '../base/steps.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { whyShadowed } from '../policy/shadowed-policy.ts';
+import { CLIENT_MATCHING_TYPES, widePrefixesOf } from '../policy/wide-prefixes.ts';
 import { findType } from '../resource/type-registry.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { IDLE_TYPES, idleParts } from './idle-parts.ts';
@@ -45,7 +46,10 @@ export class WriteAdvice {
 }
 
 function mayHaveAdvice(type: string, hasShadows: boolean): boolean {
-  return IDLE_TYPES.some((one) => one === type) || (hasShadows && (findType(type)?.policy ?? null) !== null);
+  return (
+    [...IDLE_TYPES, ...CLIENT_MATCHING_TYPES].some((one) => one === type) ||
+    (hasShadows && (findType(type)?.policy ?? null) !== null)
+  );
 }
 
 /** Sentences about one row of an index. */
@@ -54,8 +58,9 @@ export function* adviceOn(
   row: Resource,
   { hasShadows = true }: { readonly hasShadows?: boolean } = {},
 ): Steps<string[]> {
-  const idle = (yield* idleParts(index, row)).map(({ field, reason }) => `${field}: ${reason}`);
+  const parts = [...(yield* idleParts(index, row)), ...(yield* widePrefixesOf(index, row))];
+  const sentences = parts.map(({ field, reason }) => `${field}: ${reason}`);
   const policy = hasShadows ? index.policyOf(row) : undefined;
   const shadow = policy === undefined ? null : yield* whyShadowed(index, policy);
-  return shadow === null ? idle : [...idle, shadow];
+  return shadow === null ? sentences : [...sentences, shadow];
 }

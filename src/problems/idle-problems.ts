@@ -1,10 +1,12 @@
-// The problems of valid resources with parts that have no effect, because what they name does not exist or has several ports. It reads routes,
-// services and names of Secrets alone: an index of all rows of a large mesh would be kept for it.
+// The problems of valid resources whose parts do not mean what they seem to: parts without effect, because what they name does not exist or
+// has several ports, and prefixes that fit more clients. It reads routes, policies, services and names of Secrets alone: an index of all rows
+// of a large mesh would be kept for it.
 import type { Clock } from '../base/clock.ts';
 import { compareText } from '../base/compare-text.ts';
 import { runInSlices, type Steps } from '../base/steps.ts';
 import { IDLE_TYPES, idleParts, NAMED_TYPES, type IdlePart } from '../inspect/idle-parts.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
+import { CLIENT_MATCHING_TYPES, closedPrefixes, idsOfServices, widePrefixes, type WidePrefix } from '../policy/wide-prefixes.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { zoneNamed } from '../resource/ownership.ts';
 import { keyText, type Resource } from '../resource/types.ts';
@@ -24,6 +26,21 @@ export async function idleProblems(store: Pick<ResourceStore, 'list'>, clock: Pi
     const named = (await Promise.all(NAMED_TYPES.map((type) => store.list({ type, mesh })))).flat();
     problems.push(...(await runInSlices(problemsIn(mesh, ofMesh, named), SLICE_MS, clock)));
   }
+  return [...problems, ...(await prefixProblems(store, clock))];
+}
+
+/** One problem for each policy with prefixes that fit more services than they name. */
+async function prefixProblems(store: Pick<ResourceStore, 'list'>, clock: Pick<Clock, 'elapsed'>): Promise<Problem[]> {
+  const written = (await Promise.all(CLIENT_MATCHING_TYPES.map((type) => store.list({ type })))).flat();
+  const closed = written.filter((row) => closedPrefixes(row).length > 0);
+  const problems: Problem[] = [];
+  for (const [mesh, ofMesh] of [...Map.groupBy(closed, (row) => row.mesh)].toSorted(([a], [b]) => compareText(a, b))) {
+    const ids = new Set(idsOfServices(await store.list({ type: 'MeshService', mesh })));
+    for (const row of ofMesh) {
+      const wide = await runInSlices(widePrefixes(closedPrefixes(row), ids), SLICE_MS, clock);
+      problems.push(...problemsOf('prefixesWide', row, wide));
+    }
+  }
   return problems;
 }
 
@@ -35,11 +52,11 @@ function* problemsIn(mesh: string, written: readonly Resource[], named: readonly
     yield;
   }
   const problems: Problem[] = [];
-  for (const row of written) problems.push(...problemsOf(row, yield* idleParts(index, row)));
+  for (const row of written) problems.push(...problemsOf('partsIdle', row, yield* idleParts(index, row)));
   return problems;
 }
 
-function problemsOf(row: Resource, parts: readonly IdlePart[]): Problem[] {
+function problemsOf(code: 'partsIdle' | 'prefixesWide', row: Resource, parts: readonly (IdlePart | WidePrefix)[]): Problem[] {
   if (parts.length === 0) return [];
   const { type, mesh, name, labels } = row;
   const [zone, shown] = [zoneNamed(labels), displayNameOf(row)];
@@ -55,5 +72,5 @@ function problemsOf(row: Resource, parts: readonly IdlePart[]): Problem[] {
     since: null,
     message,
   };
-  return [problemOf('partsIdle', [type, mesh, name], about)];
+  return [problemOf(code, [type, mesh, name], about)];
 }

@@ -55,6 +55,9 @@ const KINDS = {
   partsIdle: {
     remedy: 'write what the field names, or correct the field: meridian edit TYPE NAME --mesh MESH',
   },
+  prefixesWide: {
+    remedy: 'do what the message says, or leave it if the policy is for these clients too: meridian edit TYPE NAME --mesh MESH',
+  },
   authorityEnds: {
     remedy:
       'meridian identity rotate NAME --mesh MESH, in its zone; for a trust domain of others, add their new authority to the MeshTrust',

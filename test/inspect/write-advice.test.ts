@@ -127,3 +127,69 @@ it('a policy that a stronger one overrides has a warning in the answers of apply
   expect(await send('GET', `/meshes/${MESH}/meshtimeouts/slow/_reach`)).toMatchObject({ warnings: [OF_SLOW] });
   expect(await send('GET', `/meshes/${MESH}/meshtimeouts/first/_reach`)).toMatchObject({ warnings: [] });
 });
+
+const SHOP = 'spiffe://shop.east.mesh.local/workload';
+const [ABORT, LOG] = [
+  { httpStatus: 503, percentage: 100 },
+  { type: 'File', file: { path: '/log' } },
+];
+const RATE = { num: 5, interval: '1s' };
+/** A rule for the clients of a match. */
+const forClients =
+  (conf: JsonObject) =>
+  (match: JsonObject): JsonObject => ({ matches: [match], default: conf });
+it.each<[type: string, at: string, rule: (match: JsonObject) => JsonObject]>([
+  ['MeshTrafficPermission', 'default.allow[0].spiffeID', (match) => ({ default: { allow: [match] } })],
+  ['MeshTrafficPermission', 'default.deny[0].spiffeID', (match) => ({ default: { deny: [match] } })],
+  [
+    'MeshTrafficPermission',
+    'default.allowWithShadowDeny[0].spiffeID',
+    (match) => ({ default: { allowWithShadowDeny: [match] } }),
+  ],
+  ['MeshTrafficPermission', 'matches[0].spiffeID', forClients({ allow: [{ sni: { type: 'Exact', value: 'a.example' } }] })],
+  ['MeshTimeout', 'matches[0].spiffeID', forClients({ http: { requestTimeout: '3s' } })],
+  ['MeshRateLimit', 'matches[0].spiffeID', forClients({ local: { http: { requestRate: RATE } } })],
+  ['MeshFaultInjection', 'matches[0].spiffeID', forClients({ http: [{ abort: ABORT }] })],
+  [
+    ...(['MeshAccessLog', 'matches[0].spiffeId'] as const),
+    ({ spiffeID = null }) => forClients({ backends: [LOG] })({ spiffeId: spiffeID }),
+  ],
+])('a prefix of a %s that ends inside a segment is named, in %s, where it fits more clients', async (type, at, rule) => {
+  for (const name of ['c', 'cl', 'cart'])
+    await store.write({
+      ...{ op: 'create', key: { type: 'MeshService', mesh: MESH, name }, labels: {} },
+      spec: { ports: [{ port: 80 }], identities: [{ type: 'SpiffeID', value: `${SHOP}/${name}` }] },
+    });
+  const write = async (value: string): Promise<string[]> => {
+    const spec = { targetRef: { kind: 'Dataplane' }, rules: [rule({ spiffeID: { type: 'Prefix', value } })] };
+    const { warnings = [], ...others } = await put(`${type.toLowerCase()}s`, { type, name: 'callers', spec });
+    expect(others).toEqual({});
+    return warnings as string[];
+  };
+  const field = `spec.rules[0].${at}.value`;
+  const reason = `ends inside a segment, and also fits ${SHOP}/cart, ${SHOP}/cl: name a client with type Exact, or end it with "/", which zones of Kuma leave off`;
+  expect(await write(`${SHOP}/c`)).toContain(`${field}: ${reason}`);
+  expect(await idleProblems(store, systemClock)).toMatchObject([
+    { code: 'prefixesWide', type, message: `${type} callers of mesh ${MESH}: ${field} ${reason}` },
+  ]);
+  expect(await write('spiffe://shop.ea')).toContainEqual(
+    expect.stringMatching(/ and 1 more: end it with "\/", which zones of Kuma leave off$/),
+  );
+  for (const value of [`${SHOP}/c/`, `${SHOP}/cart`, SHOP, 'spiffe://shop', 'spiffe://shop.east.mesh.local'])
+    expect((await write(value)).join()).not.toContain('inside a segment');
+  expect(await idleProblems(store, systemClock)).toEqual([]);
+});
+
+it('a proxy without a service is among the clients that a prefix fits too', async () => {
+  const identity = { trustDomain: 'shop.east', path: '/app/{{ label "app" }}' };
+  const spec = { selector: { dataplane: { matchLabels: {} } }, spiffeID: identity };
+  await store.write({
+    ...{ op: 'create', key: { type: 'MeshIdentity', mesh: MESH, name: 'own' }, labels: {}, spec },
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  });
+  const networking = { address: '192.0.2.9' };
+  await put('dataplanes', { type: 'Dataplane', name: 'job', labels: { app: 'cl' }, networking });
+  const match = { spiffeID: { type: 'Prefix', value: 'spiffe://shop.east/app/c' } };
+  const permission = { type: 'MeshTrafficPermission', name: 'c', mesh: MESH, spec: { rules: [{ default: { allow: [match] } }] } };
+  expect(JSON.stringify(await send('POST', '/_preview', [permission]))).toContain('also fits spiffe://shop.east/app/cl: ');
+});

@@ -14,7 +14,12 @@ const SEGMENT = /^[a-zA-Z0-9.\-_]+$/;
 const SPELLINGS = ['spiffeID', 'spiffeId'] as const;
 
 const spiffe = withRules(
-  z.object({ type: choice('Exact', 'Prefix'), value: z.string(must('a SPIFFE ID such as spiffe://trust-domain/path')) }),
+  z.object({
+    type: choice('Exact', 'Prefix').describe(
+      'A Prefix is compared as text: `…/app/c` fits `…/app/cl` too, and `…/app/c/` all below `c`.',
+    ),
+    value: z.string(must('a SPIFFE ID such as spiffe://trust-domain/path')),
+  }),
   checkSpiffe,
 );
 const matchShape = {
