@@ -5,7 +5,7 @@ import { WeakCache } from '../base/weak-cache.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
-import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
+import { envoyJsonToBinary, useEnvoyBinary } from '../wire/json-to-binary.ts';
 import { encodeResourceEntry } from '../wire/kds-messages.ts';
 import { ProtoJsonError } from '../wire/proto-error.ts';
 import { lasting } from '../xds/lasting-chains.ts';
@@ -74,30 +74,51 @@ export class ResourceEncoder {
     return this.#encode('Listener', place, { ...listener, name: place }, { knownAs: textOf(listener['name']), isLasting });
   }
 
-  #encode(type: XdsType, name: string, resource: JsonObject, { knownAs = name, isLasting = false } = {}): XdsResource {
+  #encode(type: XdsType, name: string, resource: JsonObject, more: More = {}): XdsResource {
+    const made = { type, name, resource, ...more };
     // The items of a long list are encoded already, but for those that have changed. The text of the list would be made of all of them.
-    const message = isLong(type, resource) ? envoyJsonToBinary(XDS_MESSAGES[type], resource) : null;
-    const key = `${hash('sha256', message ?? JSON.stringify(resource), 'base64url')}${type} ${knownAs}`;
+    if (isLong(type, resource))
+      return useEnvoyBinary(XDS_MESSAGES[type], resource, (message) => {
+        const digest = digestOf(message);
+        return this.#once(digest, made, () => encodedOf(made, message, digest));
+      });
+    return this.#once(digestOf(JSON.stringify(resource)), made, () => {
+      const message = envoyJsonToBinary(XDS_MESSAGES[type], resource);
+      return encodedOf(made, message, digestOf(message));
+    });
+  }
+
+  #once(digest: string, { type, name, knownAs = name, isLasting = false }: Made, encode: () => XdsResource): XdsResource {
+    const key = `${digest}${type} ${knownAs}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const encoded = {
-      ...this.#encodedOf(type, name, resource, message ?? envoyJsonToBinary(XDS_MESSAGES[type], resource)),
-      ...(knownAs !== name && { knownAs }),
-      ...(isLasting && { isLasting }),
-    };
+    const encoded = { ...encode(), ...(knownAs !== name && { knownAs }), ...(isLasting && { isLasting }) };
     this.#known.set(key, encoded);
     return encoded;
   }
+}
 
-  #encodedOf(type: XdsType, name: string, resource: JsonObject, message: Uint8Array): XdsResource {
-    const version = hash('sha256', message, 'base64url').slice(0, 22);
-    const entry = encodeResourceEntry({ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], kumaResource: message });
-    // Node cuts small buffers from one of 64 kB, which lives as long as any of them. A resource of one proxy would keep it alive.
-    const bytes = Buffer.allocUnsafeSlow(entry.length);
-    entry.copy(bytes);
-    const assignment = textOf(objectOf(resource['edsClusterConfig'])['serviceName']);
-    return { name, version, bytes, ...(assignment !== '' && { assignment }) };
-  }
+type More = { readonly knownAs?: string; readonly isLasting?: boolean };
+type Made = More & { readonly type: XdsType; readonly name: string; readonly resource: JsonObject };
+
+function digestOf(bytes: string | Uint8Array): string {
+  return hash('sha256', bytes, 'base64url');
+}
+
+/** @param message of the resource @param digest of the message */
+function encodedOf({ type, name, resource }: Made, message: Uint8Array, digest: string): XdsResource {
+  const version = digest.slice(0, 22);
+  const entry = encodeResourceEntry({ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], kumaResource: message });
+  const assignment = textOf(objectOf(resource['edsClusterConfig'])['serviceName']);
+  return { name, version, bytes: ownMemory(entry), ...(assignment !== '' && { assignment }) };
+}
+
+/** Node cuts small buffers from one of 64 kB, which lives as long as any of them. A resource of one proxy would keep it alive. */
+function ownMemory(bytes: Buffer): Buffer {
+  if (bytes.length === bytes.buffer.byteLength) return bytes;
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
 }
 
 function isLong(type: XdsType, resource: JsonObject): boolean {

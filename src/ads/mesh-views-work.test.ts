@@ -81,8 +81,14 @@ function start(rows: readonly Resource[]) {
     const steps = [...views.after([row])].length;
     return { made: encoder.made - before, steps };
   };
-  return { views, encoder, open, change };
+  return { views, encoder, open, change, service: cart };
 }
+
+it('a service that changes beside a route of 4,500 rules makes no route', () => {
+  const { change, open, service } = start([route(4_500, 'one')]);
+  ['one', 'two'].forEach(open);
+  expect(change({ ...service, labels: { team: 'blue' } }).made).toBe(0);
+});
 
 describe('a change of one rule', () => {
   it.each([80, 4_500])('of %s makes one route', (rules) => {

@@ -1,5 +1,6 @@
 // Checks of large documents in a thread beside the control plane: the question, and its answer there.
 import type { ErrorCode } from '../base/errors.ts';
+import { printJson } from '../base/long-lists.ts';
 import type { Violation } from '../base/violations.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import { ApiError } from './error-body.ts';
@@ -16,8 +17,8 @@ export type CheckQuestion = {
   readonly strict: boolean;
 };
 export type CheckAnswer =
-  /** The draft without its type, as JSON: that is faster to read than a structured clone. */
-  | { readonly kind: 'draft'; readonly json: string }
+  /** The draft without its type, and its spec, as JSON. The store has the same text of the spec: it is read once. */
+  | { readonly kind: 'draft'; readonly json: string; readonly spec: string }
   | {
       readonly kind: 'refused';
       readonly code: ErrorCode;
@@ -29,8 +30,8 @@ export type CheckAnswer =
 /** In the thread. Throws what is no fault of the document. */
 export function answerToCheck({ type, at, text, rules, strict }: CheckQuestion): CheckAnswer {
   try {
-    const { info: _info, ...draft } = draftOf(typeOf(type), at, parseJsonBody(text), rules, { strict });
-    return { kind: 'draft', json: JSON.stringify(draft) };
+    const { info: _info, spec, ...draft } = draftOf(typeOf(type), at, parseJsonBody(text), rules, { strict });
+    return { kind: 'draft', json: JSON.stringify(draft), spec: printJson(spec) };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { code, title, message: detail, violations } = error;

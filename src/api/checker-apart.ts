@@ -1,6 +1,8 @@
 // The draft of a large document, which a thread beside the control plane checks (check-apart.ts).
 import { MeridianError } from '../base/errors.ts';
+import { readJson } from '../base/long-lists.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
+import type { JsonObject } from '../resource/types.ts';
 import type { CheckQuestion } from './check-apart.ts';
 import type { DocumentThreads } from './document-threads.ts';
 import { ApiError } from './error-body.ts';
@@ -22,6 +24,7 @@ export function checkerApart(threads: DocumentThreads, rules: WriteRules): Check
     const answer = await threads.ask({ kind: 'check', type: info.name, rules, ...question }, work);
     if (answer.kind === 'refused') throw new ApiError(answer.code, answer.title, answer.detail, answer.violations);
     if (answer.kind !== 'draft') throw new MeridianError('internal', `a check was answered with ${answer.kind}`);
-    return { info, ...(JSON.parse(answer.json) as Omit<Draft, 'info'>) };
+    const draft = JSON.parse(answer.json) as Omit<Draft, 'info' | 'spec'>;
+    return { info, ...draft, spec: readJson(answer.spec) as JsonObject };
   };
 }

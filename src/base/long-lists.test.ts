@@ -82,3 +82,76 @@ it('any JSON is read as by JSON.parse, and written as by JSON.stringify', () => 
     { numRuns: 50 },
   );
 });
+
+describe('the next version of a text', () => {
+  const outcome = (read: (given: string) => unknown, text: string): unknown => {
+    try {
+      return read(text);
+    } catch (error) {
+      return String(error);
+    }
+  };
+  const base = JSON.stringify({
+    name: 'x',
+    to: [{ rules: Array.from({ length: 300 }, (_, at) => rule(at)) }, { rules: Array.from({ length: 50 }, (_, at) => rule(at)) }],
+    end: [1],
+  });
+
+  it('is read as by JSON.parse, wherever it differs', () => {
+    const part = fc.oneof(
+      fc.constantFrom(
+        '',
+        ',',
+        ',,',
+        '{}',
+        ',{}',
+        '{},',
+        ',{"a":[{}]},',
+        '[',
+        ']',
+        '}',
+        '{',
+        '"',
+        ' ',
+        '5',
+        '},{',
+        ']},{"rules":[',
+      ),
+      fc.string({ maxLength: 3 }),
+    );
+    const edits = fc.record({ from: fc.nat(base.length), length: fc.oneof(fc.nat(3), fc.nat(400)), part });
+    // Between items, where edits of people are.
+    const places = [...base.matchAll(/\{"matches/g)].map(({ index }) => index);
+    const between = fc.record({
+      from: fc.constantFrom(...places),
+      length: fc.constantFrom(0, JSON.stringify(rule(1)).length + 1),
+      part,
+    });
+    fc.assert(
+      fc.property(fc.oneof(edits, between), ({ from, length, part: inserted }) => {
+        readJson(base);
+        const text = base.slice(0, from) + inserted + base.slice(from + length);
+        expect(outcome(readJson, text)).toEqual(outcome(JSON.parse, text));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it.each([
+    ['an item more', (rules: object[]) => rules.toSpliced(9, 0, rule(-1))],
+    ['an item less', (rules: object[]) => rules.toSpliced(9, 1)],
+    ['another first item', (rules: object[]) => rules.with(0, rule(-1))],
+    ['another last item', (rules: object[]) => rules.with(-1, rule(-1))],
+    ['no last item', (rules: object[]) => rules.slice(0, -1)],
+    ['an item that has moved', (rules: object[]) => rules.toSpliced(9, 1).toSpliced(40, 0, rules[9] ?? {})],
+  ])('with %s has the other items as they were', (_, edit) => {
+    const rules = Array.from({ length: 300 }, (_item, at) => rule(at, 'versions'));
+    const before = rulesOf(JSON.stringify({ to: [{ rules }] }));
+    const wanted = edit(rules);
+    const after = rulesOf(JSON.stringify({ to: [{ rules: wanted }] }));
+    expect(after).toEqual(wanted);
+    const isNew = (item: object): boolean => JSON.stringify(item) === JSON.stringify(rule(-1));
+    expect(after.filter((item) => !before.includes(item))).toEqual(after.filter(isNew));
+    expect(() => (after as unknown[]).pop()).toThrow(TypeError);
+  });
+});

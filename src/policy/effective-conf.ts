@@ -53,15 +53,54 @@ export function effectiveOutbound(index: MeshIndex, rules: ProxyRules, outbound:
     return policies;
   };
   const hasHttpRules = kinds.some(({ kind, rules: found }) => kind === 'MeshHTTPRoute' && found.length > 0);
-  const routes = kinds.flatMap(({ kind, rules: found }) =>
-    found.map((rule) => ({
-      ...rule,
-      kind,
-      note: noteOf(kind, outbound.protocol, isHttp, hasHttpRules),
-      policies: ofRoute(rule.route.kri),
-    })),
+  const [first = [], ...others] = kinds.map(({ kind, rules: found }) =>
+    effectiveRoutes(kind, found, noteOf(kind, outbound.protocol, isHttp, hasHttpRules), ofRoute),
   );
-  return { ...outbound, policies: policiesInForce(rules, destination), routes };
+  return {
+    ...outbound,
+    policies: policiesInForce(rules, destination),
+    routes: others.length === 0 ? first : [first, ...others].flat(),
+  };
+}
+
+type KnownRoutes = {
+  readonly note: string | null;
+  /** By the KRI of the route. */
+  readonly policies: ReadonlyMap<string, readonly EffectivePolicy[]>;
+  readonly routes: readonly EffectiveRoute[];
+};
+const knownRoutes = new WeakMap<readonly RouteRule[], KnownRoutes>();
+
+/** The same list for the same rules with the same policies: a long one is made once for all proxies. */
+function effectiveRoutes(
+  kind: EffectiveRoute['kind'],
+  rules: readonly RouteRule[],
+  note: string | null,
+  policiesOf: (route: string) => readonly EffectivePolicy[],
+): readonly EffectiveRoute[] {
+  const before = knownRoutes.get(rules);
+  if (before?.note === note && [...before.policies].every(([kri, policies]) => areSame(policies, policiesOf(kri))))
+    return before.routes;
+  const policies = new Map<string, readonly EffectivePolicy[]>();
+  const routes = rules.map(({ route, index, matches, conf }) => {
+    const ofRoute = policiesOf(route.kri);
+    policies.set(route.kri, ofRoute);
+    return { route, index, matches, conf, kind, note, policies: ofRoute };
+  });
+  knownRoutes.set(rules, { note, policies, routes });
+  return routes;
+}
+
+/** Policies with the same confs from the same contributions. */
+function areSame(some: readonly EffectivePolicy[], others: readonly EffectivePolicy[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ type, source, kri, conf, contributions }, at) => {
+      const other = others[at];
+      const isFrom = other?.type === type && other.source === source && other.kri === kri;
+      return isFrom && other.conf === conf && other.contributions === contributions;
+    })
+  );
 }
 
 /** The conf in force of each type except the route types. */

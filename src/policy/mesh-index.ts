@@ -3,7 +3,7 @@
 // that it affects.
 import { kriOf } from '../resource/kri.ts';
 import { SniSharers } from '../resource/sni-sharers.ts';
-import { findType } from '../resource/type-registry.ts';
+import { findType, isServiceType } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { parseDataplane, type DataplaneProxy } from './dataplane-proxy.ts';
 import { matchDataplane, type Lookup } from './match-dataplane.ts';
@@ -40,6 +40,7 @@ export class MeshIndex implements Lookup {
   readonly #proxies = new Map<string, DataplaneProxy>();
   readonly #changes = new Map<string, number>();
   #destinationChanges = 0;
+  #serviceChanges = 0;
   #serial = 0;
 
   constructor(mesh: string, resources: Iterable<Resource> = []) {
@@ -79,6 +80,7 @@ export class MeshIndex implements Lookup {
     if (!this.wouldDisable(zones)) return;
     this.#referents.disabledZones = zones;
     this.#destinationChanges += 1;
+    this.#serviceChanges += 1;
   }
 
   /** Whether these are other zones than those that are disabled now. */
@@ -205,9 +207,9 @@ export class MeshIndex implements Lookup {
     return `${String(this.#changes.get(type) ?? 0)}/${String(this.#destinationChanges)}`;
   }
 
-  /** A value that changes whenever a reference to a service or a route can mean another one. */
-  get destinationRevision(): number {
-    return this.#destinationChanges;
+  /** A value that changes whenever a reference to a service can mean another one. */
+  get serviceRevision(): number {
+    return this.#serviceChanges;
   }
 
   #putProxy(proxy: DataplaneProxy): void {
@@ -223,6 +225,7 @@ export class MeshIndex implements Lookup {
 
   #noteChange(type: string): void {
     this.#changes.set(type, (this.#changes.get(type) ?? 0) + 1);
+    if (isServiceType(type)) this.#serviceChanges += 1;
     if (DESTINATIONS.has(type) || type === 'Mesh') this.#destinationChanges += 1;
   }
 

@@ -7,6 +7,8 @@ import { canonicalMatches, matchesHash } from './route-rules.ts';
 import type { Policy } from './parse-policy.ts';
 import { isObject, objectsOf } from '../resource/read-json.ts';
 
+type Contribution = ConfInForce['contributions'][number];
+
 export type RouteRule = {
   /** The route with the matches of the rule; the strongest of several. */
   readonly route: Policy;
@@ -32,27 +34,39 @@ export function outboundRoutes(rules: ProxyRules, destination: Destination): Rou
     const found = ofType === undefined ? null : confInForce(ofType, destination);
     if (found === null) return [];
     const { contributions } = found;
-    return [{ kind, contributions, rules: kind === 'MeshHTTPRoute' ? httpRules(found) : tcpRules(found) }];
+    return [{ kind, contributions, rules: rulesOf(kind, found) }];
   });
 }
 
+/** By the merged conf, which many proxies and several readers have. */
+const known = new WeakMap<ConfInForce['conf'], readonly RouteRule[]>();
+
+function rulesOf(kind: RoutesOfKind['kind'], found: ConfInForce): readonly RouteRule[] {
+  let rules = known.get(found.conf);
+  if (rules === undefined) known.set(found.conf, (rules = kind === 'MeshHTTPRoute' ? httpRules(found) : tcpRules(found)));
+  return rules;
+}
+
 /** The origin of each rule, by the hash of its matches: the last route with these matches (policies 3.4). */
-function originByMatches(contributions: ConfInForce['contributions']): Map<string, ConfInForce['contributions'][number]> {
-  const origins = new Map<string, ConfInForce['contributions'][number]>();
+function originByMatches(contributions: ConfInForce['contributions']): (matches: Json | undefined) => Contribution | undefined {
+  const [only, ...others] = contributions;
+  if (others.length === 0) return () => only;
+  const origins = new Map<string, Contribution>();
   for (const contribution of contributions)
     for (const { matches } of objectsOf(contribution.conf['rules'])) origins.set(matchesHash(matches), contribution);
-  return origins;
+  return (matches) => origins.get(matchesHash(matches));
 }
 
 function httpRules({ conf, contributions }: ConfInForce): RouteRule[] {
-  const origins = originByMatches(contributions);
-  return conf.flatMap(({ rules }) =>
-    objectsOf(rules).flatMap(({ matches, default: given }) => {
-      const origin = origins.get(matchesHash(matches));
-      if (origin === undefined) return [];
-      return [{ route: origin.policy, index: origin.index, matches: canonicalMatches(matches), conf: backends(given) }];
-    }),
-  );
+  const originOf = originByMatches(contributions);
+  const found: RouteRule[] = [];
+  for (const { rules } of conf)
+    for (const { matches, default: given } of objectsOf(rules)) {
+      const origin = originOf(matches);
+      if (origin === undefined) continue;
+      found.push({ route: origin.policy, index: origin.index, matches: canonicalMatches(matches), conf: backends(given) });
+    }
+  return found;
 }
 
 /** The rules of the strongest route replace the others, as with any list. */

@@ -124,7 +124,7 @@ function canonicalMatch({ spiffeId, ...match }: JsonObject): JsonObject {
 
 function toConf(type: string, { rules, hostnames, default: conf }: JsonObject): JsonObject {
   if (!isRouteKind(type)) return objectOf(conf);
-  return { rules: objectsOf(rules), ...(Array.isArray(hostnames) && hostnames.length > 0 && { hostnames }) };
+  return { rules: [...objectsOf(rules)], ...(Array.isArray(hostnames) && hostnames.length > 0 && { hostnames }) };
 }
 
 /** The entries with their positions in the spec. */

@@ -1,5 +1,6 @@
 // The proxies that a policy affects, the reasons why it does not affect the others, and warnings about references that do not
 // resolve (`inspect policy`). The matching is the one that builds rules.
+import { perObject } from '../base/per-object.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { Steps } from '../base/steps.ts';
 import { whyNoPort } from './backend-port.ts';
@@ -142,23 +143,40 @@ function reachableBy(index: MeshIndex, { policy, targetRef }: ToItem, zone: stri
   }));
 }
 
+const RULES_IN_A_STEP = 64;
+
 type BackendFault = { readonly field: string; readonly reason: string; readonly ref: JsonObject };
 
 /** The backends and mirrors of a route that mean no port, each with its field in the document. */
 export function* backendFaults(index: MeshIndex, policy: Policy): Steps<BackendFault[]> {
   const faults: BackendFault[] = [];
   if (!isRouteKind(policy.type)) return faults;
-  for (const { index: place, conf } of policy.to)
-    for (const [at, rule] of objectsOf(conf['rules']).entries()) {
-      yield;
-      for (const [field, ref] of backendsOf(objectOf(rule['default']))) {
-        const reason = whyNoPort(index, ref, policy);
-        const path = `spec.to[${String(place)}].rules[${String(at)}].default.${field}`;
-        if (reason !== null) faults.push({ field: path, reason, ref });
+  // The rules of a long route name few services.
+  const reasons = new Map<string, string | null>();
+  const reasonOf = (text: string, ref: JsonObject): string | null => {
+    let reason = reasons.get(text);
+    if (reason === undefined) reasons.set(text, (reason = whyNoPort(index, ref, policy)));
+    return reason;
+  };
+  for (const { index: place, conf } of policy.to) {
+    let at = 0;
+    for (const rule of objectsOf(conf['rules'])) {
+      if (at % RULES_IN_A_STEP === 0) yield;
+      for (const { field, ref, text } of backendsOfRule(rule)) {
+        const reason = reasonOf(text, ref);
+        if (reason === null) continue;
+        faults.push({ field: `spec.to[${String(place)}].rules[${String(at)}].default.${field}`, reason, ref });
       }
+      at += 1;
     }
+  }
   return faults;
 }
+
+/** The rule is the same object in all versions of a route. */
+const backendsOfRule = perObject((rule: JsonObject) =>
+  backendsOf(objectOf(rule['default'])).map(([field, ref]) => ({ field, ref, text: JSON.stringify(ref) })),
+);
 
 function backendsOf({ backendRefs, filters }: JsonObject): [field: string, ref: JsonObject][] {
   return [

@@ -51,7 +51,8 @@ function goJson(value: readonly JsonObject[]): string {
  * @param confs weakest first, each `{rules, hostnames?}`
  * @returns one conf for each group of hostnames
  */
-export function mergeRouteRules(confs: readonly JsonObject[]): JsonObject[] {
+export function mergeRouteRules(confs: readonly JsonObject[]): readonly JsonObject[] {
+  if (confs.length === 1 && confs.every(hasDistinctMatches)) return [...confs];
   const groups = new Map<string, { hostnames: Json | undefined; rules: Map<string, JsonObject> }>();
   for (const { rules, hostnames } of confs) {
     const key = JSON.stringify(hostnames ?? []);
@@ -63,6 +64,14 @@ export function mergeRouteRules(confs: readonly JsonObject[]): JsonObject[] {
     rules: [...rules.values()].toReversed(),
     ...(hostnames !== undefined && { hostnames }),
   }));
+}
+
+/** A conf by itself is the merged one then. */
+function hasDistinctMatches({ rules }: JsonObject): boolean {
+  const given = objectsOf(rules);
+  const hashes = new Set<string>();
+  for (const { matches } of given) hashes.add(matchesHash(matches));
+  return given === rules && hashes.size === given.length;
 }
 
 /**

@@ -262,7 +262,7 @@ export class ProxyHealth {
   }
 }
 
-function inboundsOf(spec: JsonObject): JsonObject[] {
+function inboundsOf(spec: JsonObject): readonly JsonObject[] {
   return objectsOf(objectOf(spec['networking'])['inbound']);
 }
 

@@ -5,7 +5,7 @@ import type { JsonObject } from './types.ts';
 export type ProxyStatus = 'online' | 'offline' | 'partiallyDegraded';
 
 /** The subscriptions of an insight's spec; anything that is none is left out. */
-export function subscriptionsOf(insight: JsonObject): JsonObject[] {
+export function subscriptionsOf(insight: JsonObject): readonly JsonObject[] {
   return objectsOf(insight['subscriptions']);
 }
 

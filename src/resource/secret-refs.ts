@@ -1,5 +1,7 @@
 // Where a document names Secrets of its mesh. Pure. Every schema that can name one does so by `secretRef`; only older forms of a
 // MeshExternalService, which peers may send, have `secret` (policies 2.8).
+import { MIN_ITEMS } from '../base/long-lists.ts';
+import { perObject } from '../base/per-object.ts';
 import { isObject, textOf } from './read-json.ts';
 import type { Json, JsonObject } from './types.ts';
 
@@ -14,8 +16,18 @@ export function secretRefsIn(spec: JsonObject): SecretRef[] {
   return [...refsIn(spec, 'spec', '')];
 }
 
+/** The references of an item of a long list, with fields below it. The item is the same object in all versions of a document. */
+const refsOfItem = perObject((item: JsonObject): readonly SecretRef[] => [...refsIn(item, '', '')]);
+
 function* refsIn(value: Json, place: string, key: string): Generator<SecretRef> {
-  if (Array.isArray(value)) for (const [at, item] of value.entries()) yield* refsIn(item, `${place}[${String(at)}]`, key);
+  if (Array.isArray(value)) {
+    const isKept = value.length >= MIN_ITEMS && key !== '' && !OLDER.has(key);
+    for (let at = 0; at < value.length; at += 1) {
+      const item = value[at] ?? null;
+      if (!isKept || !isObject(item) || !Object.isFrozen(item)) yield* refsIn(item, `${place}[${String(at)}]`, key);
+      else for (const { name, field } of refsOfItem(item)) yield { name, field: `${place}[${String(at)}]${field}` };
+    }
+  }
   if (!isObject(value)) return;
   const { secretRef, secret } = value;
   const name = isObject(secretRef) ? textOf(secretRef['name']) : '';

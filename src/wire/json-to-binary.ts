@@ -42,10 +42,35 @@ export function envoyJsonToBinary(message: string, json: StructObject): Uint8Arr
   return encode(envoyPlanOf(message), json, new Encoder(createWriter(), { strict: true, keeps: true }));
 }
 
+/** The memory in which large messages are made one after the other. */
+let scratch = createWriter();
+/** A larger one is not kept. */
+const MAX_SCRATCH_BYTES = 4 * 1024 * 1024;
+
+/**
+ * As `envoyJsonToBinary`, for large messages that are needed for a moment.
+ * @param use gets bytes that change after it returns
+ * @throws ProtoJsonError as `envoyJsonToBinary`
+ */
+export function useEnvoyBinary<T>(message: string, json: StructObject, use: (bytes: Uint8Array) => T): T {
+  const writer = scratch;
+  // After an error it is of no use.
+  scratch = createWriter();
+  check(envoyPlanOf(message), json, new Encoder(writer, { strict: true, keeps: true }));
+  const bytes = writer.finish(true);
+  const used = use(bytes);
+  if (bytes.buffer.byteLength <= MAX_SCRATCH_BYTES) scratch = writer.reset();
+  return used;
+}
+
 function encode(plan: MessagePlan, json: StructObject, encoder: Encoder): Uint8Array {
+  check(plan, json, encoder);
+  return encoder.finish();
+}
+
+function check(plan: MessagePlan, json: StructObject, encoder: Encoder): void {
   encoder.message(plan, json, '');
   if (encoder.violations.length > 0) throw new ProtoJsonError(encoder.violations);
-  return encoder.finish();
 }
 
 /** Writes while it checks. After the first violation the output is unusable. */
@@ -179,31 +204,37 @@ class Encoder {
     }
     const { value: plan, number } = field;
     if (this.#options.keeps && plan.kind === 'message' && json.length >= MIN_ITEMS) {
-      for (const [index, item] of json.entries()) this.#kept(plan.message, number, item, `${at}[${index}]`);
+      this.#listOfKept(plan.message, number, json, at);
     } else if (plan.kind === 'message' || wireTypeOf(scalarTypeOf(plan)) === 2) {
       for (const [index, item] of json.entries()) this.#value(plan, number, item, `${at}[${index}]`);
     } else if (json.length > 0) this.#packed(plan, number, json, at);
   }
 
-  /** A message of a long list. The same object is encoded once: it must not change. */
-  #kept(plan: MessagePlan, number: number, json: StructValue, at: string): void {
-    if (!isObject(json)) {
-      this.#value({ kind: 'message', message: plan }, number, json, at);
-      return;
-    }
+  /** The messages of a long list. The same object is encoded once: it must not change. */
+  #listOfKept(plan: MessagePlan, number: number, list: readonly StructValue[], at: string): void {
     let known = encoded.get(plan);
     if (known === undefined) encoded.set(plan, (known = new WeakMap<StructObject, Uint8Array>()));
-    let bytes = known.get(json);
-    if (bytes === undefined) {
-      const encoder = new Encoder(createWriter(), this.#options);
-      encoder.message(plan, json, at);
-      for (const { field, reason } of encoder.violations) this.#refuse(field, reason);
-      if (encoder.violations.length > 0) return;
-      // A small buffer would keep alive the large one that it is cut from.
-      bytes = Uint8Array.from(encoder.finish());
-      known.set(json, bytes);
+    const tag = lengthTag(number);
+    for (let index = 0; index < list.length; index += 1) {
+      const item = list[index] ?? null;
+      if (!isObject(item)) this.#value({ kind: 'message', message: plan }, number, item, `${at}[${index}]`);
+      else {
+        const bytes = known.get(item) ?? this.#kept(plan, known, item, `${at}[${index}]`);
+        if (bytes !== null) this.#writer.uint32(tag).bytes(bytes);
+      }
     }
-    this.#writer.uint32(lengthTag(number)).bytes(bytes);
+  }
+
+  /** @returns null for an item with violations */
+  #kept(plan: MessagePlan, known: WeakMap<StructObject, Uint8Array>, item: StructObject, at: string): Uint8Array | null {
+    const encoder = new Encoder(createWriter(), this.#options);
+    encoder.message(plan, item, at);
+    for (const { field, reason } of encoder.violations) this.#refuse(field, reason);
+    if (encoder.violations.length > 0) return null;
+    // A small buffer would keep alive the large one that it is cut from.
+    const bytes = Uint8Array.from(encoder.finish());
+    known.set(item, bytes);
+    return bytes;
   }
 
   #packed(plan: PlainPlan, number: number, json: readonly StructValue[], at: string): void {

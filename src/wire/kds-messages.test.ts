@@ -124,7 +124,8 @@ describe('DeltaDiscoveryResponse', () => {
 
   it('agrees with the descriptor', () => {
     const type = messageType('envoy.service.discovery.v3.DeltaDiscoveryResponse');
-    const entries = resources.map(encodeResourceEntry);
+    const large = { name: 'large.default', version: '', kumaResource: Buffer.alloc(40_000, 7) };
+    const entries = [...resources, large, { ...large, version: 'v', typeUrl: 'a/b' }].map(encodeResourceEntry);
     const response = { typeUrl: 'Mesh', nonce: '1', controlPlane: 'global', entries, removed: ['a.b'] };
     const read = type.decode(encodeDeltaResponse(response));
     expect(Buffer.from(type.encode(read).finish()).equals(encodeDeltaResponse(response))).toBe(true);

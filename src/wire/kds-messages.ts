@@ -151,6 +151,7 @@ export function encodeResourceEntry(entry: {
   /** Of another message than a KumaResource. */
   typeUrl?: string;
 }): Buffer {
+  if (entry.kumaResource.length >= LARGE_BYTES) return encodeLargeEntry(entry);
   const writer = createWriter();
   writer.uint32(lengthTag(2)).fork();
   writeText(writer, 1, entry.version);
@@ -158,6 +159,25 @@ export function encodeResourceEntry(entry: {
   writeText(writer, 3, entry.name);
   writer.ldelim();
   return finish(writer);
+}
+
+/** Bytes of a resource that is copied once: a writer copies what it holds when it grows. */
+const LARGE_BYTES = 16_384;
+
+function encodeLargeEntry(entry: Parameters<typeof encodeResourceEntry>[0]): Buffer {
+  const { name, version, kumaResource: value, typeUrl = KUMA_RESOURCE_TYPE_URL } = entry;
+  const any = createWriter();
+  writeText(any, 1, typeUrl);
+  any.uint32(lengthTag(2)).uint32(value.length);
+  const head = createWriter();
+  writeText(head, 1, version);
+  head.uint32(lengthTag(2)).uint32(any.pos + value.length);
+  const tail = createWriter();
+  writeText(tail, 3, name);
+  const start = createWriter()
+    .uint32(lengthTag(2))
+    .uint32(head.pos + any.pos + value.length + tail.pos);
+  return Buffer.concat([start.finish(true), head.finish(true), any.finish(true), value, tail.finish(true)]);
 }
 
 /** A `DeltaResponse` whose resources are encoded already. */

@@ -1,25 +1,18 @@
 // The backends of a route rule: the ports of its references, and the share of requests whose reference does not resolve (xds 3.2).
 import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { perObject } from '../base/per-object.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { isServiceType } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { backendPort, type Referrer } from '../policy/backend-port.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
+import type { Backends } from './backend.ts';
+import { RouteSource } from './route-source.ts';
 
-export type Backend = {
-  readonly outbound: Outbound;
-  readonly weight: number;
-  /** Of this backend alone: modifiers of headers (policies 2.5). */
-  readonly filters: readonly JsonObject[];
-};
-
-export type Backends = {
-  /** The backends with a weight, in the order of the rule. */
-  readonly backends: readonly Backend[];
-  /** Percent of the weight with a reference to no port of any service; 100 if no backend has a weight. */
-  readonly missingPercent: number;
-};
+/** A rule, by its route. */
+type SourceRule = { readonly route: Referrer & { readonly kri: string }; readonly index: number };
 
 /** Finds the ports of services that references mean, as one control plane sees them. */
 export class BackendResolver {
@@ -27,6 +20,10 @@ export class BackendResolver {
   readonly #zone: string;
   /** What references mean, by the place that they are from and their text, while no service changes. */
   readonly #found = new Map<string, Map<string, Outbound | string>>();
+  readonly #sources = new Map<string, RouteSource>();
+  /** Of the services before they changed. */
+  readonly #sourcesBefore = new LRUCache<string, RouteSource>({ max: 1_000 });
+  #last: { readonly rule: SourceRule; readonly kri: string; readonly source: RouteSource } | null = null;
   #revision = -1;
 
   /** @param zone of the proxy */
@@ -47,10 +44,34 @@ export class BackendResolver {
     return typeof found === 'string' ? found : null;
   }
 
+  /** What is remembered of the rules of a route on an outbound. */
+  sourceOf(rule: SourceRule, { kri }: Outbound): RouteSource {
+    this.#followServices();
+    const last = this.#last;
+    if (last?.kri === kri && last.rule.route === rule.route && last.rule.index === rule.index) return last.source;
+    const { type = '', zone, namespace } = rule.route;
+    const key = [kri, rule.route.kri, rule.index, type, zone, namespace].join(' ');
+    let source = this.#sources.get(key);
+    if (source === undefined) this.#sources.set(key, (source = new RouteSource(this.#sourcesBefore.get(key) ?? null)));
+    this.#last = { rule, kri, source };
+    return source;
+  }
+
+  /** A reference may mean something else when a service has changed. */
+  #followServices(): void {
+    const { serviceRevision } = this.#index;
+    if (serviceRevision === this.#revision) return;
+    this.#revision = serviceRevision;
+    this.#found.clear();
+    for (const [key, source] of this.#sources) this.#sourcesBefore.set(key, source);
+    this.#sources.clear();
+    this.#last = null;
+  }
+
   #portOf(ref: JsonObject, from: Referrer): Outbound | string {
-    const { destinationRevision } = this.#index;
-    if (destinationRevision !== this.#revision) this.#found.clear();
-    this.#revision = destinationRevision;
+    // What else it names may change without a service.
+    if (!isServiceType(textOf(ref['kind']))) return backendPort(this.#index, ref, from, this.#zone);
+    this.#followServices();
     const place = `${from.type ?? ''}/${from.zone}/${from.namespace}`;
     let found = this.#found.get(place);
     if (found === undefined) this.#found.set(place, (found = new Map<string, Outbound | string>()));

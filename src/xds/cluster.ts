@@ -8,7 +8,7 @@ import { loadBalancer } from './load-balancer.ts';
 import type { Client } from './client.ts';
 import type { Protocol } from './protocol.ts';
 import { duration, FROM_ADS, given, socketAddress, typed } from './proto-json.ts';
-import { confOf } from './route-config.ts';
+import { confOf } from './conf-of.ts';
 
 /** The confs in force on a cluster, by policy type; `{}` where none is. */
 export type ClusterConf = {

@@ -1,11 +1,13 @@
 // Listener, routes, clusters and load assignments of the outbounds of a proxy (xds 3.2).
 import { isDeepStrictEqual } from 'node:util';
+import { perObject } from '../base/per-object.ts';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import {
   destinationOf,
   effectiveOutbound,
   policiesInForce,
   type EffectiveOutbound,
+  type EffectivePolicy,
   type EffectiveRoute,
 } from '../policy/effective-conf.ts';
 import { catchAllConf, inboundRulesOf } from '../policy/inbound-rules.ts';
@@ -38,7 +40,8 @@ import { clientSocket, offeredParams, type ProxyTls } from './proxy-tls.ts';
 import { acceptsTls, egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
 import { isVirtual } from './transparent-proxying.ts';
 import { reportTo, usableOutbound, usablePolicies, usableRules, type Report } from './usable-policies.ts';
-import { confOf, destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
+import { confOf } from './conf-of.ts';
+import { destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
 
 /** An outbound that a Dataplane declares, with the address on which its application calls it. */
 export type DeclaredOutbound = { readonly outbound: Outbound; readonly address: string; readonly port: number };
@@ -113,7 +116,7 @@ export function declareSame(one: DataplaneProxy, other: DataplaneProxy): boolean
   return isDeepStrictEqual(declarationList(one), declarationList(other));
 }
 
-function declarationsOf(proxy: DataplaneProxy): JsonObject[] {
+function declarationsOf(proxy: DataplaneProxy): readonly JsonObject[] {
   return objectsOf(declarationList(proxy));
 }
 
@@ -258,22 +261,29 @@ function tcpClusters(rule: EffectiveRoute | undefined, outbound: EffectiveOutbou
 
 /** Routes with an access log of their own, by name. */
 function routesWithLogs({ routes }: EffectiveOutbound): Map<string, JsonObject> {
-  return new Map(
-    routes.flatMap(({ route, index, policies }) => {
-      const found = policies.find(
-        ({ type, source }) => type === 'MeshAccessLog' && (source === 'route' || source === 'old route'),
-      );
-      return found === undefined ? [] : [[routeName(route.kri, index), found.conf[0] ?? {}] as const];
-    }),
-  );
+  const found = new Map<string, JsonObject>();
+  let before: EffectiveRoute | undefined;
+  for (const rule of routes) {
+    // The rules of a route have one name and the same policies.
+    const isSame = rule.route === before?.route && rule.index === before.index && rule.policies === before.policies;
+    before = rule;
+    const log = isSame ? undefined : rule.policies.find(isLogOfRoute);
+    if (log !== undefined) found.set(routeName(rule.route.kri, rule.index), log.conf[0] ?? {});
+  }
+  return found;
 }
+
+function isLogOfRoute({ type, source }: EffectivePolicy): boolean {
+  return type === 'MeshAccessLog' && (source === 'route' || source === 'old route');
+}
+
+/** The same object for the same route: it is encoded once. */
+const withOwnMetadata = perObject((route: JsonObject) => ({ ...route, metadata: routeMetadata(textOf(route['name'])) }));
 
 function withLogMetadata(outbound: EffectiveOutbound, routes: JsonObject[]): JsonObject[] {
   const logged = routesWithLogs(outbound);
-  return routes.map((route) => {
-    const name = textOf(route['name']);
-    return logged.has(name) ? { ...route, metadata: routeMetadata(name) } : route;
-  });
+  if (logged.size === 0) return routes;
+  return routes.map((route) => (logged.has(textOf(route['name'])) ? withOwnMetadata(route) : route));
 }
 
 function traced({ client }: OutboundContext, { resource }: Outbound): TracedConnection {

@@ -15,7 +15,7 @@ import { extension, given, socketAddress } from './proto-json.ts';
 import { proxyAddress } from './proxy-address.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { portSharing } from './proxy-features.ts';
-import { confOf } from './route-config.ts';
+import { confOf } from './conf-of.ts';
 import { logCollector } from './telemetry.ts';
 import { fromOwnSource, transparentProxying, type TransparentProxying } from './transparent-proxying.ts';
 import { usableConf } from './usable-conf.ts';

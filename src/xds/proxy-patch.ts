@@ -163,7 +163,7 @@ class Patcher {
     return Object.entries(textMapOf(this.#match[key])).every(([tag, value]) => own[tag] === value);
   }
 
-  #everyChain(edit: (filters: JsonObject[]) => JsonObject[]): void {
+  #everyChain(edit: (filters: readonly JsonObject[]) => JsonObject[]): void {
     const { listeners } = this.#config;
     const { listenerName, origin } = this.#match;
     for (const [name, listener] of listeners) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
-import type { Backend, Backends } from './backends.ts';
+import type { Backend, Backends } from './backend.ts';
 import { changedClusters, headerChanges, mirrorPolicies, redirectOf, urlRewrite } from './route-action.ts';
 
 const whole = (substitution: string): JsonObject => ({ regexRewrite: { pattern: { regex: '.*' }, substitution } });

@@ -1,7 +1,7 @@
 // The action of one route: filters, backends, and a direct answer if there is no backend (policies 2.5, xds 3.2).
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
-import type { Backend, Backends } from './backends.ts';
+import type { Backend, Backends } from './backend.ts';
 import { headerOptions, percentage } from './proto-json.ts';
 
 const RESPONSE_CODES: ReadonlyMap<Json | undefined, string> = new Map([

@@ -4,8 +4,11 @@ import { makeRow } from '../../test/support/make-row.ts';
 import type { EffectiveOutbound, EffectivePolicy, EffectiveRoute } from '../policy/effective-conf.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
-import type { Backend, BackendResolver, Backends } from './backends.ts';
-import { confOf, destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
+import { RouteSource } from './route-source.ts';
+import type { Backend, Backends } from './backend.ts';
+import type { BackendResolver } from './backends.ts';
+import { confOf } from './conf-of.ts';
+import { destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
 
 const CART = 'kri_msvc_default_east__cart_http';
 const EVERY = [{ path: { type: 'PathPrefix', value: '/' } }];
@@ -42,7 +45,11 @@ function found(
 ): BackendResolver {
   const backends: Backend[] = kris.map((kri) => ({ outbound: target(kri, type), weight: 1, filters: [] }));
   const mirrored = mirrors.map((kri) => ({ outbound: target(kri), percentage: 5 }));
-  return { all: (): Backends => ({ backends, missingPercent }), mirrors: () => mirrored } as unknown as BackendResolver;
+  return {
+    all: (): Backends => ({ backends, missingPercent }),
+    mirrors: () => mirrored,
+    sourceOf: () => new RouteSource(null),
+  } as unknown as BackendResolver;
 }
 const names = (routes: readonly JsonObject[]): unknown[] => routes.map(({ name }) => name);
 const actionOf = (route: JsonObject | undefined): JsonObject => objectOf(route?.['route']);

@@ -44,12 +44,19 @@ export const isCatchAll = perObject(
  * then those with more query parameters (policies 7, Gateway API).
  */
 export function compareMatches(a: JsonObject, b: JsonObject): number {
-  const [one, other] = [rankOf(a), rankOf(b)];
+  return compareRanks(rankOf(a), rankOf(b));
+}
+
+/** Numbers that compare as their matches do. */
+export type MatchRank = readonly number[];
+
+export function compareRanks(one: MatchRank, other: MatchRank): number {
   for (let at = 0; at < one.length; at += 1) if (one[at] !== other[at]) return (one[at] ?? 0) - (other[at] ?? 0);
   return 0;
 }
 
-const rankOf = perObject((match: JsonObject): readonly number[] => {
+/** The place of a match among others. */
+export const rankOf = perObject((match: JsonObject): MatchRank => {
   const path = objectOf(match['path']);
   const type = path['type'] === 'Exact' ? 0 : path['type'] === 'RegularExpression' ? 2 : 1;
   const prefix = type === 1 ? textOf(path['value']).length || 1 : 0;

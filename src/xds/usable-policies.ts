@@ -9,6 +9,7 @@ import { idleFilters } from '../resource/schema/route-filters.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { areNamed, type BackendResolver } from './backends.ts';
 import { fieldOf, type ConfigProblem } from './config-problem.ts';
+import type { RuleRecord } from './route-source.ts';
 import { problemsOf, usableConf } from './usable-conf.ts';
 
 export type Report = (problem: ConfigProblem) => void;
@@ -35,26 +36,47 @@ export function usableOutbound(outbound: EffectiveOutbound, resolver: BackendRes
     if (found === undefined) usable.set(policies, (found = usablePolicies(policies, report)));
     return found;
   };
-  const routes = outbound.routes.flatMap((rule) => {
-    if (rule.note !== null) return [rule];
-    if (!isUsable(rule, report)) return [];
-    reportMissing(rule, resolver, report);
-    for (const { path, reason } of idleFilters(objectsOf(rule.conf['filters'])))
-      report(problemOfRule(rule, `default.filters${path}`, reason));
-    reportHostname(rule, outbound, resolver, report);
-    return [{ ...rule, policies: usableOf(rule.policies) }];
-  });
+  const routes: EffectiveRoute[] = [];
+  for (const rule of outbound.routes) {
+    const record = rule.note === null ? resolver.sourceOf(rule, outbound).of(rule) : null;
+    if (record !== null && !record.isQuiet && !checkRule(rule, outbound, resolver, record, report)) continue;
+    const policies = record === null ? rule.policies : usableOf(rule.policies);
+    routes.push(policies === rule.policies ? rule : { ...rule, policies });
+  }
   return { ...outbound, policies: usablePolicies(outbound.policies, report), routes };
 }
 
-/** The policies in force with the usable parts of their confs. */
-export function usablePolicies(policies: readonly EffectivePolicy[], report: Report): EffectivePolicy[] {
-  return policies.map((policy) => {
+/** Reports what is wrong with a rule, and notes in its record that nothing is. @returns whether it can become configuration */
+function checkRule(
+  rule: EffectiveRoute,
+  outbound: EffectiveOutbound,
+  resolver: BackendResolver,
+  record: RuleRecord,
+  report: Report,
+): boolean {
+  let isQuiet = true;
+  const noting: Report = (problem) => {
+    isQuiet = false;
+    report(problem);
+  };
+  if (!isUsable(rule, noting)) return false;
+  reportMissing(rule, resolver, noting);
+  for (const { path, reason } of idleFilters(objectsOf(rule.conf['filters'])))
+    noting(problemOfRule(rule, `default.filters${path}`, reason));
+  reportHostname(rule, outbound, resolver, noting);
+  record.isQuiet = isQuiet;
+  return true;
+}
+
+/** The policies in force with the usable parts of their confs; the same list where all of them are usable. */
+export function usablePolicies(policies: readonly EffectivePolicy[], report: Report): readonly EffectivePolicy[] {
+  const usable = policies.map((policy) => {
     const [given = {}] = policy.conf;
     const { conf, refused } = usableConf(policy.type, 'to', given);
     for (const problem of problemsOf(refused, 'to', policy.contributions)) report(problem);
     return conf === given ? policy : { ...policy, conf: [conf] };
   });
+  return usable.every((policy, at) => policy === policies[at]) ? policies : usable;
 }
 
 /** The rules of an inbound with the usable parts of their confs. A rule with an unreadable match is left out. */

@@ -40,7 +40,7 @@ function patched(yaml: string): ProxyConfig {
 }
 
 /** The filters of a listener, and those of its HTTP connection manager. */
-function filters(config: ProxyConfig, listener: string): { network: JsonObject[]; http: JsonObject[] } {
+function filters(config: ProxyConfig, listener: string): { network: readonly JsonObject[]; http: readonly JsonObject[] } {
   const network = objectsOf(objectsOf(config.listeners.get(listener)?.['filterChains'])[0]?.['filters']);
   const manager = network.find(({ name }) => name === HCM);
   return { network, http: objectsOf(objectOf(manager?.['typedConfig'])['httpFilters']) };
@@ -197,7 +197,7 @@ describe('a MeshProxyPatch on listeners and virtual hosts', () => {
 describe('a modification leaves all else as it is', () => {
   const CLUSTER = 'envoy.config.cluster.v3.Cluster';
   const LISTENER = 'envoy.config.listener.v3.Listener';
-  const inChains = (listener: JsonObject, edit: (filters: JsonObject[]) => JsonObject[]): JsonObject => ({
+  const inChains = (listener: JsonObject, edit: (filters: readonly JsonObject[]) => JsonObject[]): JsonObject => ({
     ...listener,
     filterChains: objectsOf(listener['filterChains']).map((chain) => ({ ...chain, filters: edit(objectsOf(chain['filters'])) })),
   });

@@ -1,10 +1,17 @@
 // A spec as the checks see it: bounded in depth, without nulls and keys that touch prototypes. The stored spec is never touched.
+import { MIN_ITEMS } from '../../base/long-lists.ts';
 import type { Json, JsonObject } from '../types.ts';
+import { FaultlessItems } from './faultless-items.ts';
 import type { Findings } from './findings.ts';
 import { child } from './spec-path.ts';
 
 /** Levels of objects and lists, the spec itself included (D32). */
 const MAX_SPEC_DEPTH = 64;
+
+/** Levels of an item that is remembered. */
+const ITEM_LEVELS = 32;
+const CLEAN = {};
+const cleanItems = new FaultlessItems();
 
 /**
  * The spec itself where there is nothing to leave out, else a copy without prototypes, null members (absent to every reader,
@@ -17,7 +24,13 @@ export function cleanSpec(spec: JsonObject, findings: Findings): JsonObject {
 /** @param levels how many more levels may be nested here, this one included */
 function isClean(value: Json[] | JsonObject, levels: number): boolean {
   if (levels === 0) return false;
-  if (Array.isArray(value)) return value.every((item) => typeof item !== 'object' || item === null || isClean(item, levels - 1));
+  if (Array.isArray(value)) {
+    const within = (left: number) => (item: Json) => typeof item !== 'object' || item === null || isClean(item, left);
+    // What is said of an item holds for each place that has room for it.
+    const isKept = value.length >= MIN_ITEMS && levels > ITEM_LEVELS;
+    if (isKept && cleanItems.check(CLEAN, value, within(ITEM_LEVELS), { whole: false })) return true;
+    return value.every(within(levels - 1));
+  }
   return Object.keys(value).every((key) => {
     const member = value[key];
     if (key === '__proto__' || member === null || member === undefined) return false;

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { isObject } from '../read-json.ts';
 import type { Json, JsonObject } from '../types.ts';
+import { FaultlessItems } from './faultless-items.ts';
 import type { Findings } from './findings.ts';
 import { child } from './spec-path.ts';
 
@@ -19,6 +20,7 @@ const KINDS: Readonly<Record<string, string>> = {
 /** Values that zod checks in one go; each may be a violation. */
 export const MAX_PART = 2_000;
 
+const validItems = new FaultlessItems();
 const frames = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
@@ -36,25 +38,29 @@ export function addSchemaViolations(schema: z.ZodType, spec: JsonObject, finding
       findings.violation([...steps, ...issue.path].reduce<string>(child, 'spec'), issue.message);
     return false;
   };
-  const checkMember = (part: z.ZodType, value: Json | undefined, step: PropertyKey): void => {
+  const checkMember = (part: z.ZodType, value: Json | undefined, step: PropertyKey): boolean => {
     steps.push(step);
-    check(part, value);
+    const isValid = check(part, value);
     steps.pop();
+    return isValid;
   };
-  const check = (part: z.ZodType, value: Json | undefined): void => {
+  const check = (part: z.ZodType, value: Json | undefined): boolean => {
     const inner = unwrapped(part);
-    if (!exceeds(value, maxPart)) checkWhole(part, value);
-    else if (inner instanceof z.ZodObject && isObject(value)) {
+    if (!exceeds(value, maxPart)) return checkWhole(part, value);
+    let isValid = true;
+    if (inner instanceof z.ZodObject && isObject(value)) {
       const shape = inner.shape as Readonly<Record<string, z.ZodType>>;
-      for (const [key, member] of Object.entries(shape)) checkMember(member, value[key], key);
+      for (const [key, member] of Object.entries(shape)) isValid = checkMember(member, value[key], key) && isValid;
     } else if (inner instanceof z.ZodArray && Array.isArray(value)) {
       // zod looks at no item of a list that is too long.
-      if ((inner.def.checks ?? []).length > 0 && !checkWhole(frameOf(inner), value)) return;
-      for (const [index, item] of value.entries()) checkMember(inner.element as z.ZodType, item, index);
+      if ((inner.def.checks ?? []).length > 0 && !checkWhole(frameOf(inner), value)) return false;
+      const element = inner.element as z.ZodType;
+      isValid = validItems.check(element, value, (item, index) => checkMember(element, item, index));
     } else if (inner instanceof z.ZodRecord && isObject(value)) {
-      for (const key of Object.keys(value)) checkMember(inner.valueType as z.ZodType, value[key], key);
-      checkWhole(frameOf(inner), value);
-    } else checkWhole(part, value);
+      for (const key of Object.keys(value)) isValid = checkMember(inner.valueType as z.ZodType, value[key], key) && isValid;
+      isValid = checkWhole(frameOf(inner), value) && isValid;
+    } else isValid = checkWhole(part, value);
+    return isValid;
   };
   check(schema, spec);
 }

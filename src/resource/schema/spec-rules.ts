@@ -2,6 +2,7 @@
 // Rules run wherever the value is an object, also beside wrong neighbours, so that all violations of a document come at once.
 import type { z } from 'zod';
 import type { Json, JsonObject } from '../types.ts';
+import { FaultlessItems } from './faultless-items.ts';
 import { Findings } from './findings.ts';
 import { at } from './json-access.ts';
 import { keyHint, nearestKey } from './nearest-key.ts';
@@ -14,6 +15,9 @@ export type Rule = (value: JsonObject, path: string, findings: Findings) => void
 
 /** Called for each key that a schema does not have. `hint()` names the probable key; `meant()` is its path if it is missing, else null. */
 export type OnUnknownKey = (path: string, hint: () => string, meant: () => string | null) => void;
+
+/** Without unknown keys, and with nothing that a rule finds. */
+const itemsWithout = new FaultlessItems();
 
 /** By the definition of the schema: that is the same for a described copy. */
 const rulesOf = new WeakMap<object, readonly Rule[]>();
@@ -60,6 +64,7 @@ export function warnsOf(paths: readonly string[], sentence: string): Rule {
 export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findings, onUnknownKey: OnUnknownKey): void {
   // Paths are built lazily: nearly every document has nothing to report, and rules are tried without a path first.
   let trial = new Findings();
+  let found = 0;
   const steps: (string | number)[] = [];
   const here = (): string => steps.reduce<string>(child, 'spec');
   const walkMember = (shape: Shape, given: Json, step: string | number): void => {
@@ -71,7 +76,11 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
   const walk = (shape: Shape, given: Json[] | JsonObject): void => {
     if (Array.isArray(given)) {
       if (shape.is === 'list')
-        for (let index = 0; index < given.length; index += 1) walkMember(shape.item, given[index] ?? null, index);
+        itemsWithout.check(shape.item, given, (item, index) => {
+          const before = found;
+          walkMember(shape.item, item, index);
+          return found === before;
+        });
     } else if (shape.is === 'map') {
       for (const key of Object.keys(given)) walkMember(shape.value, given[key] ?? null, key);
     } else if (shape.is === 'object') {
@@ -79,6 +88,7 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
         const known = shape.fields.get(key);
         if (known !== undefined) walkMember(known.shape, given[key] ?? null, key);
         else if (!shape.isOpen) {
+          found += 1;
           const known = [...shape.fields.keys()];
           const meant = (): string | null => {
             const nearest = nearestKey(key, known);
@@ -90,6 +100,7 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
       for (const rule of rulesOf.get(shape.schema.def) ?? []) {
         rule(given, '', trial);
         if (trial.isEmpty) continue;
+        found += 1;
         trial = new Findings();
         rule(given, here(), findings);
       }

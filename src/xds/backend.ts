@@ -1,0 +1,17 @@
+// Where a rule of a route leads to.
+import type { Outbound } from '../policy/outbounds.ts';
+import type { JsonObject } from '../resource/types.ts';
+
+export type Backend = {
+  readonly outbound: Outbound;
+  readonly weight: number;
+  /** Of this backend alone: modifiers of headers (policies 2.5). */
+  readonly filters: readonly JsonObject[];
+};
+
+export type Backends = {
+  /** The backends with a weight, in the order of the rule. */
+  readonly backends: readonly Backend[];
+  /** Percent of the weight with a reference to no port of any service; 100 if no backend has a weight. */
+  readonly missingPercent: number;
+};

@@ -1,0 +1,100 @@
+// The Envoy routes of one rule of a route, with what they are made of (xds 3.2).
+import { LRUCache } from 'lru-cache';
+import { objectOf, objectsOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { EffectivePolicy, EffectiveRoute } from '../policy/effective-conf.ts';
+import type { Outbound } from '../policy/outbounds.ts';
+import { hashPoliciesOf } from '../policy/load-balancing.ts';
+import type { BackendResolver } from './backends.ts';
+import type { Leads, RouteSettings, RuleRoutes } from './route-source.ts';
+import { confOf } from './conf-of.ts';
+import { hashPolicies } from './load-balancer.ts';
+import { routeName } from './names.ts';
+import type { Protocol } from './protocol.ts';
+import { duration, percentage } from './proto-json.ts';
+import { retryPolicy } from './retry.ts';
+import { changedClusters, headerChanges, mirrorPolicies, NO_BACKEND, redirectOf, urlRewrite } from './route-action.ts';
+import { isCatchAll, rankOf, routeMatches } from './route-match.ts';
+
+/** The routes of a rule: those of before, if they would be the same. */
+export function ruleRoutes(
+  rule: EffectiveRoute,
+  outbound: Outbound,
+  resolver: BackendResolver,
+  settings: RouteSettings,
+): RuleRoutes {
+  const source = resolver.sourceOf(rule, outbound);
+  const record = source.of(rule);
+  if (record.routes?.settings === settings) return record.routes;
+  const leads = leadsTo(rule, outbound, resolver);
+  const before = record.routes ?? source.routesBefore(rule);
+  const isSame = before?.leads.text === leads.text && before.settings.text === settings.text;
+  const name = routeName(rule.route.kri, rule.index);
+  const asked = isSame
+    ? before.asked
+    : (rule.matches ?? []).map((match) => ({
+        ...{ rank: rankOf(match), isCatchAll: isCatchAll(match) },
+        routes: makeRoutes(name, rule.conf, match, leads, settings.fields),
+      }));
+  const destinations = [...leads.backends, ...leads.mirrors].map((one) => one.outbound);
+  return (record.routes = { settings, leads, asked, destinations });
+}
+
+/** The same object for equal settings. */
+export function routeSettings(policies: readonly EffectivePolicy[], protocol: Protocol): RouteSettings {
+  const timeouts = objectOf(confOf(policies, 'MeshTimeout')['http']);
+  const retry = retryPolicy(confOf(policies, 'MeshRetry'), protocol);
+  const hashes = hashPolicies(hashPoliciesOf(confOf(policies, 'MeshLoadBalancingStrategy')));
+  const fields = {
+    timeout: duration(timeouts['requestTimeout'], '15s'),
+    idleTimeout: duration(timeouts['streamIdleTimeout'], '1800s'),
+    ...(retry !== null && { retryPolicy: retry }),
+    ...(hashes.length > 0 && { hashPolicy: hashes }),
+  };
+  const text = JSON.stringify(fields);
+  return knownSettings.memo(text, { context: fields });
+}
+
+const knownSettings = new LRUCache<string, RouteSettings, JsonObject>({
+  max: 1_000,
+  memoMethod: (text, _stale, { context }) => ({ fields: context, text }),
+});
+
+function leadsTo({ conf, route }: EffectiveRoute, outbound: Outbound, resolver: BackendResolver): Leads {
+  const { backends, missingPercent } = resolver.all(conf, route, outbound);
+  const mirrors = resolver.mirrors(conf, route).map((mirror) => ({ outbound: mirror.outbound, share: mirror.percentage }));
+  const clusters = backends.map((backend) => `${backend.outbound.kri}*${String(backend.weight)}`).join();
+  const mirrored = mirrors.map((mirror) => mirror.outbound.kri).join();
+  return { backends, missingPercent, mirrors, text: `${clusters} ${String(missingPercent)} ${mirrored}` };
+}
+
+function makeRoutes(name: string, conf: JsonObject, match: JsonObject, leads: Leads, settings: JsonObject): JsonObject[] {
+  const filters = objectsOf(conf['filters']);
+  return routeMatches(match).flatMap((one): JsonObject[] => {
+    const redirect = redirectOf(filters, one.isBelowPrefix);
+    if (redirect !== null) return [{ name, match: one.match, redirect, ...headerChanges(filters) }];
+    if (leads.backends.length === 0) return [{ name, match: one.match, ...NO_BACKEND }];
+    const rewrite = urlRewrite(filters, one.isBelowPrefix);
+    const { clusters, changes } = changedClusters(leads, filters);
+    const action = {
+      ...clusters,
+      ...(leadsOutside(leads) && rewrite['hostRewriteLiteral'] === undefined && { autoHostRewrite: true }),
+      ...rewrite,
+      ...settings,
+      ...mirrorPolicies(leads.mirrors.map(({ outbound, share }) => ({ cluster: outbound.kri, share }))),
+    };
+    return [...missingShare(name, one.match, leads), { name, match: one.match, route: action, ...changes }];
+  });
+}
+
+/** Before the route: a copy that answers 500 for the share of backends that do not exist. */
+function missingShare(name: string, match: JsonObject, { missingPercent }: Leads): JsonObject[] {
+  if (missingPercent === 0) return [];
+  const share = percentage(Math.round(missingPercent * 100) / 100);
+  return [{ name, match: { ...match, runtimeFraction: { defaultValue: share } }, ...NO_BACKEND }];
+}
+
+/** An external service is called by its own host name. */
+function leadsOutside({ backends }: Leads): boolean {
+  return backends.some(({ outbound }) => outbound.resource.type === 'MeshExternalService');
+}
