@@ -1,6 +1,10 @@
-// The places where a zone proxy listens, from the listeners that it has accepted: clients get these addresses. An accepted listener counts
-// also while a later version is in flight, and one that has gone counts until its removal is sent. An acceptance is a claim of the proxy and
-// proves nothing. Invariant: the places are places that its own Dataplane has or had (`zonePlaces`), which its token allows it to serve.
+// The sections of a Dataplane that are open, from the listeners that its proxy has accepted: clients get these addresses. An accepted listener
+// counts also while a later version is in flight, and one that has gone counts until its removal is sent. An acceptance is a claim of the
+// proxy and proves nothing. Invariant: the places are places that its own Dataplane has or had, which its token allows it to serve.
+import { isDeepStrictEqual } from 'node:util';
+import { afterOpening, isInboundPlace, type SectionPlace } from '../resource/section-places.ts';
+import { placeText } from '../resource/zone-listeners.ts';
+import { listenerAt, type DataplanePlaces } from '../xds/dataplane-places.ts';
 import type { ProxyView } from './proxy-view.ts';
 import type { XdsSession } from './session.ts';
 
@@ -8,7 +12,9 @@ export class AcceptedListeners {
   readonly #view: ProxyView;
   readonly #session: Pick<XdsSession, 'holds' | 'stays'>;
   /** Places by the name of the listener. */
-  readonly #accepted = new Map<string, string>();
+  readonly #accepted = new Map<string, SectionPlace>();
+  /** The places with which all was accepted. */
+  #settled: DataplanePlaces | null = null;
   #isKnown = false;
 
   constructor(view: ProxyView, session: Pick<XdsSession, 'holds' | 'stays'>) {
@@ -24,27 +30,54 @@ export class AcceptedListeners {
   begin(held: Iterable<string>): void {
     if (this.#isKnown) return;
     this.#isKnown = true;
-    const { zonePlaces } = this.#view;
-    if (zonePlaces.size === 0) return;
+    const { places, formerNames } = this.#view;
     const names = new Set(held);
-    for (const [name, { text, formerName }] of zonePlaces)
-      if (names.has(name) || names.has(formerName)) this.#accepted.set(name, text);
+    for (const [name, place] of places.left) if (names.has(name)) this.#accepted.set(name, place);
+    for (const place of places.sections) {
+      const name = listenerAt(place);
+      if (names.has(name) || names.has(formerNames.get(name) ?? name)) this.#accepted.set(name, place);
+    }
   }
 
-  /** As `placeText` writes them, sorted; null where nothing is known yet, and for a proxy without zone listeners. */
-  places(): readonly string[] | null {
-    const { zonePlaces } = this.#view;
-    if (!this.#isKnown || zonePlaces.size === 0) return null;
+  /** Those of a zone proxy as `placeText` writes them, sorted; null where nothing is known yet, and for a proxy without zone listeners. */
+  zonePlaces(): readonly string[] | null {
+    if (!this.#isKnown || this.#view.places.sections.every(isInboundPlace)) return null;
+    this.#refresh();
+    const zone = [...this.#accepted.values()].filter((place) => !isInboundPlace(place));
+    return zone.map(({ bound }) => placeText(bound)).sort();
+  }
+
+  /** What the row of the Dataplane should say about its last places; null where it says that. */
+  opened(): { readonly open: readonly SectionPlace[]; readonly next: readonly SectionPlace[] } | null {
+    if (!this.#isKnown) return null;
+    this.#refresh();
+    const { sections, opened } = this.#view.places;
+    const open = sections.filter((place) => this.#accepted.has(listenerAt(place)));
+    const before = opened ?? [];
+    const next = afterOpening(before, sections, open);
+    return isDeepStrictEqual(before, next) ? null : { open, next };
+  }
+
+  #refresh(): void {
+    const { places } = this.#view;
+    if (places === this.#settled) return;
     for (const name of this.#accepted.keys())
       if (!this.#isMade(name) && !this.#session.stays('Listener', name)) this.#accepted.delete(name);
-    for (const [name, { text }] of zonePlaces)
-      if (this.#isMade(name) && this.#session.holds('Listener', name) && this.#isWarm()) this.#accepted.set(name, text);
-    return [...this.#accepted.values()].sort();
+    const isWarm = this.#isWarm();
+    for (const place of places.sections) {
+      const name = listenerAt(place);
+      if (isWarm && this.#isMade(name) && this.#session.holds('Listener', name)) this.#accepted.set(name, place);
+    }
+    const isSettled =
+      this.#accepted.size === places.sections.length &&
+      [...this.#accepted.values()].every((place) => places.sections.includes(place));
+    if (isSettled) this.#settled = places;
   }
 
   /** A listener without chains is not in the view. */
   #isMade(name: string): boolean {
-    return this.#view.zonePlaces.has(name) && this.#view.get('Listener', name) !== undefined;
+    const { sections } = this.#view.places;
+    return sections.some((place) => listenerAt(place) === name) && this.#view.get('Listener', name) !== undefined;
   }
 
   /** Envoy accepts a listener, and opens it when it has its filters and routes. */

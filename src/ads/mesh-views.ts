@@ -18,7 +18,8 @@ import { KeyPair } from '../xds/key-pair.ts';
 import { certifiedIdentity, trustedBundle } from '../xds/proxy-tls.ts';
 import { localServers } from '../xds/servers.ts';
 import { zoneResourceName } from '../xds/names.ts';
-import { zoneListenerPlaces } from '../xds/zone-listeners.ts';
+import { formerZoneListeners } from '../xds/zone-listeners.ts';
+import { dataplanePlaces, keptListeners } from '../xds/dataplane-places.ts';
 import { zonePorts } from '../xds/zone-ports.ts';
 import { ConnectedProxy } from './connected-proxy.ts';
 import { EqualSteps } from './equal-steps.ts';
@@ -260,6 +261,7 @@ export class MeshViews {
     if (isChanged) this.#certify(connected);
     if (touching.isProxyWide || (isChanged && connected.key !== key)) return this.#rebuild(connected);
     const { opensPorts } = connected;
+    if (opensPorts) this.#keep(view, proxy);
     // It touches the outbounds alone, and as it touches those of each proxy with this key.
     const isAlike = touching === change.shared && !touching.isInbound && connected.key === key;
     const mayTakeStep = isAlike && !isChanged && !opensPorts && !scope.servers.has(name);
@@ -382,7 +384,14 @@ export class MeshViews {
     view.setOwn(certified === null ? own : { ...own, resources: [...own.resources, ...certified.secret.resources] });
     view.certified = certified;
     view.trusted = trustedBundle(this.#index);
-    view.zonePlaces = zoneListenerPlaces(proxy);
+    view.places = dataplanePlaces(proxy);
+    view.formerNames = formerZoneListeners(proxy);
+    this.#keep(view, proxy);
+  }
+
+  /** Clients may still use listeners of places that the Dataplane has left. */
+  #keep(view: ProxyView, { zone }: DataplaneProxy): void {
+    view.kept = keptListeners(this.#index, view.places, zone);
   }
 
   /** @param left gets the clusters that the outbound no longer leads to */

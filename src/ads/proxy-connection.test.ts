@@ -1,9 +1,11 @@
 // One stream of a proxy, with requests that the test makes.
 import { beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
+import { dataplanePlaces } from '../xds/dataplane-places.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
 import { ProxyConnection } from './proxy-connection.ts';
 import { countByEvents, type ProxyEvent } from './proxy-events.ts';
@@ -108,18 +110,22 @@ describe('a stream of a proxy', () => {
 
   it('reports where a zone proxy listens, once it has accepted the listener and its route', () => {
     const [LISTENER, ROUTE] = ['Listener', 'RouteConfiguration'] as const;
-    const resource = { name: 'in', version: '1', bytes: new Uint8Array() };
+    const resource = { name: '10.0.0.1:7', version: '1', bytes: new Uint8Array() };
     view.setOwn({ resources: [LISTENER, ROUTE].map((type) => ({ type, resource })), problems: [] });
-    view.zonePlaces = new Map([['in', { text: '10.0.0.1 7', formerName: '' }]]);
+    const networking = { zoneEgress: { address: '10.0.0.1', port: 7 } };
+    view.places = dataplanePlaces({ resource: makeRow('Dataplane', 'a', { spec: { networking } }) });
     const places = (): unknown[] => events.flatMap((event) => (event.kind === 'listens' ? [event.places] : []));
     const answer = (type: typeof LISTENER | typeof ROUTE, more: Partial<DeltaRequest> = {}): void =>
       ask(TYPE_URL_PREFIX + XDS_MESSAGES[type], more);
     answer(LISTENER);
     answer(LISTENER, { responseNonce: '1' });
     expect(places()).toEqual([[]]);
-    answer(ROUTE, { subscribe: ['in'] });
+    answer(ROUTE, { subscribe: ['10.0.0.1:7'] });
     answer(ROUTE, { responseNonce: '2' });
     expect(places()).toEqual([[], ['10.0.0.1 7']]);
+    const place = { address: '10.0.0.1', port: 7 };
+    const moved = events.flatMap((event) => (event.kind === 'moved' ? [event.open] : []));
+    expect(moved).toEqual([[{ section: 'zoneEgress', bound: place, reach: place }]]);
   });
 
   it('tries a refused resource again, and reports the same refusal once', async () => {

@@ -16,6 +16,7 @@ import type { RequestReader } from './request-reader.ts';
 import type { ResponseEncoder } from './response-encoder.ts';
 import { XDS_TYPES, type XdsAnswer, type XdsRefusal, type XdsType } from './session-messages.ts';
 import { XdsSession } from './session.ts';
+import type { SectionPlace } from '../resource/section-places.ts';
 
 const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
 /** Unknown types that a stream may ask for; each is logged once. */
@@ -24,7 +25,7 @@ const MAX_UNKNOWN_TYPES = 20;
 /** The TLS of a proxy depends on its acceptance of these types. */
 const SHOWS_TLS: ReadonlySet<XdsType> = new Set(['Secret', 'Cluster', 'Listener']);
 
-/** The places of a zone proxy depend on its acceptance of these types. */
+/** The places of a proxy depend on its acceptance of these types. */
 const OPENS_LISTENERS: ReadonlySet<XdsType> = new Set(['Listener', 'TypedExtensionConfig', 'RouteConfiguration']);
 
 /** The writing half of a stream. */
@@ -58,6 +59,8 @@ export class ProxyConnection {
   #tls: ProxyTlsFacts | null = null;
   readonly #acceptedListeners: AcceptedListeners;
   #places: readonly string[] | null = null;
+  /** What the row of the Dataplane was last asked to say about its places. */
+  #opened: readonly SectionPlace[] | null = null;
   readonly #unknownTypes = new Set<string>();
   /** What it refused when it last answered. */
   #standing: readonly XdsRefusal[] = [];
@@ -156,13 +159,18 @@ export class ProxyConnection {
     observe({ ...facts, kind: 'tls', tls });
   }
 
-  /** Tells where a zone proxy listens, where that differs from the last time. */
+  /** Tells where the proxy listens, where that differs from the last time. */
   #tellListeners(): void {
     const { facts, observe } = this.#options;
-    const places = this.#acceptedListeners.places();
-    if (places === null || isDeepStrictEqual(places, this.#places)) return;
-    this.#places = places;
-    observe({ ...facts, kind: 'listens', places });
+    const places = this.#acceptedListeners.zonePlaces();
+    if (places !== null && !isDeepStrictEqual(places, this.#places)) {
+      this.#places = places;
+      observe({ ...facts, kind: 'listens', places });
+    }
+    const opened = this.#acceptedListeners.opened();
+    const isSaid = isDeepStrictEqual(opened?.next ?? null, this.#opened);
+    this.#opened = opened?.next ?? null;
+    if (opened !== null && !isSaid) observe({ ...facts, kind: 'moved', open: opened.open });
   }
 
   #noteUnknown(typeUrl: string): void {

@@ -1,4 +1,5 @@
 // The events of the streams of proxies, for insights, metrics and the log.
+import type { SectionPlace } from '../resource/section-places.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { XdsRefusal, XdsType } from './session-messages.ts';
@@ -54,6 +55,8 @@ export type ProxyEvent = ProxyConnectionFacts &
     | { readonly kind: 'tls'; readonly tls: ProxyTlsFacts | null }
     /** Where a zone proxy listens, as `placeText` writes it: the listeners that it has accepted. */
     | { readonly kind: 'listens'; readonly places: readonly string[] }
+    /** The sections of the Dataplane that are open, where its row says something else. */
+    | { readonly kind: 'moved'; readonly open: readonly SectionPlace[] }
     | { readonly kind: 'closed' }
   );
 

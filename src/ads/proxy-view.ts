@@ -1,11 +1,12 @@
 // The whole configuration of one proxy, and the names that changed since the last publication. Most parts are shared with other
 // proxies, so a view holds parts and looks into them: a name costs one entry, not one in each of four maps.
+import { isDeepStrictEqual } from 'node:util';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { Leaf } from '../identity/leaf.ts';
 import type { DeclaredOutbound } from '../xds/outbounds.ts';
 import type { EncodedPart } from './encoded-part.ts';
-import type { ZoneListenerPlace } from '../xds/zone-listeners.ts';
+import { NO_PLACES, type DataplanePlaces } from '../xds/dataplane-places.ts';
 import { SharedMaps, type SharedMap } from './shared-map.ts';
 import { ViewParts, type KeptPart } from './view-parts.ts';
 import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session-messages.ts';
@@ -90,11 +91,17 @@ export class ProxyView implements XdsView {
   /** Id of the bundle in its configuration. */
   trusted = '';
 
-  /** Where its zone listeners listen, by their names. */
-  zonePlaces: ReadonlyMap<string, ZoneListenerPlace> = new Map();
+  /** Where the sections of its Dataplane are, and were. */
+  places: DataplanePlaces = NO_PLACES;
+
+  /** The names that its zone listeners had in an Envoy before their places were their names. */
+  formerNames: ReadonlyMap<string, string> = new Map();
+
+  #kept: ReadonlySet<string> = new Set();
 
   #asked = '';
-  #isAskedNow = false;
+  /** Something beside its resources differs since the last publication. */
+  #hasNews = false;
 
   constructor(shared: SharedParts = { outbounds: new SharedMaps(), destinations: new SharedMaps() }) {
     this.#outbounds = new ViewParts(shared.outbounds);
@@ -107,8 +114,22 @@ export class ProxyView implements XdsView {
   }
 
   set asked(asked: string) {
-    if (asked !== this.#asked) this.#isAskedNow = true;
+    if (asked !== this.#asked) this.#hasNews = true;
     this.#asked = asked;
+  }
+
+  /** Names of listeners that are gone from the view, and that clients still use. */
+  get kept(): ReadonlySet<string> {
+    return this.#kept;
+  }
+
+  set kept(kept: ReadonlySet<string>) {
+    if (!isDeepStrictEqual(kept, this.#kept)) this.#hasNews = true;
+    this.#kept = kept;
+  }
+
+  isKept(type: XdsType, name: string): boolean {
+    return type === 'Listener' && this.#kept.has(name);
   }
 
   get(type: XdsType, name: string): XdsResource | undefined {
@@ -273,10 +294,10 @@ export class ProxyView implements XdsView {
     this.#destinations.settle();
     const changed = this.#taken ?? this.#changed;
     this.#taken = null;
-    if (changed.size === 0 && !this.#hasNewProblems && !this.#isAskedNow) return;
+    if (changed.size === 0 && !this.#hasNewProblems && !this.#hasNews) return;
     // Others may have the same map, as a step.
     if (changed === this.#changed) this.#changed = new Map();
-    this.#isAskedNow = false;
+    this.#hasNews = false;
     this.#listener?.changed(changed);
   }
 

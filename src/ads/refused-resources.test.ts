@@ -97,7 +97,7 @@ describe('a session after a refusal that was cut', () => {
   const all = { one: '1', two: '1', three: '1', thr: '1' };
 
   /** Four listeners were sent, and the text names two of them. */
-  function refused(): ReturnType<typeof sessionOf> & { held: () => string[] } {
+  function refused(): Omit<ReturnType<typeof sessionOf>, 'kept'> & { held: () => string[] } {
     const { session, replace } = sessionOf({ Listener: all });
     session.receive(request('Listener'));
     const [response] = session.take();

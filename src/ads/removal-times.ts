@@ -34,7 +34,18 @@ export class RemovalTimes {
   }
 
   sent(resources: readonly XdsResource[]): void {
-    for (const { name, isLasting } of resources) if (isLasting === true) this.#lasting.set(name, true);
+    for (const resource of resources) this.held(resource);
+  }
+
+  /** The proxy has it, also from before its stream. */
+  held({ name, isLasting }: XdsResource): void {
+    if (isLasting === true) this.#lasting.set(name, true);
+  }
+
+  /** Others still use a listener that is gone: it lasts from when they do not. */
+  keep(name: string): void {
+    this.#lasting.set(name, true);
+    this.#replaced.Listener.delete(name);
   }
 
   /** It is gone from the view now. */

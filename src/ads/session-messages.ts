@@ -32,6 +32,8 @@ export type XdsResource = {
 export type XdsView = {
   readonly get: (type: XdsType, name: string) => XdsResource | undefined;
   readonly names: (type: XdsType) => Iterable<string>;
+  /** Whether others still use a resource that is gone from the view. */
+  readonly isKept?: (type: XdsType, name: string) => boolean;
 };
 
 /** Names of a view whose resource differs, with the version that it had; `''` where it had none. */

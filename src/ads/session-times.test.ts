@@ -50,6 +50,59 @@ describe('a removal', () => {
     expect(session.waitMs).toBe(30 * SECOND);
   });
 
+  it('of a listener that clients still have waits until they have another place, and as long as that of others then', () => {
+    const { session, replace, kept } = sessionOf(serving('in', 'a'), time);
+    const proxy = new Proxy(session);
+    proxy.settle();
+    kept.add('in');
+    replace(serving('out', 'b'));
+    proxy.settle();
+    now += 60 * SECOND;
+    proxy.settle();
+    expect([session.stays('Listener', 'in'), session.waitMs]).toEqual([true, null]);
+    kept.clear();
+    session.viewChanged(new Map());
+    proxy.settle();
+    expect(session.waitMs).toBe(10 * SECOND);
+    now += 10 * SECOND;
+    proxy.settle();
+    expect(proxy.held.get('Listener')?.has('in')).toBe(false);
+  });
+
+  it('of a listener that clients still have waits also where a stream begins with it', () => {
+    const { session, kept } = sessionOf(serving('out', 'b'), time);
+    kept.add('in');
+    session.receive(
+      request('Listener', {
+        initialVersions: new Map([
+          ['in', 'a'],
+          ['former', 'a'],
+        ]),
+      }),
+    );
+    expect(session.stays('Listener', 'in')).toBe(true);
+    const removed = session.take().flatMap((response) => response.removed);
+    expect([removed, session.stays('Listener', 'in')]).toEqual([['former'], true]);
+  });
+
+  it('of a listener that others connect to waits as long where the proxy has it from before its stream', () => {
+    const { session, replace } = sessionOf(serving('in', 'a'), time);
+    session.receive(request('Listener', { initialVersions: new Map([['in', 'a']]) }));
+    expect(session.take()).toMatchObject([{ resources: [] }]);
+    session.receive(request('Listener', { nonce: '1' }));
+    replace(serving('out', 'b'));
+    const [added] = session.take();
+    session.receive(request('Listener', { nonce: added?.nonce ?? '' }));
+    expect([session.take(), session.waitMs]).toEqual([[], 10 * SECOND]);
+  });
+
+  it('does not come for a filter that a proxy holds when its stream begins: its listener may be one that clients still have', () => {
+    const { session } = sessionOf(serving('out', 'b'), time);
+    const [held, subscribe] = [new Map([['in', 'a']]), ['in', 'unknown']];
+    session.receive(request('TypedExtensionConfig', { initialVersions: held, subscribe }));
+    expect(session.take().flatMap((response) => response.removed)).toEqual(['unknown']);
+  });
+
   it('of a listener that others connect to waits until they have heard of another one, and its cluster longer', () => {
     const { session, replace } = sessionOf(serving('in', 'a'), time);
     const proxy = new Proxy(session);

@@ -16,6 +16,8 @@ export type Contents = Partial<Record<XdsType, Readonly<Record<string, string>>>
 /** A view that may be replaced. Others connect to listeners whose name begins with `in`. */
 class TestView implements XdsView {
   #contents: Contents;
+  /** Names of listeners. */
+  readonly kept = new Set<string>();
 
   constructor(contents: Contents) {
     this.#contents = contents;
@@ -29,6 +31,10 @@ class TestView implements XdsView {
 
   names(type: XdsType): string[] {
     return Object.keys(this.#contents[type] ?? {});
+  }
+
+  isKept(type: XdsType, name: string): boolean {
+    return type === 'Listener' && this.kept.has(name);
   }
 
   replace(contents: Contents, session: XdsSession): void {
@@ -48,10 +54,10 @@ class TestView implements XdsView {
 export function sessionOf(
   contents: Contents,
   time?: SessionTime,
-): { session: XdsSession; replace: (contents: Contents) => void } {
+): { session: XdsSession; replace: (contents: Contents) => void; kept: Set<string> } {
   const view = new TestView(contents);
   const session = new XdsSession(view, undefined, time);
-  return { session, replace: (next) => view.replace(next, session) };
+  return { session, replace: (next) => view.replace(next, session), kept: view.kept };
 }
 
 export function request(type: XdsType, more: Partial<XdsRequest> = {}): XdsRequest {

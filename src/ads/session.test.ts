@@ -128,7 +128,7 @@ describe('an xDS session', () => {
   const ALL: Contents = Object.fromEntries(XDS_TYPES.map((type) => [type, { x: '1' }]));
 
   /** A session of a proxy that has subscribed to everything of these types, and has accepted it. */
-  function settled(contents: Contents, types: readonly XdsType[] = XDS_TYPES): ReturnType<typeof sessionOf> {
+  function settled(contents: Contents, types: readonly XdsType[] = XDS_TYPES): Omit<ReturnType<typeof sessionOf>, 'kept'> {
     const { session, replace } = sessionOf(contents);
     for (const type of types) session.receive(request(type));
     for (let responses = session.take(); responses.length > 0; responses = session.take())

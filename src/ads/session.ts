@@ -84,7 +84,7 @@ export class XdsSession {
 
   /** Whether the proxy has a resource that is no longer in the view, until its removal is sent. */
   stays(type: XdsType, name: string): boolean {
-    return this.#stateOf(type)?.gone.has(name) === true;
+    return this.#view.get(type, name) === undefined && this.#stateOf(type)?.hasGone(name) === true;
   }
 
   /** Whether the proxy has accepted a resource at the version of the view. */
@@ -114,9 +114,11 @@ export class XdsSession {
     for (const name of named) {
       if (name === WILDCARD) this.#wantAll(state);
       else {
-        // A name that is asked for is answered, also when it was sent before.
-        this.#want(state, type, name, initial.get(name) ?? '');
-        state.mustAnswer(name);
+        const held = initial.get(name) ?? '';
+        this.#want(state, type, name, held);
+        // A name that is asked for is answered, also when it was sent before. What a proxy holds it does not wait for: a listener that
+        // clients still have needs it.
+        if (held === '') state.mustAnswer(name);
       }
     }
     if (state.names.size > MAX_NAMES) throw exhausted(`a proxy may subscribe to ${String(MAX_NAMES)} resources of a type`);
@@ -239,7 +241,7 @@ export class XdsSession {
     const resources = isSettled ? this.#takeResources(state) : [];
     const missing = state.unanswered.size > 0 ? this.#missing(state) : [];
     // Another control plane, or an older one, has given listeners other names: a new one takes the place of one that goes.
-    if (isFirst && state.type === 'Listener') missing.push(...state.gone.entries.keys());
+    if (isFirst && state.type === 'Listener') missing.push(...this.#unused(state));
     if (resources.length === 0 && missing.length === 0 && !isFirst) return null;
     for (const { name } of resources) state.answered(name);
     for (const name of missing) state.answered(name);
@@ -271,6 +273,7 @@ export class XdsSession {
         state.gone.set(name, held);
         this.#removals.begin(state.type, name);
       } else if (resource.version !== held) resources.push(resource);
+      else this.#removals.held(resource);
     }
     return resources;
   }
@@ -280,8 +283,17 @@ export class XdsSession {
     if (state === null || state.pending !== null || state.gone.size === 0) return [];
     // The listener that leads to a cluster goes first.
     if (type === 'Cluster' && (this.#stateOf('Listener')?.gone.size ?? 0) > 0) return [];
-    const removed = this.#removals.due(type, state.gone.entries.keys());
+    const removed = this.#removals.due(type, this.#unused(state));
     return removed.length === 0 ? [] : [this.#send(state, [], removed)];
+  }
+
+  /** What is gone, without what others still use. */
+  #unused({ type, gone }: TypeState): string[] {
+    return [...gone.entries.keys()].filter((name) => {
+      const isKept = this.#view.isKept?.(type, name) === true;
+      if (isKept) this.#removals.keep(name);
+      return !isKept;
+    });
   }
 
   /** Sends refused resources again, each in a response of its own. */

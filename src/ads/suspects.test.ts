@@ -22,7 +22,7 @@ function answerNext(session: XdsSession, error: string | null, type: XdsType = '
 }
 
 /** A session of a proxy that has asked for these clusters. */
-function asking(names: readonly string[]): ReturnType<typeof sessionOf> & { held: () => string[] } {
+function asking(names: readonly string[]): Omit<ReturnType<typeof sessionOf>, 'kept'> & { held: () => string[] } {
   const { session, replace } = sessionOf({ Cluster: versions(names) });
   session.receive(request('Cluster'));
   return { session, replace, held: () => names.filter((name) => session.holds('Cluster', name)) };

@@ -103,6 +103,11 @@ export class TypeState {
     return taken;
   }
 
+  /** Whether the proxy has a resource that the view may lack, until its removal is sent. */
+  hasGone(name: string): boolean {
+    return this.gone.has(name) || (this.dirty.get(name) ?? '') !== '';
+  }
+
   /** A suspected resource goes as one that is not. */
   clear(name: string): void {
     this.#suspects?.delete(name);

@@ -9,6 +9,7 @@ import { runInSlices } from '../base/steps.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { parseSteps } from '../policy/parse-steps.ts';
 import { isMeshIdentityReady } from '../resource/mesh-identity.ts';
+import { movesOf } from '../resource/section-places.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { SharedOutbounds } from './shared-outbounds.ts';
@@ -219,7 +220,7 @@ export class MeshLane {
 }
 
 /**
- * A new status or version alone does not affect proxies, but for what it says about TLS and the egress. A row that was made again has a new
+ * A new status or version alone does not affect proxies, but for what it says about TLS, the egress and places. A row that was made again has a new
  * age: of several services the oldest counts.
  */
 function isNew(index: MeshIndex, row: Resource): boolean {
@@ -237,5 +238,6 @@ function isNew(index: MeshIndex, row: Resource): boolean {
 function statusForProxies(row: Resource): unknown {
   if (row.type === 'MeshService') return row.status['tls'] ?? null;
   if (row.type === 'MeshExternalService') return row.status['zoneEgress'] ?? null;
+  if (row.type === 'Dataplane') return movesOf(row);
   return row.type === 'MeshIdentity' ? [isMeshIdentityReady(row), row.status['authority'] ?? ''] : null;
 }

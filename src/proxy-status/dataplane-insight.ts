@@ -92,6 +92,7 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
         (one) => ({ ...one, disconnectTime: now }),
       );
     case 'problems':
+    case 'moved':
       return state;
     case 'tls':
       return { ...state, tls: event.tls };

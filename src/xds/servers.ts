@@ -8,7 +8,8 @@ import { proxyIdentity } from '../policy/proxy-identity.ts';
 import { selectedDataplanes, servicesBehind } from '../policy/services.ts';
 import { label } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
-import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { inboundPlaces, openedIn, reachOf } from '../resource/section-places.ts';
 import { ingressesOf, placeOf, sniAcrossZones } from '../resource/service-reach.ts';
 import { kumaSni } from '../resource/sni.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
@@ -93,10 +94,11 @@ export function egressOf(index: MeshIndex, { resource, section }: Outbound, zone
   if (place === null || sni === null) return null;
   const problem = endpointAddressProblem(place.address, `the egress of zone ${zone}`);
   if (problem !== null) report(problem);
-  const ids = [...index.proxies()].flatMap((proxy) => {
-    const id = proxy.zone === zone && isEgressAt(proxy, place) ? proxyIdentity(index, proxy)?.spiffeId : undefined;
-    return id !== undefined && isTrusted(index, id) ? [id] : [];
-  });
+  const current = [...index.proxies()].flatMap((proxy) =>
+    proxy.zone === zone && isEgressAt(proxy, place) ? (proxyIdentity(index, proxy)?.spiffeId ?? []) : [],
+  );
+  // An egress that moves, or whose Dataplane is gone, serves until clients have another address.
+  const ids = [...current, ...idsOf({ spec: published })].filter((id) => isTrusted(index, id));
   if (problem !== null || ids.length === 0) return null;
   return { endpoint: { ...place, labels: resource.labels }, sni, ids: [...new Set(ids)].sort() };
 }
@@ -148,15 +150,17 @@ function inboundEndpoints(proxy: DataplaneProxy, target: Json, protocol: string)
 /** The ready inbounds that a target port means, by name or by number. */
 function readyInbounds(proxy: DataplaneProxy, target: Json, protocol: string): Endpoint[] {
   const networking = objectOf(proxy.resource.spec['networking']);
-  const address = textOf(networking['advertisedAddress']) || textOf(networking['address']);
-  return objectsOf(networking['inbound']).flatMap((inbound) => {
+  const places = inboundPlaces(proxy.resource);
+  const opened = openedIn(proxy.resource.status);
+  return objectsOf(networking['inbound']).flatMap((inbound, index) => {
     const isTarget = typeof target === 'number' ? inbound['port'] === target : inbound['name'] === target;
     if (!isTarget || !isReady(inbound)) return [];
-    const at = textOf(inbound['address']) || address;
-    const port = numberOf(inbound['port']);
-    if (inboundAddressProblem(at, port) !== null) return [];
+    const place = places[index];
+    // Before its Envoy has opened it, requests would fail there.
+    const reach = place === undefined ? null : reachOf(place, opened);
+    if (reach === null || inboundAddressProblem(reach.address, reach.port) !== null) return [];
     const labels = { ...proxy.labels, 'kuma.io/protocol': textOf(inbound['protocol']) || protocol };
-    return [{ address: at, port, labels }];
+    return [{ ...reach, labels }];
   });
 }
 

@@ -1,7 +1,6 @@
 // The listeners of a zone proxy: those of an ingress and those of an egress (xds 5, MADR 095).
 import { isIP } from 'node:net';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
-import { placeText } from '../resource/zone-listeners.ts';
 import { placeName } from './listener-place.ts';
 import { zoneListenerName } from './names.ts';
 import { extension, given, socketAddress } from './proto-json.ts';
@@ -51,22 +50,9 @@ export function addZoneListeners(config: ProxyConfig, context: ZoneContext): voi
   }
 }
 
-/** A place of a zone listener. */
-export type ZoneListenerPlace = {
-  /** As `placeText` writes it. */
-  readonly text: string;
-  /** The name that the listener had in an Envoy before its place was its name. */
-  readonly formerName: string;
-};
-
-/** Where the zone listeners of a Dataplane listen, by the names of the listeners in Envoy. */
-export function zoneListenerPlaces(proxy: DataplaneProxy): ReadonlyMap<string, ZoneListenerPlace> {
-  return new Map(
-    zonePlaces(proxy).map(({ section, address }) => [
-      placeName(address, section.port),
-      { text: placeText({ address, port: section.port }), formerName: zoneListenerName(section) },
-    ]),
-  );
+/** The names that the zone listeners of a Dataplane had in an Envoy before their places were their names, by these. */
+export function formerZoneListeners(proxy: DataplaneProxy): ReadonlyMap<string, string> {
+  return new Map(zonePlaces(proxy).map(({ section, address }) => [placeName(address, section.port), zoneListenerName(section)]));
 }
 
 /** Says which server names of a port are those of an older service. */

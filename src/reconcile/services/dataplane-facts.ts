@@ -2,6 +2,7 @@
 // Invariant: equal facts give equal services.
 import { dataplaneMatcher, type SelectableDataplane } from '../../policy/dataplane-selector.ts';
 import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
+import { leftPlaces, sectionPlaces } from '../../resource/section-places.ts';
 import { placeText } from '../../resource/zone-listeners.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
@@ -18,6 +19,9 @@ export type Inbound = {
 /** The address of a zone proxy's listener. */
 export type Address = { readonly address: string; readonly port: number };
 
+/** @property place as `placeText` writes it */
+export type LeftPlace = { readonly place: string; readonly address: Address };
+
 export type DataplaneFacts = {
   readonly name: string;
   readonly displayName: string;
@@ -29,6 +33,8 @@ export type DataplaneFacts = {
   readonly ingress: Address | null;
   /** Where these listen, as `placeText` writes it; null without one. */
   readonly places: { readonly ingress: string | null; readonly egress: string | null };
+  /** The places that these have left, the last one first: clients may still have their addresses. */
+  readonly left: { readonly ingress: readonly LeftPlace[]; readonly egress: readonly LeftPlace[] };
   /** Address and port of `networking.zoneEgress`, else of the first ready egress in `listeners`; null without a complete one. */
   readonly egress: Address | null;
 };
@@ -50,6 +56,10 @@ export function dataplaneFacts(row: Resource): DataplaneFacts {
     ingress: addressOf(textOf(ingress['advertisedAddress']), numberOf(ingress['advertisedPort'])),
     egress: listeningAt(egress, networking),
     places: { ingress: textAt(listeningAt(ingress, networking)), egress: textAt(listeningAt(egress, networking)) },
+    left: {
+      ingress: leftBy(row, listeningAt(ingress, networking)),
+      egress: leftBy(row, listeningAt(egress, networking)),
+    },
   };
 }
 
@@ -66,6 +76,16 @@ export function selectable({ displayName, labels, inbounds }: DataplaneFacts): S
 
 function listeningAt(listener: JsonObject, networking: JsonObject): Address | null {
   return addressOf(textOf(listener['address']) || textOf(networking['address']), numberOf(listener['port']));
+}
+
+/** @param place where the section is now */
+function leftBy(row: Resource, place: Address | null): LeftPlace[] {
+  const left = leftPlaces(row);
+  if (left.length === 0 || place === null) return [];
+  const moved = sectionPlaces(row).find(({ bound }) => placeText(bound) === placeText(place))?.section;
+  return left.flatMap(({ section, bound, reach }) =>
+    section === moved && reach !== null ? [{ place: placeText(bound), address: reach }] : [],
+  );
 }
 
 function textAt(place: Address | null): string | null {

@@ -8,7 +8,7 @@ import { memberLabels } from '../../resource/service-members.ts';
 import { placeOf } from '../../resource/service-reach.ts';
 import { SniSharers } from '../../resource/sni-sharers.ts';
 import { keyText, type Resource } from '../../resource/types.ts';
-import { dataplaneFacts, selectable, selectorOf, type Address, type DataplaneFacts } from './dataplane-facts.ts';
+import { dataplaneFacts, selectable, selectorOf, type Address, type DataplaneFacts, type LeftPlace } from './dataplane-facts.ts';
 import { HostnameClaims, type HostnameGenerators } from './hostnames.ts';
 import { dataplanePairs, serviceSelector } from '../../policy/dataplane-selector.ts';
 import { ItemIndex, labelPairs, SelectorIndex } from '../../policy/selector-index.ts';
@@ -24,6 +24,9 @@ import { readyZoneProxies, type ReadyZoneProxy, type ZoneProxy } from './zone-pr
 export type ServiceEntry = { readonly id: string; readonly stored: Resource | undefined; readonly base: Resource };
 
 type Proxy = 'ingress' | 'egress';
+
+/** The egress of a mesh in this zone, with the SPIFFE IDs that it may have. */
+export type Egress = Address & { readonly spiffeIds: readonly string[] };
 
 export class MeshView {
   readonly mesh: string;
@@ -44,7 +47,7 @@ export class MeshView {
   readonly settled = {
     ingress: new DebouncedValue<Address | null>(null),
     ingresses: new DebouncedValue<readonly ReadyZoneProxy[]>([]),
-    egress: new DebouncedValue<Address | null>(null),
+    egress: new DebouncedValue<Egress | null>(null),
   };
   readonly identities: MeshIdentities;
   readonly #zone: string;
@@ -59,11 +62,6 @@ export class MeshView {
   readonly #leaving = new Set<string>();
   /** Where the Envoys of zone proxies listen, as far as their insights say it. */
   readonly #listens = new Map<string, ReadonlySet<string>>();
-  /** Where each zone proxy listened last, with the address of that place for others. */
-  readonly #lastPlaces: Readonly<Record<Proxy, Map<string, { readonly place: string; readonly address: Address }>>> = {
-    ingress: new Map(),
-    egress: new Map(),
-  };
   /** Of the Dataplanes with an insight that says something about TLS. */
   readonly #tls = new Map<string, TlsFacts>();
   readonly #accepted = new AcceptedTls();
@@ -108,7 +106,6 @@ export class MeshView {
     this.#facts.delete(name);
     this.#dataplanes.remove(name);
     this.#zoneProxies.delete(name);
-    for (const places of Object.values(this.#lastPlaces)) places.delete(name);
     for (const service of this.groups.put(name, [])) this.dirtyGroups.add(service);
     this.#assessTls(name);
   }
@@ -208,12 +205,18 @@ export class MeshView {
     if (ingress.offer(ready[0]?.address ?? null, now)) this.#touchType('MeshService');
     ingresses.offer(ready, now);
     const [firstEgress] = readyZoneProxies(this.#proxiesWith('egress'), this.#published.egress);
-    if (egress.offer(firstEgress?.address ?? null, now)) this.#touchType('MeshExternalService');
+    if (egress.offer(this.#identified(firstEgress), now)) this.#touchType('MeshExternalService');
     this.#published = {
       ingress: placesOf([ingress.value, ...ingresses.value.map(({ address }) => address)]),
       egress: placesOf([egress.value]),
     };
     return earliest([ingress.wakeAt, ingresses.wakeAt, egress.wakeAt, wakeAt]);
+  }
+
+  /** Clients know an egress by its identities, also when its Dataplane has another place already, or is gone. */
+  #identified(egress: ReadyZoneProxy | undefined): Egress | null {
+    const facts = egress === undefined ? undefined : this.#facts.get(egress.name);
+    return egress === undefined || facts === undefined ? null : { ...egress.address, spiffeIds: this.identities.idsOf(facts) };
   }
 
   claimsOf(type: string): HostnameClaims {
@@ -301,7 +304,7 @@ export class MeshView {
       const address = facts?.[proxy] ?? null;
       if (facts === undefined || address === null) return [];
       const state = this.#absences.stateOf(name);
-      const open = this.#openAt(proxy, name, { place: facts.places[proxy] ?? '', address });
+      const open = this.#openAt(name, { place: facts.places[proxy] ?? '', address }, facts.left[proxy]);
       return [{ name, address: open ?? address, state, isLeaving: this.#leaving.has(name), isListening: open !== null }];
     });
   }
@@ -310,15 +313,11 @@ export class MeshView {
    * The address at which an Envoy listens. One that has not opened the place of its Dataplane yet keeps the last one. An insight that does
    * not name places was written by an older version, and without an insight there was no Envoy yet.
    */
-  #openAt(proxy: Proxy, name: string, wanted: { readonly place: string; readonly address: Address }): Address | null {
+  #openAt(name: string, wanted: LeftPlace, left: readonly LeftPlace[]): Address | null {
     const listens = this.#listens.get(name);
     const isOpen = listens?.has(wanted.place) ?? this.#online.has(name);
-    if (isOpen) {
-      this.#lastPlaces[proxy].set(name, wanted);
-      return wanted.address;
-    }
-    const last = this.#lastPlaces[proxy].get(name);
-    return last !== undefined && listens?.has(last.place) === true ? last.address : null;
+    if (isOpen) return wanted.address;
+    return left.find(({ place }) => listens?.has(place) === true)?.address ?? null;
   }
 
   /** The addresses that an earlier leader published. */

@@ -17,7 +17,8 @@ const inbound: Inbound = { name: '', port: 80, protocol: 'http', tags: {}, state
 
 function dataplane(name: string, inbounds: readonly Inbound[]): DataplaneFacts {
   const places = { ingress: null, egress: null };
-  return { name, displayName: name, created: 0, labels: {}, inbounds, ingress: null, egress: null, places };
+  const left = { ingress: [], egress: [] };
+  return { name, displayName: name, created: 0, labels: {}, inbounds, ingress: null, egress: null, places, left };
 }
 
 it('a service counts no Dataplane without an inbound, such as a gateway', () => {

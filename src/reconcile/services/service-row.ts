@@ -129,16 +129,23 @@ function tlsStatus(
   return { status: 'Ready', ...((before['enforced'] === true || !isCalledInPlaintext) && { enforced: true }) };
 }
 
+type PublishedEgress = Address & { readonly spiffeIds?: readonly string[] };
+
 /** @param egress of the mesh in this zone; null without a ready one. `hasHashedSni`: no older service has the same */
 export function externalServiceRow(
   base: Resource,
   { vip, hostnames }: CommonParts,
-  { egress, hasHashedSni }: { readonly egress: Address | null; readonly hasHashedSni: boolean },
+  { egress, hasHashedSni }: { readonly egress: PublishedEgress | null; readonly hasHashedSni: boolean },
 ): Resource {
   const port = objectOf(base.spec['match'])['port'];
   const sni = typeof port !== 'number' ? null : hasHashedSni ? serviceSni(base, port) : kumaSni(base, String(port));
-  const zoneEgress = egress === null || sni === null ? undefined : { ...egress, sni };
+  const zoneEgress = egress === null || sni === null ? undefined : egressStatus(egress, sni);
   return { ...base, status: merged(base.status, { vip: vipsOf(vip)?.[0], ...hostnameFields(base, hostnames), zoneEgress }) };
+}
+
+function egressStatus({ address, port, spiffeIds = [] }: PublishedEgress, sni: string): JsonObject {
+  const identities = [...new Set(spiffeIds)].sort().map((value) => ({ type: 'SpiffeID', value }));
+  return { address, port, sni, ...(identities.length > 0 && { identities }) };
 }
 
 export function multiZoneServiceRow(base: Resource, { vip, hostnames }: CommonParts, matched: MultiZoneStatus): Resource {

@@ -1,6 +1,7 @@
 // When the address of a zone proxy is published, and how long it stays while its stream is away.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
+import { sectionPlaces, withOpened } from '../../resource/section-places.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';
 import { planServices } from './plan-services.ts';
 import { MINUTE, online, plannedRows, rows } from './services-view.fixture.ts';
@@ -26,7 +27,8 @@ describe('a zone proxy', () => {
   const ingressAt = (address: string): JsonObject => ({
     ...{ address: '0.0.0.0', port: place.port, advertisedAddress: address, advertisedPort: place.port },
   });
-  const zoneProxy = (name: string, networking: JsonObject): Resource => makeRow('Dataplane', name, { spec: { networking } });
+  const zoneProxy = (name: string, networking: JsonObject, status: JsonObject = {}): Resource =>
+    makeRow('Dataplane', name, { spec: { networking }, status });
   const ingress = zoneProxy('ingress', { zoneIngress: ingressAt(place.address), zoneEgress: place });
   const ended = (at = '00:01'): JsonObject => ({
     subscriptions: [{ ...online.subscriptions[0], disconnectTime: `2026-01-01T00:${at}Z` }],
@@ -54,11 +56,11 @@ describe('a zone proxy', () => {
   const insight = (spec: JsonObject, status: JsonObject = {}, name = 'ingress'): void =>
     view.put(makeRow('DataplaneInsight', name, { spec, status }));
   /** Another leader reads the table. */
-  const changeLeader = (...insights: Resource[]): void => {
+  const changeLeader = (...more: Resource[]): void => {
     const stored = [...(view.meshes.get('default')?.services.values() ?? [])].flatMap(({ stored: row }) => row ?? []);
     const addresses = [...(view.meshes.get('default')?.zoneAddresses.values() ?? [])];
     view = new ServicesView('east');
-    for (const row of [...Object.values(rows), ingress, ...insights, ...stored, ...addresses]) view.put(row);
+    for (const row of [...Object.values(rows), ingress, ...more, ...stored, ...addresses]) view.put(row);
   };
   const HERE = [place.address, place.address, place.address];
   const NOWHERE = [null, '', null];
@@ -83,13 +85,20 @@ describe('a zone proxy', () => {
 
   it('that moves keeps its address until its Envoy listens at the other one', () => {
     const other = { address: '10.0.0.8', port: place.port };
-    const moved = zoneProxy('ingress', { zoneIngress: { ...ingressAt(other.address), port: 10_002 }, zoneEgress: other });
+    const networking = { zoneIngress: { ...ingressAt(other.address), port: 10_002 }, zoneEgress: other };
+    const opened = withOpened(ingress, sectionPlaces(ingress));
+    const moved = zoneProxy('ingress', networking, opened);
     const [before, after] = [
       ['0.0.0.0 10001', '10.0.0.9 10001'],
       ['0.0.0.0 10002', '10.0.0.8 10001'],
     ];
     insight(online, { listens: before });
     view.put(moved);
+    expect(published()).toEqual(HERE);
+    changeLeader(moved, makeRow('DataplaneInsight', 'ingress', { spec: online, status: { listens: before } }));
+    expect(published()).toEqual(HERE);
+    // The row of the Dataplane and that of its insight come in any order.
+    view.put(zoneProxy('ingress', networking, withOpened(moved, sectionPlaces(moved))));
     expect(published()).toEqual(HERE);
     insight(online, { listens: [...before, ...after] });
     expect(published()).toEqual([other.address, other.address, other.address]);

@@ -1,0 +1,79 @@
+// Where Envoys have opened the sections of their Dataplanes, as the rows say it.
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import type { ProxyConnectionFacts } from '../ads/proxy-events.ts';
+import { openedIn, sectionPlaces } from '../resource/section-places.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { OpenedPlacesWriter } from './opened-places-writer.ts';
+
+const key = { type: 'Dataplane', mesh: 'shop', name: 'cart-1' };
+const facts: ProxyConnectionFacts = {
+  ...{ streamId: 's', mesh: 'shop', name: 'cart-1', run: '', isZoneProxy: false, namespace: '', version: {}, metadata: {} },
+};
+const specAt = (port: number): JsonObject => ({ networking: { address: '10.0.0.1', inbound: [{ name: 'main', port }] } });
+let store: TinyStore;
+let clock: ManualClock;
+let writer: OpenedPlacesWriter;
+let stop: AbortController;
+let running: Promise<void>;
+
+beforeEach(async () => {
+  store = new TinyStore();
+  clock = new ManualClock();
+  writer = new OpenedPlacesWriter({ store, clock, log: pino({ level: 'silent' }) });
+  stop = new AbortController();
+  running = writer.run(stop.signal);
+  await put(1);
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+
+async function put(port: number): Promise<void> {
+  await store.write({ op: 'put', key, labels: {}, spec: specAt(port) });
+}
+
+/** An Envoy has opened the port. */
+const open = (port: number): void => writer.observe({ ...facts, kind: 'moved', open: sectionPlaces({ spec: specAt(port) }) });
+const ports = async (): Promise<unknown> => openedIn((await store.get(key))?.status ?? {})?.map(({ bound }) => bound.port);
+
+it('a row says where its sections were open last, and a write of the Dataplane leaves it', async () => {
+  open(1);
+  await vi.waitFor(async () => expect(await ports()).toEqual([1]));
+  await put(2);
+  expect(await ports()).toEqual([1]);
+  await clock.advance(1_000);
+  open(2);
+  await vi.waitFor(async () => expect(await ports()).toEqual([2, 1]));
+});
+
+it('a row that says it already is not written, nor one that is gone', async () => {
+  open(1);
+  await vi.waitFor(async () => expect(await ports()).toEqual([1]));
+  const written = vi.spyOn(store, 'writeBatch');
+  const read = vi.spyOn(store, 'getMany');
+  await clock.advance(1_000);
+  open(1);
+  writer.observe({ ...facts, name: 'gone', kind: 'moved', open: sectionPlaces({ spec: specAt(1) }) });
+  await vi.waitFor(() => expect(read).toHaveBeenCalled());
+  expect(written).not.toHaveBeenCalled();
+});
+
+it('a row that others write meanwhile is read again, and an error of the store is tried again', async () => {
+  vi.spyOn(store, 'getMany').mockRejectedValueOnce(new Error('away'));
+  let isFirst = true;
+  store.beforeWrite = (write) => {
+    if (write.op !== 'update' || !isFirst) return undefined;
+    isFirst = false;
+    return { result: 'conflict' };
+  };
+  open(1);
+  await vi.waitFor(async () => {
+    await clock.advance(1_000);
+    expect(await ports()).toEqual([1]);
+  });
+  expect(isFirst).toBe(false);
+});
