@@ -96,7 +96,7 @@ describe('the key of the shared parts of a proxy', () => {
       connected.rematch(index, [type]);
     }
     expect(connected.key).toBe(keyOf());
-    for (const row of [OWN_RETRY, OWN_TIMEOUT]) index.put(row);
+    for (const row of [OWN_RETRY, OWN_TIMEOUT]) index.put({ ...row });
     const put = new ConnectedProxy(connected.proxy, WITHOUT_FEATURES, PERMITS_ALL, shared);
     put.rematch(index, null);
     for (const type of ['MeshRetry', 'MeshTimeout']) connected.rematch(index, [type]);

@@ -15,6 +15,18 @@ describe('an index of a mesh', () => {
     expect(index.meshResource()).toMatchObject({ type: 'Mesh', mesh: '', name: 'default', labels: {}, version: 0 });
   });
 
+  it('reads a row once for all indexes that hold it', () => {
+    const policy = makeTo('MeshTimeout', 'p', MESH, {});
+    const index = new MeshIndex('default', [makeDataplane('d'), policy]);
+    const copy = index.copy((row) => row);
+    expect([copy.policyOf(policy), copy.proxy('d')]).toEqual([index.policyOf(policy), index.proxy('d')]);
+    expect(copy.policyOf(policy)).toBe(index.policyOf(policy));
+    expect(copy.proxy('d')).toBe(index.proxy('d'));
+    const next = { ...policy };
+    copy.put(next);
+    expect(copy.policyOf(next)?.serial).not.toBe(index.policyOf(policy)?.serial);
+  });
+
   it('ignores the resources of another mesh, and the removal of one', () => {
     const index = new MeshIndex('default', [makeService('a'), makeService('b', { mesh: 'other' })]);
     index.remove({ type: 'MeshService', mesh: 'other', name: 'a' });

@@ -1,6 +1,7 @@
 // An index of the rows of one mesh that policies need: it resolves references and finds policies without scans.
 // Invariant: after any puts and removes it answers like a new index of the same rows. The cost of a change is linear in the rows
 // that it affects.
+import { perObject } from '../base/per-object.ts';
 import { kriOf } from '../resource/kri.ts';
 import { SniSharers } from '../resource/sni-sharers.ts';
 import { findType, isServiceType } from '../resource/type-registry.ts';
@@ -41,7 +42,6 @@ export class MeshIndex implements Lookup {
   readonly #changes = new Map<string, number>();
   #destinationChanges = 0;
   #serviceChanges = 0;
-  #serial = 0;
 
   constructor(mesh: string, resources: Iterable<Resource> = []) {
     this.mesh = mesh;
@@ -55,11 +55,11 @@ export class MeshIndex implements Lookup {
     let named = this.#resources.get(resource.type);
     if (named === undefined) this.#resources.set(resource.type, (named = new Map<string, Resource>()));
     named.set(resource.name, resource);
-    if (resource.type === 'Dataplane') this.#putProxy(parseDataplane(resource));
+    if (resource.type === 'Dataplane') this.#putProxy(proxyIn(resource));
     if (resource.type === 'MeshService') this.selections.putService(resource);
     if (REFERENTS.has(resource.type)) this.#referents.add(resource);
     this.snis.add(resource);
-    if (isPolicyType(resource.type)) this.#policiesOf(resource.type).put(parsePolicy(resource, (this.#serial += 1)));
+    if (isPolicyType(resource.type)) this.#policiesOf(resource.type).put(policyIn(resource));
     this.#noteChange(resource.type);
   }
 
@@ -245,6 +245,12 @@ export type ProxyMatches = {
   /** Policies of the old form whose route does not exist; each gets a warning (policies 1.7). */
   readonly unresolved: Policy[];
 };
+
+let lastSerial = 0;
+
+/** A row is read once for all indexes that hold it: those of a preview hold the rows of the mesh. */
+const policyIn = perObject((row: Resource): Policy => parsePolicy(row, (lastSerial += 1)));
+const proxyIn = perObject(parseDataplane);
 
 function isPolicyType(type: string): boolean {
   return (findType(type)?.policy ?? null) !== null;

@@ -32,7 +32,7 @@ export type Policy = Place & {
   readonly from: readonly FromItem[];
   /** `spec.default` of a policy about the whole proxy (MeshTrace, MeshProxyPatch …), else null. */
   readonly conf: JsonObject | null;
-  /** Rises with every put into one index, and so distinguishes versions of a policy. */
+  /** Rises with every version that is read, and so distinguishes versions of a policy. */
   readonly serial: number;
 };
 

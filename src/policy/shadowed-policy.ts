@@ -74,13 +74,16 @@ function* placesOf(index: MeshIndex, policy: Policy, rules: ProxyRules): Generat
       const from = routes.map(({ route, index: at, conf }) => ({ policy: route, index: at, conf }));
       // A route that nothing takes away may be idle for another reason, which `inspect dataplane` shows.
       if (from.length > 0) yield { isOwn: from.some((one) => one.policy === policy), from };
-    } else
+    } else {
+      // The rules of a long route have the same policies.
+      const ofRoutes = [...new Set(routes.map((route) => route.policies))].flat();
       yield seen(
         policy,
-        [...policies, ...routes.flatMap((route) => route.policies)].flatMap(({ type, values, contributions }) =>
+        [...policies, ...ofRoutes].flatMap(({ type, values, contributions }) =>
           type === policy.type && contributions.some((one) => one.policy === policy) ? values : [],
         ),
       );
+    }
   }
 }
 
