@@ -2,7 +2,7 @@
 // Invariant: after a refusal nothing is stored, also after a race.
 import { MeridianError } from '../base/errors.ts';
 import type { FairTurns } from '../base/fair-turns.ts';
-import { mapInSteps, oneStep } from '../base/steps.ts';
+import { oneStep, type Steps } from '../base/steps.ts';
 import { MAX_VIOLATIONS, type Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
 import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
@@ -63,17 +63,21 @@ export async function applyAll(documents: readonly ApplyDocument[], options: Opt
   await requireUsableSecrets(placed, options.store, call.authorizeUse);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const planned = await planAll(documents, drafts, options, inTurn);
-    const describing = mapInSteps(planned, ({ draft, write, stored }) => ({
-      ...describeWrite(draft, write, stored),
-      row: resultOf(write, stored),
-      before: stored,
-    }));
-    const results = await options.turns.run(call.work.caller, describing, call.work.left);
+    const results = await options.turns.run(call.work.caller, describeAll(planned), call.work.left);
     if (call.dryRun) return results;
     const changed = planned.filter((_, index) => results[index]?.result !== 'unchanged');
     if (changed.length === 0 || (await storeAll(changed, options, call.by))) return results;
   }
   throw new ApiError('conflict', 'Conflict', 'resource conflict: the resources are being written by others; try again');
+}
+
+function* describeAll(planned: readonly Planned[]): Steps<AppliedWrite[]> {
+  const results: AppliedWrite[] = [];
+  for (const { draft, write, stored } of planned) {
+    results.push({ ...(yield* describeWrite(draft, write, stored)), row: resultOf(write, stored), before: stored });
+    yield;
+  }
+  return results;
 }
 
 /** A mesh must exist, or be one of the documents. */

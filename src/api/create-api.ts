@@ -28,6 +28,7 @@ import { addRotationRoutes } from './rotation-routes.ts';
 import { addOpenApiRoute, collectRoutes } from './openapi.ts';
 import { addOverviewRoutes } from './overview-routes.ts';
 import { addResourceRoutes } from './resource-routes.ts';
+import { printAnswers } from './print-answers.ts';
 import { limitRate } from './rate-limit.ts';
 import { ResourceService } from './resource-service.ts';
 import { addTokenPosts } from './token-post-routes.ts';
@@ -46,13 +47,14 @@ export function createApi(options: ApiOptions): FastifyInstance {
   app.addHook('onClose', async () => await threads.stop());
   const routes = collectRoutes(app);
   const callers = new Callers(options.access ?? localAccess);
+  const turns = new FairTurns();
   followConnections(app);
+  printAnswers(app, turns);
   measureRequests(app, options.metrics);
   followConventions(app, options.corsAllowedDomains ?? []);
   requireOwnHost(app, options.allowedHosts ?? []);
   hideKeys(app, callers);
   compressAnswers(app);
-  const turns = new FairTurns();
   readJsonBodies(app, turns);
   readYamlBodies(app, yaml, turns);
   limitRate(app, options.rateLimit, options.clock);
@@ -93,7 +95,7 @@ function contextOf(app: FastifyInstance, options: ApiOptions, { callers, turns, 
     rules,
     callers,
     yaml,
-    service: new ResourceService({ store, rules, readOnly, unsafeDelete, meshDefaults, checkApart }),
+    service: new ResourceService({ store, rules, readOnly, unsafeDelete, meshDefaults, checkApart, turns }),
     checkApart,
     turns,
     audit: new AuditLog(options.log, callers),

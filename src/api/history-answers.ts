@@ -1,23 +1,24 @@
-// Versions of a resource as answers: what each of them changed, and its document. Pure.
+// Versions of a resource as answers: what each of them changed, and its document. Pure; in steps, because a document may be large.
+import type { Steps } from '../base/steps.ts';
 import { toUniversal, editable } from '../document/universal-form.ts';
 import { zoneNamed } from '../resource/ownership.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import type { ResourceVersion } from '../store/history-store.ts';
 import type { Answer } from './answers.ts';
-import { diffJson } from './json-diff.ts';
+import { diffSteps } from './json-diff.ts';
 
 /** The largest number of changed paths that a list names for one version. */
 const MAX_PATHS = 20;
 
 /** A version in a list. @param previous the version before it; undefined for the oldest that is kept */
-export function versionSummary(
+export function* versionSummary(
   info: TypeInfo,
   version: ResourceVersion,
   previous: ResourceVersion | undefined,
-): Answer<'VersionSummary'> {
+): Steps<Answer<'VersionSummary'>> {
   const isUpdate = version.action === 'updated' && previous !== undefined;
-  const paths = isUpdate ? changesBetween(info, previous, version).map(({ path }) => path) : [];
+  const paths = isUpdate ? (yield* changesBetween(info, previous, version)).map(({ path }) => path) : [];
   return {
     ...factsOf(info, version),
     ...(isUpdate && { changed: paths.slice(0, MAX_PATHS), changes: paths.length }),
@@ -25,11 +26,16 @@ export function versionSummary(
 }
 
 /** A version with its document, and its difference to another one. @param from undefined: to nothing */
-export function versionAnswer(info: TypeInfo, version: ResourceVersion, from: ResourceVersion | undefined): Answer<'Version'> {
+export function* versionAnswer(
+  info: TypeInfo,
+  version: ResourceVersion,
+  from: ResourceVersion | undefined,
+): Steps<Answer<'Version'>> {
   const resource = documentOf(info, version);
+  const diff = from === undefined ? null : yield* changesBetween(info, from, version);
   return {
     ...factsOf(info, version),
-    ...(from !== undefined && { from: from.version, diff: changesBetween(info, from, version) }),
+    ...(from !== undefined && diff !== null && { from: from.version, diff }),
     ...(resource !== null && { resource }),
   };
 }
@@ -53,9 +59,9 @@ export function documentOf(info: TypeInfo, version: ResourceVersion): JsonObject
   return editable(toUniversal(info, resource));
 }
 
-function changesBetween(info: TypeInfo, from: ResourceVersion, to: ResourceVersion): Answer<'Change'>[] {
+function* changesBetween(info: TypeInfo, from: ResourceVersion, to: ResourceVersion): Steps<Answer<'Change'>[]> {
   const [before, after]: Json[] = [documentOf(info, from), documentOf(info, to)];
-  return diffJson(before ?? null, after ?? null);
+  return yield* diffSteps(before ?? null, after ?? null);
 }
 
 function factsOf(info: TypeInfo, version: ResourceVersion): Omit<Answer<'VersionSummary'>, 'changed' | 'changes'> {

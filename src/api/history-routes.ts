@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
+import type { Steps } from '../base/steps.ts';
 import { withoutKeys } from '../base/hidden-keys.ts';
 import { isLocal } from '../resource/ownership.ts';
 import { objectOf } from '../resource/read-json.ts';
@@ -20,7 +21,7 @@ import { parseFlag, parsePage, queryOf } from './list-query.ts';
 import { preconditionOf } from './resource-routes.ts';
 import { rollBack } from './rollback.ts';
 import { about, component } from './route-config.ts';
-import { workFor } from './work-for.ts';
+import { workFor, type WorkFor } from './work-for.ts';
 import { homeOf } from './write-plan.ts';
 
 const JSON_LINES = 'application/x-ndjson';
@@ -61,13 +62,14 @@ export function addHistoryRoutes(app: FastifyInstance, context: ApiContext): voi
 }
 
 function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context: ApiContext): void {
-  const { callers, service, store, audit } = context;
+  const { callers, service, store, audit, turns } = context;
   const preHandler = async (request: FastifyRequest): Promise<void> => callers.requireMay(info, request);
   app.get<ItemRoute>(`${url}/_history`, { preHandler, ...list }, async (request): Promise<Answer<'History'>> => {
     const key = keyOf(info, request.params);
     const query = queryOf(request);
     const { size } = parsePage(query);
-    return await historyOf(info, key, { size: Math.min(size, MAX_LISTED), before: wholeNumber(query, 'before') }, context);
+    const page = { size: Math.min(size, MAX_LISTED), before: wholeNumber(query, 'before') };
+    return await historyOf(info, key, page, context, workFor(request));
   });
   app.get<VersionRoute>(`${url}/_history/:version`, { preHandler, ...one }, async (request): Promise<Answer<'Version'>> => {
     const key = keyOf(info, request.params);
@@ -75,7 +77,8 @@ function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context:
     const from = queryOf(request).get('from') ?? '';
     const [before] = from === '' ? await store.versions({ key, before: wanted.version, limit: 1 }) : [];
     const other = from === '' ? before : await requireVersion(store, key, from, 'from');
-    return versionAnswer(info, wanted, other);
+    const { caller, left } = workFor(request);
+    return await turns.run(caller, versionAnswer(info, wanted, other), left);
   });
   const onRequest = async (request: FastifyRequest<ItemRoute>): Promise<void> => {
     service.requireWritable(info);
@@ -105,7 +108,8 @@ async function historyOf(
   info: TypeInfo,
   key: ResourceKey,
   { size, before }: { readonly size: number; readonly before: number | null },
-  { store, options: { mode } }: ApiContext,
+  { store, turns, options: { mode } }: ApiContext,
+  { caller, left }: WorkFor,
 ): Promise<Answer<'History'>> {
   // Before the versions: what is written meanwhile has another ETag.
   const row = await store.get(key);
@@ -115,11 +119,25 @@ async function historyOf(
     const read = await store.versions({ key, before: below, limit: Math.min(READ_SIZE, size - items.length) + 1 });
     const isLast = read.length <= Math.min(READ_SIZE, size - items.length);
     const shown = isLast ? read : read.slice(0, -1);
-    items.push(...shown.map((version, index) => versionSummary(info, version, read[index + 1])));
+    items.push(...(await turns.run(caller, summariesOf(info, shown, read), left)));
     next = shown.at(-1);
     if (isLast) return await withRow(info, key, row, { items, next: null }, { store, mode });
     if (items.length >= size) return await withRow(info, key, row, { items, next: next?.version ?? null }, { store, mode });
   }
+}
+
+/** @param read the shown versions, and the one before them */
+function* summariesOf(
+  info: TypeInfo,
+  shown: readonly ResourceVersion[],
+  read: readonly ResourceVersion[],
+): Steps<Answer<'VersionSummary'>[]> {
+  const summaries: Answer<'VersionSummary'>[] = [];
+  for (const [index, version] of shown.entries()) {
+    summaries.push(yield* versionSummary(info, version, read[index + 1]));
+    yield;
+  }
+  return summaries;
 }
 
 /** @throws ApiError 404 for a resource that does not exist and has no history */
@@ -176,7 +194,8 @@ function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
         // The next page is read when the caller has taken this one.
         const page = await store.versionsAfter({ after: id, upTo, limit: READ_SIZE, types: shown });
         if (page.length === 0) return;
-        yield withoutKeys(page.map((version) => `${JSON.stringify(exportedVersion(typeOf(version.type), version))}\n`).join(''));
+        // A line is one write of the answer: a version may be large, and others run between two writes.
+        for (const version of page) yield withoutKeys(`${JSON.stringify(exportedVersion(typeOf(version.type), version))}\n`);
         id = page.at(-1)?.id ?? id;
       }
     };

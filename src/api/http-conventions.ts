@@ -1,9 +1,7 @@
-// The HTTP behaviour of all routes (rest-api 1.3): plain-text 404, 405, 406 and 415, pretty JSON with `&<>`
-// unescaped, CORS, request ids.
+// The HTTP behaviour of all routes (rest-api 1.3): plain-text 404, 405, 406 and 415, CORS, request ids.
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { accepts } from './accept.ts';
 import { EVENT_STREAM } from './event-stream.ts';
-import { prettyJson } from './pretty-json.ts';
 import { pathOf } from './send-error.ts';
 import { queryOf } from './list-query.ts';
 
@@ -12,7 +10,6 @@ const YAML_BODY = /^application\/yaml\s*(;|$)/i;
 const JSON_BODY = /^application\/json\s*(;|$)/i;
 
 export function followConventions(app: FastifyInstance, corsAllowedDomains: readonly string[]): void {
-  app.setReplySerializer((payload) => prettyJson(payload));
   // Callbacks, not promises: this runs with every request. An answer that was sent ends the chain.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);

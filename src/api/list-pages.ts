@@ -1,14 +1,18 @@
 // Caches pages of lists until the next commit: a cached page costs one small query. Invariants: all rows of a page are from the
 // snapshot of the page, which is returned only for that snapshot. The cache is bounded.
 import { LRUCache } from 'lru-cache';
+import type { FairTurns } from '../base/fair-turns.ts';
+import { printSteps } from '../base/print-json.ts';
+import { mapInSteps, type Steps } from '../base/steps.ts';
 import { toUniversal } from '../document/universal-form.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
+import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { SingleFlight } from '../store/single-flight.ts';
 import type { PageQuery } from './list-query.ts';
 import type { RowFilter } from './list-rows.ts';
 
-/** The character limit of all pages together, each counted as text, as bytes, and with its key. */
+/** The limit of all pages together in bytes, each counted without its head and with it, and with its key. */
 const MAX_SIZE = 16_000_000;
 /** The limit of one page, so that others fit beside it. */
 const MAX_ENTRY_SIZE = MAX_SIZE / 4;
@@ -19,7 +23,7 @@ export type PrintedPage = {
   /** The number of rows on all pages. */
   readonly total: number;
   /** Of the items. */
-  readonly characters: number;
+  readonly bytes: number;
   /** Null if the database cannot tell. */
   readonly snapshot: string | null;
   /** The items between two texts, in UTF-8. Callers with the same page and the same texts share the bytes. */
@@ -30,27 +34,40 @@ type Store = Pick<ResourceStore, 'snapshot' | 'listPage'>;
 
 export class ListPages {
   readonly #store: Store;
+  readonly #turns: FairTurns;
   readonly #shared = new SingleFlight();
   readonly #kept = new LRUCache<string, PrintedPage>({
     ...{ maxSize: MAX_SIZE, maxEntrySize: MAX_ENTRY_SIZE },
-    sizeCalculation: ({ characters }, key) => 2 * characters + key.length + OVERHEAD,
+    sizeCalculation: ({ bytes }, key) => 2 * bytes + key.length + OVERHEAD,
   });
 
-  constructor(store: Store) {
+  /** @param turns in which pages are printed */
+  constructor(store: Store, turns: FairTurns) {
     this.#store = store;
+    this.#turns = turns;
   }
 
-  /** Concurrent callers of one page share a read. @param requireMesh throws if the mesh of `where` does not exist */
-  async page(info: TypeInfo, where: RowFilter['where'], page: PageQuery, requireMesh: () => Promise<void>): Promise<PrintedPage> {
+  /**
+   * Concurrent callers of one page share a read, which goes on when the first of them leaves.
+   * @param requireMesh throws if the mesh of `where` does not exist
+   * @param caller who asks first, and whose turns it takes
+   */
+  async page(
+    info: TypeInfo,
+    where: RowFilter['where'],
+    page: PageQuery,
+    requireMesh: () => Promise<void>,
+    caller = '',
+  ): Promise<PrintedPage> {
     const query = { ...where, limit: page.size, offset: page.offset };
     const key = JSON.stringify(query);
     const known = this.#kept.get(key);
     if (known !== undefined && known.snapshot === (await this.#store.snapshot())) return known;
     return await this.#shared.call(key, async () => {
       const { rows, total, snapshot } = await this.#store.listPage(query);
-      const printed = JSON.stringify({ items: rows.map((row) => toUniversal(info, row)) }, null, 1);
-      const items = printed.slice(printed.indexOf('['), printed.lastIndexOf('\n'));
-      const read = { total, characters: items.length, snapshot, between: wrapper(items) };
+      const printed = await this.#turns.run(caller, printedRows(info, rows));
+      const items = printed.subarray(printed.indexOf('['), printed.lastIndexOf('\n'));
+      const read = { total, bytes: items.length, snapshot, between: wrapper(items) };
       // Check after the read: a page of a mesh that was deleted meanwhile must not be cached.
       await requireMesh();
       // Secrets are not cached.
@@ -60,10 +77,15 @@ export class ListPages {
   }
 }
 
-function wrapper(items: string): PrintedPage['between'] {
+function* printedRows(info: TypeInfo, rows: readonly Resource[]): Steps<Buffer> {
+  return yield* printSteps({ items: yield* mapInSteps(rows, (row) => toUniversal(info, row)) });
+}
+
+function wrapper(items: Buffer): PrintedPage['between'] {
   let last: { readonly head: string; readonly tail: string; readonly bytes: Buffer } | null = null;
   return (head, tail) => {
-    if (last?.head !== head || last.tail !== tail) last = { head, tail, bytes: Buffer.from(head + items + tail) };
+    if (last?.head !== head || last.tail !== tail)
+      last = { head, tail, bytes: Buffer.concat([Buffer.from(head), items, Buffer.from(tail)]) };
     return last.bytes;
   };
 }

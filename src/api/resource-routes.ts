@@ -34,7 +34,7 @@ type ItemRoute = { Params: Params };
 const COMPUTED = new Set(['MeshInsight']);
 
 export function addResourceRoutes(app: FastifyInstance, context: ApiContext, watches: Watches): void {
-  const lists = new ListPages(context.store);
+  const lists = new ListPages(context.store, context.turns);
   for (const info of resourceTypes) {
     for (const path of [info.path, ...info.aliases]) {
       if (path === '') continue;
@@ -71,7 +71,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
         if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
       };
       if (filter.matches === null && !parseFlag(query, 'watch')) {
-        const { between, total } = await lists.page(info, filter.where, page, requireMesh);
+        const { between, total } = await lists.page(info, filter.where, page, requireMesh, workFor(request).caller);
         const [head, tail] = [
           `{\n "total": ${String(total)},\n "items": `,
           `,\n "next": ${JSON.stringify(nextPage(request, page, total))}\n}\n`,

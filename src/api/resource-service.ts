@@ -1,5 +1,7 @@
 // The writes of the REST API: the checks in Kuma's order, then one write to the store (rest-api 2.4).
 // Invariant: nothing is stored unless every check has passed; without If-Match the last writer wins (D33).
+import type { FairTurns } from '../base/fair-turns.ts';
+import type { Steps } from '../base/steps.ts';
 import { compareText } from '../base/compare-text.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
@@ -11,7 +13,7 @@ import { ApiError, missingResource } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
 import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
 import type { Answer } from './answers.ts';
-import { diffJson } from './json-diff.ts';
+import { diffSteps } from './json-diff.ts';
 import { isShown } from './list-rows.ts';
 import { toUniversal } from '../document/universal-form.ts';
 import { draftOf, hasComputed, refuseAll, unreadWrite, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
@@ -38,6 +40,8 @@ export type ServiceOptions = {
   readonly readOnly: boolean;
   /** `store.unsafeDelete`: Meshes with Dataplanes and zones that are online can be deleted. */
   readonly unsafeDelete: boolean;
+  /** Of the work whose cost a caller decides. */
+  readonly turns: FairTurns;
   /** Checks a large document beside the control plane. */
   readonly checkApart: CheckApart;
   /** The rows that are written in one transaction with a new Mesh. */
@@ -117,7 +121,9 @@ export class ResourceService {
     await requireUsableSecrets([{ draft, place: '' }], this.#options.store, call.authorizeUse);
     const stored = await this.#find(draft, (key) => this.#options.store.get(key));
     requireMatch(draft.key, stored, call.precondition);
-    return describeWrite(draft, planWrite(draft, stored, this.#options.rules), stored);
+    const { caller, left } = call.work();
+    const describing = describeWrite(draft, planWrite(draft, stored, this.#options.rules), stored);
+    return await this.#options.turns.run(caller, describing, left);
   }
 
   /**
@@ -268,7 +274,7 @@ function putResult({ key, warnings }: Draft, outcome: WriteOutcome): PutResult |
 }
 
 /** Describes a planned write. It is no change if the given labels and spec equal the stored ones: computed labels may be updated later. */
-export function describeWrite(draft: Draft, write: ContentWrite, stored: Resource | undefined): DryRun {
+export function* describeWrite(draft: Draft, write: ContentWrite, stored: Resource | undefined): Steps<DryRun> {
   if (stored !== undefined && isDeepStrictEqual([draft.given, write.spec], [stored.labels, stored.spec])) {
     const resource = withoutTimes(toUniversal(draft.info, stored));
     const { version, creationTime } = stored;
@@ -277,7 +283,8 @@ export function describeWrite(draft: Draft, write: ContentWrite, stored: Resourc
   const row = resultOf(write, stored);
   const resource = withoutTimes(toUniversal(draft.info, row));
   const before = stored === undefined ? null : withoutTimes(toUniversal(draft.info, stored));
-  const diff: Answer<'Change'>[] = before === null ? [{ op: 'add', path: '', value: resource }] : diffJson(before, resource);
+  const diff: Answer<'Change'>[] =
+    before === null ? [{ op: 'add', path: '', value: resource }] : yield* diffSteps(before, resource);
   const result = before === null ? 'created' : diff.length > 0 ? 'updated' : 'unchanged';
   const version = stored === undefined ? 0 : stored.version + (diff.length > 0 ? 1 : 0);
   return { key: draft.key, result, version, creationTime: row.creationTime, warnings: draft.warnings, diff, resource };

@@ -1,5 +1,6 @@
 // The statements on the history table. Triggers write the history (migrations/0007_history.sql); a control plane reads it and removes
 // versions beyond the limits.
+import { readJson } from '../base/long-lists.ts';
 import { sql, type Kysely } from 'kysely';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 import type { Database, Tables } from './database.ts';
@@ -123,6 +124,6 @@ function versionOf({ id, row_version: rowVersion, written, labels, spec, ...row 
     rowVersion,
     time: new Date(`${written.replace(' ', 'T')}Z`),
     labels: parseObject(labels) as Labels,
-    spec: spec === null || spec === '' ? null : (JSON.parse(spec) as JsonObject | null),
+    spec: spec === null || spec === '' ? null : (readJson(spec) as JsonObject | null),
   };
 }

@@ -1,4 +1,5 @@
 // A PUT is one statement if it needs nothing from the stored row. Other PUTs read the row first.
+import { FairTurns } from '../../src/base/fair-turns.ts';
 import { beforeEach, expect, it } from 'vitest';
 import type { ApiError } from '../../src/api/error-body.ts';
 import { ResourceService, type PutResult, type WriteCall } from '../../src/api/resource-service.ts';
@@ -37,7 +38,16 @@ function serviceOf(writer: ControlPlaneIdentity): ResourceService {
   const checkApart = (): never => {
     throw new Error('these documents are small');
   };
-  return new ResourceService({ store, rules, readOnly: false, unsafeDelete: false, meshDefaults: async () => [], checkApart });
+  const turns = new FairTurns();
+  return new ResourceService({
+    store,
+    rules,
+    readOnly: false,
+    unsafeDelete: false,
+    meshDefaults: async () => [],
+    checkApart,
+    turns,
+  });
 }
 
 beforeEach(() => {

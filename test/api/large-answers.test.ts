@@ -1,0 +1,75 @@
+// Answers about a route of thousands of rules are made and printed in the turns of their caller, and have the text that they had.
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { FairTurns } from '../../src/base/fair-turns.ts';
+import type { Steps } from '../../src/base/steps.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { testApi } from './test-api.ts';
+
+const RULES = 2_000;
+/** The work is divided into at least so many steps. */
+const MANY = 30;
+
+let app: FastifyInstance;
+/** Steps that were taken, of each work. */
+let taken: number[] = [];
+
+beforeEach(async () => {
+  taken = [];
+  vi.spyOn(FairTurns.prototype, 'run').mockImplementation(async <T>(_caller: string, steps: Steps<T>): Promise<T> => {
+    for (let count = 0; ; count += 1) {
+      const { done, value } = steps.next();
+      if (done !== true) continue;
+      taken.push(count);
+      return value;
+    }
+  });
+  app = testApi(new TinyStore(), 'global');
+  await put('/meshes/shop', { type: 'Mesh', name: 'shop' });
+  await put('/meshes/shop/meshhttproutes/long', document(1));
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await app.close();
+});
+
+function document(version: number): object {
+  const rules = Array.from({ length: RULES }, (_, at) => ({
+    matches: [{ path: { type: 'PathPrefix', value: at === 0 ? `/v${String(version)}` : `/${String(at)}` } }],
+    default: { backendRefs: [{ kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' }, port: 80 }] },
+  }));
+  const to = [{ targetRef: { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } }, rules }];
+  return { type: 'MeshHTTPRoute', mesh: 'shop', name: 'long', spec: { to } };
+}
+
+async function put(url: string, payload: object): Promise<LightMyRequestResponse> {
+  const answer = await app.inject({ method: 'PUT', url, payload });
+  expect([200, 201]).toContain(answer.statusCode);
+  return answer;
+}
+
+it.each([
+  ['a resource', '/meshes/shop/meshhttproutes/long'],
+  ['a list', '/meshes/shop/meshhttproutes'],
+  ['a list of all meshes', '/meshhttproutes'],
+])('%s', async (_, url) => {
+  taken = [];
+  const answer = await app.inject({ url });
+  expect(answer.statusCode).toBe(200);
+  expect(answer.headers['content-type']).toBe('application/json');
+  expect(answer.body).toBe(`${JSON.stringify(answer.json(), null, 1)}\n`);
+  expect(answer.body).toContain(`"/${String(RULES - 1)}"`);
+  expect(Math.max(...taken)).toBeGreaterThan(MANY);
+});
+
+it('a dry run that compares two versions', async () => {
+  taken = [];
+  const url = '/meshes/shop/meshhttproutes/long?dryRun=true';
+  const answer = await app.inject({ method: 'PUT', url, payload: document(2) });
+  expect(answer.json<{ diff: object[] }>().diff).toEqual([
+    { op: 'replace', path: '/spec/to/0/rules/0/matches/0/path/value', value: '/v2' },
+  ]);
+  // Each rule is compared in a step, and the answer is printed in others.
+  expect(taken.filter((steps) => steps > MANY).length).toBeGreaterThanOrEqual(2);
+  expect(Math.max(...taken)).toBeGreaterThanOrEqual(RULES);
+});
