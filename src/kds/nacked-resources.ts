@@ -98,6 +98,21 @@ export class NackedResources {
     if (this.#refused.size > 0) this.#queue.push([...this.refused.keys()]);
   }
 
+  /**
+   * Makes items due at once: the peer has lost what had their names.
+   * @param names without their meshes
+   * @returns whether there are any
+   */
+  retryNames(names: ReadonlySet<string>): boolean {
+    const items = [...this.refused.keys(), ...this.suspects.keys()].filter((item) =>
+      namesWithoutMesh(item).some((one) => names.has(one)),
+    );
+    if (items.length === 0) return false;
+    this.#queue.unshift(items);
+    this.#probes = Math.max(this.#probes, 1);
+    return true;
+  }
+
   /** `takeDue` may return something. */
   get hasDue(): boolean {
     return this.#probes > 0 && this.#queue.length > 0;
@@ -126,4 +141,9 @@ export class NackedResources {
     this.#revision += 1;
     (this.#changed ??= new Set()).add(wireName);
   }
+}
+
+/** The names that a peer may know an item by. A mesh has no dot in its name. */
+export function namesWithoutMesh({ wireName, plainName }: Pick<Item, 'wireName' | 'plainName'>): string[] {
+  return [wireName, plainName].map((name) => (name.includes('.') ? name.slice(0, name.lastIndexOf('.')) : name));
 }

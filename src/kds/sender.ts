@@ -15,7 +15,9 @@ import { formFor } from './entry.ts';
 import { FirstState, type FirstStateOptions, type Phase } from './first-state.ts';
 import type { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import { slotsToReview } from './membership-change.ts';
+import { namesWithoutMesh } from './nacked-resources.ts';
 import { readNodeMetadata } from './node.ts';
+import type { Item } from './response-draft.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import type { Delivery, Lag, TypeProgress, Unaccepted } from './open-senders.ts';
 import { Subscription, type PeerView } from './subscription.ts';
@@ -81,7 +83,7 @@ export class Sender {
     this.openedAt = options.clock.elapsed();
     const { clock, log, fail, initialSyncLimiter, maxMessageBytes } = options;
     const warnings = new RateLimitedLogger(log, () => clock.elapsed());
-    this.#shared = { ...options, warnings, retry: (type) => this.#wake(type) };
+    this.#shared = { ...options, warnings, retry: (type) => this.#wake(type), lost: (items) => this.#retryNamesOf(items) };
     this.#answers = new AnswerWatch({ clock, oldest: () => this.#oldestUnanswered(), fail });
     this.#turns = options.turns ?? new TurnList(clock);
     this.#chunkBytes = () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2);
@@ -284,6 +286,12 @@ export class Sender {
     if (stream?.settle(request) !== true) return;
     this.#answered();
     if (stream.hasMore) this.#wake(request.typeUrl);
+  }
+
+  /** A peer on Kubernetes has one name for the secrets of all meshes and types: what it refused may fit now. */
+  #retryNamesOf(lost: readonly Item[]): void {
+    const names = new Set(lost.flatMap(namesWithoutMesh));
+    for (const [type, { subscription }] of this.#types) if (subscription?.nacked.retryNames(names) === true) this.#wake(type);
   }
 
   /** The peer has answered something. */

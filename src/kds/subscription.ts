@@ -120,7 +120,7 @@ export class Subscription {
   }
 
   /** The resources that the peer refuses now. */
-  get nacked(): Pick<NackedResources, 'size' | 'revision' | 'refused' | 'suspects' | 'takeReport'> {
+  get nacked(): Pick<NackedResources, 'size' | 'revision' | 'refused' | 'suspects' | 'takeReport' | 'retryNames'> {
     return this.#nacked;
   }
 
@@ -327,14 +327,15 @@ export class Subscription {
     return this.#view.form === 'legacy' ? plainName : wireName;
   }
 
-  /** The peer stored the pending response. */
-  acknowledge(): void {
+  /** The peer stored the pending response. @returns what it removed */
+  acknowledge(): readonly Item[] {
     const pending = this.#pending;
-    if (pending === null) return;
+    if (pending === null) return [];
     this.#pending = null;
     this.#acknowledged = pending.upTo;
     for (const slot of pending.added) this.#nacked.delete(slot);
     for (const item of pending.gone) this.#release(item);
+    return pending.gone;
   }
 
   /**
@@ -342,11 +343,11 @@ export class Subscription {
    * changes, or after `retry` (engine 15).
    * @param reasons wire name → why the peer refused it; empty where the peer gives no names. Then all resources of the response
    *   become suspects, and for a Meridian peer its removals too: a Kuma peer never refuses a removal (kds-wire 6.2)
-   * @param message the peer's message about the response
+   * @param message the peer's message about the response @returns what the peer removed
    */
-  reject(reasons: ReadonlyMap<string, string>, message: string): void {
+  reject(reasons: ReadonlyMap<string, string>, message: string): readonly Item[] {
     const pending = this.#pending;
-    if (pending === null) return;
+    if (pending === null) return [];
     const reasonOf = ({ wireName, plainName }: Item): string | undefined => reasons.get(wireName) ?? reasons.get(plainName);
     const { added, gone } = pending;
     const named = [...added, ...gone].filter((item) => reasonOf(item) !== undefined);
@@ -355,9 +356,11 @@ export class Subscription {
     this.#pending = null;
     this.#acknowledged = pending.upTo;
     for (const item of added) if (!refused.has(item)) this.#nacked.delete(item);
-    for (const item of gone) if (!refused.has(item)) this.#release(item);
+    const lost = gone.filter((item) => !refused.has(item));
+    for (const item of lost) this.#release(item);
     for (const item of named) this.#nacked.refuse([item], reasonOf(item) ?? message);
     if (suspects.length > 0) this.#nacked.suspect(suspects, message);
+    return lost;
   }
 
   /**

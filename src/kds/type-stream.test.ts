@@ -42,6 +42,7 @@ function streamOf({
     observe: (event: SyncEvent) => void events.push(event),
     warnings: new RateLimitedLogger(silent, () => clock.elapsed()),
     retry: () => void (retries += 1),
+    lost: () => undefined,
   };
   return new TypeStream(shared, {
     ...{ type: 'T', subscription: log === null ? null : subscribe(log, { form: 'kuma' }), nonces: new Nonces() },

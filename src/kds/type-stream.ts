@@ -4,7 +4,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
-import type { Draft } from './response-draft.ts';
+import type { Draft, Item } from './response-draft.ts';
 import { nackFaultOf, readNackDetails } from './nack.ts';
 import { MAX_BEHIND, type TypeProgress } from './open-senders.ts';
 import { ProblemReports } from './problem-reports.ts';
@@ -40,6 +40,8 @@ export type SharedByTypes = StreamOptions & {
   readonly warnings: RateLimitedLogger;
   /** Called when refused resources of the type are due again. */
   readonly retry: (type: string) => void;
+  /** Called with what the peer has removed. */
+  readonly lost: (items: readonly Item[]) => void;
 };
 
 export type TypeStreamOptions = {
@@ -264,8 +266,9 @@ export class TypeStream {
     const { observe, clock } = this.#stream;
     const { again } = subscription;
     const named = again.length > 0 && { again };
+    let lost: readonly Item[];
     if (errorDetail === null) {
-      subscription.acknowledge();
+      lost = subscription.acknowledge();
       if (subscription.nacked.size === 0) {
         this.#retryMs = FIRST_RETRY_MS;
         this.#unacceptedSince = null;
@@ -282,13 +285,14 @@ export class TypeStream {
       const { message, details } = errorDetail;
       const faults = readNackDetails(details);
       const reasons = new Map(faults.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
-      subscription.reject(reasons, message.slice(0, MAX_REASON));
+      lost = subscription.reject(reasons, message.slice(0, MAX_REASON));
       this.#reports.refused(subscription);
       const fault = nackFaultOf(faults, message);
       observe({ kind: 'rejected', ...about, position: subscription.acknowledged, ...named, fault, message });
     }
     if (subscription.nacked.size > 0) this.#retryLater();
     this.#confirmed();
+    if (lost.length > 0) this.#stream.lost(lost);
     return true;
   }
 

@@ -39,7 +39,12 @@ export class SendingStream {
     this.stream = new TypeStream(
       {
         ...{ peer: PEER, streamId, identifier: 'global', maxMessageBytes: 10_000, log: logger, clock, observe, encode },
-        ...{ fail: () => undefined, retry: () => undefined, warnings: new RateLimitedLogger(logger, () => clock.elapsed()) },
+        ...{
+          fail: () => undefined,
+          retry: () => undefined,
+          lost: () => undefined,
+          warnings: new RateLimitedLogger(logger, () => clock.elapsed()),
+        },
       },
       { type: TYPE, subscription: this.subscription, nonces: new Nonces(), behindSince: null },
     );
