@@ -1,5 +1,6 @@
 // MeshAccessLog as access loggers of a listener (policies 2.4, xds 3.3).
 import { compareText } from '../base/compare-text.ts';
+import { originAttributes } from './origin-attributes.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { anyValue } from './open-telemetry.ts';
@@ -67,18 +68,13 @@ function openTelemetryLogger(openTelemetry: JsonObject, context: LogContext): Js
   const clusterName = context.collector(openTelemetry);
   if (clusterName === null) return null;
   const text = (given: string): string => filled(given, context);
-  const { mesh, zone, workload } = context;
   const attributes = objectsOf(openTelemetry['attributes']).map(({ key, value }) => attribute(textOf(key), text(textOf(value))));
   const body = openTelemetry['body'] ?? (context.isHttp ? HTTP_FORMAT : TCP_FORMAT);
   const type = 'extensions.access_loggers.open_telemetry.v3.OpenTelemetryAccessLogConfig';
   return extension('envoy.access_loggers.open_telemetry', type, {
     commonConfig: { logName: 'MeshAccessLog', grpcService: { envoyGrpc: { clusterName } }, transportApiVersion: 'V3' },
     resourceAttributes: {
-      values: [
-        attribute('kuma.mesh', mesh),
-        attribute('kuma.zone', zone),
-        attribute('kuma.workload', `kri_wl_${mesh}_${zone}__${workload}_`),
-      ],
+      values: originAttributes(context).map(([key, value]) => attribute(key, value)),
     },
     body: anyValue(body, text),
     ...(attributes.length > 0 && { attributes: { values: attributes } }),

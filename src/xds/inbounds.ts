@@ -158,7 +158,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       direction: 'inbound',
       timeout,
       accessLog: logs,
-      tracing: tracerOf(context)?.({ service: workloadOf(rules.proxy), direction: 'inbound', destination: '' }) ?? null,
+      tracing: tracerOf(context)?.({ workload: workloadOf(rules.proxy), direction: 'inbound', destination: '' }) ?? null,
       filtersFirst,
       filters: [...faultFilters(faults), ...(isLimited ? [rateLimitFilter] : [])],
     });

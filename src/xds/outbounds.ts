@@ -35,7 +35,7 @@ import { portSharing, type ProxyFeatures } from './proxy-features.ts';
 import { clustersOf } from './route-action.ts';
 import { addPatched } from './proxy-patch.ts';
 import { logCollector, tracerOf } from './telemetry.ts';
-import type { TracedConnection } from './tracing.ts';
+import type { TracedWay } from './tracing.ts';
 import { clientSocket, offeredParams, type ProxyTls } from './proxy-tls.ts';
 import { acceptsTls, egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
 import { isVirtual } from './transparent-proxying.ts';
@@ -286,8 +286,8 @@ function withLogMetadata(outbound: EffectiveOutbound, routes: JsonObject[]): Jso
   return routes.map((route) => (logged.has(textOf(route['name'])) ? withOwnMetadata(route) : route));
 }
 
-function traced({ client }: OutboundContext, { resource }: Outbound): TracedConnection {
-  return { service: client.workload, direction: 'outbound', destination: displayNameOf(resource) };
+function traced({ client }: OutboundContext, { resource }: Outbound): TracedWay {
+  return { workload: client.workload, direction: 'outbound', destination: displayNameOf(resource) };
 }
 
 function logContext(context: OutboundContext, { resource }: Outbound, isHttp: boolean): LogContext {

@@ -15,12 +15,12 @@ import { proxyAddress } from './proxy-address.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 import { problemsOf, usableConf } from './usable-conf.ts';
-import { collectorUrl, traceCluster, tracing, type TraceBackend, type TracedConnection } from './tracing.ts';
+import { collectorUrl, traceCluster, tracing, type TraceBackend, type TracedWay } from './tracing.ts';
 
 export type TelemetryContext = { readonly index: MeshIndex; readonly rules: ProxyRules; readonly features: ProxyFeatures };
 
 /** How the connections of a proxy are traced; null where they are not. */
-export type Tracer = (connection: TracedConnection) => JsonObject;
+export type Tracer = (way: TracedWay) => JsonObject;
 
 const NO_COLLECTOR = 'names no MeshOpenTelemetryBackend';
 const UNREACHABLE = 'names no collector that the proxy can reach';
@@ -41,7 +41,10 @@ function wholeProxyConf({ types }: ProxyRules, type: 'MeshTrace' | 'MeshMetric')
 export function tracerOf(context: TelemetryContext): Tracer | null {
   const found = wholeProxyConf(context.rules, 'MeshTrace');
   const backend = found === null ? UNREACHABLE : traceBackend(context, found.conf);
-  return found === null || typeof backend === 'string' ? null : (connection) => tracing(found.conf, backend, connection);
+  if (found === null || typeof backend === 'string') return null;
+  const { proxy } = context.rules;
+  const { mesh } = proxy.resource;
+  return (way) => tracing(found.conf, backend, { ...way, mesh, zone: proxy.zone });
 }
 
 /** Conf has one backend at most. @returns the reason where the proxy sends nothing to it */

@@ -3,7 +3,7 @@ import type { JsonObject } from '../resource/types.ts';
 import { collectorUrl, traceCluster, tracing, type TraceBackend } from './tracing.ts';
 import type { Collector } from './open-telemetry.ts';
 
-const CONNECTION = { service: 'web', direction: 'outbound', destination: 'db' } as const;
+const CONNECTION = { mesh: 'shop', zone: 'east', workload: 'web', direction: 'outbound', destination: 'db' } as const;
 const collector: Collector = { name: 'c', protocol: 'grpc', address: 'otel', port: 4317, path: '', pipe: null };
 const at = (type: 'Zipkin' | 'Datadog', url: string, conf: JsonObject = {}): TraceBackend => ({
   ...{ type, url: new URL(url), conf },
@@ -79,6 +79,7 @@ describe('the tracer of a connection', () => {
     [false, 'outbound', 'web'],
     [true, 'inbound', 'web_INBOUND'],
     [true, 'outbound', 'web_OUTBOUND_db'],
+    [true, 'egress', 'web'],
   ] as const)('of Datadog, split: %s, on an %s, names the service %s', (splitService, direction, serviceName) => {
     expect(providerOf(at('Datadog', 'http://dog:8126', { splitService }), { ...CONNECTION, direction })).toEqual({
       ...{
@@ -109,12 +110,17 @@ describe('the traces of a connection', () => {
     const { provider: _, ...rest } = tracing(conf, otel({}), CONNECTION);
     return rest;
   };
-  const all = { clientSampling: { value: 100 }, randomSampling: { value: 100 }, overallSampling: { value: 100 } };
+  const literal = (tag: string, value: string): JsonObject => ({ tag, literal: { value } });
+  const own = [literal('kuma.mesh', 'shop'), literal('kuma.zone', 'east'), literal('kuma.workload', 'kri_wl_shop_east__web_')];
+  const all = {
+    customTags: own,
+    ...{ clientSampling: { value: 100 }, randomSampling: { value: 100 }, overallSampling: { value: 100 } },
+  };
 
   it('are of all requests, or of a share', () => {
     expect(traced({})).toEqual(all);
     expect(traced({ sampling: { client: 0, random: '0.5', overall: 30 } })).toEqual({
-      ...{ clientSampling: { value: 0 }, randomSampling: { value: 0.5 }, overallSampling: { value: 30 } },
+      ...{ customTags: own, clientSampling: { value: 0 }, randomSampling: { value: 0.5 }, overallSampling: { value: 30 } },
     });
   });
 
@@ -131,8 +137,15 @@ describe('the traces of a connection', () => {
         { tag: 'a', literal: { value: 'b' } },
         { tag: 'c', requestHeader: { name: 'd' } },
         { tag: 'e', requestHeader: { name: 'f', defaultValue: 'g' } },
+        ...own,
       ],
     });
     expect(traced({ tags: [{ name: 'i' }] })).toEqual(all);
+  });
+
+  it('say of which mesh, zone and workload the proxy is, where the policy says nothing else', () => {
+    const tags = [{ name: 'kuma.zone', literal: 'mine' }];
+    const { customTags } = traced({ tags });
+    expect(customTags).toEqual([literal('kuma.zone', 'mine'), own[0], own[2]]);
   });
 });

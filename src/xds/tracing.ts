@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { backendCluster, clusterOfCollector, collectorCluster, type Collector } from './open-telemetry.ts';
+import { originAttributes, type Origin } from './origin-attributes.ts';
 import { decimal, given, typed } from './proto-json.ts';
 
 /** A collector at a URL. */
@@ -19,14 +20,14 @@ export type TraceBackend =
   | ({ readonly type: 'Datadog' } & UrlBackend)
   | { readonly type: 'OpenTelemetry'; readonly collector: Collector };
 
-/** The traced workload, for the names of spans. */
-export type TracedConnection = {
-  /** The workload of the proxy. */
-  readonly service: string;
-  readonly direction: 'inbound' | 'outbound';
+/** Which connections of a proxy are traced. */
+export type TracedWay = Pick<Origin, 'workload'> & {
+  readonly direction: 'inbound' | 'outbound' | 'egress';
   /** Display name of the called service; `''` on an inbound. */
   readonly destination: string;
 };
+
+export type TracedConnection = TracedWay & Origin;
 
 const SYSTEM = 'system_meshtrace';
 const TIMEOUT = '10s';
@@ -71,11 +72,13 @@ function tlsTo(host: string, filename: string): JsonObject {
 export function tracing(conf: JsonObject, backend: TraceBackend, connection: TracedConnection): JsonObject {
   const { client, random, overall } = objectOf(conf['sampling']);
   const tags = objectsOf(conf['tags']).flatMap(customTag);
+  const names = new Set(tags.map(({ tag }) => tag));
+  const own = originAttributes(connection).flatMap(([tag, value]) => (names.has(tag) ? [] : [{ tag, literal: { value } }]));
   return given({
     clientSampling: percent(client),
     randomSampling: percent(random),
     overallSampling: percent(overall),
-    customTags: tags.length > 0 ? tags : undefined,
+    customTags: [...tags, ...own],
     provider: provider(backend, connection),
   });
 }
@@ -106,7 +109,7 @@ function provider(backend: TraceBackend, connection: TracedConnection): JsonObje
     case 'OpenTelemetry':
       return named('opentelemetry', 'OpenTelemetryConfig', {
         ...exporter(cluster, backend.collector),
-        serviceName: connection.service,
+        serviceName: connection.workload,
       });
   }
 }
@@ -127,9 +130,10 @@ function zipkin(collector: string, url: URL, { apiVersion, sharedSpanContext, tr
 }
 
 /** `backend`, or `backend_INBOUND` and `backend_OUTBOUND_db` where inbound and outbound are services of their own. */
-function datadogService({ splitService }: JsonObject, { service, direction, destination }: TracedConnection): string {
-  if (splitService !== true) return service;
-  return direction === 'inbound' ? `${service}_INBOUND` : `${service}_OUTBOUND_${destination}`;
+function datadogService({ splitService }: JsonObject, { workload, direction, destination }: TracedConnection): string {
+  // An egress has one service for all: it is between two.
+  if (splitService !== true || direction === 'egress') return workload;
+  return direction === 'inbound' ? `${workload}_INBOUND` : `${workload}_OUTBOUND_${destination}`;
 }
 
 /** A program beside the proxy takes gRPC alone. */

@@ -54,7 +54,7 @@ export function chainLoggers(
     address: proxyAddress(proxy.resource),
     direction: 'INBOUND',
     isHttp,
-    workload: proxy.labels[label.workload] ?? proxy.displayName,
+    workload: workloadOf(context),
     tcpPipe: context.features.tcpLogPipe,
     collector: (openTelemetry: JsonObject) => logCollector(context, openTelemetry),
   } as const;
@@ -62,6 +62,11 @@ export function chainLoggers(
     ...ofClients.flatMap(({ match, conf }) => accessLoggers(conf, log, clientFilter(match))),
     ...[...named.map(({ conf }) => conf), catchAllConf(common)].flatMap((conf) => accessLoggers(conf, log)),
   ];
+}
+
+/** The workload of the zone proxy. */
+export function workloadOf({ rules }: Pick<TelemetryContext, 'rules'>): string {
+  return rules.proxy.labels[label.workload] ?? rules.proxy.displayName;
 }
 
 /** The last filter of a chain that passes bytes. */

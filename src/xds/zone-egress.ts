@@ -3,6 +3,7 @@ import { destinationOf, policiesInForce } from '../policy/effective-conf.ts';
 import { hashPoliciesOf } from '../policy/load-balancing.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { displayNameOf } from '../resource/labels.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { clusterConf, externalSettings } from './cluster.ts';
 import { externalCluster, wantsTls } from './external-cluster.ts';
@@ -22,7 +23,8 @@ import { connectionLimit, rateLimitFilter, requestLimit } from './rate-limit.ts'
 import { confOf } from './conf-of.ts';
 import { routeConfiguration } from './route-config.ts';
 import { reportMatches, reportTo, usablePolicies, type Report } from './usable-policies.ts';
-import { chainLoggers, chainTcpProxy, type Chain, type ZoneContext, type ZoneListener } from './zone-chain.ts';
+import { tracerOf } from './telemetry.ts';
+import { chainLoggers, chainTcpProxy, workloadOf, type Chain, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
 import { chainFilters, permissionsOn } from './zone-rules.ts';
 
@@ -82,6 +84,7 @@ function httpFilter(
 ): JsonObject {
   const { rules } = listener;
   const { snis, cluster, statPrefix } = chain;
+  const { resource } = outbound;
   const routes = zoneResourceName(KIND, statPrefix);
   const timeout = rules.conf('MeshTimeout', snis);
   const limit = requestLimit(rules.conf('MeshRateLimit', snis));
@@ -103,7 +106,8 @@ function httpFilter(
     direction: 'egress',
     timeout,
     accessLog: chainLoggers(context, listener, chain, true),
-    tracing: null,
+    tracing:
+      tracerOf(context)?.({ workload: workloadOf(context), direction: 'egress', destination: displayNameOf(resource) }) ?? null,
     filtersFirst: [permissionFilter],
     filters: [
       ...faultFilters(chainFilters(rules.chain('MeshFaultInjection', snis))),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Application } from './application.ts';
+import { Collector } from './collector.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
 import { SteadyRequests } from './steady-requests.ts';
 
@@ -92,6 +93,25 @@ it('follows the policies about connections to an external service, and only thes
     expect(dump).not.toContain('num_retries');
   });
   expect(await isReached('http')).toBe(true);
+});
+
+it('sends spans of requests to an external service, which say where it is', async () => {
+  await write('http', null);
+  await expect.poll(() => isReached('http'), { timeout: 20_000 }).toBe(true);
+  const collector = await Collector.listen();
+  onTestFinished(() => collector.close());
+  await mesh.put('MeshOpenTelemetryBackend', 'otel', { spec: { endpoint: { address: '127.0.0.1', port: collector.port } } });
+  const backendRef = { kind: 'MeshOpenTelemetryBackend', labels: { 'kuma.io/display-name': 'otel' } };
+  await mesh.policy('MeshTrace', 'otel', {
+    targetRef: { kind: 'Dataplane', labels: { app: 'egress' } },
+    default: { backends: [{ type: 'OpenTelemetry', openTelemetry: { backendRef } }] },
+  });
+  await mesh.many(10, services.http.port, '/traced');
+  const span = (): unknown => collector.spans.find(({ attributes }) => attributes['http.url']?.endsWith('/traced') === true);
+  await expect.poll(span, { timeout: 20_000 }).toMatchObject({
+    resource: { 'service.name': 'egress' },
+    attributes: { 'kuma.mesh': MESH, 'kuma.zone': 'east', 'kuma.workload': `kri_wl_${MESH}_east__egress_` },
+  });
 });
 
 it.each<['http' | 'tcp', what: string, verification: JsonObject]>([

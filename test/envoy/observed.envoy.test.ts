@@ -7,6 +7,8 @@ import type { JsonObject } from '../../src/resource/types.ts';
 import { Collector } from './collector.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
 
+/** What spans and log records say of the proxy. */
+const PLACE = { 'kuma.mesh': 'observed', 'kuma.zone': 'east', 'kuma.workload': 'kri_wl_observed_east__shop-client_' };
 const CLIENT = { kind: 'Dataplane', labels: { app: 'client' } };
 
 let mesh: EnvoyMesh;
@@ -123,13 +125,13 @@ describe('an OpenTelemetry collector', () => {
     await expect
       .poll(() => collector.records.find(({ body }) => body === '/observed'))
       .toMatchObject({
-        resource: { 'kuma.mesh': 'observed', 'kuma.zone': 'east', 'kuma.workload': 'kri_wl_observed_east__shop-client_' },
+        resource: PLACE,
         attributes: { to: 'cart' },
       });
     const spans = (): unknown => collector.spans.find(({ attributes }) => attributes['http.url']?.endsWith('/observed') === true);
     await expect.poll(spans).toMatchObject({
       resource: { 'service.name': 'shop-client' },
-      attributes: { by: 'policy', 'http.status_code': '200' },
+      attributes: { by: 'policy', 'http.status_code': '200', ...PLACE },
     });
   });
 

@@ -174,6 +174,15 @@ describe('an egress', () => {
   });
   const secret = { type: 'Secret', secretRef: { kind: 'Secret', name: 'ca' } };
 
+  it('traces requests to external services, and says where it is', () => {
+    const conf = { backends: [{ type: 'Zipkin', zipkin: { url: 'http://zipkin:9411/api/v2/spans' } }] };
+    const trace = make('MeshTrace', 'p', { targetRef: { kind: 'Mesh' }, default: conf }, EAST);
+    const { listeners } = configOf(EGRESS, [external(null, [endpoint('10.1.1.1')]), trace, identity, trustOf('east')]);
+    const traced = JSON.stringify(listeners.get('self_zoneegress_dp_out'));
+    expect(traced).toContain('"collectorCluster":"system_meshtrace_zipkin"');
+    expect(traced).toContain('"tag":"kuma.workload","literal":{"value":"kri_wl_default_east__egress_"}');
+  });
+
   describe('with a policy', () => {
     const bank = external(null, [endpoint('10.1.1.1'), endpoint('10.1.1.2')]);
     const clusterWith = (type: string, conf: JsonObject, kind = 'MeshExternalService', top = 'Mesh'): JsonObject => {

@@ -1,0 +1,17 @@
+// What log records and spans say of the proxy that sends them, as with Kuma (xds 3.3).
+
+export type Origin = {
+  readonly mesh: string;
+  readonly zone: string;
+  /** Name of the workload of the proxy. */
+  readonly workload: string;
+};
+
+/** Names and values. */
+export function originAttributes({ mesh, zone, workload }: Origin): [name: string, value: string][] {
+  return [
+    ['kuma.mesh', mesh],
+    ['kuma.zone', zone],
+    ['kuma.workload', `kri_wl_${mesh}_${zone}__${workload}_`],
+  ];
+}
