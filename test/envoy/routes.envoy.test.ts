@@ -193,6 +193,63 @@ describe('a MeshHTTPRoute', () => {
     for (const gone of ['x-a', 'x-e']) expect(await seen()).not.toHaveProperty(gone);
   });
 
+  it('changes headers for one backend alone, after those of the rule', async () => {
+    const modifiers = (backend: string): JsonObject => ({
+      filters: [
+        {
+          type: 'RequestHeaderModifier',
+          requestHeaderModifier: {
+            set: [{ name: 'x-to', value: backend }],
+            add: [{ name: 'x-by', value: backend }],
+            remove: ['x-gone'],
+          },
+        },
+        {
+          type: 'ResponseHeaderModifier',
+          responseHeaderModifier: { set: [{ name: 'x-from', value: backend }], add: [{ name: 'x-rule', value: backend }] },
+        },
+      ],
+    });
+    const filters = [
+      { type: 'RequestHeaderModifier', requestHeaderModifier: { add: [{ name: 'x-by', value: 'rule' }] } },
+      { type: 'ResponseHeaderModifier', responseHeaderModifier: { set: [{ name: 'x-rule', value: 'rule' }] } },
+    ];
+    const [first, second] = [
+      { ...to('cart-v1'), ...modifiers('v1') },
+      { ...to('cart-v2'), ...modifiers('v2') },
+    ];
+    await route(
+      { matches: [below('/one')], default: { filters, backendRefs: [second] } },
+      { matches: [below('/both')], default: { filters, backendRefs: [first, second] } },
+      { matches: [below('/half')], default: { backendRefs: [to('cart-v1'), second] } },
+    );
+    const headers = { 'x-to': 'old', 'x-gone': 'here' };
+    const ask = async (path: string) => {
+      const { headers: answered, body: name } = await mesh.get(cart, path, { headers });
+      const { 'x-to': given, 'x-by': by, 'x-gone': gone } = (name === 'v1' ? v1 : v2)?.seen.at(-1)?.headers ?? {};
+      return { name, given, by, gone, from: answered['x-from'], rule: answered['x-rule'] };
+    };
+    const changed = (name: string) => ({
+      name,
+      given: name,
+      by: `rule, ${name}`,
+      gone: undefined,
+      from: name,
+      rule: `rule, ${name}`,
+    });
+    await expect.poll(() => ask('/one')).toEqual(changed('v2'));
+    const half = { v1: { name: 'v1', given: 'old', gone: 'here' }, v2: { name: 'v2', given: 'v2', by: 'v2', from: 'v2' } };
+    const seen = { '/both': new Set<string>(), '/half': new Set<string>() };
+    while (Object.values(seen).some(({ size }) => size < 2)) {
+      const [both, part] = [await ask('/both'), await ask('/half')];
+      expect(both).toEqual(changed(both.name));
+      expect(part).toMatchObject(part.name === 'v1' ? half.v1 : half.v2);
+      if (part.name === 'v1') expect(part).toMatchObject({ by: undefined, from: undefined });
+      seen['/both'].add(both.name);
+      seen['/half'].add(part.name);
+    }
+  });
+
   it('splits requests by weight, and answers 500 for the share of a backend that does not exist', async () => {
     const backendRefs = [to('cart-v1', 60), to('cart-v2', 30), to('nothing', 10)];
     await route({ matches: [below('/split')], default: { backendRefs } });
