@@ -64,7 +64,13 @@ function readLong(text: string): { readonly value: unknown; readonly lists: read
 
 /** As `JSON.stringify`, of a value that came from JSON. What it writes is read as the same items. */
 export function printJson(value: object): string {
-  return print(value, MAX_LEVELS);
+  return hasLongList(value, MAX_LEVELS) ? print(value, MAX_LEVELS) : JSON.stringify(value);
+}
+
+function hasLongList(value: unknown, levels: number): boolean {
+  if (!isObject(value) || levels === 0) return false;
+  if (Array.isArray(value)) return value.length >= MIN_ITEMS || value.some((item) => hasLongList(item, levels - 1));
+  return Object.values(value).some((member) => hasLongList(member, levels - 1));
 }
 
 function print(value: unknown, levels: number): string {

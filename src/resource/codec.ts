@@ -1,6 +1,7 @@
 // One resource ⇄ the bytes of a KumaResource (kds-wire 1). Deterministic: equal resources give equal bytes.
 import { hash } from 'node:crypto';
 import { MeridianError, messageOf } from '../base/errors.ts';
+import { printJson } from '../base/long-lists.ts';
 import { decodeAny, TYPE_URL_PREFIX, writeAny, type Any } from '../wire/any.ts';
 import { binaryToProtoJson } from '../wire/binary-to-json.ts';
 import {
@@ -94,7 +95,7 @@ export function normalizeSpec(info: TypeInfo, spec: JsonObject): JsonObject {
 }
 
 function jsonAny(value: JsonObject): Any {
-  return { typeUrl: '', value: Buffer.from(JSON.stringify(value), 'utf8') };
+  return { typeUrl: '', value: Buffer.from(printJson(value), 'utf8') };
 }
 
 function protoAny(message: string, spec: JsonObject): Any {

@@ -1,5 +1,6 @@
 // JSON that a peer sent: bytes → object. Nesting is bounded before anything walks it.
 import { isUtf8 } from 'node:buffer';
+import { readJson } from '../base/long-lists.ts';
 import type { JsonObject } from './types.ts';
 
 /** Deeper JSON is refused, so that recursion over a spec cannot exhaust the stack. */
@@ -17,7 +18,7 @@ export function parseJsonObject(what: string, bytes: Buffer): JsonObject {
   if (depthOf(bytes) > MAX_JSON_DEPTH) throw new Error(`${what} is nested deeper than ${MAX_JSON_DEPTH}`);
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
+    value = readJson(bytes.toString('utf8'));
   } catch (error) {
     throw new Error(`${what} is not JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }

@@ -4,6 +4,7 @@ import { parseGoNanoseconds } from '../../base/duration.ts';
 import type { Violation } from '../../base/errors.ts';
 import { isObject } from '../read-json.ts';
 import type { Json, JsonObject } from '../types.ts';
+import { FaultlessItems } from './faultless-items.ts';
 import { specDefinitions } from './schemas.ts';
 import { INT32_MAX, UINT32_MAX } from './spec-fields.ts';
 import { child } from './spec-path.ts';
@@ -57,14 +58,24 @@ export function decodableStatus(type: string, status: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(status).filter(([key]) => !broken.includes(key)));
 }
 
+const decodableItems = new FaultlessItems();
+
 /** Paths are built only for findings. */
 type Path = () => string;
 
 function findIn(shape: Shape, value: Json, path: Path): Violation | null {
   if (shape.is === 'anything' || value === null) return null;
   if (!fits(shape, value)) return { field: path(), reason: shape.is === 'whole' ? wholeNeeded(shape) : NEEDED[shape.is] };
-  if (shape.is === 'list' && Array.isArray(value))
-    return first(value.entries(), ([index, item]) => findIn(shape.item, item, () => child(path(), index)));
+  if (shape.is === 'list' && Array.isArray(value)) {
+    let found: Violation | null = null;
+    decodableItems.check(
+      shape.item,
+      value,
+      (item, index) => (found = findIn(shape.item, item, () => child(path(), index))) === null,
+      { whole: false },
+    );
+    return found;
+  }
   if (!isObject(value)) return null;
   if (shape.is === 'map')
     return first(Object.entries(value), ([key, member]) => findIn(shape.value, member, () => child(path(), key)));
