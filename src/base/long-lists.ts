@@ -64,10 +64,11 @@ function readLong(text: string): { readonly value: unknown; readonly lists: read
 
 /** As `JSON.stringify`, of a value that came from JSON. What it writes is read as the same items. */
 export function printJson(value: object): string {
-  return hasLongList(value, MAX_LEVELS) ? print(value, MAX_LEVELS) : JSON.stringify(value);
+  return hasLongList(value) ? print(value, MAX_LEVELS) : JSON.stringify(value);
 }
 
-function hasLongList(value: unknown, levels: number): boolean {
+/** Whether a document has a list of so many items that it is read item by item. */
+export function hasLongList(value: unknown, levels = MAX_LEVELS): boolean {
   if (!isObject(value) || levels === 0) return false;
   if (Array.isArray(value)) return value.length >= MIN_ITEMS || value.some((item) => hasLongList(item, levels - 1));
   return Object.values(value).some((member) => hasLongList(member, levels - 1));

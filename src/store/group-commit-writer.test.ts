@@ -55,6 +55,41 @@ describe('combined writes', () => {
     expect(rows.begun).toEqual([['first'], ['a', 'b', 'c'], ['a', 'c'], ['b']]);
   });
 
+  describe('of large documents', () => {
+    const large = (name: string, n = 0): Write => ({
+      ...{ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name }, labels: {} },
+      spec: { n, list: Array.from({ length: 100 }, (_, at) => ({ at })) },
+    });
+
+    it('have transactions of their own, so that no other write waits for one', async () => {
+      rows.isFast = false;
+      const all = [large('big'), writeOf('a'), writeOf('b'), large('huge')].map((write) => writer.write(write));
+      await vi.waitFor(() => expect(rows.begun).toEqual([['a'], ['big'], ['huge']]));
+      rows.end();
+      await vi.waitFor(() => expect(rows.begun.at(-1)).toEqual(['b']));
+      for (let left = 0; left < 3; left += 1) rows.end();
+      await Promise.all(all);
+    });
+
+    it('keep their place among the writes of their key', async () => {
+      rows.isFast = false;
+      const writes = [writeOf('a', 1), writeOf('b', 1), large('b', 2), writeOf('b', 3), large('a', 2), writeOf('a', 3)];
+      const all = writes.map((write) => writer.write(write));
+      const ended = Promise.all(all).then(() => (rows.isFast = true));
+      while (!rows.isFast) {
+        rows.end();
+        await Promise.resolve();
+      }
+      await ended;
+      const numbers = (name: string): unknown[] =>
+        rows.stored.flatMap((write) => (nameOf(write) === name && 'spec' in write ? [write.spec['n']] : []));
+      expect([numbers('a'), numbers('b')]).toEqual([
+        [1, 2, 3],
+        [1, 2, 3],
+      ]);
+    });
+  });
+
   it('are retried one by one before any later write begins, so that writes of a key keep their order', async () => {
     const run = async (writes: readonly Write[]): Promise<WriteOutcome[]> => {
       if (writes.length > 1) throw new MeridianError('invalid', 'one of them is faulty');

@@ -1,8 +1,10 @@
 // Combines single writes: writes that arrive during a transaction wait and share the next one, in one statement with a result for
 // each. NOTIFY serialises commits, so a transaction per write would limit the rate.
+// A document with a long list has a transaction of its own: others do not wait until the database has compressed it.
 // Invariants: writes to one key are committed in the order of their arrival; a write that has waited too long does not begin any more.
 import { MeridianError, type ErrorCode } from '../base/errors.ts';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
+import { hasLongList } from '../base/long-lists.ts';
 import { keyText } from '../resource/types.ts';
 import type { Write, WriteOutcome } from './resource-store.ts';
 
@@ -21,7 +23,7 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A key with its own lane, because another transaction locks its row, or did so recently. */
+/** A key with its own lane: another transaction locks its row, or did so recently, or its document is large. */
 type Aside = { readonly lane: string; waiting: number; until: number };
 
 export type CombinedWriterOptions = {
@@ -44,6 +46,7 @@ export class GroupCommitWriter {
   readonly #aside = new Map<string, Aside>();
   #queue: Waiting[] = [];
   #working = false;
+  #inWork = new Set<string>();
   #lane = 0;
 
   constructor(options: CombinedWriterOptions) {
@@ -59,7 +62,7 @@ export class GroupCommitWriter {
   async write(write: Write): Promise<WriteOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
     const waiting = { write, key: keyText(write.key), since: this.#options.now(), resolve, reject };
-    if (this.#isAside(waiting.key)) this.#goAside(waiting.key, [waiting]);
+    if (this.#isAside(waiting.key) || (isLarge(write) && !this.#isPending(waiting.key))) this.#goAside(waiting.key, [waiting]);
     else {
       this.#queue.push(waiting);
       if (!this.#working) void this.#work();
@@ -69,8 +72,18 @@ export class GroupCommitWriter {
 
   async #work(): Promise<void> {
     this.#working = true;
-    while (this.#queue.length > 0) await this.#commit(this.#takeBatch());
+    while (this.#queue.length > 0) {
+      const batch = this.#takeBatch();
+      this.#inWork = new Set(batch.map(({ key }) => key));
+      await this.#commit(batch);
+      this.#inWork.clear();
+    }
     this.#working = false;
+  }
+
+  /** A write to the key waits or is committed now: the next one comes behind it. */
+  #isPending(key: string): boolean {
+    return this.#inWork.has(key) || this.#queue.some((waiting) => waiting.key === key);
   }
 
   /** All that wait, the oldest first. Of several writes to one key, only the first: each must see the result of the one before it. */
@@ -162,6 +175,10 @@ export class GroupCommitWriter {
     this.#aside.set(key, aside);
     return aside;
   }
+}
+
+function isLarge(write: Write): boolean {
+  return 'spec' in write && hasLongList(write.spec);
 }
 
 function isCode(error: unknown, code: ErrorCode): boolean {
