@@ -35,13 +35,13 @@ export function addPolicyInspect(
     const indexes = shared ?? new MeshIndexes({ store, log: options.log, clock, signal: closing });
     if (shared === null) app.addHook('onClose', async () => indexes.ended());
     const inspect = { service, store, insights, indexes, zone: options.zone };
-    addProxyRoutes(app, inspect);
-    addConfigRoute(app, { ...inspect, callers });
+    addProxyRoutes(app, { ...inspect, turns });
+    addConfigRoute(app, { ...inspect, callers, turns });
     addReachRoutes(app, { ...inspect, clock, turns, lagOf: (zone) => syncs.lagOf(zone) });
     const asked = explainer(context, rules, syncs, confirmedOf, elsewhere);
     addSyncRoutes(app, context, asked);
     addMatrixRoutes(app, context, asked, followed);
     addPreviewRoute(app, context, { rules, indexes, syncs });
-    addTlsRoutes(app, inspect);
+    addTlsRoutes(app, { ...inspect, turns });
   };
 }

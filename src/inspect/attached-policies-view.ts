@@ -1,5 +1,6 @@
 // The answer of the deprecated `D/policies`, which Kuma's GUI still requests: the policies of each part of a proxy (rest-api 4).
 // Invariant: they are the policies that `_policies`, `_inbounds/…/_policies` and `_outbounds/…/_policies` have as origins.
+import type { Steps } from '../base/steps.ts';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound } from '../policy/effective-conf.ts';
 import { metaOf } from '../policy/inspect-view.ts';
@@ -12,7 +13,7 @@ import type { JsonObject } from '../resource/types.ts';
 type Matched = { readonly type: string; readonly contributions: readonly Pick<Contribution, 'policy'>[] };
 
 /** `{kind, total, items[]{type, name?, service?, matchedPolicies{<Type>[META]}}}`; items without a policy are omitted. */
-export function attachedPoliciesView(index: MeshIndex, rules: ProxyRules): JsonObject {
+export function* attachedPoliciesView(index: MeshIndex, rules: ProxyRules): Steps<JsonObject> {
   const { proxy, types } = rules;
   const item = (head: JsonObject, matched: readonly Matched[]): JsonObject[] => {
     const found = matched.filter(({ contributions }) => contributions.length > 0);
@@ -36,12 +37,11 @@ export function attachedPoliciesView(index: MeshIndex, rules: ProxyRules): JsonO
         })),
       ),
     ),
-    ...outboundsOf(index, proxy).flatMap((outbound) =>
-      item(
-        { type: 'outbound', name: outbound.kri, service: displayNameOf(outbound.resource) },
-        effectiveOutbound(index, rules, outbound).policies,
-      ),
-    ),
   ];
+  for (const outbound of outboundsOf(index, proxy)) {
+    const head = { type: 'outbound', name: outbound.kri, service: displayNameOf(outbound.resource) };
+    items.push(...item(head, effectiveOutbound(index, rules, outbound).policies));
+    yield;
+  }
   return { kind: 'SidecarDataplane', total: items.length, items };
 }

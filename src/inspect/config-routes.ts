@@ -4,14 +4,19 @@ import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
 import type { Answer } from '../api/answers.ts';
 import { ApiError, badQuery } from '../api/error-body.ts';
-import { diffJson } from '../api/json-diff.ts';
+import { diffSteps } from '../api/json-diff.ts';
+import { workFor } from '../api/work-for.ts';
+import type { Steps } from '../base/steps.ts';
 import { about, component } from '../api/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
+import { parseSteps } from '../policy/parse-steps.ts';
 import { label } from '../resource/labels.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { lasting } from '../xds/lasting-chains.ts';
-import { proxyConfig } from '../xds/proxy-config.ts';
+import { declaredOutbounds } from '../xds/outbounds.ts';
+import { configSteps, contextOf } from '../xds/proxy-config.ts';
+import { routeSteps } from '../xds/route-steps.ts';
 import { proxyFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 import { proxyOf, type InspectContext } from './inspect-context.ts';
 
@@ -29,7 +34,7 @@ const TYPES = [
   ['secrets', 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'],
 ] as const;
 
-export function addConfigRoute(app: FastifyInstance, context: InspectContext & Pick<ApiContext, 'callers'>): void {
+export function addConfigRoute(app: FastifyInstance, context: InspectContext & Pick<ApiContext, 'callers' | 'turns'>): void {
   const summary = 'The configuration of a proxy, with shadow policies or without, and the difference';
   const declared = about('Inspect', summary, { query: ['shadow', 'include'], answer: component('ProxyConfig') });
   app.get<Asked>('/meshes/:mesh/dataplanes/:name/_config', declared, async (request): Promise<Answer<'ProxyConfig'>> => {
@@ -39,10 +44,24 @@ export function addConfigRoute(app: FastifyInstance, context: InspectContext & P
     if (!['', 'diff'].includes(include)) throw badQuery('include', 'must be diff');
     const { index, proxy } = await proxyOf(context, request.params, 'Could not get dataplane resource');
     const features = await featuresOf(context, proxy.resource);
-    const now = configOf(index, proxy.resource.name, features);
-    const xds = shadow === 'true' ? configOf(withShadows(index), proxy.resource.name, features) : now;
-    return { xds, ...(include === 'diff' && { diff: diffJson(now, xds) }) };
+    const { caller, left } = workFor(request);
+    const options = { hasShadows: shadow === 'true', hasDiff: include === 'diff' };
+    return await context.turns.run(caller, answerSteps(index, proxy.resource.name, features, options), left);
   });
+}
+
+function* answerSteps(
+  index: MeshIndex,
+  name: string,
+  features: ProxyFeatures,
+  { hasShadows, hasDiff }: { readonly hasShadows: boolean; readonly hasDiff: boolean },
+): Steps<Answer<'ProxyConfig'>> {
+  if (!hasShadows) return { xds: yield* configOf(index, name, features), ...(hasDiff && { diff: [] }) };
+  // Of the same rows: a write meanwhile is no part of the difference.
+  const rows = index.allResources();
+  const xds = yield* configOf(yield* copyOf(index, rows.map(inForce)), name, features);
+  if (!hasDiff) return { xds };
+  return { xds, diff: yield* diffSteps(yield* configOf(yield* copyOf(index, rows), name, features), xds) };
 }
 
 /** @throws ApiError 409 for a proxy of unknown features: the configuration would be that of another proxy */
@@ -54,10 +73,17 @@ async function featuresOf({ insights }: Pick<InspectContext, 'insights'>, datapl
 }
 
 /** Resources by type URL and name. */
-function configOf(index: MeshIndex, name: string, features: ProxyFeatures): JsonObject {
+function* configOf(index: MeshIndex, name: string, features: ProxyFeatures): Steps<JsonObject> {
   const proxy = index.proxy(name);
   if (proxy === undefined) return {};
-  const config = lasting(proxyConfig(index, proxy, features));
+  const context = contextOf(index, proxy, features);
+  yield;
+  const { outbounds } = declaredOutbounds(proxy, context.resolver);
+  for (const { outbound } of outbounds) {
+    yield* routeSteps(context, outbound, () => undefined);
+    yield;
+  }
+  const config = lasting(yield* configSteps(context));
   const shown = [...config.keys].map(([secret, pair]): [string, JsonObject] => [secret, pair.toShown(secret)]);
   const resources = { ...config, secrets: [...config.secrets, ...shown] };
   return Object.fromEntries(
@@ -65,11 +91,19 @@ function configOf(index: MeshIndex, name: string, features: ProxyFeatures): Json
   );
 }
 
-/** The same mesh where shadow policies have their effect. */
-function withShadows(index: MeshIndex): MeshIndex {
-  return index.copy((resource) => {
-    if (resource.labels[label.effect] !== 'shadow') return resource;
-    const { [label.effect]: _effect, ...labels } = resource.labels;
-    return { ...resource, labels };
-  });
+function* copyOf(index: MeshIndex, rows: readonly Resource[]): Steps<MeshIndex> {
+  const copy = index.emptyCopy();
+  for (const row of rows) {
+    // The index has read its own rows.
+    if (index.get(row.type, row.name) !== row) yield* parseSteps(row);
+    copy.put(row);
+    yield;
+  }
+  return copy;
+}
+
+/** A shadow policy as one that has its effect. Other rows as they are. */
+function inForce(row: Resource): Resource {
+  const { [label.effect]: effect, ...labels } = row.labels;
+  return effect === 'shadow' ? { ...row, labels } : row;
 }

@@ -1,6 +1,7 @@
 // The answer of `_effective`: the effective conf of a proxy, value by value, and the policy that set each value. Invariant: it is the
 // conf that `_outbounds/…/_policies` and `_routes/…/_policies` print, divided into values; nothing is decided here.
 import type { Answer } from '../api/answers.ts';
+import { mapInSteps, type Steps } from '../base/steps.ts';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound, type EffectivePolicy } from '../policy/effective-conf.ts';
 import { confSources, type ConfValue } from '../policy/conf-sources.ts';
@@ -55,22 +56,22 @@ export function effectiveHead({ proxy, types }: ProxyRules): Omit<Effective, 'ou
 }
 
 /** `{kri, port, protocol, policies[], routes[]}`. A route has every policy in force on it; `level` is the kind of the key. */
-export function effectiveOutboundView(index: MeshIndex, rules: ProxyRules, outbound: Outbound): Effective['outbounds'][number] {
+export function* effectiveOutboundView(
+  index: MeshIndex,
+  rules: ProxyRules,
+  outbound: Outbound,
+): Steps<Effective['outbounds'][number]> {
   const { kri, port, protocol, policies, routes } = effectiveOutbound(index, rules, outbound);
-  return {
-    kri,
-    port,
-    protocol,
-    policies: policies.map(policyView),
-    routes: routes.map((route) => ({
-      kind: route.kind,
-      kri: route.route.kri,
-      matches: route.matches === null ? null : [...route.matches],
-      conf: route.conf,
-      ...(route.note !== null && { note: route.note }),
-      policies: route.policies.map(policyView),
-    })),
-  };
+  yield;
+  const shown = yield* mapInSteps(routes, (route) => ({
+    kind: route.kind,
+    kri: route.route.kri,
+    matches: route.matches === null ? null : [...route.matches],
+    conf: route.conf,
+    ...(route.note !== null && { note: route.note }),
+    policies: route.policies.map(policyView),
+  }));
+  return { kri, port, protocol, policies: policies.map(policyView), routes: shown };
 }
 
 function policyView({

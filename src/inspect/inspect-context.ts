@@ -3,7 +3,6 @@
 import { ApiError, badQuery, missingResource } from '../api/error-body.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { meshType } from '../api/route-types.ts';
-import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { parseKri } from '../resource/kri.ts';
@@ -16,7 +15,7 @@ export type InspectContext = Pick<ApiContext, 'service' | 'store' | 'insights'> 
   readonly zone: string | null;
 };
 
-export type InspectedProxy = { readonly index: MeshIndex; readonly proxy: DataplaneProxy; readonly rules: ProxyRules };
+export type InspectedProxy = { readonly index: MeshIndex; readonly proxy: DataplaneProxy };
 
 const TITLE = 'Could not retrieve a resource';
 const NO_DATAPLANE = 'Could not retrieve Dataplane';
@@ -27,7 +26,7 @@ export async function indexOf({ service, indexes }: InspectContext, mesh: string
   return await indexes.indexOf(mesh);
 }
 
-/** A Dataplane by its stored name, with its rules. @throws ApiError 404 with the title */
+/** A Dataplane by its stored name. @throws ApiError 404 with the title */
 export async function proxyOf(
   context: InspectContext,
   { mesh, name }: Omit<ResourceKey, 'type'>,
@@ -36,7 +35,7 @@ export async function proxyOf(
   const index = await indexOf(context, mesh);
   const proxy = index.proxy(name);
   if (proxy === undefined) throw missingResource({ type: 'Dataplane', mesh, name }, title);
-  return { index, proxy, rules: buildRules(index, proxy) };
+  return { index, proxy };
 }
 
 /** @throws ApiError 404 without an answer: `what` names the missing object or part of one, `title` is for kumactl */

@@ -8,7 +8,8 @@ import { nextPage, parsePage, queryOf, routePathOf } from '../api/list-query.ts'
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
 import { about, component, PAGE } from '../api/route-config.ts';
 import { meshType } from '../api/route-types.ts';
-import { Turns } from '../base/turns.ts';
+import { workFor } from '../api/work-for.ts';
+import { mapInSteps } from '../base/steps.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Explainer } from './explainer.ts';
@@ -46,9 +47,7 @@ export function addMatrixRoutes(
   { caughtUp, zonesCaughtUp, elsewhere, explain }: Explainer,
   inMemory: FollowedZones,
 ): void {
-  const { store, service, callers, clock, closing, options } = context;
-  // All matrices of this process together: many callers delay each other, and not the sync.
-  const turns = new Turns(clock);
+  const { store, service, callers, closing, options, turns } = context;
   const versionOf = rememberVersion();
   for (const info of resourceTypes) {
     if (info.path === '' || info.isInsight) continue;
@@ -68,8 +67,9 @@ export function addMatrixRoutes(
       const [isFollowed] = await Promise.all([inMemory.caughtUp(), caughtUp()]);
       const zones = (isFollowed ? inMemory.followed() : null) ?? (await zonesCaughtUp());
       const others = await elsewhere(rows, zones, whileConnected(reply, closing), true);
-      const items: Matrix['items'][number][] = [];
-      for (const [index, row] of rows.entries()) items.push(await turns.run(() => matrixRow(explain(row, zones, others[index]))));
+      const { caller, left } = workFor(request);
+      const explaining = mapInSteps(rows, (row, index) => matrixRow(explain(row, zones, others[index])));
+      const items = await turns.run(caller, explaining, left);
       const names = options.zone === null ? zones.map(({ name }) => name) : TARGETS_IN_ZONE;
       const zonesVersion = versionOf(names);
       const isKnown = query.get('zonesVersion') === zonesVersion;

@@ -6,6 +6,7 @@ import type { Steps } from '../base/steps.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsOf } from '../policy/outbounds.ts';
+import { parseSteps } from '../policy/parse-steps.ts';
 import { policyReach } from '../policy/policy-reach.ts';
 import { ValueComparison, type ValueChange, type ValueInForce } from '../policy/value-changes.ts';
 import { findType } from '../resource/type-registry.ts';
@@ -35,6 +36,7 @@ export function* statesOf(index: MeshIndex, { rows, gone }: MeshEdits): Steps<Me
     yield;
   }
   for (const row of rows) {
+    yield* parseSteps(row);
     after.put(row);
     yield;
   }

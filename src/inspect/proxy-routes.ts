@@ -1,7 +1,11 @@
 // The effective policies of one proxy: `GET /meshes/{mesh}/dataplanes/{name}/…` (rest-api 4, policies 8).
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../api/answers.ts';
+import type { ApiContext } from '../api/api-options.ts';
 import { about, component, NAMED_PAGE } from '../api/route-config.ts';
+import { workFor } from '../api/work-for.ts';
+import { oneStep, type Steps } from '../base/steps.ts';
+import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import {
   inboundPoliciesView,
   layoutView,
@@ -10,7 +14,7 @@ import {
   routePoliciesView,
   routesView,
 } from '../policy/inspect-view.ts';
-import { outboundsOf } from '../policy/outbounds.ts';
+import { outboundsOf, type Outbound } from '../policy/outbounds.ts';
 import { rulesView } from '../policy/rules-view.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { attachedPoliciesView } from './attached-policies-view.ts';
@@ -20,23 +24,33 @@ import { pageOf } from './paging.ts';
 import { proxyProblems } from './proxy-problems.ts';
 
 type Params = { readonly mesh: string; readonly name: string; readonly kri?: string; readonly route?: string };
-type View = (proxy: InspectedProxy, kri: string, route: string) => object;
+type Ruled = InspectedProxy & { readonly rules: ProxyRules };
+type View<T> = (proxy: Ruled, kri: string, route: string) => T;
 
 const DATAPLANE = '/meshes/:mesh/dataplanes/:name';
 const EFFECTIVE = 'The effective conf of each outbound and route, with the origin of each value';
 
-export function addProxyRoutes(app: FastifyInstance, context: InspectContext): void {
-  const get = (path: string, summary: string, view: View, title?: string): void => {
-    app.get<{ Params: Params }>(`${DATAPLANE}/${path}`, about('Inspect', summary), async ({ params }) => {
+export function addProxyRoutes(app: FastifyInstance, context: InspectContext & Pick<ApiContext, 'turns'>): void {
+  const getInSteps = (path: string, summary: string, view: View<Steps<object>>, title?: string): void => {
+    app.get<{ Params: Params }>(`${DATAPLANE}/${path}`, about('Inspect', summary), async (request) => {
+      const { params } = request;
       const [kri, route] = [params.kri, params.route].map((part) => (part === undefined ? '' : requireKri(part, params.mesh)));
-      return view(await proxyOf(context, params, title), kri ?? '', route ?? '');
+      const inspected = await proxyOf(context, params, title);
+      const { caller, left } = workFor(request);
+      return await context.turns.run(
+        caller,
+        withRules(inspected, (ruled) => view(ruled, kri ?? '', route ?? '')),
+        left,
+      );
     });
   };
-  get('_rules', 'All rules of a proxy, by type and resource', ({ rules }) => rulesView(rules));
+  const get = (path: string, summary: string, view: View<object>, title?: string): void =>
+    getInSteps(path, summary, (...asked) => oneStep(() => view(...asked)), title);
+  getInSteps('_rules', 'All rules of a proxy, by type and resource', ({ rules }) => rulesView(rules));
   get('_policies', 'Policies about the whole proxy', ({ rules }) => policiesView(rules));
-  const attached: View = ({ index, rules }) => attachedPoliciesView(index, rules);
-  get('policies', 'Deprecated: the policies that are attached to a proxy', attached, 'Could not get MatchedPolicies');
-  const layout: View = ({ index, proxy }) => layoutView(index, proxy);
+  const attached: View<Steps<object>> = ({ index, rules }) => attachedPoliciesView(index, rules);
+  getInSteps('policies', 'Deprecated: the policies that are attached to a proxy', attached, 'Could not get MatchedPolicies');
+  const layout: View<object> = ({ index, proxy }) => layoutView(index, proxy);
   get('_layout', 'Inbounds, zone listeners and outbounds of a proxy', layout, 'Failed to retrieve Dataplane');
   get('_inbounds/:kri/_policies', 'Policies of an inbound or zone listener', ({ rules }, kri) =>
     required(inboundPoliciesView(rules, kri), `inbound ${kri} of this Dataplane`),
@@ -52,10 +66,31 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext): v
   );
   const effective = about('Inspect', EFFECTIVE, { query: NAMED_PAGE, answer: component('Effective') });
   app.get<{ Params: Params }>(`${DATAPLANE}/_effective`, effective, async (request): Promise<Answer<'Effective'>> => {
-    const { index, proxy, rules } = await proxyOf(context, request.params);
+    const inspected = await proxyOf(context, request.params);
+    const { index, proxy } = inspected;
     const { items, ...page } = pageOf(request, outboundsOf(index, proxy), ({ resource }) => displayNameOf(resource));
-    const outbounds = items.map((outbound) => effectiveOutboundView(index, rules, outbound));
     const [problems] = (await proxyProblems(context, [proxy.resource])).values();
-    return { ...effectiveHead(rules), ...(problems !== undefined && { problems: [...problems] }), outbounds, ...page };
+    const { caller, left } = workFor(request);
+    const { head, outbounds } = await context.turns.run(
+      caller,
+      withRules(inspected, (ruled) => effectiveSteps(ruled, items)),
+      left,
+    );
+    return { ...head, ...(problems !== undefined && { problems: [...problems] }), outbounds, ...page };
   });
+}
+
+/** The rules of a proxy are one step, and what is shown of them others. */
+function* withRules<T>(inspected: InspectedProxy, view: (ruled: Ruled) => Steps<T>): Steps<T> {
+  const rules = buildRules(inspected.index, inspected.proxy);
+  yield;
+  return yield* view({ ...inspected, rules });
+}
+
+type EffectiveParts = Pick<Answer<'Effective'>, 'outbounds'> & { readonly head: ReturnType<typeof effectiveHead> };
+
+function* effectiveSteps({ index, rules }: Ruled, shown: readonly Outbound[]): Steps<EffectiveParts> {
+  const outbounds: EffectiveParts['outbounds'][number][] = [];
+  for (const outbound of shown) outbounds.push(yield* effectiveOutboundView(index, rules, outbound));
+  return { head: effectiveHead(rules), outbounds };
 }

@@ -1,6 +1,8 @@
 // `GET …/{name}/_sync`: why a zone has or lacks a resource. `GET …/_sync`: the same for a page of the resources of a mesh.
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
+import { workFor } from '../api/work-for.ts';
+import { mapInSteps } from '../base/steps.ts';
 import { nextPage, parsePage, queryOf, routePathOf } from '../api/list-query.ts';
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
 import { whileConnected } from '../api/await-zones.ts';
@@ -22,7 +24,7 @@ const explainedPage = about('Inspect', 'The same for a page of resources; with m
 const MAX_TARGETS = 10_000;
 
 export function addSyncRoutes(app: FastifyInstance, context: ApiContext, { zonesCaughtUp, elsewhere, explain }: Explainer): void {
-  const { store, service, callers, closing } = context;
+  const { store, service, callers, closing, turns } = context;
   for (const info of resourceTypes) {
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
     for (const path of [info.path, ...info.aliases]) {
@@ -49,7 +51,9 @@ export function addSyncRoutes(app: FastifyInstance, context: ApiContext, { zones
         const { rows, total } = await listRows(store, filter, page);
         const zones = await zonesCaughtUp();
         const others = await elsewhere(rows, zones, whileConnected(reply, closing));
-        const items = rows.map((row, index) => explain(row, zones, others[index]));
+        const explaining = mapInSteps(rows, (row, index) => explain(row, zones, others[index]));
+        const { caller, left } = workFor(request);
+        const items = await turns.run(caller, explaining, left);
         return { total, items, next: nextPage(request, page, total) };
       });
     }

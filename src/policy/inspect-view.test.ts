@@ -1,4 +1,5 @@
 // The answers of the inspect API, as policies 8 prints them.
+import { runSteps } from '../base/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import { buildRules, type ProxyRules } from './build-rules.ts';
@@ -50,7 +51,7 @@ const SLOW = 'kri_mhttpr_default___slow_';
 
 describe('_rules', () => {
   it('names resources, matches, origins', () => {
-    const view = rulesView(rules);
+    const view = runSteps(rulesView(rules));
     const hash = 'q1w2=';
     expect(view['resource']).toEqual({ type: 'Dataplane', mesh: 'default', name: 'web-1.east', labels: web.labels });
     expect((view['httpMatches'] as { match: unknown }[]).map(({ match }) => ({ hash, match }))).toEqual([
@@ -112,7 +113,7 @@ it('prints the matches of all routes by their hash, in any order of the routes',
     const routed = new MeshIndex('default', [web, withSelector, ...routes]);
     const client = routed.proxy('web-1.east');
     if (client === undefined) throw new Error('no proxy');
-    return (rulesView(buildRules(routed, client))['httpMatches'] as { hash: string }[]).map(({ hash }) => hash);
+    return (runSteps(rulesView(buildRules(routed, client)))['httpMatches'] as { hash: string }[]).map(({ hash }) => hash);
   };
   const hashes = hashesOf(paths);
   expect(hashes).toHaveLength(paths.length);
@@ -128,7 +129,7 @@ it('prints the clients of old rules with their tags, at each inbound', () => {
   const rules = [
     { from: { kind: 'MeshSubset', tags: { app: 'shop' } }, conf: [{ action: 'Allow' }], origin: [{ ruleIndex: 0 }] },
   ];
-  expect(rulesView(buildRules(permitted, server))['rules']).toMatchObject([
+  expect(runSteps(rulesView(buildRules(permitted, server)))['rules']).toMatchObject([
     { type: 'MeshTrafficPermission', fromRules: [{ inbound: { name: 'http', port: 8080 }, rules }] },
   ]);
 });
@@ -138,7 +139,7 @@ it('prints the tags of an inbound that has some', () => {
   const timeout = make('MeshTimeout', 'in', { rules: [{ default: { idleTimeout: '2s' } }] });
   const server = new MeshIndex('default', [tagged, timeout]).proxy(tagged.name);
   if (server === undefined) throw new Error('no proxy');
-  const view = rulesView(buildRules(new MeshIndex('default', [tagged, timeout]), server));
+  const view = runSteps(rulesView(buildRules(new MeshIndex('default', [tagged, timeout]), server)));
   expect(view['rules']).toMatchObject([{ inboundRules: [{ inbound: { port: 8080, tags: { 'kuma.io/service': 'web' } } }] }]);
 });
 

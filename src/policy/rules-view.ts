@@ -1,5 +1,6 @@
 // The answer of `_rules`: all conf of a proxy, by type and resource (policies 8, D12, D37).
 import { displayNameOf } from '../resource/labels.ts';
+import { mapInSteps, type Steps } from '../base/steps.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ProxyRules, TypeRules } from './build-rules.ts';
 import { compareText } from '../base/compare-text.ts';
@@ -15,11 +16,11 @@ import type { ResourceRule } from './resource-rules.ts';
  * `{resource, httpMatches, rules[]}`. Types in the order of application; new resource rules (`toResourceRules`) before the old ones
  * (`toRules`, absent if empty); resources by name, inbounds by port.
  */
-export function rulesView({ proxy, types }: ProxyRules): JsonObject {
+export function* rulesView({ proxy, types }: ProxyRules): Steps<JsonObject> {
   return {
     resource: metaOf(proxy.resource),
-    httpMatches: httpMatches(types),
-    rules: types.map((rules) => typeView(rules)),
+    httpMatches: yield* httpMatches(types),
+    rules: yield* mapInSteps(types, typeView),
   };
 }
 
@@ -85,12 +86,17 @@ function inboundView({ name, port, tags }: Section): JsonObject {
 }
 
 /** The matches of all HTTP rules under their hash. */
-function httpMatches(types: readonly TypeRules[]): JsonObject[] {
+function* httpMatches(types: readonly TypeRules[]): Steps<JsonObject[]> {
   const routes = types.find(({ type }) => type === 'MeshHTTPRoute');
   const byHash = new Map<string, JsonObject[]>();
-  for (const { conf } of routes?.toRules.values() ?? [])
+  for (const { conf } of routes?.toRules.values() ?? []) {
+    yield;
     for (const { rules } of conf)
-      for (const { matches } of objectsOf(rules)) byHash.set(matchesHash(matches), [...canonicalMatches(matches)]);
+      for (const { matches } of objectsOf(rules)) {
+        byHash.set(matchesHash(matches), [...canonicalMatches(matches)]);
+        yield;
+      }
+  }
   return [...byHash].sort(([a], [b]) => compareText(a, b)).map(([hash, match]) => ({ hash, match }));
 }
 

@@ -1,5 +1,6 @@
 // The whole configuration of one proxy, as proto3 JSON of Envoy's API. Pure: it is computed from the index of the mesh and one Dataplane. It
 // has the conf in force that `inspect dataplane` shows: both read `src/policy`.
+import { runSteps, type Steps } from '../base/steps.ts';
 import { buildRules } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -55,16 +56,32 @@ export function emptyConfig(problems: ConfigProblem[] = []): ProxyConfig {
  * @param proxy of this index
  */
 export function proxyConfig(index: MeshIndex, proxy: DataplaneProxy, features: ProxyFeatures): ProxyConfig {
-  const rules = buildRules(index, proxy);
+  return runSteps(configSteps(contextOf(index, proxy, features)));
+}
+
+/** What the configuration of a proxy is made of. @param proxy of this index */
+export function contextOf(index: MeshIndex, proxy: DataplaneProxy, features: ProxyFeatures): OutboundContext {
   const resolver = new BackendResolver(index, proxy.zone);
-  const context = { index, rules, resolver, client: new Client(proxy), features, tls: proxyTls(index, proxy) };
+  return { index, rules: buildRules(index, proxy), resolver, client: new Client(proxy), features, tls: proxyTls(index, proxy) };
+}
+
+/** `proxyConfig` in steps. Routes with many rules are made in steps before (route-steps.ts). */
+export function* configSteps(context: OutboundContext): Steps<ProxyConfig> {
+  const { index, resolver } = context;
+  const { proxy } = context.rules;
   const { outbounds, problems } = declaredOutbounds(proxy, resolver);
   const config = ownConfig(context, problems);
+  yield;
   const own = ownPlaces(proxy);
-  for (const declared of outbounds.filter(({ address, port }) => !own.has(placeName(address, port))))
+  for (const declared of outbounds.filter(({ address, port }) => !own.has(placeName(address, port)))) {
     for (const destination of addOutbound(config, context, declared))
       if (!config.clusters.has(destination.kri)) addDestination(config, context, destination);
-  for (const port of zonePorts(index, proxy)) addZonePort(config, context, port);
+    yield;
+  }
+  for (const port of zonePorts(index, proxy)) {
+    addZonePort(config, context, port);
+    yield;
+  }
   return config;
 }
 

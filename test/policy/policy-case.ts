@@ -1,5 +1,6 @@
 // A policy case is a folder: `NN-<global or a zone>.yaml` has the documents to apply there, `expect.yaml` the answers about named
 // proxies. Invariant: global and the proxy's zone both give the expected text; it has no stored names and no times.
+import { runSteps } from '../../src/base/steps.ts';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
@@ -87,7 +88,7 @@ export function answersOf(given: PolicyCase, side: Side): ReadonlyMap<string, Js
         return [[kri, Object.fromEntries(inForce)] as const];
       });
       const routes = outbounds.length > 0 && { routes: Object.fromEntries(outbounds) };
-      return [proxy.displayName, { rules: shortRules(rulesView(rules)), ...routes }];
+      return [proxy.displayName, { rules: shortRules(runSteps(rulesView(rules))), ...routes }];
     }),
   );
 }

@@ -40,7 +40,7 @@ function effective(of: MeshIndex = index): Answer<'Effective'> {
   const proxy = [...of.proxies()][0];
   if (proxy === undefined) throw new Error('no proxy');
   const rules = buildRules(of, proxy);
-  const outbounds = outboundsOf(of, proxy).map((outbound) => effectiveOutboundView(of, rules, outbound));
+  const outbounds = outboundsOf(of, proxy).map((outbound) => runSteps(effectiveOutboundView(of, rules, outbound)));
   return { ...effectiveHead(rules), outbounds, total: outbounds.length };
 }
 
