@@ -87,6 +87,9 @@ const postgres = { globalSetup: ['test/support/postgres-global-setup.ts'], ...sh
 const builtProgram = 'test/support/built-program-global-setup.ts';
 const processes = { ...postgres, globalSetup: [...postgres.globalSetup, builtProgram] };
 
+/** Files that another run of the same CI has, a line each (`.ci/run`). */
+const runElsewhere = (process.env['TEST_RUN_ELSEWHERE'] ?? '').split('\n').filter((file) => file !== '');
+
 export default defineConfig({
   test: {
     reporters: ['default'],
@@ -113,6 +116,7 @@ export default defineConfig({
             'test/architecture.test.ts',
             'test/citations.test.ts',
             'test/matched-text.test.ts',
+            ...runElsewhere,
           ],
           ...limits,
           ...shared,
