@@ -1,6 +1,7 @@
 // The whole bootstrap of an Envoy, and what its node says of it.
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import { bootstrapConfig, nodeMetadata, type BootstrapOptions } from './bootstrap.ts';
 
 const OPTIONS: BootstrapOptions = {
@@ -120,9 +121,19 @@ describe('the bootstrap of an Envoy', () => {
           - tagName: worker
             regex: (worker_([0-9]+)\\.)
           - tagName: listener
-            regex: ((.+?)\\.)rbac\\.
+            regex: ^((.+?)\\.)rbac\\.
       "
     `);
+  });
+
+  it('has no tag of statistics that looks for a beginning of any length at each place of a name', () => {
+    const tags = objectsOf(objectOf(bootstrapConfig(OPTIONS)['statsConfig'])['statsTags']);
+    expect(tags.map(({ regex }) => textOf(regex)).filter((regex) => !/^(\^|\(\w)/.test(regex))).toEqual([]);
+    const listener = new RegExp(textOf(tags.find(({ tagName }) => tagName === 'listener')?.['regex']));
+    expect(listener.exec('http.self_inbound_dp_main.rbac.allowed')?.slice(1)).toEqual([
+      'http.self_inbound_dp_main.',
+      'http.self_inbound_dp_main',
+    ]);
   });
 
   it('has no token and no stream of its health where there is none', () => {
