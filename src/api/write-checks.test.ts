@@ -41,6 +41,14 @@ describe('draftOf', () => {
     expect(fieldsOf('Mesh', {})).toEqual([]);
   });
 
+  it('reads over a section that a type does not have, as a control plane does from a peer', () => {
+    const spec = { targetRef: { kind: 'Mesh' }, to: [], from: 1 };
+    expect(validateResource(typeOf('MeshRetry'), { name: 'a', mesh: 'default', labels: {}, spec })).toEqual([]);
+    expect(
+      fieldsOf('MeshRetry', { ...spec, to: [{ targetRef: { kind: 'Mesh' }, default: { tcp: { maxConnectAttempt: 1 } } }] }),
+    ).toEqual([]);
+  });
+
   it('refuses every policy that a control plane refuses from a peer', () => {
     const ref = fc.oneof(
       { weight: 2, arbitrary: fc.constantFrom<object>({ kind: 'Mesh' }, { kind: '' }, { kind: 1 }, {}) },

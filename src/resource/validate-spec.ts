@@ -16,14 +16,15 @@ export function validateResource(
   return collectViolations((refuse) => {
     if (info.labelName && !RFC_1035_LABEL.test(displayNameOf(resource))) refuse('name', RFC_1035_REASON);
     if (info.name === 'Dataplane') for (const { field, reason } of dataplaneViolations(resource.spec)) refuse(field, reason);
-    if (info.policy !== null) validatePolicy(resource.spec, refuse);
+    if (info.policy !== null) validatePolicy(info.policy, resource.spec, refuse);
   });
 }
 
-/** The violations of the parts that all targetRef policies share. */
-function validatePolicy(spec: JsonObject, refuse: Refuse): void {
+/** The violations of the parts that targetRef policies share. A section that the type does not have is read over, as by Kuma. */
+function validatePolicy({ to, rules }: NonNullable<TypeInfo['policy']>, spec: JsonObject, refuse: Refuse): void {
   validateTargetRef(spec['targetRef'], 'spec.targetRef', refuse);
-  for (const section of ['to', 'from', 'rules'] as const) {
+  // `from` is the older form of `rules`.
+  for (const section of [...(to ? ['to'] : []), ...(rules ? ['from', 'rules'] : [])]) {
     const items = spec[section];
     if (items === undefined || items === null) continue;
     if (!Array.isArray(items)) refuse(`spec.${section}`, 'must be a list');
