@@ -10,7 +10,7 @@ import { testApi } from './test-api.ts';
 
 const RULES = 1_000;
 /** The work is divided into at least so many steps. */
-const MANY = 30;
+const MANY = 10;
 
 let app: FastifyInstance;
 /** Steps that were taken, of each work. */
