@@ -18,8 +18,9 @@ type Preview = Answer<'Preview'>;
 export const MAX_COMPARED = 100;
 /** Outbounds of all compared proxies. */
 const MAX_OUTBOUNDS = 20_000;
-/** Changes that are listed of one proxy. */
+/** Changes that are listed of one proxy, and of all: one value may change on thousands of routes of each proxy. */
 const MAX_LISTED = 100;
+const MAX_LISTED_OF_ALL = 1_000;
 
 /** One mesh without the documents, and with them. */
 export type MeshStates = { readonly before: MeshIndex; readonly after: MeshIndex };
@@ -53,6 +54,7 @@ export function* changedProxies({ before, after }: MeshStates, { rows, gone }: M
   const items: Preview['proxies']['items'][number][] = [];
   let compared = 0;
   let outbounds = 0;
+  let room = MAX_LISTED_OF_ALL;
   for (const name of candidates) {
     const stays = after.proxy(name);
     const proxy = stays ?? before.proxy(name);
@@ -62,16 +64,18 @@ export function* changedProxies({ before, after }: MeshStates, { rows, gone }: M
     if (compared === MAX_COMPARED || (compared > 0 && outbounds > MAX_OUTBOUNDS)) break;
     compared += 1;
     const { total, listed } = yield* comparison.of(name);
-    if (total > 0 || stays === undefined)
-      items.push({
-        dataplane: metaOf(proxy.resource),
-        kri: proxy.kri,
-        zone: proxy.zone,
-        isNew: before.proxy(name) === undefined,
-        ...(stays === undefined && { isGone: true }),
-        total,
-        changes: listed.map(changeView),
-      });
+    if (total === 0 && stays !== undefined) continue;
+    const shown = listed.slice(0, room);
+    room -= shown.length;
+    items.push({
+      dataplane: metaOf(proxy.resource),
+      kri: proxy.kri,
+      zone: proxy.zone,
+      isNew: before.proxy(name) === undefined,
+      ...(stays === undefined && { isGone: true }),
+      total,
+      changes: shown.map(changeView),
+    });
   }
   return { candidates: candidates.length, compared, changed: items.length, items };
 }

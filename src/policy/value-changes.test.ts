@@ -135,6 +135,28 @@ describe('the values in force on a proxy', () => {
     );
   });
 
+  it('are the same, whether the rules are the same objects in both states or copies', () => {
+    const rule = (value: string): JsonObject => ({
+      matches: [{ path: { type: 'PathPrefix', value } }],
+      default: { backendRefs: [{ kind: 'MeshService', name: 'cart', port: 80 }] },
+    });
+    const route = (name: string, ...paths: string[]): Resource =>
+      make('MeshHTTPRoute', name, { to: [{ targetRef: { kind: 'MeshService', name: 'cart' }, rules: paths.map(rule) }] });
+    const onRoute = (name: string, of: string, requestTimeout: string): Resource =>
+      makeTo('MeshTimeout', name, { kind: 'MeshHTTPRoute', name: of }, { http: { requestTimeout } });
+    const routes = [route('one', '/a', '/b', '/c'), route('two', '/d', '/e')];
+    const before = [...routes, timeout('all', { idleTimeout: '1s' }), onRoute('own', 'one', '2s')];
+    const after = [...routes, timeout('all', { idleTimeout: '3s' }), onRoute('other', 'two', '4s')];
+    const found = changes(before, after);
+    expect(found.filter((line) => line.includes('requestTimeout'))).toHaveLength(5);
+    expect(
+      changes(
+        before,
+        after.map((row) => structuredClone(row)),
+      ),
+    ).toEqual(found);
+  });
+
   it('all come with a proxy that is new, and go with one that is gone', () => {
     const policy = timeout('a', { idleTimeout: '1s' });
     const rest = [make('Mesh', 'default', {}), makeService('cart', { zone: 'east' })];

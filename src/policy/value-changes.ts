@@ -5,7 +5,7 @@ import type { Steps } from '../base/steps.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { buildRules, type ProxyRules } from './build-rules.ts';
 import { confSources, type ConfValue } from './conf-sources.ts';
-import { effectiveOutbound } from './effective-conf.ts';
+import { effectiveOutbound, type EffectiveOutbound, type EffectiveRoute } from './effective-conf.ts';
 import { inboundValues } from './inbound-values.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { outboundsOf, type Outbound } from './outbounds.ts';
@@ -86,8 +86,12 @@ export class ValueComparison {
     const key = `${kri} ${sideKey(had)} ${sideKey(has)}`;
     let difference = this.#known.get(key);
     if (difference === undefined) {
-      const before = yield* outboundValues(had, kri);
-      difference = yield* differenceOf(before, yield* outboundValues(has, kri), this.#mostListed);
+      const [before, after] = [outboundOf(had, kri), outboundOf(has, kri)];
+      yield;
+      difference =
+        before !== null && after !== null && haveSameRules(before, after)
+          ? yield* policyDifference(before, after, this.#mostListed)
+          : yield* differenceOf(yield* outboundValues(before), yield* outboundValues(after), this.#mostListed);
       this.#known.set(key, difference);
     }
     return difference;
@@ -160,6 +164,12 @@ class Listed implements ValueChanges {
     this.total += 1;
     if (this.listed.length < this.#most) this.listed.push(make());
   }
+
+  /** @param others of which as many are listed at most */
+  addAll({ total, listed }: ValueChanges, make: (change: ValueChange) => ValueChange): void {
+    this.total += total;
+    for (const change of listed.slice(0, this.#most - this.listed.length)) this.listed.push(make(change));
+  }
 }
 
 /**
@@ -229,21 +239,69 @@ function ownValues({ rules: { proxy, types } }: Side): Values {
   return found;
 }
 
-/** The values of an outbound and of its routes; null where the state lacks it. */
-function* outboundValues(side: Side | null, kri: string): Steps<Values | null> {
+/** Null where the state lacks it. */
+function outboundOf(side: Side | null, kri: string): EffectiveOutbound | null {
   const outbound = side?.outbounds.get(kri);
-  if (side === null || outbound === undefined) return null;
+  return side === null || outbound === undefined ? null : effectiveOutbound(side.index, side.rules, outbound);
+}
+
+/** The values of an outbound and of its routes; null where the state lacks it. */
+function* outboundValues(outbound: EffectiveOutbound | null): Steps<Values | null> {
+  if (outbound === null) return null;
+  const { kri, policies, routes } = outbound;
   const found: Values = new Map();
   const add = adder(found);
-  const { policies, routes } = effectiveOutbound(side.index, side.rules, outbound);
   for (const { type, values } of policies) add({ on: 'outbound', kri }, type, values);
-  for (const { kind, route, index: at, matches, conf, policies: onRoute } of routes) {
-    const place: ValuePlace = { on: 'route', kri, route: route.kri, ...withMatches(matches) };
-    add(place, kind, confSources([{ policy: route, index: at, conf }]));
-    for (const { type, values } of onRoute) add(place, type, values);
+  for (const route of routes) {
+    const place = placeOfRoute(kri, route);
+    add(place, route.kind, confSources([{ policy: route.route, index: route.index, conf: route.conf }]));
+    for (const { type, values } of route.policies) add(place, type, values);
     yield;
   }
   return found;
+}
+
+function placeOfRoute(kri: string, { route, matches }: EffectiveRoute): ValuePlace {
+  return { on: 'route', kri, route: route.kri, ...withMatches(matches) };
+}
+
+/** Whether the rules of the routes are the same objects in both states, each in a place of its own: then policies alone can differ. */
+function haveSameRules({ routes: had }: EffectiveOutbound, { routes: has }: EffectiveOutbound): boolean {
+  const isSame = (old: EffectiveRoute | undefined, { kind, route, index, matches, conf }: EffectiveRoute): boolean =>
+    old?.route === route && old.kind === kind && old.index === index && old.matches === matches && old.conf === conf;
+  if (had.length !== has.length || !has.every((route, at) => isSame(had[at], route))) return false;
+  return new Set(has.map(({ route, matches }) => `${route.kri} ${matchesText(matches as Json)}`)).size === has.length;
+}
+
+/** The difference of outbounds with the same rules. What rules with the same policies have in common is compared once. */
+function* policyDifference(before: EffectiveOutbound, after: EffectiveOutbound, mostListed: number): Steps<Difference> {
+  const { kri } = after;
+  const bare = (of: EffectiveOutbound): EffectiveOutbound => ({ ...of, routes: [] });
+  const own = yield* differenceOf(yield* outboundValues(bare(before)), yield* outboundValues(bare(after)), mostListed);
+  const [changes, gone] = [new Listed(mostListed), new Listed(mostListed)];
+  changes.addAll(own.changes, (change) => change);
+  gone.addAll(own.gone, (change) => change);
+  const known = new Map<unknown, Map<unknown, Difference>>();
+  for (const [at, route] of after.routes.entries()) {
+    const old = before.routes[at] ?? route;
+    const ofOld = known.get(old.policies) ?? new Map<unknown, Difference>();
+    known.set(old.policies, ofOld);
+    let difference = ofOld.get(route.policies);
+    if (difference === undefined) {
+      const valuesOf = (policies: EffectiveRoute['policies']): Steps<Values | null> =>
+        outboundValues({ ...after, policies, routes: [] });
+      difference = yield* differenceOf(yield* valuesOf(old.policies), yield* valuesOf(route.policies), mostListed);
+      ofOld.set(route.policies, difference);
+    }
+    const onRoute = ({ kind, path, before: had, after: has }: ValueChange): ValueChange => ({
+      ...placeOfRoute(kri, route),
+      ...{ kind, path, before: had, after: has },
+    });
+    changes.addAll(difference.changes, onRoute);
+    gone.addAll(difference.gone, onRoute);
+    yield;
+  }
+  return { changes, gone };
 }
 
 type Add = (place: ValuePlace, kind: string, values: readonly ConfValue[]) => void;

@@ -48,6 +48,23 @@ describe('the text of a preview', () => {
     ]);
   });
 
+  it('counts the values of a proxy whose values are not listed', () => {
+    const proxy = {
+      dataplane: { ...meta },
+      kri: 'kri_dp_shop_east__cart_',
+      zone: 'east',
+      isNew: false,
+      total: 4_500,
+      changes: [],
+    };
+    const proxies = { candidates: 1, compared: 1, changed: 1, items: [proxy] };
+    expect(
+      previewText({ items: [item([])], proxies })
+        .split('\n')
+        .at(-1),
+    ).toBe('cart in east: 4500 values');
+  });
+
   it('counts zones that are not listed, and shows warnings and the needs of a zone', () => {
     const items = [item([target('east', online, { needs: 'the capability x' })], { sentTo: 3, warnings: ['is empty'] })];
     expect(previewText({ items, proxies: none }).split('\n').slice(0, 5)).toEqual([

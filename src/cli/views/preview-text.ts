@@ -59,7 +59,7 @@ function countLine(candidates: number, compared: number, changed: number): strin
 function proxyLines({ dataplane, zone, isNew, isGone = false, total, changes }: ChangedProxy): string[] {
   const what = isNew ? ', which is new' : isGone ? ', which would be gone' : '';
   const head = `${displayNameOf(dataplane)}${zone === '' ? '' : ` in ${zone}`}${what}`;
-  if (changes.length === 0) return [visibleLine(head)];
+  if (changes.length === 0) return [visibleLine(total === 0 ? head : `${head}: ${String(total)} values`)];
   const rows = changes.map(({ kri, route, kind, path, before, after }) => [
     visibleLine(shortName(route ?? kri, dataplane.mesh)),
     `${kind} ${path}`,
