@@ -91,7 +91,7 @@ it('a service that changes beside a route of 4,500 rules makes no route', () => 
 });
 
 describe('a change of one rule', () => {
-  it.each([80, 4_500])('of %s makes one route', (rules) => {
+  it.each([400, 4_500])('of %s makes one route', (rules) => {
     const { change, open } = start([route(rules, 'one')]);
     ['one', 'two'].forEach(open);
     expect(change(route(rules, 'two')).made).toBe(1);

@@ -31,6 +31,7 @@ export function readEdited(
   itemsAt: (text: string, places: readonly number[]) => object[],
 ): { readonly base: ReadText; readonly read: Read } | null {
   for (const base of known) {
+    if (Math.abs(text.length - base.text.length) > MAX_SHARE * text.length) continue;
     const prefix = commonStart(base.text, text);
     const suffix = commonEnd(base.text, text, prefix);
     const differs = text.length - prefix - suffix;

@@ -1,7 +1,7 @@
 // Long lists of JSON: what is read and written equals JSON.parse and JSON.stringify, and items with one text are one object.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { printJson, readJson } from './long-lists.ts';
+import { MIN_TEXT, printJson, readJson } from './long-lists.ts';
 
 const rule = (at: number, header = 'same'): object => ({
   matches: [{ path: `/resource-${String(at)}` }],
@@ -75,7 +75,7 @@ it('any JSON is read as by JSON.parse, and written as by JSON.stringify', () => 
   const any = fc.record({ before: fc.jsonValue(), nested: fc.record({ longList, other: longList }), after: fc.jsonValue() });
   fc.assert(
     fc.property(any, fc.constantFrom(0, 1), (value, space) => {
-      const text = JSON.stringify({ ...value, padding: 'x'.repeat(8_000) }, null, space);
+      const text = JSON.stringify({ ...value, padding: 'x'.repeat(MIN_TEXT) }, null, space);
       expect(readJson(text)).toEqual(JSON.parse(text));
       expect(printJson(readJson(text) as object)).toBe(JSON.stringify(JSON.parse(text)));
     }),
@@ -93,7 +93,7 @@ describe('the next version of a text', () => {
   };
   const base = JSON.stringify({
     name: 'x',
-    to: [{ rules: Array.from({ length: 300 }, (_, at) => rule(at)) }, { rules: Array.from({ length: 50 }, (_, at) => rule(at)) }],
+    to: [{ rules: Array.from({ length: 600 }, (_, at) => rule(at)) }, { rules: Array.from({ length: 50 }, (_, at) => rule(at)) }],
     end: [1],
   });
 
@@ -145,7 +145,7 @@ describe('the next version of a text', () => {
     ['no last item', (rules: object[]) => rules.slice(0, -1)],
     ['an item that has moved', (rules: object[]) => rules.toSpliced(9, 1).toSpliced(40, 0, rules[9] ?? {})],
   ])('with %s has the other items as they were', (_, edit) => {
-    const rules = Array.from({ length: 300 }, (_item, at) => rule(at, 'versions'));
+    const rules = Array.from({ length: 600 }, (_item, at) => rule(at, 'versions'));
     const before = rulesOf(JSON.stringify({ to: [{ rules }] }));
     const wanted = edit(rules);
     const after = rulesOf(JSON.stringify({ to: [{ rules: wanted }] }));

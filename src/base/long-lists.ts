@@ -8,8 +8,8 @@ import { perObject } from './per-object.ts';
 
 /** Items of a list that is read item by item. */
 export const MIN_ITEMS = 32;
-/** Characters of a text that is read in one go. */
-const MIN_TEXT = 8_000;
+/** Characters of a text that is read in one go. A Dataplane of a few hundred outbounds, of which a zone has thousands, is shorter. */
+export const MIN_TEXT = 32_768;
 /** Characters of all texts that are remembered: the largest documents that a body may hold, four times. */
 const MAX_REMEMBERED = 4_200_000;
 const MAX_RECENT = 8;

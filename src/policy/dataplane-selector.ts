@@ -67,11 +67,12 @@ function dataplaneSelector(spec: JsonObject): { readonly name: string; readonly 
 function selectorOf({ spec }: Pick<Resource, 'spec'>): (dataplane: SelectableDataplane) => boolean {
   const { name, labels, tags } = dataplaneSelector(spec);
   if (name !== '') return (dataplane) => dataplaneNames(dataplane).includes(name);
-  if (Object.keys(labels).length > 0) return (dataplane) => carries(dataplane.labels, labels);
-  if (Object.keys(tags).length > 0) return ({ sections }) => sections.some((section) => carries(section.tags, tags));
+  const [ofLabels, ofTags] = [Object.entries(labels), Object.entries(tags)];
+  if (ofLabels.length > 0) return (dataplane) => carries(dataplane.labels, ofLabels);
+  if (ofTags.length > 0) return ({ sections }) => sections.some((section) => carries(section.tags, ofTags));
   return () => false;
 }
 
-function carries(own: Labels, wanted: Labels): boolean {
-  return Object.entries(wanted).every(([key, value]) => own[key] === value);
+function carries(own: Labels, wanted: readonly (readonly [key: string, value: string])[]): boolean {
+  return wanted.every(([key, value]) => own[key] === value);
 }

@@ -223,7 +223,7 @@ function socketTo(
 type Loggers = (conf: JsonObject, filter?: LogFilter) => JsonObject[];
 
 function httpFilter(context: OutboundContext, outbound: EffectiveOutbound, logs: Loggers): JsonObject {
-  const routed = routesWithLogs(outbound);
+  const routed = routesWithLogs(outbound.routes);
   const common = logs(confOf(outbound.policies, 'MeshAccessLog'), routed.size === 0 ? null : routeFilter(null));
   const own = [...routed].flatMap(([name, conf]) => logs(conf, routeFilter(name)));
   return httpConnectionManager({
@@ -260,7 +260,7 @@ function tcpClusters(rule: EffectiveRoute | undefined, outbound: EffectiveOutbou
 }
 
 /** Routes with an access log of their own, by name. */
-function routesWithLogs({ routes }: EffectiveOutbound): Map<string, JsonObject> {
+const routesWithLogs = perObject((routes: readonly EffectiveRoute[]): ReadonlyMap<string, JsonObject> => {
   const found = new Map<string, JsonObject>();
   let before: EffectiveRoute | undefined;
   for (const rule of routes) {
@@ -271,7 +271,7 @@ function routesWithLogs({ routes }: EffectiveOutbound): Map<string, JsonObject> 
     if (log !== undefined) found.set(routeName(rule.route.kri, rule.index), log.conf[0] ?? {});
   }
   return found;
-}
+});
 
 function isLogOfRoute({ type, source }: EffectivePolicy): boolean {
   return type === 'MeshAccessLog' && (source === 'route' || source === 'old route');
@@ -281,7 +281,7 @@ function isLogOfRoute({ type, source }: EffectivePolicy): boolean {
 const withOwnMetadata = perObject((route: JsonObject) => ({ ...route, metadata: routeMetadata(textOf(route['name'])) }));
 
 function withLogMetadata(outbound: EffectiveOutbound, routes: JsonObject[]): JsonObject[] {
-  const logged = routesWithLogs(outbound);
+  const logged = routesWithLogs(outbound.routes);
   if (logged.size === 0) return routes;
   return routes.map((route) => (logged.has(textOf(route['name'])) ? withOwnMetadata(route) : route));
 }

@@ -35,10 +35,12 @@ export function destinationsOf(outbound: EffectiveOutbound, kind: EffectiveRoute
   const routesOf = routesOfRules(outbound, resolver);
   const found = new Map<string, Outbound>();
   let [hasRules, hasCatchAll] = [false, false];
+  const known = new Set<readonly Outbound[]>();
   for (const rule of outbound.routes) {
     if (rule.kind !== kind) continue;
     const { asked, destinations } = routesOf(rule);
-    for (const one of destinations) found.set(one.kri, one);
+    if (!known.has(destinations)) for (const one of destinations) found.set(one.kri, one);
+    known.add(destinations);
     hasRules = true;
     hasCatchAll ||= asked.some((one) => one.isCatchAll);
   }

@@ -37,6 +37,7 @@ type Rule = Pick<RouteRule, 'matches' | 'conf'>;
 
 export class RouteSource {
   readonly #records = new WeakMap<JsonObject, RuleRecord>();
+  readonly #destinations = new Map<string, readonly Outbound[]>();
   #before: RouteSource | null;
 
   /** @param before of the services before they changed */
@@ -51,6 +52,14 @@ export class RouteSource {
     let record = this.#find(rule);
     if (record === undefined) this.#records.set(rule.conf, (record = { matches: rule.matches, isQuiet: false, routes: null }));
     return record;
+  }
+
+  /** The same list for equal leads: the rules of a long route name few services. */
+  destinationsOf({ text, backends, mirrors }: Leads): readonly Outbound[] {
+    let destinations = this.#destinations.get(text);
+    if (destinations === undefined)
+      this.#destinations.set(text, (destinations = [...backends, ...mirrors].map(({ outbound }) => outbound)));
+    return destinations;
   }
 
   /** Its routes before the services changed. */

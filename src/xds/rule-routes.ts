@@ -36,8 +36,7 @@ export function ruleRoutes(
         ...{ rank: rankOf(match), isCatchAll: isCatchAll(match) },
         routes: makeRoutes(name, rule.conf, match, leads, settings.fields),
       }));
-  const destinations = [...leads.backends, ...leads.mirrors].map((one) => one.outbound);
-  return (record.routes = { settings, leads, asked, destinations });
+  return (record.routes = { settings, leads, asked, destinations: source.destinationsOf(leads) });
 }
 
 /** The same object for equal settings. */

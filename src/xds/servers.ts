@@ -60,12 +60,17 @@ export function sniOf({ resource, port, section }: Outbound): string | null {
 export function localEndpoints(index: MeshIndex, { resource, port }: Outbound, zone: string): Endpoint[] {
   const { local } = membersOf(index, resource, zone);
   const isMixed = new Set(local.map(acceptsTls)).size > 1;
-  return local.flatMap((service) =>
-    serversOf(index, service, port).flatMap(({ endpoints }) =>
-      isMixed && acceptsTls(service) ? endpoints.map((endpoint) => ({ ...endpoint, isTls: true })) : endpoints,
-    ),
-  );
+  const found: Endpoint[] = [];
+  for (const service of local) {
+    const isMarked = isMixed && acceptsTls(service);
+    for (const { endpoints } of serversOf(index, service, port))
+      for (const endpoint of endpoints) found.push(isMarked ? marked(endpoint) : endpoint);
+  }
+  return found;
 }
+
+/** The same object for the same endpoint: it is encoded once. */
+const marked = perObject((endpoint: Endpoint): Endpoint => ({ ...endpoint, isTls: true }));
 
 /**
  * The zones from which a port can be served, sorted, but for that of the client. A zone counts when it says that a server is
@@ -122,7 +127,13 @@ export function serversOf(
   if (found === undefined) return [];
   const target = found['targetPort'] ?? port;
   const protocol = textOf(found['appProtocol']) || 'tcp';
-  return selectedDataplanes(index, service).map((proxy) => ({ proxy, endpoints: inboundEndpoints(proxy, target, protocol) }));
+  const key = JSON.stringify([target, protocol]);
+  return selectedDataplanes(index, service).map((proxy) => {
+    const known = endpointsOf(proxy);
+    let endpoints = known.get(key);
+    if (endpoints === undefined) known.set(key, (endpoints = readyInbounds(proxy, target, protocol)));
+    return { proxy, endpoints };
+  });
 }
 
 function ingressEndpoints(index: MeshIndex, services: readonly Resource[], zone: string, report: Report): Endpoint[] {
@@ -138,14 +149,6 @@ function ingressEndpoints(index: MeshIndex, services: readonly Resource[], zone:
 
 /** By target port and protocol, while the Dataplane does not change: a change of one server makes one endpoint. */
 const endpointsOf = perObject<DataplaneProxy, Map<string, readonly Endpoint[]>>(() => new Map<string, readonly Endpoint[]>());
-
-function inboundEndpoints(proxy: DataplaneProxy, target: Json, protocol: string): readonly Endpoint[] {
-  const known = endpointsOf(proxy);
-  const key = JSON.stringify([target, protocol]);
-  let endpoints = known.get(key);
-  if (endpoints === undefined) known.set(key, (endpoints = readyInbounds(proxy, target, protocol)));
-  return endpoints;
-}
 
 /** The ready inbounds that a target port means, by name or by number. */
 function readyInbounds(proxy: DataplaneProxy, target: Json, protocol: string): Endpoint[] {

@@ -1,6 +1,6 @@
 // The items of a long list that a check looks at again.
 import { describe, expect, it } from 'vitest';
-import { readJson } from '../../base/long-lists.ts';
+import { MIN_TEXT, readJson } from '../../base/long-lists.ts';
 import { objectOf } from '../read-json.ts';
 import { typeOf } from '../type-registry.ts';
 import type { Json, JsonObject } from '../types.ts';
@@ -58,7 +58,7 @@ describe('a long route', () => {
   });
   const check = (rules: readonly JsonObject[]): unknown => {
     const to = [{ targetRef: { kind: 'MeshService', name: 'cart' }, rules }];
-    const spec = objectOf(readJson(JSON.stringify({ to, padding: 'x'.repeat(8_000) })));
+    const spec = objectOf(readJson(JSON.stringify({ to, padding: 'x'.repeat(MIN_TEXT) })));
     return checkSpec(
       typeOf('MeshHTTPRoute'),
       { labels: {}, mesh: 'default', name: 'long', spec: { to: spec['to'] ?? null } },
