@@ -14,6 +14,7 @@ import { GlobalLink } from '../kds/global-link.ts';
 import { OpenSenders } from '../kds/open-senders.ts';
 import type { SendRules } from '../kds/rules.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
+import { ProxyInsights } from '../zone-status/proxy-insights.ts';
 import { CurrentProblems, type ProblemSources } from '../problems/current-problems.ts';
 import { DeliveryQuestions } from '../receipts/delivery-questions.ts';
 import { OnwardQuestions } from '../receipts/onward-questions.ts';
@@ -50,6 +51,8 @@ export type Parts = {
   readonly roster: ReplicaRoster;
   /** On global: the resources that it does not forward, by zone and mesh, and the effect of a change of a Zone. src/global sets both. */
   readonly membership: { notForwarded: ProblemSources['notForwarded']; changeOf: MembershipChangeOf };
+  /** In a zone: the proxies that this process did not let in lately. src/zone sets it. */
+  readonly admission: { refused: ProblemSources['refusedProxies'] };
   /** On global: the kinds of losses that keep the port for zones closed after a takeover. src/global sets it. */
   readonly takeover: { kinds: ProblemSources['takeoverLosses'] };
   /** The problems that people should look at. */
@@ -99,19 +102,33 @@ export async function createParts(given: Given): Promise<Parts> {
 
   const expiries = createExpiryMetrics(registry);
   const membership: Parts['membership'] = { notForwarded: () => new Map(), changeOf: async () => null };
+  const admission: Parts['admission'] = { refused: () => [] };
   const takeover: Parts['takeover'] = { kinds: () => [] };
   const problems = new CurrentProblems({
     ...{ mode: side.mode, zone: identity.zone, instanceId, productVersion },
     ...{ store: answering, lagOf, roster, ends: () => expiries.ends(), clock },
+    insights: new ProxyInsights({ store: answering, kept: side.mode === 'global' ? config.multizone.global.insights : 'all' }),
+    indexes: given.indexes,
     notForwarded: () => membership.notForwarded(),
     takeoverLosses: () => takeover.kinds(),
+    refusedProxies: () => admission.refused(),
   });
   const events = createEvents({ ...asking, lagOf, receipts, problems, roster });
   const tokens = await createTokens(answering, config, identity.federated, clock);
   component('token secrets', (signal) => tokens.secrets.run({ clock, log }, signal));
   return {
     ...{ side, identity, config, clock, log, instanceId, registry, expiries, store, answering },
-    ...{ rules: sendRulesOf(side, config), indexes: given.indexes, senders, receipts, roster, membership, takeover, problems },
+    ...{
+      rules: sendRulesOf(side, config),
+      indexes: given.indexes,
+      senders,
+      receipts,
+      roster,
+      membership,
+      admission,
+      takeover,
+      problems,
+    },
     ...{ progress, deliveries, link, onward, events, tokens },
   };
 }

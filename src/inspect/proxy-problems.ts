@@ -1,7 +1,7 @@
 // The problems of proxies with their configuration. Their zone keeps them in the status of the insight, which KDS does not carry.
 import type { Answer } from '../api/answers.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
-import { nameText, type JsonObject, type ResourceKey } from '../resource/types.ts';
+import { nameText, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
 export type ProxyProblem = NonNullable<Answer<'Effective'>['problems']>[number];
@@ -16,8 +16,13 @@ export async function proxyProblems(
 ): Promise<ReadonlyMap<string, readonly ProxyProblem[]>> {
   if (zone === null || dataplanes.length === 0) return new Map();
   const rows = await store.getMany(dataplanes.map(({ mesh, name }) => ({ type: 'DataplaneInsight', mesh, name })));
-  const problems = rows.map((row) => [nameText(row), objectsOf(row.status['proxyProblems']).map(problemOf)] as const);
+  const problems = rows.map((row) => [nameText(row), problemsIn(row)] as const);
   return new Map(problems.filter(([, found]) => found.length > 0));
+}
+
+/** Those in the status of a DataplaneInsight. */
+export function problemsIn({ status }: Pick<Resource, 'status'>): ProxyProblem[] {
+  return objectsOf(status['proxyProblems']).map(problemOf);
 }
 
 function problemOf({ kind, at, reason, policies, time }: JsonObject): ProxyProblem {

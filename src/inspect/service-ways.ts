@@ -15,8 +15,9 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { certifiedIdentity } from '../xds/proxy-tls.ts';
 import { sharedSnis, type SharedSni } from '../xds/zone-ports.ts';
+import { whyDenied } from './denied-client.ts';
 import { idleParts } from './idle-parts.ts';
-import { egressOf, membersOf, otherZones, serversOf, sniOf, whyNotServing } from '../xds/servers.ts';
+import { acceptsTls, egressOf, membersOf, otherZones, serversOf, sniOf, whyNotServing } from '../xds/servers.ts';
 
 export type Way = Answer<'Ways'>['items'][number];
 export type Part = Way['parts'][number];
@@ -73,10 +74,12 @@ function meshWay(index: MeshIndex, outbound: Outbound, { from, to }: { from: str
   const { local, remote } = membersOf(index, outbound.resource, from);
   const members = [...local, ...remote].filter((member) => homeZoneOf(member, from) === to);
   const [all, callers] = callerParts(index, outbound, from, { isCrossing: from !== to, facts });
+  // In plain text nothing says who a client is.
+  const clients = from !== to || members.every(acceptsTls) ? clientIds(index, outbound, from) : [];
   const stages = [
     callers,
     ...(from === to ? [] : [ingressParts(index, outbound, { from, to, members }, facts)]),
-    serverParts(index, members, outbound.port, to, facts),
+    serverParts(index, members, outbound.port, { zone: to, clients }, facts),
   ];
   const shared = from === to ? [] : sharedSnis(index, outbound, to);
   return wayOf({ outbound, from, to, callers: all, shared }, stages, facts);
@@ -250,7 +253,22 @@ function withoutZoneProxy(index: MeshIndex, zone: string, kind: 'ingress' | 'egr
   return `${none}: ${first.displayName} is not connected, or its Envoy has not accepted its listener`;
 }
 
-function serverParts(index: MeshIndex, members: readonly Resource[], port: number, zone: string, facts: WayFacts): Part[] {
+/** The SPIFFE IDs of the proxies of a zone that declare the port, as far as they are known. */
+function clientIds(index: MeshIndex, outbound: Outbound, zone: string): string[] {
+  const ids = callersOf(index, outbound, zone).flatMap(({ proxy }) => certifiedIdentity(index, proxy)?.spiffeId ?? []);
+  return [...new Set(ids)].slice(0, MAX_SHOWN);
+}
+
+/** @property clients SPIFFE IDs */
+type Served = { readonly zone: string; readonly clients: readonly string[] };
+
+function serverParts(
+  index: MeshIndex,
+  members: readonly Resource[],
+  port: number,
+  { zone, clients }: Served,
+  facts: WayFacts,
+): Part[] {
   const part = { part: 'server', zone } as const;
   if (facts.asked !== null && facts.asked !== zone) {
     const isAvailable = members.some(({ spec }) => spec['state'] !== 'Unavailable');
@@ -264,9 +282,19 @@ function serverParts(index: MeshIndex, members: readonly Resource[], port: numbe
     const [first] = endpoints;
     const place = { ...part, name: proxy.displayName, address: first === undefined ? '' : placeText(first.address, first.port) };
     if (first === undefined) return { ...place, state: 'broken', why: `it has no ready inbound for port ${String(port)}` };
-    return connected(place, proxy, facts);
+    const why = clients.length === 0 ? null : deniedAll(index, { proxy, members, port }, clients);
+    return why === null ? connected(place, proxy, facts) : { ...place, state: 'broken', why };
   });
   return parts;
+}
+
+type Server = { readonly proxy: DataplaneProxy; readonly members: readonly Resource[]; readonly port: number };
+
+/** Why a server denies each client; null while it may permit one. */
+function deniedAll(index: MeshIndex, { proxy, members, port }: Server, clients: readonly string[]): string | null {
+  const given = members.flatMap(({ spec }) => objectsOf(spec['ports'])).find((one) => one['port'] === port);
+  const reasons = clients.map((client) => whyDenied(index, proxy, given?.['targetPort'] ?? port, client));
+  return reasons.includes(null) ? null : (reasons[0] ?? null);
 }
 
 /** A Dataplane without an insight was written by a person, and its proxy may be one of another program. */

@@ -8,10 +8,12 @@ import { whyShadowed } from '../policy/shadowed-policy.ts';
 import { CLIENT_MATCHING_TYPES, widePrefixesOf } from '../policy/wide-prefixes.ts';
 import { findType } from '../resource/type-registry.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
-import { IDLE_TYPES, idleParts } from './idle-parts.ts';
+import { idleParts } from './idle-parts.ts';
 
 /** Documents of one request that get advice. */
 const MAX_ADVISED = 50;
+/** The types that get advice with each write; all policies do with one that waits. */
+const ADVISED_AT_ONCE: readonly string[] = ['MeshHTTPRoute', 'MeshTCPRoute', 'MeshExternalService', ...CLIENT_MATCHING_TYPES];
 /** Milliseconds of work before other work runs. */
 const SLICE_MS = 10;
 
@@ -46,10 +48,7 @@ export class WriteAdvice {
 }
 
 function mayHaveAdvice(type: string, hasShadows: boolean): boolean {
-  return (
-    [...IDLE_TYPES, ...CLIENT_MATCHING_TYPES].some((one) => one === type) ||
-    (hasShadows && (findType(type)?.policy ?? null) !== null)
-  );
+  return ADVISED_AT_ONCE.includes(type) || (hasShadows && (findType(type)?.policy ?? null) !== null);
 }
 
 /** Sentences about one row of an index. */

@@ -70,6 +70,13 @@ export function buildRules(index: MeshIndex, proxy: DataplaneProxy): ProxyRules 
   return { proxy, routes, types: types.filter(hasContent) };
 }
 
+/** The rules of one type; undefined where no policy of it matches. Types that lead to routes need `buildRules`. */
+export function typeRulesOf(index: MeshIndex, proxy: DataplaneProxy, type: string): TypeRules | undefined {
+  if (!canBeMatched(proxy)) return undefined;
+  const { selected, unresolved } = index.matching(type, proxy);
+  return typeRules(index, proxy, type, selected, unresolved, new Set());
+}
+
 /** Policies match an inbound, a listener or a gateway: a proxy with none of them has no rules at all. */
 export function canBeMatched({ sections, gatewayTags }: Pick<DataplaneProxy, 'sections' | 'gatewayTags'>): boolean {
   return sections.length > 0 || gatewayTags !== null;

@@ -39,12 +39,7 @@ type Reachable = { readonly kri: string; readonly type: string; readonly route: 
 
 /** The cost is one match for each proxy of the mesh, each in a step. The proxies are those of the beginning. */
 export function* policyReach(index: MeshIndex, policy: Policy): Steps<PolicyReach> {
-  const warnings: string[] = [];
-  for (const item of policy.to) {
-    const reasons: string[] = [];
-    reachableBy(index, item, '', reasons);
-    warnings.push(...reasons.map((reason) => `spec.to[${String(item.index)}].targetRef: ${reason}`));
-  }
+  const warnings = idleItems(index, policy).map(({ field, reason }) => `${field}: ${reason}`);
   yield;
   const faults = yield* backendFaults(index, policy);
   warnings.push(...faults.map(({ field, reason }) => `${field}: ${reason}`));
@@ -141,6 +136,15 @@ function reachableBy(index: MeshIndex, { policy, targetRef }: ToItem, zone: stri
     route: isRouteKind(resource.type) ? (index.policyOf(resource) ?? null) : null,
     label: describeRef(targetRef),
   }));
+}
+
+/** The items of `to[]` whose destination does not exist for any proxy, each with its field in the document. */
+export function idleItems(index: MeshIndex, policy: Policy): { readonly field: string; readonly reason: string }[] {
+  return policy.to.flatMap((item) => {
+    const reasons: string[] = [];
+    reachableBy(index, item, '', reasons);
+    return reasons.map((reason) => ({ field: `spec.to[${String(item.index)}].targetRef`, reason }));
+  });
 }
 
 const RULES_IN_A_STEP = 64;

@@ -2,20 +2,30 @@
 import { peerConflicts } from '../api/peer-conflicts.ts';
 import type { ApiOptions } from '../api/api-options.ts';
 import type { Clock } from '../base/clock.ts';
+import { runInSlices } from '../base/steps.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { ExpiryMetrics } from '../base/expiry-metrics.ts';
+import { servicesWithoutEndpoints, unreachableWays } from '../inspect/unreachable-services.ts';
 import { zonesNow } from '../inspect/zones-now.ts';
+import type { RefusedProxy } from '../token/refused-proxies.ts';
 import type { ReplicaRoster } from '../replicas/replica-roster.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
 import { takesPlaintext } from '../resource/plaintext-service.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import type { ProxyInsights } from '../zone-status/proxy-insights.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
+import { admissionProblems } from './admission-problems.ts';
 import { authorityProblems } from './authority-problems.ts';
 import { idleProblems } from './idle-problems.ts';
 import { problemOf, type Problem } from './problem.ts';
+import { proxyProblemsOfZone } from './proxy-problems.ts';
+import { serviceProblems } from './service-problems.ts';
+import { unreachableProblem } from './unreachable-problem.ts';
+import { zoneProxyProblems } from './zone-proxy-problems.ts';
 import {
   certificateProblems,
   identityProblems,
@@ -27,8 +37,10 @@ import {
 } from './process-problems.ts';
 import { zoneProblems, zoneTokenProblem, type ZoneUnderTest } from './zone-problems.ts';
 
-/** Milliseconds for which the problems of meshes are kept: a mesh may have thousands of services. */
-const KEEP_MS = 15_000;
+/** The problems of meshes are kept so many times as long as reading them took, in milliseconds: a mesh may have thousands of services. */
+const KEEP = { times: 10, least: 1_000, most: 15_000 };
+/** Milliseconds of work before other work runs. */
+const SLICE_MS = 10;
 
 export type ProblemSources = Pick<ApiOptions, 'mode' | 'zone' | 'instanceId' | 'productVersion'> & {
   readonly store: ResourceStore;
@@ -39,10 +51,15 @@ export type ProblemSources = Pick<ApiOptions, 'mode' | 'zone' | 'instanceId' | '
   readonly notForwarded: () => ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** The kinds of losses for which this global lets no zone connect after a takeover. */
   readonly takeoverLosses: () => readonly string[];
+  /** The proxies that this process did not let in lately. */
+  readonly refusedProxies: () => readonly RefusedProxy[];
   readonly clock: Clock;
+  readonly insights: Pick<ProxyInsights, 'of' | 'withProblems'>;
+  /** In a zone the indexes of the meshes that its proxies are in. */
+  readonly indexes: { readonly known: () => readonly MeshIndex[] };
 };
 
-type OfMeshes = { readonly until: number; readonly problems: Promise<readonly Problem[]> };
+type OfMeshes = { until: number; readonly problems: Promise<readonly Problem[]> };
 
 export class CurrentProblems {
   readonly #sources: ProblemSources;
@@ -114,35 +131,57 @@ export class CurrentProblems {
   }
 
   async #meshProblems(): Promise<readonly Problem[]> {
-    const now = this.#sources.clock.elapsed();
-    if (this.#ofMeshes === null || now >= this.#ofMeshes.until) {
-      const problems = this.#readMeshProblems();
-      this.#ofMeshes = { until: now + KEEP_MS, problems };
-      problems.catch(() => (this.#ofMeshes = null));
-    }
-    return await this.#ofMeshes.problems;
+    const { clock } = this.#sources;
+    const begun = clock.elapsed();
+    if (this.#ofMeshes !== null && begun < this.#ofMeshes.until) return await this.#ofMeshes.problems;
+    const reading = { until: Infinity, problems: this.#readMeshProblems() };
+    this.#ofMeshes = reading;
+    const keep = (): void => {
+      const now = clock.elapsed();
+      reading.until = now + Math.min(KEEP.most, Math.max(KEEP.least, (now - begun) * KEEP.times));
+    };
+    const forget = (): void => void (this.#ofMeshes = this.#ofMeshes === reading ? null : this.#ofMeshes);
+    reading.problems.then(keep, forget);
+    return await reading.problems;
   }
 
   async #readMeshProblems(): Promise<readonly Problem[]> {
-    const { store, clock } = this.#sources;
+    const { store, insights, zone, clock } = this.#sources;
+    const services = await store.list({ type: 'MeshService' });
     const identities = await store.list({ type: 'MeshIdentity' });
     return [
       ...identityProblems(identities),
       ...(await idleProblems(store, clock)),
       ...authorityProblems(await store.list({ type: 'MeshTrust' }), clock.now()),
-      ...plaintextProblems(await this.#plaintextServices(identities)),
+      ...plaintextProblems(this.#plaintextServices(identities, services)),
+      ...serviceProblems(services, zone),
+      ...(await zoneProxyProblems({ store, insights, zone })),
+      ...(zone === null ? [] : await this.#ofProxies(zone)),
     ];
   }
 
-  /** Mesh with a MeshIdentity → display names of services that take plain text; in a zone of its own services. */
-  async #plaintextServices(identities: readonly Resource[]): Promise<ReadonlyMap<string, readonly string[]>> {
-    const { store, zone } = this.#sources;
-    const found = new Map<string, string[]>();
-    for (const mesh of [...new Set(identities.map((one) => one.mesh))].toSorted(compareText)) {
-      const services = await store.list({ type: 'MeshService', mesh });
-      const own = services.filter((service) => zone === null || homeZoneOf(service, zone) === zone);
-      found.set(mesh, own.filter(takesPlaintext).map(displayNameOf));
+  /** What only the zone of proxies knows about them. */
+  async #ofProxies(zone: string): Promise<Problem[]> {
+    const { store, insights, indexes, instanceId, clock } = this.#sources;
+    const problems = await proxyProblemsOfZone(insights, zone);
+    problems.push(...(await admissionProblems(this.#sources.refusedProxies(), { store, zone, instanceId })));
+    for (const index of indexes.known()) {
+      const services = await runInSlices(servicesWithoutEndpoints(index, zone), SLICE_MS, clock);
+      const ways = await unreachableWays(index, services, { insights, zone });
+      problems.push(...ways.map(unreachableProblem));
     }
-    return found;
+    return problems;
+  }
+
+  /** Mesh with a MeshIdentity → display names of services that take plain text; in a zone of its own services. */
+  #plaintextServices(identities: readonly Resource[], services: readonly Resource[]): ReadonlyMap<string, readonly string[]> {
+    const { zone } = this.#sources;
+    const byMesh = Map.groupBy(services, ({ mesh }) => mesh);
+    const meshes = [...new Set(identities.map((one) => one.mesh))].toSorted(compareText);
+    const found = meshes.map((mesh): [string, readonly string[]] => {
+      const own = (byMesh.get(mesh) ?? []).filter((service) => zone === null || homeZoneOf(service, zone) === zone);
+      return [mesh, own.filter(takesPlaintext).map(displayNameOf)];
+    });
+    return new Map(found);
   }
 }

@@ -58,6 +58,30 @@ const KINDS = {
   prefixesWide: {
     remedy: 'do what the message says, or leave it if the policy is for these clients too: meridian edit TYPE NAME --mesh MESH',
   },
+  proxyRefuses: {
+    remedy: 'correct the policies that the message names, or those that `meridian inspect dataplane NAME --mesh MESH` names',
+  },
+  proxyLacks: {
+    remedy: 'correct the field that the message names; `meridian inspect dataplane NAME --mesh MESH` shows the rest',
+  },
+  tokenLacksRight: {
+    remedy: 'give the proxy the token that the message names, or take the change of its Dataplane back',
+    section: 'a-proxy-is-not-connected',
+  },
+  proxyNotAdmitted: {
+    remedy: 'do what the reason says: the proxy tries again by itself',
+    section: 'a-proxy-is-not-connected',
+  },
+  serviceDown: {
+    remedy: 'start the servers and their Envoys: meridian inspect service NAME --mesh MESH',
+  },
+  serviceUnreachable: {
+    remedy: 'mend the part that the message names: meridian inspect service NAME --mesh MESH',
+  },
+  zoneProxyAway: {
+    remedy: 'start its Envoy, or delete its Dataplane: meridian inspect dataplanes --mesh MESH',
+    section: 'a-proxy-is-not-connected',
+  },
   authorityEnds: {
     remedy:
       'meridian identity rotate NAME --mesh MESH, in its zone; for a trust domain of others, add their new authority to the MeshTrust',

@@ -18,6 +18,7 @@ import type { LeaveSources } from './leave-answer.ts';
 import { createBootstrapApp } from './bootstrap-app.ts';
 import { chunkStreams } from './chunked-writes.ts';
 import type { ServeProxy } from './proxy-stream.ts';
+import { notingRefusals, type RefusedProxies } from '../token/refused-proxies.ts';
 import { whenSpoken } from './spoken-sockets.ts';
 import { ProxyStreams, type ProxyStreamsOptions } from './proxy-streams.ts';
 
@@ -30,6 +31,7 @@ const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 const PING_MS = 120_000;
 
 export type ProxyPortOptions = Pick<ProxyStreamsOptions, 'authenticator' | 'watch' | 'serve' | 'clock' | 'log'> & {
+  readonly refused: RefusedProxies;
   /** An address; `''` for all addresses of the machine, `localhost` for both that it stands for. */
   readonly host: string;
   readonly port: number;
@@ -55,7 +57,7 @@ export class ProxyPort {
   #material: TlsMaterial;
 
   constructor(options: ProxyPortOptions) {
-    const { limits, tls, launcher, authenticator, serveHealth, clock, log } = options;
+    const { limits, tls, launcher, authenticator, refused, serveHealth, clock, log } = options;
     this.#options = options;
     this.#material = tls.material;
     this.#connections = new Connections({
@@ -78,7 +80,8 @@ export class ProxyPort {
       this.#grpc.addService(healthService, { streamHealthCheck: this.#healthStreams.open });
     }
     const certificate = (): string => this.#material.cert.toString();
-    const sources = { ...launcher, certificate, authenticator, reportsHealth: serveHealth !== null };
+    const noting = notingRefusals(authenticator, refused);
+    const sources = { ...launcher, certificate, authenticator: noting, reportsHealth: serveHealth !== null };
     this.#app = createBootstrapApp({ connections: this.#connections, sources, clock, log });
     this.#http = this.#createHttp();
     this.#tls = this.#createTls();

@@ -12,6 +12,7 @@ import { eachMessage } from '../grpc/messages-of.ts';
 import type { StatusError } from '../grpc/status.ts';
 import type { ProxyStream, ServeProxy } from './proxy-stream.ts';
 import { ProxyStreams } from './proxy-streams.ts';
+import { RefusedProxies } from '../token/refused-proxies.ts';
 
 const CART = { mesh: 'shop', name: 'cart-1', labels: {}, spec: {} };
 
@@ -41,11 +42,13 @@ let steps: string[];
 let serve: ServeProxy;
 let isTokenGood: boolean;
 let streams: ProxyStreams;
+let refused: RefusedProxies;
 
 beforeEach(() => {
   [steps, isTokenGood] = [[], true];
   serve = async ({ call, admit }) => await eachMessage(call as unknown as Duplex, async () => void (await admit(CART)));
   const turn = notedTurn(steps);
+  refused = new RefusedProxies(clock);
   streams = new ProxyStreams({
     connections: { turnOf: () => turn },
     authenticator: {
@@ -53,6 +56,7 @@ beforeEach(() => {
       authenticate: async () =>
         isTokenGood ? { ok: true, token: null, permit: PERMITS_ALL } : { ok: false, code: 'unauthenticated', reason: 'forged' },
     },
+    refused,
     watch: { watch: () => () => undefined },
     serve: async (stream) => await serve(stream),
     admissionTimeout: 400,

@@ -14,6 +14,7 @@ import type { ProxyAuthenticator, ProxyToken } from '../token/proxy-authenticato
 import { PERMITS_ALL, type ProxyDataplane, type ProxyPermit } from '../resource/proxy-permit.ts';
 import type { TokenWatch } from '../token/token-watch.ts';
 import type { ProxyStream, ServeProxy } from './proxy-stream.ts';
+import type { RefusedProxies } from '../token/refused-proxies.ts';
 
 type Call = ProxyStream['call'];
 
@@ -22,11 +23,16 @@ export type ProxyStreamsOptions = {
   readonly authenticator: Pick<ProxyAuthenticator, 'authenticate' | 'identify'>;
   readonly watch: Pick<TokenWatch<ProxyToken>, 'watch'>;
   readonly serve: ServeProxy;
+  /** Keeps the proxies that are not let in. */
+  readonly refused: Pick<RefusedProxies, 'refused' | 'admitted'>;
   /** Milliseconds in which a proxy must be let in. */
   readonly admissionTimeout: number;
   readonly clock: Clock;
   readonly log: Logger;
 };
+
+/** Statuses of a proxy that a person must let in. */
+const REFUSALS: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.NOT_FOUND]);
 
 const NO_STATE_OF_THE_WORLD =
   'state-of-the-world xDS is not served; set api_type: DELTA_GRPC in ads_config of the bootstrap, as the answer of POST /bootstrap has it';
@@ -51,6 +57,7 @@ export class ProxyStreams {
     this.#streams.add(stream);
     void stream.run().then((reason) => {
       this.#streams.delete(stream);
+      stream.noteRefusal();
       if (stream.isAdmitted) return;
       if (stream.wasRefused) turn.refuse();
       else turn.giveBack();
@@ -102,6 +109,9 @@ class OpenStream implements ProxyStream {
   readonly #options: ProxyStreamsOptions;
   readonly #openings: Openings;
   #ended: unknown = null;
+  /** The Dataplane that it names; null before its first request. */
+  #proxy: { readonly mesh: string; readonly name: string } | null = null;
+  #hasGoodToken = false;
   /** Ends the time in which it must be let in. */
   #stopWaiting: (() => void) | null = null;
   #unwatch: (() => void) | null = null;
@@ -124,6 +134,13 @@ class OpenStream implements ProxyStream {
   get wasRefused(): boolean {
     const hasLeft = this.call.cancelled && !(this.#ended instanceof StatusError || this.#ended instanceof MeridianError);
     return !this.isAdmitted && this.#ended !== null && !hasLeft && !isOwnFailure(this.#ended);
+  }
+
+  /** Keeps a proxy whose stream ended because of its token or its Dataplane. An admitted one may have lost its right, too. */
+  noteRefusal(): void {
+    const ended = this.#ended;
+    if (this.#proxy === null || !(ended instanceof StatusError) || !REFUSALS.has(ended.code)) return;
+    this.#options.refused.refused(this.#proxy, ended.details, this.#hasGoodToken);
   }
 
   /** Resolves when it has ended, with the reason; null where it ended as it should. Never rejects. */
@@ -150,7 +167,9 @@ class OpenStream implements ProxyStream {
   }
 
   readonly identify = async (dataplane: Pick<ProxyDataplane, 'mesh' | 'name'>): Promise<void> => {
+    this.#proxy = dataplane;
     const outcome = await this.#options.authenticator.identify(this.#authorization(), dataplane);
+    this.#hasGoodToken = outcome.ok || outcome.code === 'forbidden';
     if (!outcome.ok) throw refusal(outcome);
   };
 
@@ -158,10 +177,12 @@ class OpenStream implements ProxyStream {
     const { authenticator, watch } = this.#options;
     const authorization = this.#authorization();
     const [{ mesh, name }] = dataplanes;
+    this.#proxy = { mesh, name };
     let token: ProxyToken | null = null;
     let permit = PERMITS_ALL;
     for (const dataplane of dataplanes) {
       const outcome = await authenticator.authenticate(authorization, dataplane);
+      this.#hasGoodToken = outcome.ok || outcome.code === 'forbidden';
       if (!outcome.ok) throw refusal(outcome);
       ({ token, permit } = outcome);
     }
@@ -170,6 +191,7 @@ class OpenStream implements ProxyStream {
     const isLost = (reason: string): void => this.end(new StatusError(status.UNAUTHENTICATED, reason));
     if (token !== null) this.#unwatch = watch.watch(token, isLost);
     this.isAdmitted = true;
+    this.#options.refused.admitted({ mesh, name });
     this.#stopWaiting?.();
     this.#stopWaiting = null;
     this.#turn.admit();

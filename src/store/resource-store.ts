@@ -10,6 +10,8 @@ export type ListQuery = {
   readonly labels?: Labels;
   /** Substring of the stored name. */
   readonly nameContains?: string;
+  /** A key of the status that a row must have. */
+  readonly statusKey?: string;
   readonly limit?: number;
   readonly offset?: number;
 };

@@ -62,6 +62,11 @@ export class ProxyInsights {
     return { ...kept, rows: named };
   }
 
+  /** The insights of proxies whose configuration has problems, which their zone alone knows. Rejects as the store does. */
+  async withProblems(limit: number): Promise<readonly Resource[]> {
+    return await this.#store.list({ type: 'DataplaneInsight', statusKey: 'proxyProblems', limit });
+  }
+
   /** All proxies, by what they have in common. @param zoneInsights all of them */
   async groups(dataplanes: readonly Resource[], zoneInsights: readonly Resource[]): Promise<ProxyGroup[]> {
     const insights = joinInsights(dataplanes, await this.#store.list({ type: 'DataplaneInsight' }));

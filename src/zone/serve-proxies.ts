@@ -6,6 +6,7 @@ import { countAll, type ProxyEvent } from '../ads/proxy-events.ts';
 import { ProxyServer } from '../ads/proxy-server.ts';
 import type { Host } from '../control-plane/host.ts';
 import { ProxyPort } from '../proxy-port/proxy-port.ts';
+import { RefusedProxies } from '../token/refused-proxies.ts';
 import type { ServeProxy } from '../proxy-port/proxy-stream.ts';
 import { ProxyHealth } from '../proxy-health/proxy-health.ts';
 import { DataplaneInsightWriter } from '../proxy-status/dataplane-insight-writer.ts';
@@ -39,7 +40,10 @@ export async function serveProxies(host: Host, serve: ServeProxy): Promise<void>
   const answering = answerInTime(store, clock);
   const keep = { folder: join(general.workDir, zone, 'dp-server'), log };
   const tls = await serverTls('dpServer', dpServer, general, clock, keep);
+  const refused = new RefusedProxies(clock);
+  host.admission.refused = () => refused.list();
   const port = new ProxyPort({
+    refused,
     host: dpServer.interface,
     port: dpServer.port,
     tls,

@@ -12,6 +12,7 @@ import { answerSchemas } from '../../src/api/answers.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
+import { ProxyInsights } from '../../src/zone-status/proxy-insights.ts';
 import { CurrentProblems } from '../../src/problems/current-problems.ts';
 import { addProblemRoutes } from '../../src/problems/problem-routes.ts';
 import { Receipts } from '../../src/receipts/receipts.ts';
@@ -114,6 +115,9 @@ describe('a stream of events', () => {
       ...{ ...about, store, lagOf, roster, ends, clock: following.clock },
       notForwarded: () => new Map(),
       takeoverLosses: () => [],
+      refusedProxies: () => [],
+      insights: new ProxyInsights({ store, kept: 'all' }),
+      indexes: { known: () => [] },
     });
     events = createEvents({ store, lagOf, receipts, problems, roster, instanceId: 'cp-1', ...following });
     app = testApi(store, 'global', {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { answerSchemas, type Answer } from '../../src/api/answers.ts';
 import { createEvents } from '../../src/events/create-events.ts';
 import { addSummaryRoute } from '../../src/events/summary-route.ts';
+import { ProxyInsights } from '../../src/zone-status/proxy-insights.ts';
 import { CurrentProblems } from '../../src/problems/current-problems.ts';
 import { Receipts } from '../../src/receipts/receipts.ts';
 import { ReplicaRoster } from '../../src/replicas/replica-roster.ts';
@@ -44,6 +45,9 @@ beforeEach(() => {
     ...{ ...about, store, lagOf, roster, ends, clock: following.clock },
     notForwarded: () => new Map(),
     takeoverLosses: () => [],
+    refusedProxies: () => [],
+    insights: new ProxyInsights({ store, kept: 'all' }),
+    indexes: { known: () => [] },
   });
   const events = createEvents({ store, lagOf, receipts, problems, roster, instanceId: 'cp-1', ...following });
   stopHub = () => events.hub.stop();

@@ -131,6 +131,11 @@ export class ZoneProcess {
     await ended;
   }
 
+  /** Of its REST API, for commands. */
+  get address(): string {
+    return `http://127.0.0.1:${String(this.#ports.api)}`;
+  }
+
   /** @throws Error with the answer of the API when it is no success */
   async send(method: 'PUT' | 'POST' | 'DELETE', path: string, body?: object): Promise<void> {
     const url = `http://127.0.0.1:${String(this.#ports.api)}${path}`;

@@ -26,10 +26,13 @@ const server = make(
 /** What a global has beside. */
 const ofWest = [ingress, server];
 
+const permission = (conf: JsonObject): Resource => make('MeshTrafficPermission', 'clients', { rules: [{ default: conf }] });
+const allowed = permission({ allow: [{ spiffeID: { type: 'Prefix', value: 'spiffe://' } }] });
+
 type Change = { puts?: readonly Resource[]; without?: readonly Resource[]; facts?: Partial<WayFacts> };
 
 function ways(type: string, name: string, { puts = [], without = [], facts = {} }: Change, base = inEast): string[] {
-  const index = new MeshIndex('default', [...crossingRows, ...puts]);
+  const index = new MeshIndex('default', [...crossingRows, allowed, ...puts]);
   for (const row of without) index.remove(row);
   const service = index.get(type, name);
   if (service === undefined) throw new Error(`no ${type} ${name}`);
@@ -121,6 +124,29 @@ describe('the ways to a service of another zone', () => {
     const [head] = ways('MeshService', 'cart.west', { facts: { isOnline } });
     expect(head).toContain('east → west, degraded: 2 proxies');
   });
+});
+
+it.each<[what: string, conf: JsonObject, why: string]>([
+  [
+    'deny',
+    { deny: [{ spiffeID: { type: 'Prefix', value: 'spiffe://' } }] },
+    'its MeshTrafficPermission clients denies spiffe://',
+  ],
+  ['permit nobody', {}, 'no MeshTrafficPermission of it allows spiffe://'],
+  [
+    'permit others',
+    { allow: [{ spiffeID: { type: 'Exact', value: 'spiffe://other/x' } }] },
+    'no MeshTrafficPermission of it allows',
+  ],
+  [
+    'deny by a server name alone',
+    { deny: [{ sni: { type: 'Exact', value: 'x' } }], allow: [{ sni: { type: 'Exact', value: 'y' } }] },
+    '',
+  ],
+])('the ways to a service say that permissions of its servers %s', (_, conf, why) => {
+  const lines = ways('MeshMultiZoneService', 'everywhere', { puts: [permission(conf)] });
+  expect(lines.filter((line) => line.includes('MeshTrafficPermission')).join()).toContain(why);
+  expect(lines[0]).toContain(why === '' ? ', ok' : ', broken');
 });
 
 it('the ways to a service of all zones lead to each zone', () => {

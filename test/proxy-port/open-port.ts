@@ -15,6 +15,7 @@ import { adsService } from '../../src/proxy-port/grpc-services.ts';
 import { ProxyPort } from '../../src/proxy-port/proxy-port.ts';
 import type { LeavingProxy } from '../../src/proxy-port/leave-answer.ts';
 import type { ServeProxy } from '../../src/proxy-port/proxy-stream.ts';
+import { RefusedProxies } from '../../src/token/refused-proxies.ts';
 import { ProxyAuthenticator, watchProxyTokens } from '../../src/token/proxy-authenticator.ts';
 import type { ProxyDataplane } from '../../src/resource/proxy-permit.ts';
 import type { DataplaneClaims } from '../../src/token/token-claims.ts';
@@ -58,6 +59,7 @@ export class OpenPort {
   readonly left: LeavingProxy[] = [];
   port = 0;
   certPem = '';
+  readonly refused = new RefusedProxies(systemClock);
   readonly #stop = new AbortController();
   readonly #clients: Client[] = [];
   #issuer: TokenIssuer | undefined;
@@ -85,6 +87,7 @@ export class OpenPort {
       readHeaderTimeout: 5_000,
       ...times,
       authenticator: new ProxyAuthenticator(verifier, type),
+      refused: this.refused,
       watch,
       serve,
       serveHealth,

@@ -363,7 +363,7 @@ export function storeContract(empty: () => ResourceStore): void {
         create({ ...timeout('b'), mesh: 'm1' }, { labels: { team: 'x', env: 'p' } }),
         create({ ...timeout('a'), mesh: 'm2' }, { labels: { team: 'x' } }),
         create({ ...timeout('a_c'), mesh: 'm1' }, { labels: { team: 'y' } }),
-        create({ ...timeout('abc'), mesh: 'm1' }),
+        create({ ...timeout('abc'), mesh: 'm1' }, { status: { proxyProblems: [] } }),
       ]);
       const names = async (query: object): Promise<string[]> =>
         (await store.list({ type: 'MeshTimeout', ...query })).map(({ mesh: m, name }) => `${m}/${name}`);
@@ -371,6 +371,7 @@ export function storeContract(empty: () => ResourceStore): void {
       expect(await names({ labels: { team: 'x' } })).toEqual(['m1/b', 'm2/a']);
       expect(await names({ labels: { team: 'x', env: 'p' } })).toEqual(['m1/b']);
       expect(await names({ nameContains: 'a_' })).toEqual(['m1/a_c']);
+      expect(await names({ statusKey: 'proxyProblems' })).toEqual(['m1/abc']);
       expect(await names({ mesh: 'm1', limit: 1, offset: 1 })).toEqual(['m1/abc']);
       expect(await store.count({ type: 'MeshTimeout', mesh: 'm1' })).toBe(3);
     });

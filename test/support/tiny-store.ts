@@ -222,11 +222,12 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve();
   }
 
-  #matching({ type, mesh, labels = {}, nameContains = '' }: ListQuery): Resource[] {
+  #matching({ type, mesh, labels = {}, nameContains = '', statusKey }: ListQuery): Resource[] {
     const hasLabels = (row: Resource): boolean => Object.entries(labels).every(([key, value]) => row.labels[key] === value);
     return [...this.rows.values()]
       .filter((row) => row.type === type && (mesh === undefined || row.mesh === mesh))
       .filter((row) => row.name.includes(nameContains) && hasLabels(row))
+      .filter(({ status }) => statusKey === undefined || Object.hasOwn(status, statusKey))
       .sort((a, b) => compareText(a.mesh, b.mesh) || compareText(a.name, b.name));
   }
 

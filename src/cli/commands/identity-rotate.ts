@@ -2,6 +2,7 @@
 // that is.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
+import { objectOf, objectsOf, textOf } from '../../resource/read-json.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import type { Answer } from '../../api/answers.ts';
 import { itemPath, pathPart, type ApiClient } from '../client/api-client.ts';
@@ -66,9 +67,17 @@ export function addInspectIdentity(inspect: Command): void {
         throw error;
       });
       const rotation = path === null ? null : ((await client.read(`${path}/_rotation`)) as Rotation);
-      if (isForPrograms(output)) return print(serialize({ ...rotation, withdrawals: going }, output));
-      print([...(rotation === null ? [] : [rotationText(rotation)]), ...going.map(withdrawalText)].join('\n\n'));
+      const why = path === null ? '' : whyNotReady(objectOf(await client.read(path))['status']);
+      if (isForPrograms(output))
+        return print(serialize({ ...rotation, ...(why !== '' && { whyNotReady: why }), withdrawals: going }, output));
+      print([...(rotation === null ? [] : [rotationText(rotation, why)]), ...going.map(withdrawalText)].join('\n\n'));
     });
+}
+
+/** The reason in the status of a MeshIdentity; `''` for one that is ready. */
+function whyNotReady(status: unknown): string {
+  const failed = objectsOf(objectOf(status)['conditions']).find((one) => one['type'] === 'Ready' && one['status'] === 'False');
+  return failed === undefined ? '' : textOf(failed['message']) || textOf(failed['reason']);
 }
 
 /** In a zone the name of one that was made on global is hashed. @param command to print where several have the display name */

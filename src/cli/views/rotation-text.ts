@@ -9,11 +9,16 @@ const STEPS: Readonly<Record<Answer<'AuthorityRotation'>['step'], string>> = {
   renew: 'renew: the next authority signs; the last one is trusted until its certificates have ended',
 };
 
-export function rotationText({ mesh, name, authority, step, waiting, waitsFor, until }: Answer<'AuthorityRotation'>): string {
+/** @param whyNotReady `''` for a MeshIdentity that is ready */
+export function rotationText(
+  { mesh, name, authority, step, waiting, waitsFor, until }: Answer<'AuthorityRotation'>,
+  whyNotReady = '',
+): string {
   const what = step === 'renew' ? 'a certificate of the next authority' : 'the acceptance of the trust bundle';
   const more = waiting > waitsFor.length ? ` and ${String(waiting - waitsFor.length)} more` : '';
   const lines = [
     `MeshIdentity   ${name} of mesh ${mesh}`,
+    ...(whyNotReady === '' ? [] : [`Not ready      ${whyNotReady}`]),
     `Authority      ${authority === '' ? '-' : authority}`,
     `Rotation       ${STEPS[step]}`,
     ...(waiting === 0 ? [] : [`Waits for      ${what}: ${waitsFor.join(', ')}${more}`]),

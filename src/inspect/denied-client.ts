@@ -1,0 +1,41 @@
+// Whether the MeshTrafficPermissions of a server deny a client, by its SPIFFE ID. Pure. A rule about a server name is left out: a client may
+// ask by several.
+import { typeRulesOf } from '../policy/build-rules.ts';
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import type { InboundRule } from '../policy/inbound-rules.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { isObject, textOf } from '../resource/read-json.ts';
+import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { clientsIn } from '../xds/permission-clients.ts';
+import { certifiedIdentity } from '../xds/proxy-tls.ts';
+
+/**
+ * Why a server denies a client; null where it may permit it, and for a server without an identity, which knows no client.
+ * @param target name or number of the inbound
+ */
+export function whyDenied(index: MeshIndex, server: DataplaneProxy, target: Json, client: string): string | null {
+  if (certifiedIdentity(index, server) === null) return null;
+  const found = typeRulesOf(index, server, 'MeshTrafficPermission')?.inboundRules.find(
+    ({ section: { kind, name, port } }) => kind === 'Inbound' && (name === target || port === target),
+  );
+  const rules = found?.rules ?? [];
+  const denying = rules.find((rule) => clientsIn(rule, 'deny').some((one) => fits(rule, one, client, false)));
+  if (denying !== undefined) return `its MeshTrafficPermission ${denying.policy.displayName} denies ${client}`;
+  const isPermitted = rules.some((rule) =>
+    PERMITTING_LISTS.some((key) => clientsIn(rule, key).some((one) => fits(rule, one, client, true))),
+  );
+  return isPermitted ? null : `no MeshTrafficPermission of it allows ${client}`;
+}
+
+/** @param byName what counts for a match with a server name */
+function fits({ match }: InboundRule, client: JsonObject, id: string, byName: boolean): boolean {
+  return [match, client].every((one) => {
+    if (one === null) return true;
+    if (isObject(one['sni']) && !byName) return false;
+    const { spiffeID } = one;
+    if (!isObject(spiffeID)) return isObject(one['sni']);
+    const value = textOf(spiffeID['value']);
+    return spiffeID['type'] === 'Prefix' ? id.startsWith(value) : id === value;
+  });
+}
