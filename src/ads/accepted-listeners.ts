@@ -48,14 +48,14 @@ export class AcceptedListeners {
   }
 
   /** What the row of the Dataplane should say about its last places; null where it says that. */
-  opened(): { readonly open: readonly SectionPlace[]; readonly next: readonly SectionPlace[] } | null {
+  opened(): { readonly open: readonly SectionPlace[]; readonly next: readonly SectionPlace[]; readonly isFirst: boolean } | null {
     if (!this.#isKnown) return null;
     this.#refresh();
     const { sections, opened } = this.#view.places;
     const open = sections.filter((place) => this.#accepted.has(listenerAt(place)));
     const before = opened ?? [];
     const next = afterOpening(before, sections, open);
-    return isDeepStrictEqual(before, next) ? null : { open, next };
+    return isDeepStrictEqual(before, next) ? null : { open, next, isFirst: opened === null };
   }
 
   #refresh(): void {

@@ -170,7 +170,7 @@ export class ProxyConnection {
     const opened = this.#acceptedListeners.opened();
     const isSaid = isDeepStrictEqual(opened?.next ?? null, this.#opened);
     this.#opened = opened?.next ?? null;
-    if (opened !== null && !isSaid) observe({ ...facts, kind: 'moved', open: opened.open });
+    if (opened !== null && !isSaid) observe({ ...facts, kind: 'moved', open: opened.open, isFirst: opened.isFirst });
   }
 
   #noteUnknown(typeUrl: string): void {

@@ -55,8 +55,8 @@ export type ProxyEvent = ProxyConnectionFacts &
     | { readonly kind: 'tls'; readonly tls: ProxyTlsFacts | null }
     /** Where a zone proxy listens, as `placeText` writes it: the listeners that it has accepted. */
     | { readonly kind: 'listens'; readonly places: readonly string[] }
-    /** The sections of the Dataplane that are open, where its row says something else. */
-    | { readonly kind: 'moved'; readonly open: readonly SectionPlace[] }
+    /** The sections of the Dataplane that are open, where its row says something else. `isFirst`: it said nothing. */
+    | { readonly kind: 'moved'; readonly open: readonly SectionPlace[]; readonly isFirst: boolean }
     | { readonly kind: 'closed' }
   );
 

@@ -37,7 +37,8 @@ async function put(port: number): Promise<void> {
 }
 
 /** An Envoy has opened the port. */
-const open = (port: number): void => writer.observe({ ...facts, kind: 'moved', open: sectionPlaces({ spec: specAt(port) }) });
+const open = (port: number, name = 'cart-1', isFirst = false): void =>
+  writer.observe({ ...facts, name, kind: 'moved', open: sectionPlaces({ spec: specAt(port) }), isFirst });
 const ports = async (): Promise<unknown> => openedIn((await store.get(key))?.status ?? {})?.map(({ bound }) => bound.port);
 
 it('a row says where its sections were open last, and a write of the Dataplane leaves it', async () => {
@@ -57,7 +58,7 @@ it('a row that says it already is not written, nor one that is gone', async () =
   const read = vi.spyOn(store, 'getMany');
   await clock.advance(1_000);
   open(1);
-  writer.observe({ ...facts, name: 'gone', kind: 'moved', open: sectionPlaces({ spec: specAt(1) }) });
+  open(1, 'gone');
   await vi.waitFor(() => expect(read).toHaveBeenCalled());
   expect(written).not.toHaveBeenCalled();
 });
@@ -76,4 +77,17 @@ it('a row that others write meanwhile is read again, and an error of the store i
     expect(await ports()).toEqual([1]);
   });
   expect(isFirst).toBe(false);
+});
+
+it('of many proxies that join together, first places wait until no more come, and a move does not', async () => {
+  for (let at = 1; at <= 20; at += 1) open(1, `new-${String(at)}`, true);
+  const read = vi.spyOn(store, 'getMany');
+  open(1);
+  await vi.waitFor(async () => expect(await ports()).toEqual([1]));
+  const names = (): string[] => read.mock.calls.flatMap(([keys]) => keys.map(({ name }) => name));
+  expect(names()).toEqual(['cart-1']);
+  await vi.waitFor(async () => {
+    await clock.advance(1_000);
+    expect(names()).toHaveLength(21);
+  });
 });

@@ -17,12 +17,17 @@ export type OpenedPlacesWriterOptions = {
 };
 
 type DataplaneName = { readonly mesh: string; readonly name: string };
-type Waiting = { readonly at: DataplaneName; readonly open: readonly SectionPlace[] };
+type Waiting = { readonly at: DataplaneName; readonly open: readonly SectionPlace[]; readonly isFirst: boolean };
 
-/** Rows of one statement. */
-const BATCH = 500;
-/** The pause after a batch, as a multiple of its duration: proxies that join together share statements. */
+/** Rows of one statement: other work of this process waits for few. */
+const BATCH = 50;
+/** The pause after a batch, as a multiple of its duration. */
 const REST_TIMES = 4;
+/** Proxies that join one after the other are written at once. More of them have joined when none has come for a second. */
+const FEW = 10;
+const QUIET_MS = 1_000;
+/** Milliseconds for which first places wait at most. */
+const MAX_WAIT_MS = 30_000;
 /** Milliseconds until the next attempt when the store does not answer. */
 const RETRY_MS = 1_000;
 
@@ -31,6 +36,8 @@ export class OpenedPlacesWriter {
   /** By the text of the name of the Dataplane. */
   readonly #waiting = new Map<string, Waiting>();
   #wake: (() => void) | null = null;
+  /** Proxies that join: how many since the last quiet time, since when, and when the last one came. */
+  #joining = { count: 0, since: 0, last: -Infinity };
 
   constructor(options: OpenedPlacesWriterOptions) {
     this.#options = options;
@@ -39,22 +46,42 @@ export class OpenedPlacesWriter {
   /** Takes an event in; never throws, never waits. */
   observe(event: ProxyEvent): void {
     if (event.kind !== 'moved') return;
-    const { mesh, name, open } = event;
-    this.#waiting.set(nameText(event), { at: { mesh, name }, open });
+    const { mesh, name, open, isFirst } = event;
+    if (isFirst) this.#noteJoining();
+    this.#waiting.set(nameText(event), { at: { mesh, name }, open, isFirst });
     this.#wake?.();
+  }
+
+  #noteJoining(): void {
+    const now = this.#options.clock.elapsed();
+    const { count, since, last } = this.#joining;
+    this.#joining = now - last >= QUIET_MS ? { count: 1, since: now, last: now } : { count: count + 1, since, last: now };
+  }
+
+  /** Milliseconds until first places may be written. */
+  #joiningMs(): number {
+    const { count, since, last } = this.#joining;
+    return count <= FEW ? 0 : Math.max(0, Math.min(last + QUIET_MS, since + MAX_WAIT_MS) - this.#options.clock.elapsed());
+  }
+
+  /** A move never waits: clients do. */
+  #due(): [id: string, waiting: Waiting][] {
+    const mayWriteFirst = this.#joiningMs() === 0;
+    return [...this.#waiting].filter(([, { isFirst }]) => mayWriteFirst || !isFirst);
   }
 
   /** Stores what waits until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
-    signal.addEventListener('abort', () => this.#wake?.(), { once: true });
     while (!signal.aborted) {
-      if (this.#waiting.size === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
-      this.#wake = null;
-      if (signal.aborted) return;
+      const due = this.#due();
+      if (due.length === 0) {
+        await this.#news(signal);
+        continue;
+      }
       const began = clock.elapsed();
       try {
-        await this.#storeSome();
+        await this.#store(due.slice(0, BATCH));
         await rest(clock, began, REST_TIMES, signal);
       } catch (error) {
         log.warn(
@@ -66,9 +93,20 @@ export class OpenedPlacesWriter {
     }
   }
 
-  async #storeSome(): Promise<void> {
+  /** Resolves with an event, and when first places may be written. */
+  async #news(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    const either = AbortSignal.any([signal, woken.signal]);
+    if (this.#waiting.size > 0) await clock.sleep(this.#joiningMs(), either);
+    else if (!either.aborted)
+      await new Promise<void>((resolve) => either.addEventListener('abort', () => resolve(), { once: true }));
+    this.#wake = null;
+  }
+
+  async #store(batch: readonly [id: string, waiting: Waiting][]): Promise<void> {
     const { store } = this.#options;
-    const batch = [...this.#waiting].slice(0, BATCH);
     const rows = new Map((await store.getMany(batch.map(([, { at }]) => dataplaneKey(at)))).map((row) => [nameText(row), row]));
     const planned = batch.map(([id, waiting]) => ({ id, waiting, write: writeOf(rows.get(id), waiting) }));
     const writes = planned.flatMap(({ write }) => write ?? []);
