@@ -3,18 +3,14 @@
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { Outbound } from '../policy/outbounds.ts';
-import { textOf } from '../resource/read-json.ts';
-import { decidingLabels, parseMeshIdentity } from '../resource/mesh-identity.ts';
 import type { Resource } from '../resource/types.ts';
 import { PERMITS_ALL, type ProxyPermit } from '../resource/proxy-permit.ts';
 import { askedOfProxies } from '../policy/proxy-identity.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
 import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound, type OutboundContext } from '../xds/outbounds.ts';
-import { addZonePort, emptyConfig, ownConfig } from '../xds/proxy-config.ts';
+import { addZonePort, ownConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
-import { providerOf } from '../identity/identity-spec.ts';
-import { KeyPair } from '../xds/key-pair.ts';
 import { certifiedIdentity, trustedBundle } from '../xds/proxy-tls.ts';
 import { localServers } from '../xds/servers.ts';
 import { zoneResourceName } from '../xds/names.ts';
@@ -33,6 +29,7 @@ import { PartMaker } from './part-maker.ts';
 import type { EncodedPart } from './encoded-part.ts';
 import type { EncodedDestination, EncodedOutbound, ProxyView, SharedParts } from './proxy-view.ts';
 import { SharedMaps } from './shared-map.ts';
+import { ViewCertificates } from './view-certificates.ts';
 import type { KeptPart } from './view-parts.ts';
 
 /** Types of what has names. */
@@ -51,7 +48,7 @@ export class MeshViews {
   readonly #zonePorts = new PartCache<EncodedPart & KeptPart>();
   /** Names of listeners and clusters, by the service that they are of. */
   readonly #names = new Map<string, Set<string>>();
-  readonly #certificates: CertificateSource;
+  readonly #certificates: ViewCertificates;
   readonly #longRoutes: LongRoutes;
   readonly #examples = new JoinedExamples();
   #scope: ChangeScope | null = null;
@@ -62,9 +59,9 @@ export class MeshViews {
    * @param certificates left out: no proxy gets one
    */
   constructor(index: MeshIndex, encoder: ResourceEncoder, zone: string, certificates: CertificateSource = NO_CERTIFICATES) {
-    this.#certificates = certificates;
     this.#index = index;
     this.#parts = new PartMaker(index, encoder, zone);
+    this.#certificates = new ViewCertificates(index, this.#parts, certificates);
     this.#longRoutes = new LongRoutes(index, this.#parts, this.#outbounds);
   }
 
@@ -109,15 +106,12 @@ export class MeshViews {
   /** The certificate that a proxy needs; null for one without an identity that this control plane can certify. */
   orderOf(name: string): CertificateOrder | null {
     const proxy = this.#index.proxy(name);
-    return proxy === undefined ? null : this.#orderFor(proxy);
+    return proxy === undefined ? null : this.#certificates.orderFor(proxy);
   }
 
   /** Why the token of a proxy does not permit the identity of a Dataplane; null if it does, and for one without an identity. */
   refusesIdentity(proxy: DataplaneProxy, permit: ProxyPermit): string | null {
-    const identity = certifiedIdentity(this.#index, proxy);
-    return identity === null
-      ? null
-      : permit.refusesIdentity(proxy.resource, decidingLabels(parseMeshIdentity(identity.resource)));
+    return this.#certificates.refusesIdentity(proxy, permit);
   }
 
   /** As `refusesIdentity`, of the stored Dataplane. @param name stored name */
@@ -126,21 +120,12 @@ export class MeshViews {
     return proxy === undefined ? null : this.refusesIdentity(proxy, permit);
   }
 
-  #orderFor(proxy: DataplaneProxy): CertificateOrder | null {
-    const identity = certifiedIdentity(this.#index, proxy);
-    const provider = identity === null ? null : providerOf(identity.resource.spec);
-    if (identity === null || provider?.kind !== 'bundled') return null;
-    const { spiffeId, resource } = identity;
-    const authority = textOf(resource.status['authority']);
-    return { mesh: this.#index.mesh, identity: resource.name, spiffeId, authority, lifetimeMs: provider.lifetimeMs };
-  }
-
   /** A proxy has a new certificate. */
   renew(name: string): void {
     const connected = this.#proxies.get(name);
     if (connected === undefined) return;
     const before = connected.certified?.identity;
-    this.#certify(connected);
+    this.#certificates.certify(connected);
     if (connected.certified?.identity === before) this.#setOwn(connected, this.#parts.contextOf(connected));
     else this.#rebuild(connected);
     this.#ask(connected, askedOfProxies(this.#index));
@@ -258,7 +243,7 @@ export class MeshViews {
       isChanged || scope.matchedTypes.size > 0
         ? change.touching(connected.rematch(this.#index, isChanged ? null : scope.matchedTypes))
         : change.shared;
-    if (isChanged) this.#certify(connected);
+    if (isChanged) this.#certificates.certify(connected);
     if (touching.isProxyWide || (isChanged && connected.key !== key)) return this.#rebuild(connected);
     const { opensPorts } = connected;
     if (opensPorts) this.#keep(view, proxy);
@@ -297,7 +282,7 @@ export class MeshViews {
   #build(connected: ConnectedProxy): void {
     const { view } = connected;
     connected.rematch(this.#index, null);
-    this.#certify(connected);
+    this.#certificates.certify(connected);
     const known = this.#examples.of(connected);
     if (known === null) {
       this.#rebuild(connected);
@@ -312,7 +297,7 @@ export class MeshViews {
   #rebuild(connected: ConnectedProxy): void {
     const { view, proxy } = connected;
     connected.rematch(this.#index, null);
-    this.#certify(connected);
+    this.#certificates.certify(connected);
     const context = this.#parts.contextOf(connected);
     this.#setOwn(connected, context);
     // Those that come with an outbound are made with it.
@@ -354,29 +339,6 @@ export class MeshViews {
       else ports.set(name, part);
     }
     for (const [service, ports] of parts) view.setZonePorts(service, ports);
-  }
-
-  /** Takes the certificate that is there. The last one stays while another is issued. */
-  #certify(connected: ConnectedProxy): void {
-    const { proxy, certified } = connected;
-    const { name } = proxy.resource;
-    const wanted = this.#orderFor(proxy);
-    const refusal = wanted === null ? null : this.refusesIdentity(proxy, connected.permit);
-    const kept = 'The proxy gets no certificate of it, and keeps what it has';
-    connected.view.setRefusal('identity', refusal === null ? null : `${refusal}. ${kept}`);
-    const order = refusal === null ? wanted : connected.order;
-    if (refusal !== null && order === null) return;
-    connected.order = order;
-    if (order === null) {
-      if (certified !== null) this.#certificates.release({ mesh: this.#index.mesh, name });
-      if (certified !== null) connected.certified = null;
-      return;
-    }
-    const leaf = this.#certificates.get({ mesh: order.mesh, name }, order);
-    const identity = (refusal === null ? certifiedIdentity(this.#index, proxy)?.kri : certified?.identity) ?? '';
-    if (leaf === null || (leaf === certified?.leaf && identity === certified.identity)) return;
-    const keys = new Map([[identity, new KeyPair(leaf)]]);
-    connected.certified = { identity, leaf, secret: this.#parts.encode({ ...emptyConfig(), keys }) };
   }
 
   #setOwn({ view, certified, proxy }: ConnectedProxy, context: OutboundContext): void {
@@ -433,6 +395,7 @@ export class MeshViews {
     return [...services].flatMap((service) => [...(this.#names.get(service) ?? [])]);
   }
 }
+
 function keysOf(entries: Iterable<[string, unknown]>): string[] {
   return [...entries].map(([name]) => name);
 }
