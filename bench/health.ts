@@ -75,7 +75,13 @@ async function measureHealth({ settings, say }: Context<ProxySizes>): Promise<Me
     await store.write({ op: 'put', key, labels: {}, spec: { networking: { address: '127.0.0.1', inbound } } });
   }
   let elapsed = 0;
-  const server = new ProxyHealth({ store, reportMs: 5_000, clock: { ...systemClock, elapsed: () => elapsed }, log });
+  const server = new ProxyHealth({
+    store,
+    reportMs: 5_000,
+    applications: null,
+    clock: { ...systemClock, elapsed: () => elapsed },
+    log,
+  });
   const admitted = {
     id: '',
     peer: '',

@@ -178,7 +178,17 @@ export const configSchema = z.strictObject({
       idleTimeout: duration('10s'),
     }),
     /** Envoys report their health and that of the applications behind them. */
-    hds: section({ enabled: flag(true), interval: duration('5s') }),
+    hds: section({
+      enabled: flag(true),
+      interval: duration('5s'),
+      /** The probe of applications of HTTP whose inbounds have no serviceProbe. */
+      applications: section({
+        enabled: flag(true),
+        interval: interval('2s'),
+        timeout: interval('2s'),
+        unhealthyThreshold: z.int().min(1, 'must be greater than 0').default(3),
+      }),
+    }),
     authn: section({
       zoneProxy: section({ zoneToken: issuer }),
       dpProxy: section({

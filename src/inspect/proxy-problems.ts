@@ -1,8 +1,10 @@
-// The problems of proxies with their configuration. Their zone keeps them in the status of the insight, which KDS does not carry.
+// The problems of proxies: with their configuration, which their zone keeps in the status of the insight, which KDS does not carry; and those
+// that a Dataplane shows by itself, on global too.
 import type { Answer } from '../api/answers.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { nameText, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { silentApplications } from './silent-applications.ts';
 
 export type ProxyProblem = NonNullable<Answer<'Effective'>['problems']>[number];
 
@@ -23,6 +25,11 @@ export async function proxyProblems(
 /** Those in the status of a DataplaneInsight. */
 export function problemsIn({ status }: Pick<Resource, 'status'>): ProxyProblem[] {
   return objectsOf(status['proxyProblems']).map(problemOf);
+}
+
+/** The problems that a Dataplane shows by itself. */
+export function dataplaneProblems(dataplane: Resource): ProxyProblem[] {
+  return silentApplications(dataplane).map(({ field: at, reason }) => ({ kind: 'leftOut', at, reason, policies: [] }));
 }
 
 function problemOf({ kind, at, reason, policies, time }: JsonObject): ProxyProblem {

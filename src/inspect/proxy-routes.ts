@@ -21,7 +21,7 @@ import { attachedPoliciesView } from './attached-policies-view.ts';
 import { effectiveHead, effectiveOutboundView } from './effective-view.ts';
 import { proxyOf, required, requireKri, type InspectContext, type InspectedProxy } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
-import { proxyProblems } from './proxy-problems.ts';
+import { dataplaneProblems, proxyProblems } from './proxy-problems.ts';
 
 type Params = { readonly mesh: string; readonly name: string; readonly kri?: string; readonly route?: string };
 type Ruled = InspectedProxy & { readonly rules: ProxyRules };
@@ -69,14 +69,15 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext & P
     const inspected = await proxyOf(context, request.params);
     const { index, proxy } = inspected;
     const { items, ...page } = pageOf(request, outboundsOf(index, proxy), ({ resource }) => displayNameOf(resource));
-    const [problems] = (await proxyProblems(context, [proxy.resource])).values();
+    const [found = []] = (await proxyProblems(context, [proxy.resource])).values();
     const { caller, left } = workFor(request);
     const { head, outbounds } = await context.turns.run(
       caller,
       withRules(inspected, (ruled) => effectiveSteps(ruled, items)),
       left,
     );
-    return { ...head, ...(problems !== undefined && { problems: [...problems] }), outbounds, ...page };
+    const problems = [...found, ...dataplaneProblems(proxy.resource)];
+    return { ...head, ...(problems.length > 0 && { problems }), outbounds, ...page };
   });
 }
 

@@ -17,7 +17,8 @@ import { certifiedIdentity } from '../xds/proxy-tls.ts';
 import { sharedSnis, type SharedSni } from '../xds/zone-ports.ts';
 import { whyDenied } from './denied-client.ts';
 import { idleParts } from './idle-parts.ts';
-import { acceptsTls, egressOf, membersOf, otherZones, serversOf, sniOf, whyNotServing } from '../xds/servers.ts';
+import { silentApplications } from './silent-applications.ts';
+import { acceptsTls, egressOf, membersOf, otherZones, serversOf, sniOf, whyNotServing, type Server } from '../xds/servers.ts';
 
 export type Way = Answer<'Ways'>['items'][number];
 export type Part = Way['parts'][number];
@@ -278,20 +279,29 @@ function serverParts(
   const servers = members.flatMap((member) => serversOf(index, member, port));
   if (servers.length === 0)
     return [{ ...part, name: '', address: '', state: 'broken', why: 'its selector finds no Dataplane with inbounds' }];
-  const parts = servers.map(({ proxy, endpoints }): Part => {
-    const [first] = endpoints;
+  return servers.map((server): Part => {
+    const { proxy, ready, silent } = server;
+    const [first] = ready.length > 0 ? ready : silent;
     const place = { ...part, name: proxy.displayName, address: first === undefined ? '' : placeText(first.address, first.port) };
-    if (first === undefined) return { ...place, state: 'broken', why: `it has no ready inbound for port ${String(port)}` };
+    if (ready.length === 0) return { ...place, state: 'broken', why: whyUnready(server, port) };
     const why = clients.length === 0 ? null : deniedAll(index, { proxy, members, port }, clients);
     return why === null ? connected(place, proxy, facts) : { ...place, state: 'broken', why };
   });
-  return parts;
 }
 
-type Server = { readonly proxy: DataplaneProxy; readonly members: readonly Resource[]; readonly port: number };
+function whyUnready({ proxy, target }: Server, port: number): string {
+  const inbounds = objectsOf(objectOf(proxy.resource.spec['networking'])['inbound']);
+  const silent = silentApplications(proxy.resource).find(({ inbound }) => {
+    const { port: ownPort, name } = inbounds[inbound] ?? {};
+    return typeof target === 'number' ? ownPort === target : name === target;
+  });
+  return silent?.reason ?? `it has no ready inbound for port ${String(port)}`;
+}
+
+type Serving = { readonly proxy: DataplaneProxy; readonly members: readonly Resource[]; readonly port: number };
 
 /** Why a server denies each client; null while it may permit one. */
-function deniedAll(index: MeshIndex, { proxy, members, port }: Server, clients: readonly string[]): string | null {
+function deniedAll(index: MeshIndex, { proxy, members, port }: Serving, clients: readonly string[]): string | null {
   const given = members.flatMap(({ spec }) => objectsOf(spec['ports'])).find((one) => one['port'] === port);
   const reasons = clients.map((client) => whyDenied(index, proxy, given?.['targetPort'] ?? port, client));
   return reasons.includes(null) ? null : (reasons[0] ?? null);

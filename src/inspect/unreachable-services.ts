@@ -51,7 +51,7 @@ function hasServers(index: MeshIndex, outbound: Outbound, zone: string, hasIdent
   }
   const { local } = membersOf(index, outbound.resource, zone);
   // The zone reports its own services that are down.
-  if (local.some((member) => whyFailing(member) === null) && localEndpoints(index, outbound, zone).length > 0) return true;
+  if (local.some((member) => whyFailing(member) === null) && localEndpoints(index, outbound, zone).ready.length > 0) return true;
   if (local.some((member) => whyFailing(member) !== null)) return true;
   return hasIdentity && otherZones(index, outbound, zone, nothing).length > 0;
 }

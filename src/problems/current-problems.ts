@@ -19,6 +19,7 @@ import type { ProxyInsights } from '../zone-status/proxy-insights.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
 import type { LagOf } from '../zone-status/zone-sync.ts';
 import { admissionProblems } from './admission-problems.ts';
+import { applicationProblems } from './application-problems.ts';
 import { authorityProblems } from './authority-problems.ts';
 import { idleProblems } from './idle-problems.ts';
 import { problemOf, type Problem } from './problem.ts';
@@ -152,6 +153,7 @@ export class CurrentProblems {
     return [
       ...identityProblems(identities),
       ...(await idleProblems(store, clock)),
+      ...(await applicationProblems(store)),
       ...authorityProblems(await store.list({ type: 'MeshTrust' }), clock.now()),
       ...plaintextProblems(this.#plaintextServices(identities, services)),
       ...serviceProblems(services, zone),

@@ -82,6 +82,10 @@ const KINDS = {
     remedy: 'start its Envoy, or delete its Dataplane: meridian inspect dataplanes --mesh MESH',
     section: 'a-proxy-is-not-connected',
   },
+  applicationSilent: {
+    remedy:
+      'start the application, or correct the inbound: meridian inspect dataplane NAME --mesh MESH; see «Health» of docs/operations.md to probe it otherwise',
+  },
   authorityEnds: {
     remedy:
       'meridian identity rotate NAME --mesh MESH, in its zone; for a trust domain of others, add their new authority to the MeshTrust',

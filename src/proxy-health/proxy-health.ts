@@ -16,6 +16,7 @@ import { nameText, type JsonObject, type Resource, type ResourceKey } from '../r
 import { FeedFollower } from '../store/follow-feed.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { decodeHealthMessage, encodeHealthCheckSpecifier, type HealthMessage } from '../wire/health-messages.ts';
+import type { ApplicationProbe } from '../xds/default-probe.ts';
 import {
   firstAnswerMs,
   healthCheckSpecifier,
@@ -28,6 +29,8 @@ export type ProxyHealthOptions = {
   readonly store: ResourceStore;
   /** `dpServer.hds.interval`, in milliseconds: the longest time between two reports of an Envoy. */
   readonly reportMs: number;
+  /** How applications without a `serviceProbe` are probed; null: they are not. */
+  readonly applications: ApplicationProbe | null;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -210,7 +213,7 @@ export class ProxyHealth {
       const row = rows.get(nameText(reporting.at));
       if (row === undefined || !this.#isCurrent(reporting)) return [];
       this.#ask(reporting, row);
-      const spec = withHealth(row.spec, reporting.health);
+      const spec = withHealth({ ...row, applications: this.#options.applications }, reporting.health);
       if (spec === row.spec) return [];
       if (this.#mayWrite(reporting)) return [{ reporting, row, spec }];
       // The next report says it.
@@ -240,9 +243,10 @@ export class ProxyHealth {
   }
 
   /** Sends the probes if they differ from the last ones sent. */
-  #ask(reporting: Reporting, { spec }: Resource): void {
+  #ask(reporting: Reporting, row: Resource): void {
     const { stream, adminSocket, asked } = reporting;
-    const next = healthCheckSpecifier(spec, adminSocket, this.#options.reportMs);
+    const { reportMs, applications } = this.#options;
+    const next = healthCheckSpecifier({ ...row, applications }, adminSocket, reportMs);
     if (asked !== null && JSON.stringify(asked) === JSON.stringify(next)) return;
     reporting.asked = next;
     reporting.knownFrom = this.#options.clock.elapsed() + firstAnswerMs(next);

@@ -12,6 +12,8 @@ export type ListQuery = {
   readonly nameContains?: string;
   /** A key of the status that a row must have. */
   readonly statusKey?: string;
+  /** Substring of the spec as its JSON text without spaces. Every row of the type is read for it, in the database. */
+  readonly specContains?: string;
   readonly limit?: number;
   readonly offset?: number;
 };

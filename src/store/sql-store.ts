@@ -340,13 +340,21 @@ function pageOf({ limit, offset, ...query }: ListQuery): RawBuilder<unknown> {
   return sql`${conditions(query)} order by r.mesh collate "C", r.name collate "C" ${page}`;
 }
 
-function conditions({ type, mesh, labels, nameContains, statusKey }: Omit<ListQuery, 'limit' | 'offset'>): RawBuilder<unknown> {
+function conditions({
+  type,
+  mesh,
+  labels,
+  nameContains,
+  specContains,
+  statusKey,
+}: Omit<ListQuery, 'limit' | 'offset'>): RawBuilder<unknown> {
   const parts = [sql`r.type = ${type}`];
   // Use the collation of the index that sorts pages.
   if (mesh !== undefined) parts.push(sql`r.mesh collate "C" = ${mesh}`);
   if (labels !== undefined) parts.push(sql`r.labels @> ${JSON.stringify(labels)}::jsonb`);
   if (nameContains !== undefined) parts.push(sql`r.name like ${`%${escapeLike(nameContains)}%`}`);
   if (statusKey !== undefined) parts.push(sql`jsonb_exists(r.status, ${statusKey})`);
+  if (specContains !== undefined) parts.push(sql`position(${specContains} in r.spec) > 0`);
   return sql.join(parts, sql` and `);
 }
 

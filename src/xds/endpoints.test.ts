@@ -54,6 +54,31 @@ describe('other zones', () => {
   });
 });
 
+describe('servers whose applications are silent', () => {
+  const silent = [at('10.0.0.9')];
+  const endpointsOf = (given: Partial<Parameters<typeof loadAssignment>[1]>, localityAwareness: JsonObject = {}): unknown[] =>
+    objectsOf(
+      loadAssignment('cart', { local: [], silent, others: [], ...given }, client, {
+        ...{ balancing: { localityAwareness }, isChoice: true },
+      })['endpoints'],
+    ).flatMap(({ lbEndpoints }) =>
+      objectsOf(lbEndpoints).map(({ endpoint }) => objectOf(objectOf(objectOf(endpoint)['address'])['socketAddress'])['address']),
+    );
+
+  it.each<[what: string, found: unknown[], expected: string[]]>([
+    ['have the requests that no other server can have', endpointsOf({}), ['10.0.0.9']],
+    ['have none beside a ready one', endpointsOf({ local: [at('10.0.0.1')] }), ['10.0.0.1']],
+    ['have none beside another zone', endpointsOf({ others: [{ zone: 'west', endpoints: [at('10.1.0.4')] }] }), ['10.1.0.4']],
+    [
+      'have them where no request may leave the zone',
+      endpointsOf({ others: [{ zone: 'west', endpoints: [at('10.1.0.4')] }] }, { localZone: {} }),
+      ['10.0.0.9'],
+    ],
+  ])('%s', (_, found, expected) => {
+    expect(found).toEqual(expected);
+  });
+});
+
 describe('affinity tags', () => {
   const tags = (...affinityTags: JsonObject[]): JsonObject => ({ localZone: { affinityTags } });
   it.each<[JsonObject, string[]]>([

@@ -6,8 +6,12 @@ import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts'
 import type { Json, JsonObject } from '../resource/types.ts';
 import { decimal, socketAddress } from './proto-json.ts';
 
-/** The servers of a port, as a client may reach them. */
-export type Servers = { readonly local: readonly Endpoint[]; readonly others: readonly OtherZone[] };
+/** The servers of a port, as a client may reach them. @property silent they have requests where there is no other server */
+export type Servers = {
+  readonly local: readonly Endpoint[];
+  readonly silent?: readonly Endpoint[];
+  readonly others: readonly OtherZone[];
+};
 
 /** Envoy sums weights up to 32 bits. */
 const MAX_EXPONENT = 7;
@@ -22,7 +26,7 @@ type AffinityTag = { readonly key: string; readonly value: string; readonly weig
  */
 export function loadAssignment(
   name: string,
-  { local, others }: Servers,
+  { local, silent = [], others }: Servers,
   client: Client,
   { balancing, isChoice }: { readonly balancing: JsonObject; readonly isChoice: boolean },
 ): JsonObject {
@@ -33,7 +37,8 @@ export function loadAssignment(
     if (priority === null) return [];
     return [{ locality: { zone }, lbEndpoints: endpoints.map(lbEndpoint), ...weight, ...(priority > 0 && { priority }) }];
   });
-  const groups = [...localitiesOf(local, client, locality), ...failover];
+  const serving = [...localitiesOf(local, client, locality), ...failover];
+  const groups = serving.length > 0 ? serving : localitiesOf(silent, client, locality);
   const factor = overprovisioning(locality);
   return {
     clusterName: name,

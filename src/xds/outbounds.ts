@@ -177,10 +177,10 @@ function addCluster(config: ProxyConfig, context: OutboundContext, destination: 
   config.clusters.set(kri, { ...cluster, ...(Object.keys(shared).length > 0 && { commonLbConfig: shared }), ...sockets });
   if (isExternal) config.assignments.set(kri, singleAssignment(kri, egress?.endpoint ?? null));
   else {
-    const local = localEndpoints(index, destination, client.zone);
+    const { ready: local, silent } = localEndpoints(index, destination, client.zone);
     const others = tls === null ? [] : otherZones(index, destination, client.zone, report);
     const isChoice = resource.type === 'MeshMultiZoneService';
-    config.assignments.set(kri, loadAssignment(kri, { local, others }, client, { balancing, isChoice }));
+    config.assignments.set(kri, loadAssignment(kri, { local, silent, others }, client, { balancing, isChoice }));
   }
 }
 

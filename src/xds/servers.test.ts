@@ -16,6 +16,7 @@ import {
   serversOf,
   sniOf,
   whyNotServing,
+  type Endpoint,
 } from './servers.ts';
 
 function outboundTo(index: MeshIndex, service: Resource): Outbound {
@@ -29,14 +30,18 @@ const service = (port: JsonObject): Resource => make('MeshService', 'cart', { ..
 
 /** `address port protocol` of each endpoint of port 80, with these networkings of its servers. */
 function reached(port: JsonObject, ...servers: JsonObject[]): string[] {
+  return placesOf(port, servers).ready;
+}
+
+function placesOf(port: JsonObject, servers: readonly JsonObject[]): { ready: string[]; silent: string[] } {
   const cart = service({ port: 80, ...port });
   const dataplanes = servers.map((networking, at) =>
     makeDataplane(`cart-${String(at)}`, { zone: 'east', labels: { app: 'cart' } }, networking),
   );
   const index = new MeshIndex('default', [cart, ...dataplanes]);
-  return localEndpoints(index, outboundTo(index, cart), 'east').map(({ address, port: at, labels }) =>
-    [address, at, labels['kuma.io/protocol']].join(' '),
-  );
+  const text = ({ address, port: at, labels }: Endpoint): string => [address, at, labels['kuma.io/protocol']].join(' ');
+  const { ready, silent } = localEndpoints(index, outboundTo(index, cart), 'east');
+  return { ready: ready.map(text), silent: silent.map(text) };
 }
 
 describe('the endpoints of a port in the zone of the client', () => {
@@ -82,6 +87,16 @@ describe('the endpoints of a port in the zone of the client', () => {
       '10.0.0.1 8080 tcp',
       '10.0.0.2 8080 tcp',
     ]);
+  });
+
+  const unready = { state: 'NotReady', health: { ready: false } };
+
+  it.each<[what: string, networking: JsonObject, silent: string[]]>([
+    ['one whose application does not answer', inbound(unready), ['10.0.0.1 8080 tcp']],
+    ['none that a person made not ready', inbound({ state: 'NotReady' }), []],
+    ['none whose own probe fails', inbound({ ...unready, serviceProbe: { tcp: {} } }), []],
+  ])('are silent: %s', (_, networking, silent) => {
+    expect(placesOf({ targetPort: 8080 }, [networking])).toEqual({ ready: [], silent });
   });
 
   it('are none for a port that the service has not', () => {

@@ -8,7 +8,7 @@ import { proxyIdentity } from '../policy/proxy-identity.ts';
 import { selectedDataplanes, servicesBehind } from '../policy/services.ts';
 import { label } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
-import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import { inboundPlaces, openedIn, reachOf } from '../resource/section-places.ts';
 import { ingressesOf, placeOf, sniAcrossZones } from '../resource/service-reach.ts';
 import { kumaSni } from '../resource/sni.ts';
@@ -16,6 +16,7 @@ import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { compareText } from '../base/compare-text.ts';
 import { isTrusted } from './proxy-tls.ts';
 import { endpointAddressProblem, inboundAddressProblem } from './socket-address.ts';
+import { isMadeUnready } from './service-probe.ts';
 import type { Report } from './usable-policies.ts';
 
 /** @property isTls its cluster has TLS to it, and plain text to others */
@@ -56,17 +57,22 @@ export function sniOf({ resource, port, section }: Outbound): string | null {
   return resource.type === 'MeshService' ? sniAcrossZones(resource, { port, section }) : kumaSni(resource, section);
 }
 
-/** The ready inbounds of a port in the zone of the client. Those that accept TLS are marked where others do not. */
-export function localEndpoints(index: MeshIndex, { resource, port }: Outbound, zone: string): Endpoint[] {
+/**
+ * The inbounds of a port in the zone of the client. Those that accept TLS are marked where others do not.
+ * @returns silent: for a service without any other server, because an application may be back before its next probe
+ */
+export function localEndpoints(index: MeshIndex, { resource, port }: Outbound, zone: string): Inbounds {
   const { local } = membersOf(index, resource, zone);
   const isMixed = new Set(local.map(acceptsTls)).size > 1;
-  const found: Endpoint[] = [];
+  const [ready, silent]: [Endpoint[], Endpoint[]] = [[], []];
   for (const service of local) {
     const isMarked = isMixed && acceptsTls(service);
-    for (const { endpoints } of serversOf(index, service, port))
-      for (const endpoint of endpoints) found.push(isMarked ? marked(endpoint) : endpoint);
+    for (const server of serversOf(index, service, port)) {
+      for (const endpoint of server.ready) ready.push(isMarked ? marked(endpoint) : endpoint);
+      for (const endpoint of server.silent) silent.push(isMarked ? marked(endpoint) : endpoint);
+    }
   }
-  return found;
+  return { ready, silent };
 }
 
 /** The same object for the same endpoint: it is encoded once. */
@@ -117,12 +123,13 @@ export function whyNotServing(index: MeshIndex, { spec }: Pick<Resource, 'spec'>
   return ids.some((id) => isTrusted(index, id)) ? null : 'no MeshTrust here has the trust domain of its servers';
 }
 
-/** The proxies of a MeshService in its zone, with their ready inbounds for a port. */
-export function serversOf(
-  index: MeshIndex,
-  service: Resource,
-  port: number,
-): { readonly proxy: DataplaneProxy; readonly endpoints: readonly Endpoint[] }[] {
+/** @property silent those whose application does not answer its default probe (decision 113) */
+export type Inbounds = { readonly ready: readonly Endpoint[]; readonly silent: readonly Endpoint[] };
+/** @property target the port or the name of the inbounds */
+export type Server = Inbounds & { readonly proxy: DataplaneProxy; readonly target: Json };
+
+/** The proxies of a MeshService in its zone, with their inbounds for a port. */
+export function serversOf(index: MeshIndex, service: Resource, port: number): Server[] {
   const found = objectsOf(service.spec['ports']).find((candidate) => candidate['port'] === port);
   if (found === undefined) return [];
   const target = found['targetPort'] ?? port;
@@ -130,9 +137,9 @@ export function serversOf(
   const key = JSON.stringify([target, protocol]);
   return selectedDataplanes(index, service).map((proxy) => {
     const known = endpointsOf(proxy);
-    let endpoints = known.get(key);
-    if (endpoints === undefined) known.set(key, (endpoints = readyInbounds(proxy, target, protocol)));
-    return { proxy, endpoints };
+    let inbounds = known.get(key);
+    if (inbounds === undefined) known.set(key, (inbounds = findInbounds(proxy, target, protocol)));
+    return { proxy, target, ready: inbounds.ready, silent: inbounds.silent };
   });
 }
 
@@ -148,29 +155,35 @@ function ingressEndpoints(index: MeshIndex, services: readonly Resource[], zone:
 }
 
 /** By target port and protocol, while the Dataplane does not change: a change of one server makes one endpoint. */
-const endpointsOf = perObject<DataplaneProxy, Map<string, readonly Endpoint[]>>(() => new Map<string, readonly Endpoint[]>());
+const endpointsOf = perObject<DataplaneProxy, Map<string, Inbounds>>(() => new Map<string, Inbounds>());
 
-/** The ready inbounds that a target port means, by name or by number. */
-function readyInbounds(proxy: DataplaneProxy, target: Json, protocol: string): Endpoint[] {
+/** The inbounds that a target port means, by name or by number. */
+function findInbounds(proxy: DataplaneProxy, target: Json, protocol: string): Inbounds {
   const networking = objectOf(proxy.resource.spec['networking']);
   const places = inboundPlaces(proxy.resource);
   const opened = openedIn(proxy.resource.status);
-  return objectsOf(networking['inbound']).flatMap((inbound, index) => {
+  const [ready, silent]: [Endpoint[], Endpoint[]] = [[], []];
+  for (const [index, inbound] of objectsOf(networking['inbound']).entries()) {
     const isTarget = typeof target === 'number' ? inbound['port'] === target : inbound['name'] === target;
-    if (!isTarget || !isReady(inbound)) return [];
+    const list = isReady(inbound) ? ready : isSilent(inbound) ? silent : null;
     const place = places[index];
     // Before its Envoy has opened it, requests would fail there.
     const reach = place === undefined ? null : reachOf(place, opened);
-    if (reach === null || inboundAddressProblem(reach.address, reach.port) !== null) return [];
-    const labels = { ...proxy.labels, 'kuma.io/protocol': textOf(inbound['protocol']) || protocol };
-    return [{ ...reach, labels }];
-  });
+    if (!isTarget || list === null || reach === null || inboundAddressProblem(reach.address, reach.port) !== null) continue;
+    list.push({ ...reach, labels: { ...proxy.labels, 'kuma.io/protocol': textOf(inbound['protocol']) || protocol } });
+  }
+  return { ready, silent };
 }
 
 /** `state`, and the older `health`: a field that exists without `ready: true` means not ready (kds-wire 4.2). */
 function isReady({ state, health }: JsonObject): boolean {
   if (state === 'Ignored' || state === 'NotReady') return false;
   return health === undefined || objectOf(health)['ready'] === true;
+}
+
+/** An inbound with a written `serviceProbe` gets no requests while the probe fails. */
+function isSilent(inbound: JsonObject): boolean {
+  return isMadeUnready(inbound) && !isObject(inbound['serviceProbe']);
 }
 
 /** Whether a proxy has its egress at this place, in the form of Kuma or in that of MADR 095. */

@@ -1,11 +1,13 @@
 // The health of a proxy and of the applications behind it: the probes for its Envoy, and the states of its inbounds after a report
-// (xds 1, HDS). Pure.
+// (xds 1, HDS). Pure. Invariant: a Dataplane names no probe that a person did not write.
 import { parseGoDuration } from '../base/duration.ts';
-import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { applicationAddress } from './application-address.ts';
+import { defaultProbe, type ApplicationProbe } from './default-probe.ts';
 import { duration, socketAddress } from './proto-json.ts';
 import { inboundAddressProblem } from './socket-address.ts';
+import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
 
 /** Whether the endpoints of a probed cluster are healthy, by its name. A cluster that no report has named yet has no state. */
 export type ProxyHealth = ReadonlyMap<string, boolean>;
@@ -17,37 +19,43 @@ const DEFAULTS = { interval: '1s', timeout: '2s', unhealthyThreshold: 1, healthy
 const MIN_PROBE_MS = 100;
 const MIN_REPORT_MS = 1_000;
 
+/** A Dataplane, and how the applications of inbounds without a `serviceProbe` are probed; null: they are not. */
+export type Probed = Pick<Resource, 'labels' | 'spec'> & { readonly applications: ApplicationProbe | null };
+
 /**
  * An envoy.service.health.v3.HealthCheckSpecifier as proto3 JSON. Envoy reports as often as its most frequent probe runs.
- * @param spec of a Dataplane
  * @param adminSocket of its Envoy; null: Envoy itself is not probed
  * @param reportMs milliseconds between two reports at most
  */
-export function healthCheckSpecifier(spec: JsonObject, adminSocket: string | null, reportMs: number): JsonObject {
+export function healthCheckSpecifier(dataplane: Probed, adminSocket: string | null, reportMs: number): JsonObject {
   const checks = new Map<string, JsonObject>();
   if (adminSocket !== null)
     checks.set(ADMIN, clusterCheck(ADMIN, {}, { httpHealthCheck: { path: '/ready' } }, { pipe: { path: adminSocket } }));
   let interval = reportMs;
-  const networking = objectOf(spec['networking']);
+  const networking = objectOf(dataplane.spec['networking']);
+  const isRedirected = (transparentProxying(dataplane)?.inboundPort ?? null) !== null;
   for (const inbound of objectsOf(networking['inbound'])) {
-    const name = probedCluster(networking, inbound);
-    if (name === null || checks.has(name)) continue;
-    const probe = objectOf(inbound['serviceProbe']);
+    const found = probeOf(dataplane, inbound);
+    if (found === null || checks.has(found.cluster)) continue;
     const { address, port } = applicationAddress(networking, inbound);
-    checks.set(name, clusterCheck(name, probe, { tcpHealthCheck: {} }, socketAddress(address, port)));
-    interval = Math.min(interval, Math.max(MIN_REPORT_MS, parseGoDuration(intervalOf(probe)) ?? reportMs));
+    const check = clusterCheck(found.cluster, found.probe, { tcpHealthCheck: {} }, socketAddress(address, port));
+    checks.set(found.cluster, { ...check, ...(isRedirected && fromOwnSource(address)) });
+    interval = Math.min(interval, Math.max(MIN_REPORT_MS, parseGoDuration(intervalOf(found.probe)) ?? reportMs));
   }
   return { clusterHealthChecks: [...checks.values()], interval: duration(`${String(interval)}ms`, '5s') };
 }
 
 /**
- * Milliseconds after which each probe of a specifier has answered once and was reported. Before that Envoy reports as unhealthy what it
- * has not probed yet.
+ * Milliseconds after which each probe of a specifier has answered as often as it takes to be believed, and was reported. Before that Envoy
+ * reports as unhealthy what it has not probed yet.
  */
 export function firstAnswerMs(specifier: JsonObject): number {
   const checks = objectsOf(specifier['clusterHealthChecks']).flatMap(({ healthChecks }) => objectsOf(healthChecks));
-  const timeouts = checks.map(({ timeout }) => millisecondsOf(timeout));
-  return timeouts.reduce((a, b) => Math.max(a, b), 0) + reportIntervalMs(specifier);
+  const longest = checks.map(({ timeout, interval, unhealthyEdgeInterval = interval, unhealthyThreshold }) => {
+    const failures = Math.max(1, numberOf(unhealthyThreshold));
+    return failures * millisecondsOf(timeout) + (failures - 1) * millisecondsOf(unhealthyEdgeInterval);
+  });
+  return longest.reduce((a, b) => Math.max(a, b), 0) + reportIntervalMs(specifier);
 }
 
 /** Milliseconds between two reports to a specifier. */
@@ -56,15 +64,14 @@ export function reportIntervalMs({ interval }: JsonObject): number {
 }
 
 /**
- * The spec of a Dataplane whose inbounds are ready or not as the report says; the same object where nothing differs. An inbound that
+ * The spec of the Dataplane, whose inbounds are ready or not as the report says; the same object where nothing differs. An inbound that
  * somebody set to NotReady stays so, and `Ignored` is not touched: an inbound that this function made not ready has `health` beside its
  * state, and it alone is made ready again.
  */
-export function withHealth(spec: JsonObject, health: ProxyHealth): JsonObject {
-  const networking = objectOf(spec['networking']);
-  return withInbounds(spec, (inbound) => {
-    const probed = probedCluster(networking, inbound);
-    const states = [health.get(ADMIN), ...(probed === null ? [] : [health.get(probed)])];
+export function withHealth(dataplane: Probed, health: ProxyHealth): JsonObject {
+  return withInbounds(dataplane.spec, (inbound) => {
+    const found = probeOf(dataplane, inbound);
+    const states = [health.get(ADMIN), ...(found === null ? [] : [health.get(found.cluster)])];
     if (states.includes(false)) return inbound['state'] === 'NotReady' ? inbound : madeUnready(inbound);
     return isMadeUnready(inbound) && states.every((state) => state === true) ? madeReady(inbound) : inbound;
   });
@@ -79,12 +86,19 @@ export function keepHealth(given: JsonObject, stored: JsonObject): JsonObject {
   return withInbounds(given, (inbound) => (unready.has(textOfInbound(inbound)) ? madeUnready(inbound) : inbound));
 }
 
-/** Name of the cluster with the application of an inbound; null where it is not probed. */
-function probedCluster(networking: JsonObject, inbound: JsonObject): string | null {
-  if (!isObject(inbound['serviceProbe'])) return null;
-  const { address, port } = applicationAddress(networking, inbound);
+/** Whether a report made an inbound not ready, and not a person. */
+export function isMadeUnready({ state, health }: JsonObject): boolean {
+  return state === 'NotReady' && health !== undefined && objectOf(health)['ready'] !== true;
+}
+
+/** The probe of an inbound, written or by default, with the name of the cluster that has its application; null where it is not probed. */
+function probeOf(dataplane: Probed, inbound: JsonObject): { cluster: string; probe: JsonObject } | null {
+  const written = inbound['serviceProbe'];
+  const probe = isObject(written) ? written : defaultProbe(dataplane, inbound, dataplane.applications);
+  if (probe === null) return null;
+  const { address, port } = applicationAddress(objectOf(dataplane.spec['networking']), inbound);
   if (inboundAddressProblem(address, port) !== null) return null;
-  return `${address === '127.0.0.1' ? 'localhost' : address}:${String(port)}`;
+  return { cluster: `${address === '127.0.0.1' ? 'localhost' : address}:${String(port)}`, probe };
 }
 
 function clusterCheck(clusterName: string, probe: JsonObject, check: JsonObject, address: JsonObject): JsonObject {
@@ -99,10 +113,19 @@ function clusterCheck(clusterName: string, probe: JsonObject, check: JsonObject,
         noTrafficInterval: interval,
         unhealthyThreshold: probe['unhealthyThreshold'] ?? DEFAULTS.unhealthyThreshold,
         healthyThreshold: probe['healthyThreshold'] ?? DEFAULTS.healthyThreshold,
+        ...intervalsOfDoubt(probe),
         ...check,
       },
     ],
     localityEndpoints: [{ endpoints: [{ address }] }],
+  };
+}
+
+/** A default probe asks again soon while it doubts, and while the application is away. */
+function intervalsOfDoubt({ unhealthyEdgeInterval, unhealthyInterval }: JsonObject): JsonObject {
+  return {
+    ...(unhealthyEdgeInterval !== undefined && { unhealthyEdgeInterval: atLeast(textOf(unhealthyEdgeInterval)) }),
+    ...(unhealthyInterval !== undefined && { unhealthyInterval: atLeast(textOf(unhealthyInterval)) }),
   };
 }
 
@@ -132,10 +155,6 @@ function withInbounds(spec: JsonObject, edit: (inbound: JsonObject) => JsonObjec
 
 function madeUnready(inbound: JsonObject): JsonObject {
   return { ...inbound, state: 'NotReady', health: { ready: false } };
-}
-
-function isMadeUnready({ state, health }: JsonObject): boolean {
-  return state === 'NotReady' && health !== undefined && objectOf(health)['ready'] !== true;
 }
 
 function madeReady({ state: _state, health: _health, ...inbound }: JsonObject): JsonObject {

@@ -52,7 +52,8 @@ export function addIngressPort(
         circuitBreakers: { thresholds: [{ trackRemaining: true }] },
       });
     }
-    part.assignments.set(assignment, zoneAssignment(assignment, zone, localEndpoints(index, outbound, zone)));
+    const { ready, silent } = localEndpoints(index, outbound, zone);
+    part.assignments.set(assignment, zoneAssignment(assignment, zone, ready.length > 0 ? ready : silent));
   });
 }
 

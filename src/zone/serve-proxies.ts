@@ -84,10 +84,11 @@ async function shownAlive({ store, instanceId, clock, log, component, signal: st
 
 /** Takes what Envoys report of their health. */
 function proxyHealth({ config, store, clock, log, component }: Host): ServeProxy {
-  const reportMs = config.dpServer.hds.interval;
+  const { interval: reportMs, applications } = config.dpServer.hds;
   const health = new ProxyHealth({
     store: answerInTime(store, clock),
     reportMs,
+    applications: applications.enabled ? applications : null,
     clock,
     log: log.child({ component: 'proxy health' }),
   });

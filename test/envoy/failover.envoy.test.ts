@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
-import type { Application } from './application.ts';
+import { Application } from './application.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
 import { countBy, expectShares } from './shares.ts';
 import { ZoneProcess } from './zone-process.ts';
@@ -160,4 +160,31 @@ it.each<[percentage: number, sick: number, shares: Record<string, number>]>([
   await expect.poll(healthy).toBe(servers.length + ZONES.length - 1 - sick);
   await expect.poll(() => answering('east')).toBe(Object.keys(shares).join(' '));
   expectShares(await answers('east', 400), shares);
+});
+
+it('another zone serves when only the application dies, and each command says why; at the end the own zone serves again', async () => {
+  const { mesh, servers } = at('west');
+  await strategy({ failover: [{ to: { type: 'Any' } }] });
+  await expectAnswers(LOCAL);
+  const [application] = servers;
+  const servicePort = application?.port ?? 0;
+  await application?.close();
+  // The inbound has no serviceProbe.
+  await expect.poll(async () => (await answering('west')).includes('503')).toBe(false);
+  expect((await answers('west', 200)).get('503') ?? 0).toBe(0);
+  const reason = `the application of inbound main-1 does not answer on 127.0.0.1:${String(servicePort)}`;
+  const { problems } = await mesh.ask('Dataplane', 'stock-west', '_effective');
+  expect(objectsOf(problems)).toMatchObject([{ at: 'networking.inbound[0]', reason: expect.stringContaining(reason) as string }]);
+  const parts = objectsOf((await mesh.ask('MeshService', 'stock', '_ways'))['items']).flatMap((way) => objectsOf(way['parts']));
+  expect(parts).toContainEqual(
+    expect.objectContaining({ part: 'server', state: 'broken', why: expect.stringContaining(reason) as string }),
+  );
+  for (const plane of [mesh.zone, planes[0]]) {
+    const said = async (): Promise<unknown> => JSON.stringify(await plane?.read('/_problems'));
+    await expect.poll(said, { timeout: 40_000 }).toContain(reason);
+  }
+
+  const again = await Application.listen('west-1', 'http', servicePort);
+  onTestFinished(() => again.close());
+  await expectAnswers(LOCAL);
 });

@@ -1,5 +1,5 @@
 // A proxy that lives while its application does not: its Envoy says so, and requests go to the other instance.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import { freePort } from '../support/free-port.ts';
 import { Application } from './application.ts';
@@ -59,4 +59,42 @@ it('sends requests to another instance when an application ends, and back when i
   await expect.poll(() => state('cart-1')).toEqual(READY);
   await expect.poll(answers).toEqual(['cart-1', 'cart-2']);
   await first.close();
+});
+
+describe('an application that its Envoy does not reach', () => {
+  const silent = async (): Promise<unknown[]> => {
+    const { problems } = await mesh.ask('Dataplane', 'elsewhere', '_effective');
+    return objectsOf(problems).map(({ reason }) => reason);
+  };
+
+  it('is named with its address and what to do, and its service serves as soon as it is reached', async () => {
+    const application = await mesh.application('elsewhere', 'http');
+    await mesh.service('elsewhere', { app: 'elsewhere' });
+    // It listens on 127.0.0.1.
+    const inbound = {
+      name: 'main',
+      port: await freePort(),
+      servicePort: application.port,
+      protocol: 'http',
+      address: '127.0.0.9',
+    };
+    await mesh.proxy('elsewhere', { labels: { app: 'elsewhere' }, inbound: [inbound] });
+    const { list, portOf } = await mesh.outbounds(['elsewhere']);
+    await mesh.proxy('caller', { outbounds: list });
+    await expect
+      .poll(silent)
+      .toEqual([
+        `the application of inbound main does not answer on 127.0.0.9:${String(application.port)}: start it, or set serviceAddress to the address on which it listens`,
+      ]);
+    // Requests are sent all the same: no other server has them.
+    const answered = await mesh.get(portOf('elsewhere'));
+    expect(answered.body).toContain('upstream connect error');
+
+    const { networking } = await mesh.read('Dataplane', 'elsewhere');
+    const [stored] = objectsOf(objectOf(networking)['inbound']);
+    const mended = { ...objectOf(networking), inbound: [{ ...stored, serviceAddress: '127.0.0.1' }] };
+    await mesh.put('Dataplane', 'elsewhere', { labels: { app: 'elsewhere' }, networking: mended });
+    await expect.poll(async () => (await mesh.get(portOf('elsewhere'))).status).toBe(200);
+    await expect.poll(silent).toEqual([]);
+  });
 });

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { ProxyHealth } from '../../src/proxy-health/proxy-health.ts';
 import { healthService } from '../../src/proxy-port/grpc-services.ts';
 import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
-import type { JsonObject } from '../../src/resource/types.ts';
+import type { JsonObject, Labels } from '../../src/resource/types.ts';
 import { envoyBinaryToJson } from '../../src/wire/binary-to-json.ts';
 import { toBuffer } from '../../src/wire/fields.ts';
 import { envoyJsonToBinary } from '../../src/wire/json-to-binary.ts';
@@ -16,6 +16,7 @@ import { TinyStore } from '../support/tiny-store.ts';
 
 const REQUEST = 'envoy.service.health.v3.HealthCheckRequestOrEndpointHealthResponse';
 const APPLICATION = '127.1.0.2:8080';
+const applications = { interval: 2_000, timeout: 2_000, unhealthyThreshold: 3 };
 const probed = { name: 'http', port: 8080, serviceProbe: { tcp: {} } };
 
 let stop: AbortController;
@@ -30,7 +31,7 @@ beforeEach(async () => {
   store = new TinyStore();
   elapsed = 0;
   const clock = { ...systemClock, elapsed: () => elapsed };
-  health = new ProxyHealth({ store, reportMs: 5_000, clock, log: pino({ level: 'silent' }) });
+  health = new ProxyHealth({ store, reportMs: 5_000, applications, clock, log: pino({ level: 'silent' }) });
   void health.run(stop.signal);
   port = await new OpenPort().start({ type: 'none', serveHealth: health.serve });
 });
@@ -39,9 +40,9 @@ afterEach(async () => {
   stop.abort();
 });
 
-async function put(name = 'cart-1', inbound: JsonObject[] = [probed]): Promise<void> {
+async function put(name = 'cart-1', inbound: readonly JsonObject[] = [probed], labels: Labels = {}): Promise<void> {
   const key = { type: 'Dataplane', mesh: 'shop', name };
-  await store.write({ op: 'put', key, labels: {}, spec: { networking: { address: '127.1.0.2', inbound } } });
+  await store.write({ op: 'put', key, labels, spec: { networking: { address: '127.1.0.2', inbound: [...inbound] } } });
 }
 
 async function states(name = 'cart-1'): Promise<unknown[]> {
@@ -169,6 +170,36 @@ describe('an Envoy', () => {
     await expect.poll(() => (envoy.report(down), states())).toEqual(['NotReady']);
   });
 
+  const silent = { name: 'plain', port: 80, servicePort: 8080, protocol: 'http' };
+
+  it('is asked to probe an application without a written probe, which leaves and comes back; the Dataplane names no probe', async () => {
+    await put('cart-1', [silent]);
+    const envoy = await reporter();
+    expect(envoy.asked).toEqual(['system_envoy_admin', APPLICATION]);
+    elapsed += 10_000;
+    envoy.report({ ...UP, [APPLICATION]: false });
+    await expect.poll(() => states()).toEqual(['NotReady']);
+    envoy.report(UP);
+    await expect.poll(() => states()).toEqual(['Ready']);
+    const row = await store.get({ type: 'Dataplane', mesh: 'shop', name: 'cart-1' });
+    expect(row?.spec).toEqual({ networking: { address: '127.1.0.2', inbound: [silent] } });
+  });
+
+  it('is asked no more when a label of the Dataplane says so, and the inbound is ready again', async () => {
+    await put('cart-1', [silent]);
+    const envoy = await reporter();
+    elapsed += 10_000;
+    envoy.report({ ...UP, [APPLICATION]: false });
+    await expect.poll(() => states()).toEqual(['NotReady']);
+    const row = await store.get({ type: 'Dataplane', mesh: 'shop', name: 'cart-1' });
+    const labels = { 'probe.meridian.io/plain': 'disabled' };
+    await put('cart-1', objectsOf(objectOf(row?.spec['networking'])['inbound']), labels);
+    await expect.poll(() => envoy.asked).toEqual(['system_envoy_admin']);
+    elapsed += 10_000;
+    envoy.report({ system_envoy_admin: true });
+    await expect.poll(() => states()).toEqual(['Ready']);
+  });
+
   it('that comes again takes the place of the one before', async () => {
     await put();
     const ended = ending((await reporter()).stream);
@@ -195,7 +226,7 @@ describe('an Envoy whose earlier stream is half open at another replica', () => 
 
   beforeEach(async () => {
     const clock = { ...systemClock, elapsed: () => elapsed };
-    const other = new ProxyHealth({ store, reportMs: 5_000, clock, log: pino({ level: 'silent' }) });
+    const other = new ProxyHealth({ store, reportMs: 5_000, applications, clock, log: pino({ level: 'silent' }) });
     void other.run(stop.signal);
     otherPort = await new OpenPort().start({ type: 'none', serveHealth: other.serve });
     // A write that takes no time would leave none to anything else.
@@ -238,6 +269,22 @@ describe('an Envoy whose earlier stream is half open at another replica', () => 
     const after = await version();
     expect(await writesSince(after)).toBe(0);
   });
+});
+
+it('writes no Dataplane of many proxies whose applications answer', async () => {
+  const names = Array.from({ length: 60 }, (_, at) => `cart-${String(at)}`);
+  for (const name of names) await put(name, [{ port: 80, servicePort: 8080, protocol: 'http' }]);
+  let writes = 0;
+  store.beforeWrite = () => void (writes += 1);
+  const all = names.map((name) => new Reporter(name));
+  for (const one of all) await expect.poll(() => one.asked).toContain(APPLICATION);
+  elapsed += 20_000;
+  for (let round = 0; round < 3; round += 1) for (const one of all) one.report(UP);
+  const [last] = all.slice(-1);
+  await expect.poll(() => health.size).toBe(names.length);
+  last?.report({ ...UP, [APPLICATION]: false });
+  await expect.poll(() => states('cart-59')).toEqual(['NotReady']);
+  expect(writes).toBe(1);
 });
 
 it('stores simultaneous reports of many Envoys in few transactions', async () => {

@@ -374,6 +374,9 @@ export function storeContract(empty: () => ResourceStore): void {
       expect(await names({ statusKey: 'proxyProblems' })).toEqual(['m1/abc']);
       expect(await names({ mesh: 'm1', limit: 1, offset: 1 })).toEqual(['m1/abc']);
       expect(await store.count({ type: 'MeshTimeout', mesh: 'm1' })).toBe(3);
+      await store.write(create({ ...timeout('d'), mesh: 'm1' }, { spec: { to: [{ state: "It's_100%" }] } }));
+      expect(await names({ specContains: `"state":"It's_100%"` })).toEqual(['m1/d']);
+      expect(await names({ specContains: `"state":"It%"` })).toEqual([]);
     });
   });
 

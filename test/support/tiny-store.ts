@@ -222,12 +222,13 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve();
   }
 
-  #matching({ type, mesh, labels = {}, nameContains = '', statusKey }: ListQuery): Resource[] {
+  #matching({ type, mesh, labels = {}, nameContains = '', specContains = '', statusKey }: ListQuery): Resource[] {
     const hasLabels = (row: Resource): boolean => Object.entries(labels).every(([key, value]) => row.labels[key] === value);
     return [...this.rows.values()]
       .filter((row) => row.type === type && (mesh === undefined || row.mesh === mesh))
       .filter((row) => row.name.includes(nameContains) && hasLabels(row))
       .filter(({ status }) => statusKey === undefined || Object.hasOwn(status, statusKey))
+      .filter((row) => JSON.stringify(row.spec).includes(specContains))
       .sort((a, b) => compareText(a.mesh, b.mesh) || compareText(a.name, b.name));
   }
 
