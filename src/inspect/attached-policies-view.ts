@@ -5,7 +5,7 @@ import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound } from '../policy/effective-conf.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
-import { outboundsOf } from '../policy/outbounds.ts';
+import type { Outbound } from '../policy/outbounds.ts';
 import type { Contribution } from '../policy/resource-rules.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -13,7 +13,7 @@ import type { JsonObject } from '../resource/types.ts';
 type Matched = { readonly type: string; readonly contributions: readonly Pick<Contribution, 'policy'>[] };
 
 /** `{kind, total, items[]{type, name?, service?, matchedPolicies{<Type>[META]}}}`; items without a policy are omitted. */
-export function* attachedPoliciesView(index: MeshIndex, rules: ProxyRules): Steps<JsonObject> {
+export function* attachedPoliciesView(index: MeshIndex, rules: ProxyRules, outbounds: readonly Outbound[]): Steps<JsonObject> {
   const { proxy, types } = rules;
   const item = (head: JsonObject, matched: readonly Matched[]): JsonObject[] => {
     const found = matched.filter(({ contributions }) => contributions.length > 0);
@@ -38,7 +38,7 @@ export function* attachedPoliciesView(index: MeshIndex, rules: ProxyRules): Step
       ),
     ),
   ];
-  for (const outbound of outboundsOf(index, proxy)) {
+  for (const outbound of outbounds) {
     const head = { type: 'outbound', name: outbound.kri, service: displayNameOf(outbound.resource) };
     items.push(...item(head, effectiveOutbound(index, rules, outbound).policies));
     yield;

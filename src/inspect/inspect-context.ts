@@ -5,9 +5,11 @@ import type { ApiContext } from '../api/api-options.ts';
 import { meshType } from '../api/route-types.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
+import { outboundsOf, type Outbound } from '../policy/outbounds.ts';
 import { parseKri } from '../resource/kri.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
+import { lacksOutbounds } from './redirected-proxy.ts';
 
 /** `zone`: the name of this zone; null on global. */
 export type InspectContext = Pick<ApiContext, 'service' | 'store' | 'insights'> & {
@@ -15,7 +17,13 @@ export type InspectContext = Pick<ApiContext, 'service' | 'store' | 'insights'> 
   readonly zone: string | null;
 };
 
-export type InspectedProxy = { readonly index: MeshIndex; readonly proxy: DataplaneProxy };
+/** @property outbounds those that the proxy has @property lacksOutbounds as `lacksOutbounds` says */
+export type InspectedProxy = {
+  readonly index: MeshIndex;
+  readonly proxy: DataplaneProxy;
+  readonly lacksOutbounds: boolean;
+  readonly outbounds: () => readonly Outbound[];
+};
 
 const TITLE = 'Could not retrieve a resource';
 const NO_DATAPLANE = 'Could not retrieve Dataplane';
@@ -35,7 +43,9 @@ export async function proxyOf(
   const index = await indexOf(context, mesh);
   const proxy = index.proxy(name);
   if (proxy === undefined) throw missingResource({ type: 'Dataplane', mesh, name }, title);
-  return { index, proxy };
+  const lacks = await lacksOutbounds(context, proxy);
+  const outbounds = (): readonly Outbound[] => (lacks ? [] : outboundsOf(index, proxy));
+  return { index, proxy, lacksOutbounds: lacks, outbounds };
 }
 
 /** @throws ApiError 404 without an answer: `what` names the missing object or part of one, `title` is for kumactl */

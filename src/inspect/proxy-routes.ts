@@ -14,7 +14,7 @@ import {
   routePoliciesView,
   routesView,
 } from '../policy/inspect-view.ts';
-import { outboundsOf, type Outbound } from '../policy/outbounds.ts';
+import type { Outbound } from '../policy/outbounds.ts';
 import { rulesView } from '../policy/rules-view.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { attachedPoliciesView } from './attached-policies-view.ts';
@@ -48,9 +48,9 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext & P
     getInSteps(path, summary, (...asked) => oneStep(() => view(...asked)), title);
   getInSteps('_rules', 'All rules of a proxy, by type and resource', ({ rules }) => rulesView(rules));
   get('_policies', 'Policies about the whole proxy', ({ rules }) => policiesView(rules));
-  const attached: View<Steps<object>> = ({ index, rules }) => attachedPoliciesView(index, rules);
+  const attached: View<Steps<object>> = ({ index, rules, outbounds }) => attachedPoliciesView(index, rules, outbounds());
   getInSteps('policies', 'Deprecated: the policies that are attached to a proxy', attached, 'Could not get MatchedPolicies');
-  const layout: View<object> = ({ index, proxy }) => layoutView(index, proxy);
+  const layout: View<object> = ({ index, proxy, outbounds }) => layoutView(index, proxy, outbounds());
   get('_layout', 'Inbounds, zone listeners and outbounds of a proxy', layout, 'Failed to retrieve Dataplane');
   get('_inbounds/:kri/_policies', 'Policies of an inbound or zone listener', ({ rules }, kri) =>
     required(inboundPoliciesView(rules, kri), `inbound ${kri} of this Dataplane`),
@@ -67,8 +67,8 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext & P
   const effective = about('Inspect', EFFECTIVE, { query: NAMED_PAGE, answer: component('Effective') });
   app.get<{ Params: Params }>(`${DATAPLANE}/_effective`, effective, async (request): Promise<Answer<'Effective'>> => {
     const inspected = await proxyOf(context, request.params);
-    const { index, proxy } = inspected;
-    const { items, ...page } = pageOf(request, outboundsOf(index, proxy), ({ resource }) => displayNameOf(resource));
+    const { proxy } = inspected;
+    const { items, ...page } = pageOf(request, inspected.outbounds(), ({ resource }) => displayNameOf(resource));
     const [found = []] = (await proxyProblems(context, [proxy.resource])).values();
     const { caller, left } = workFor(request);
     const { head, outbounds } = await context.turns.run(
@@ -76,7 +76,7 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext & P
       withRules(inspected, (ruled) => effectiveSteps(ruled, items)),
       left,
     );
-    const problems = [...found, ...dataplaneProblems(proxy.resource)];
+    const problems = [...found, ...dataplaneProblems(proxy.resource, inspected)];
     return { ...head, ...(problems.length > 0 && { problems }), outbounds, ...page };
   });
 }

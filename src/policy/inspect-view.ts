@@ -7,7 +7,7 @@ import type { ConfInForce, Destination } from './conf-in-force.ts';
 import { destinationOf, policiesInForce } from './effective-conf.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { outboundRoutes } from './outbound-routes.ts';
-import { outboundsOf, outboundsTo } from './outbounds.ts';
+import { outboundsOf, outboundsTo, type Outbound } from './outbounds.ts';
 import { isRouteKind, type Policy } from './parse-policy.ts';
 import { parseKri } from '../resource/kri.ts';
 import { matchDataplane } from './match-dataplane.ts';
@@ -75,7 +75,11 @@ export function routePoliciesView(index: MeshIndex, rules: ProxyRules, kri: stri
 }
 
 /** `_layout`: the sections and outbounds of the proxy under their names in Envoy. */
-export function layoutView(index: MeshIndex, proxy: DataplaneProxy): JsonObject {
+export function layoutView(
+  index: MeshIndex,
+  proxy: DataplaneProxy,
+  outbounds: readonly Outbound[] = outboundsOf(index, proxy),
+): JsonObject {
   const { kri, labels, sections } = proxy;
   const spiffeId = proxyIdentity(index, proxy)?.spiffeId ?? null;
   return {
@@ -97,7 +101,7 @@ export function layoutView(index: MeshIndex, proxy: DataplaneProxy): JsonObject 
         port,
         proxyResourceName: `self_${kind.toLowerCase()}_dp_${section}`,
       })),
-    outbounds: outboundsOf(index, proxy).map((outbound) => ({
+    outbounds: outbounds.map((outbound) => ({
       kri: outbound.kri,
       port: outbound.port,
       protocol: outbound.protocol,
