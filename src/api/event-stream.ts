@@ -1,12 +1,14 @@
 // A long-lived answer of server-sent events. Invariants: it ends with its client, the server or the token of its request. Every event is
-// checked against that token. An event that stays unread for `unreadMs` ends the answer, if the route sets that limit.
+// checked against that token, and shows no private key that the answer to such a request may not show. An event that stays unread for `unreadMs` ends the answer, if the route sets that limit.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
+import { withoutKeys } from '../base/hidden-keys.ts';
 import { anonymousUser } from '../token/authenticate-request.ts';
 import type { TokenGuard } from '../token/token-guard.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError, errorBody, unauthenticated } from './error-body.ts';
+import { showsKeys } from './hide-keys.ts';
 import { WatchPermits } from './watch-permits.ts';
 
 export const EVENT_STREAM = 'text/event-stream';
@@ -36,6 +38,7 @@ type Opened = {
   readonly guard: TokenGuard | null;
   readonly signal: AbortSignal;
   readonly requestId: string;
+  readonly showsKeys: boolean;
   readonly cut: () => void;
 };
 
@@ -67,12 +70,18 @@ export class EventStreams {
     if (reply.raw.closed) end();
     const signal = AbortSignal.any([gone.signal, closing]);
     const guard = callers.guard(request, clock, signal);
-    const opened = { guard, signal, requestId: request.id, cut: (): void => void reply.raw.destroy() };
+    const opened = {
+      guard,
+      signal,
+      requestId: request.id,
+      showsKeys: showsKeys(request, callers),
+      cut: (): void => void reply.raw.destroy(),
+    };
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
     return reply.type(EVENT_STREAM).send(Readable.from(this.#checked(texts, opened), { objectMode: false }));
   }
 
-  async *#checked(texts: EventTexts, { guard, signal, requestId, cut }: Opened): AsyncGenerator<string> {
+  async *#checked(texts: EventTexts, { guard, signal, requestId, showsKeys: shows, cut }: Opened): AsyncGenerator<string> {
     const { clock, options } = this.#context;
     let taken = (): void => undefined;
     try {
@@ -82,14 +91,14 @@ export class EventStreams {
       for await (const text of texts(living)) {
         if (guard !== null && (await guard.refusal()) !== null) break;
         if (this.#unreadMs !== Infinity) taken = clock.after(this.#unreadMs, cut);
-        yield text;
+        yield shows ? text : withoutKeys(text);
         taken();
       }
       const refusal = (await guard?.refusal()) ?? null;
       if (refusal !== null) yield eventText('error', errorBody(unauthenticated(`the user token ${refusal}`)));
     } catch (error) {
       if (!(error instanceof MeridianError)) options.log.error({ requestId, err: error }, 'a stream of events failed');
-      yield eventText('error', errorBody(error));
+      yield withoutKeys(eventText('error', errorBody(error)));
     } finally {
       taken();
     }

@@ -11,7 +11,7 @@ export function showsKeys(request: FastifyRequest, callers: Callers): boolean {
   return shows === 'own' || isAllowed(() => callers.require('adminResources', request));
 }
 
-/** Streams hide the keys in each of their texts. */
+/** Streams of events hide the keys in each of their texts (event-stream.ts). */
 export function hideKeys(app: FastifyInstance, callers: Callers): void {
   app.addHook('onSend', (request, _reply, payload, done) => {
     if (typeof payload === 'string') done(null, showsKeys(request, callers) ? payload : withoutKeys(payload));

@@ -1,12 +1,10 @@
 // `GET …?watch=true`: a list or an item as server-sent events. `put` has the resource, `delete` its key. `synced` says that all
 // existing items have been sent. A comment is a heartbeat. `error` is the last event.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { withoutKeys } from '../base/hidden-keys.ts';
 import { toUniversal } from '../document/universal-form.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import { eventText, EventStreams, HEARTBEAT, HEARTBEAT_MS } from './event-stream.ts';
-import { showsKeys } from './hide-keys.ts';
 import { watchEvents, type Watched, type WatchEvent } from './watch-events.ts';
 
 type Context = Pick<ApiContext, 'store' | 'clock' | 'closing' | 'options' | 'callers'>;
@@ -22,18 +20,13 @@ export class Watches {
 
   /** Answers with the events of these rows. @throws ApiError 503 when there are too many watches */
   follow(request: FastifyRequest, reply: FastifyReply, info: TypeInfo, watched: Watched): FastifyReply {
-    return this.#streams.open(request, reply, (signal) =>
-      this.#texts(info, watched, signal, showsKeys(request, this.#context.callers)),
-    );
+    return this.#streams.open(request, reply, (signal) => this.#texts(info, watched, signal));
   }
 
-  async *#texts(info: TypeInfo, watched: Watched, signal: AbortSignal, isShown: boolean): AsyncGenerator<string> {
+  async *#texts(info: TypeInfo, watched: Watched, signal: AbortSignal): AsyncGenerator<string> {
     const { store, clock, options } = this.#context;
     const following = { store, clock, log: options.log, heartbeatMs: HEARTBEAT_MS };
-    for await (const event of watchEvents(watched, following, signal)) {
-      const text = streamedText(info, event);
-      yield isShown ? text : withoutKeys(text);
-    }
+    for await (const event of watchEvents(watched, following, signal)) yield streamedText(info, event);
   }
 }
 

@@ -4,6 +4,8 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { MeridianError } from '../base/errors.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { configOf, endOnUncaught, exitAfter, explainDatabase, MAX_STOP_MS } from './run-control-plane.ts';
+import { keyFinds } from '../../test/support/key-finds.ts';
+import { createSelfSigned } from '../base/self-signed.ts';
 import { createLogger } from '../base/log.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 
@@ -77,4 +79,15 @@ it('logs an error that nothing catches without its fields, and ends the process'
   endOnUncaught(events, createLogger('info', {}, sink), exit);
   events.emit('uncaughtException', Object.assign(new Error('the store is gone'), { detail: 'Failing row contains (c2VjcmV0)' }));
   expect([lines.includes('the store is gone'), lines.includes('c2VjcmV0'), exit.mock.calls.length]).toEqual([true, false, 1]);
+});
+
+it('logs an error that nothing catches without private keys in its text, its stack and its cause', async () => {
+  const { keyPem } = await createSelfSigned('client', ['one'], new Date());
+  let lines = '';
+  const sink = new Writable({ write: (chunk: Buffer, _encoding, done) => ((lines += chunk.toString()), done()) });
+  const events = new EventEmitter();
+  endOnUncaught(events, createLogger('info', {}, sink), vi.fn());
+  const encoded = Buffer.from(keyPem).toString('base64');
+  events.emit('uncaughtException', new Error(`cannot read ${keyPem}`, { cause: new Error(encoded) }));
+  expect([lines.includes('cannot read'), keyFinds(lines, keyPem)]).toEqual([true, []]);
 });

@@ -13,6 +13,9 @@ import { Changelog } from '../../src/kds/changelog.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
 import { ProxyInsights } from '../../src/zone-status/proxy-insights.ts';
+import { HIDDEN } from '../../src/base/hidden-keys.ts';
+import { createSelfSigned } from '../../src/base/self-signed.ts';
+import { keyFinds } from '../support/key-finds.ts';
 import { CurrentProblems } from '../../src/problems/current-problems.ts';
 import { addProblemRoutes } from '../../src/problems/problem-routes.ts';
 import { Receipts } from '../../src/receipts/receipts.ts';
@@ -165,6 +168,15 @@ describe('a stream of events', () => {
     await put(['shop'], { region: 'eu' });
     await expect.poll(told).toEqual([['east', true], ['east', undefined], ['east', true]]); // oxfmt-ignore
     for (const [event, data] of reader.events) if (event === 'zones') answerSchemas.Events.shape.zones.parse(data);
+  });
+
+  it('shows no private key of a report of a zone', async () => {
+    const { keyPem } = await createSelfSigned('client', ['one'], new Date());
+    const reader = await Reader.of();
+    const base64 = Buffer.from(keyPem).toString('base64');
+    await insight('east', connected, { syncProblems: [{ ...refusal('MeshTimeout'), message: `${keyPem} ${base64}` }] });
+    await expect.poll(() => reader.itemsOf('problems').some(({ message }) => String(message).includes(HIDDEN))).toBe(true);
+    expect(keyFinds(reader.text, keyPem)).toEqual([]);
   });
 
   it('counts the zones that have a change', async () => {
