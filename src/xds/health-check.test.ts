@@ -47,7 +47,11 @@ describe('the health check of a service', () => {
     ['http', {}, null],
   ])('on a port of %s, of %j, is %j', (protocol, conf, expected) => {
     if (expected === null) expect(checks(conf, protocol)).toEqual({});
-    else expect(checks(conf, protocol)).toEqual({ healthChecks: [{ ...DEFAULTS, ...expected }] });
+    else
+      expect(checks(conf, protocol)).toEqual({
+        healthChecks: [{ ...DEFAULTS, ...expected }],
+        ignoreHealthOnHostRemoval: true,
+      });
   });
 
   it('has the times and thresholds of the policy', () => {

@@ -6,7 +6,7 @@ import { isHttp, type Protocol } from './protocol.ts';
 import { decimal, duration, extension, given, headerOptions, optionalDuration } from './proto-json.ts';
 
 /**
- * `{healthChecks, commonLbConfig}`; nothing where no check fits the protocol.
+ * `{healthChecks, ignoreHealthOnHostRemoval, commonLbConfig}`; nothing where no check fits the protocol.
  * @param client the proxy that checks
  */
 export function healthChecks(conf: JsonObject, protocol: Protocol, client: Client): JsonObject {
@@ -35,6 +35,8 @@ export function healthChecks(conf: JsonObject, protocol: Protocol, client: Clien
         ...check,
       }),
     ],
+    // Envoy would send requests to a removed endpoint until the endpoint fails so many checks as the policy says.
+    ignoreHealthOnHostRemoval: true,
     ...(Object.keys(commonLbConfig).length > 0 && { commonLbConfig }),
   };
 }

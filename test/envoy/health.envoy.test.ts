@@ -98,3 +98,29 @@ describe('an application that its Envoy does not reach', () => {
     await expect.poll(silent).toEqual([]);
   });
 });
+
+describe.each([
+  ['http', 'both'],
+  ['tcp', 'tcp'],
+] as const)('an endpoint of %s that is removed while its health check still passes', (appProtocol, speech) => {
+  it('gets no request from then on', async () => {
+    const named = (at: number): string => `${appProtocol}-${String(at)}`;
+    await mesh.service(appProtocol, { app: appProtocol }, appProtocol);
+    for (const at of [1, 2]) await mesh.endpoint(named(at), { app: appProtocol }, speech);
+    const { list, portOf } = await mesh.outbounds([appProtocol]);
+    await mesh.proxy(`caller-${appProtocol}`, { outbounds: list });
+    await mesh.policy('MeshHealthCheck', appProtocol, {
+      to: [{ targetRef: { kind: 'Mesh' }, default: { interval: '60s', tcp: {} } }],
+    });
+    const speakers = async (): Promise<unknown[]> => {
+      const asked = Array.from({ length: 20 }, () =>
+        appProtocol === 'tcp' ? mesh.say(portOf('tcp')) : mesh.get(portOf('http')).then(({ body }) => body),
+      );
+      return [...new Set(await Promise.all(asked))].sort();
+    };
+    await expect.poll(speakers).toEqual([named(1), named(2)]);
+    await mesh.delete('Dataplane', named(1));
+    await mesh.settle();
+    expect(await speakers()).toEqual([named(2)]);
+  });
+});
