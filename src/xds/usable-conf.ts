@@ -109,12 +109,9 @@ function violationsOf(
   };
 }
 
-/** Some types report their violations in another section, or below `conf` (policies 2.2, 2.6). */
 function insideOf(start: string, { field, reason }: Violation): Refused[] {
-  const here = field.replace(/^(spec\.to\[0\]\.default)\.conf(?=$|[.[])/, '$1').replace(/^spec\.from\[/, 'spec.rules[');
-  const wanted = start.replace(/^spec\.from\[/, 'spec.rules[');
-  if (!here.startsWith(wanted)) return [];
-  return [{ path: here.slice(wanted.length).replace(/^\./, ''), reason }];
+  if (!field.startsWith(start)) return [];
+  return [{ path: field.slice(start.length).replace(/^\./, ''), reason }];
 }
 
 /** The path of the unit that holds a value. */

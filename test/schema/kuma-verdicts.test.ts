@@ -22,6 +22,13 @@ for (const line of readFileSync(join(import.meta.dirname, 'kuma-verdicts.txt'), 
 }
 const OTEL = 'openTelemetry: { endpoint: "otel:4317" }';
 
+/** The place in the document: Kuma names places of two types that documents do not have (policies 2.2, 2.6). */
+function placeIn(type: string, spec: string, field: string): string {
+  if (type === 'MeshRetry') return field.replace('.default.conf', '.default');
+  const isOfRules = type === 'MeshCircuitBreaker' && spec.includes('rules:') && !spec.includes('from:');
+  return isOfRules ? field.replace(/^spec\.from\[/, 'spec.rules[') : field;
+}
+
 describe('specs with a recorded verdict of Kuma', () => {
   it('are many, of many types', () => {
     expect(verdicts.length).toBeGreaterThan(400);
@@ -30,7 +37,8 @@ describe('specs with a recorded verdict of Kuma', () => {
 
   it.each(verdicts)('$type $spec: violations of $fields', ({ type, spec, fields }) => {
     const found = find(type, parse(spec) as JsonObject, { strict: false });
-    expect([...new Set(found.violations.map((line) => line.slice(0, line.indexOf(': '))))]).toEqual(fields);
+    const expected = fields.map((field) => placeIn(type, spec, field));
+    expect([...new Set(found.violations.map((line) => line.slice(0, line.indexOf(': '))))]).toEqual(expected);
   });
 
   it('take a certificate in a MeshTrust', async () => {

@@ -40,7 +40,7 @@ const NOTHING: SpecCheck = { violations: [], warnings: [] };
 export function checkSpec(info: TypeInfo, resource: CheckedResource, options: { readonly strict: boolean }): SpecCheck {
   const definition = specDefinitions.get(info.name);
   if (definition === undefined) return NOTHING;
-  const { schema, counts, reported } = definition;
+  const { schema, counts } = definition;
   const unknownKeys: { path: string; hint: () => string }[] = [];
   // A key that is there under a misspelt name is not missing.
   const misspelt = new Set<string>();
@@ -52,8 +52,7 @@ export function checkSpec(info: TypeInfo, resource: CheckedResource, options: { 
     let spec = resource.spec;
     const findings = new Findings((field, reason) => {
       if (counts?.(field, spec) === false) return;
-      const violation = reported?.({ field, reason }) ?? { field, reason };
-      refuse(violation.field, violation.reason);
+      refuse(field, reason);
     });
     spec = cleanSpec(spec, findings);
     addSchemaViolations(schema, spec, findings);

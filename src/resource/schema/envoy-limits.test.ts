@@ -56,7 +56,7 @@ describe('a limit of Envoy', () => {
     [
       'an expression for a header of retried requests, not empty',
       toMesh('MeshRetry', { http: { retriableRequestHeaders: [header('')] } }),
-      'spec.to[0].default.conf.http.retriableRequestHeaders[0].value: must be text that is not empty',
+      'spec.to[0].default.http.retriableRequestHeaders[0].value: must be text that is not empty',
       toMesh('MeshRetry', { http: { retriableRequestHeaders: [header('a*')] } }),
     ],
     [
@@ -122,7 +122,7 @@ describe('a limit of Envoy', () => {
     [
       'an interval: nanoseconds in 64 bits',
       backOff('2562047h47m16s'),
-      'spec.to[0].default.conf.http.backOff.baseInterval: must be a duration of at most 2562047h',
+      'spec.to[0].default.http.backOff.baseInterval: must be a duration of at most 2562047h',
       backOff('2562047h'),
     ],
   ])('holds for %s', (_, [type, refused], line, [, accepted]) => {

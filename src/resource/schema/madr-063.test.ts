@@ -174,7 +174,7 @@ describe('the examples of MADR 063', () => {
       'MeshRetry',
       'MeshTCPRoute',
       '{ tcp: { maxConnectAttempt: 1 }, http: { numRetries: 1 }, grpc: { numRetries: 1 } }',
-      ['conf.http', 'conf.grpc'],
+      ['http', 'grpc'],
       'tcp',
     ],
     [

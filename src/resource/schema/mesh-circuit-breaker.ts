@@ -1,6 +1,5 @@
 // MeshCircuitBreaker (policies 2.6): limits on connections, and which endpoints are left out for their failures.
 import { z } from 'zod';
-import type { Violation } from '../../base/errors.ts';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { inboundMatch } from './inbound-match.ts';
@@ -82,10 +81,4 @@ export function checkMeshCircuitBreaker(spec: JsonObject, document: PolicyDocume
     if (items(at(item, 'matches')).length > 0)
       findings.warning(`spec.rules[${index}].matches`, 'has no effect: a limit is shared by all clients');
   }
-}
-
-/** Violations of `rules[i]` are reported at `from[i]`, as a Kuma control plane does (policies 2.6), and say where they stand. */
-export function reportMeshCircuitBreaker({ field, reason }: Violation): Violation {
-  const reported = field.replace(/^spec\.rules(?=\[)/, 'spec.from');
-  return { field: reported, reason: reported === field ? reason : `${reason} (given as ${field})` };
 }

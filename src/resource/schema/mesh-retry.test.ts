@@ -1,4 +1,4 @@
-// MeshRetry: good and bad confs; violations run through `default.conf` (policies 2.2).
+// MeshRetry: good and bad confs (policies 2.2).
 import { describe, expect, it } from 'vitest';
 import { findIn, NOTHING_FOUND } from './spec-table.fixture.ts';
 
@@ -55,14 +55,14 @@ describe('MeshRetry', () => {
       '.grpc.retryOn[0]: must be one of Canceled, DeadlineExceeded, Internal, ResourceExhausted, Unavailable, not "canceled"',
     ],
   ])('may not have %s', (conf, line) => {
-    expect(findIn('MeshRetry', inTo(conf))).toEqual({ violations: [`spec.to[0].default.conf${line}`], warnings: [] });
+    expect(findIn('MeshRetry', inTo(conf))).toEqual({ violations: [`spec.to[0].default${line}`], warnings: [] });
   });
 
   it.each(['"5XX"', '500', '"999"', '"constructor"', 'Gatewayerror'])('may not retry on %s', (value) => {
     const [line = '', ...others] = findIn('MeshRetry', inTo(`{ http: { retryOn: ["500", ${value}] } }`)).violations;
     expect(others).toEqual([]);
     expect(line).toMatch(
-      /^spec\.to\[0\]\.default\.conf\.http\.retryOn\[1\]: must be one of 5xx, GatewayError, .*HttpMethodTrace, or a status code in quotes such as "503"$/,
+      /^spec\.to\[0\]\.default\.http\.retryOn\[1\]: must be one of 5xx, GatewayError, .*HttpMethodTrace, or a status code in quotes such as "503"$/,
     );
   });
 });

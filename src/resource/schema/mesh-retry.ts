@@ -1,7 +1,6 @@
-// MeshRetry (policies 2.2): which failures are tried again, and how often. Its violations run through `default.conf`.
+// MeshRetry (policies 2.2): which failures are tried again, and how often.
 import { z } from 'zod';
 import { parseGoDuration } from '../../base/duration.ts';
-import type { Violation } from '../../base/errors.ts';
 import { http } from '../../base/node-http.ts';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
@@ -104,11 +103,6 @@ export function checkMeshRetry(spec: JsonObject, document: PolicyDocument, findi
     document,
     findings,
   );
-}
-
-/** Violations of a conf are reported below `default.conf` (policies 2.2). */
-export function reportMeshRetry(violation: Violation): Violation {
-  return { ...violation, field: violation.field.replace(/^(spec\.to\[\d+\]\.default)(?=$|[.[])/, '$1.conf') };
 }
 
 /** Without a baseInterval it is 25 ms. */

@@ -2,6 +2,7 @@
 import { planOf, type FieldPlan, type MessagePlan, type ValuePlan, type WellKnown } from '../../wire/message-plan.ts';
 import type { ScalarType } from '../../wire/scalar.ts';
 import type { Json, JsonObject } from '../types.ts';
+import { textOfField } from './message-texts.ts';
 
 const WELL_KNOWN: Readonly<Record<Exclude<WellKnown, 'wrapper'>, JsonObject>> = {
   Duration: { type: 'string', format: 'duration', description: 'Seconds, such as "1.5s".' },
@@ -25,8 +26,17 @@ function ofMessage(plan: MessagePlan, above: readonly MessagePlan[]): JsonObject
   }
   if (plan.wellKnown !== null) return WELL_KNOWN[plan.wellKnown];
   if (above.includes(plan)) return { type: 'object' };
-  const properties = plan.fields.map((field) => [field.jsonName, ofField(field, [...above, plan])] as const);
+  const properties = plan.fields.map((field) => [field.jsonName, described(plan, field, above)] as const);
   return { type: 'object', properties: Object.fromEntries(properties) };
+}
+
+function described(plan: MessagePlan, field: FieldPlan, above: readonly MessagePlan[]): JsonObject {
+  const schema = ofField(field, [...above, plan]);
+  const text = textOfField(plan.name, field.jsonName);
+  if (text === '') return schema;
+  // A duration has a text of its own, which says how it is written.
+  const written = typeof schema['description'] === 'string' ? ` ${schema['description']}` : '';
+  return { ...schema, description: `${text}${written}` };
 }
 
 function ofField({ shape, value }: FieldPlan, above: readonly MessagePlan[]): JsonObject {

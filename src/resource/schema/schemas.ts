@@ -1,11 +1,10 @@
 // Every type whose spec is JSON: its schema, and the checks that need more than one object. Data; check-spec.ts asks it.
 import type { z } from 'zod';
-import type { Violation } from '../../base/errors.ts';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { hostnameGeneratorSpec } from './hostname-generator.ts';
 import { checkMeshAccessLog, meshAccessLogSpec } from './mesh-access-log.ts';
-import { checkMeshCircuitBreaker, reportMeshCircuitBreaker, meshCircuitBreakerSpec } from './mesh-circuit-breaker.ts';
+import { checkMeshCircuitBreaker, meshCircuitBreakerSpec } from './mesh-circuit-breaker.ts';
 import { countsInExternalService, meshExternalServiceSpec } from './mesh-external-service.ts';
 import { checkMeshFaultInjection, meshFaultInjectionSpec } from './mesh-fault-injection.ts';
 import { checkMeshHealthCheck, meshHealthCheckSpec } from './mesh-health-check.ts';
@@ -18,7 +17,7 @@ import { meshOpenTelemetryBackendSpec } from './mesh-open-telemetry-backend.ts';
 import { meshPassthroughSpec } from './mesh-passthrough.ts';
 import { checkMeshProxyPatch, meshProxyPatchSpec } from './mesh-proxy-patch.ts';
 import { checkMeshRateLimit, meshRateLimitSpec } from './mesh-rate-limit.ts';
-import { checkMeshRetry, reportMeshRetry, meshRetrySpec } from './mesh-retry.ts';
+import { checkMeshRetry, meshRetrySpec } from './mesh-retry.ts';
 import { meshServiceSpec } from './mesh-service.ts';
 import { meshTCPRouteSpec } from './mesh-tcp-route.ts';
 import { checkMeshTimeout, meshTimeoutSpec } from './mesh-timeout.ts';
@@ -36,8 +35,6 @@ export type SpecDefinition = {
   readonly schema: z.ZodType;
   /** The check of the document as a whole. */
   readonly check?: (spec: JsonObject, document: PolicyDocument, findings: Findings) => void;
-  /** How a violation is reported, if not at the place where it is. */
-  readonly reported?: (violation: Violation) => Violation;
   /** Whether a violation counts for this spec. */
   readonly counts?: (field: string, spec: JsonObject) => boolean;
 };
@@ -55,8 +52,8 @@ export const specDefinitions: ReadonlyMap<string, SpecDefinition> = new Map<stri
   ['MeshTimeout', { schema: meshTimeoutSpec, check: checkMeshTimeout }],
   ['MeshTrafficPermission', { schema: meshTrafficPermissionSpec, check: checkMeshTrafficPermission }],
   ['MeshHealthCheck', { schema: meshHealthCheckSpec, check: checkMeshHealthCheck }],
-  ['MeshCircuitBreaker', { schema: meshCircuitBreakerSpec, check: checkMeshCircuitBreaker, reported: reportMeshCircuitBreaker }],
-  ['MeshRetry', { schema: meshRetrySpec, check: checkMeshRetry, reported: reportMeshRetry }],
+  ['MeshCircuitBreaker', { schema: meshCircuitBreakerSpec, check: checkMeshCircuitBreaker }],
+  ['MeshRetry', { schema: meshRetrySpec, check: checkMeshRetry }],
   ['MeshMetric', { schema: meshMetricSpec, check: checkProxyPolicy }],
   ['MeshProxyPatch', { schema: meshProxyPatchSpec, check: checkMeshProxyPatch }],
   ['MeshService', { schema: meshServiceSpec }],
