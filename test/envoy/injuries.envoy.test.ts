@@ -4,12 +4,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createSelfSigned } from '../../src/base/self-signed.ts';
-import { objectsOf, textOf } from '../../src/resource/read-json.ts';
+import { objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 import { runMeridian } from '../support/run-meridian.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import type { Application } from './application.ts';
+import { Application } from './application.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
 import { ZoneProcess } from './zone-process.ts';
 
@@ -22,7 +22,7 @@ let west: EnvoyMesh;
 let orders: Application;
 let catalog: Application;
 let outside: Application;
-const ports = { ingress: 0, egress: 0, catalog: 0, orders: 0, outside: 0, server: 0, ordersServer: 0 };
+const ports = { ingress: 0, egress: 0, catalog: 0, orders: 0, outside: 0, server: 0, ordersServer: 0, application: 0 };
 const proxies = new Map<string, Proxy>();
 
 const workload = (name: string): Record<string, string> => ({ app: name, 'kuma.io/workload': name });
@@ -66,6 +66,13 @@ function dataplane(part: Part): JsonObject {
   return { labels, networking: { address: '127.0.0.1', ...(inbound !== undefined && { inbound }), ...listeners } };
 }
 
+/** Says that the application of catalog listens on another address. */
+async function catalogAt(serviceAddress: string): Promise<void> {
+  const { networking } = await west.read('Dataplane', 'catalog');
+  const inbound = objectsOf(objectOf(networking)['inbound']).map((one) => ({ ...one, serviceAddress }));
+  await west.put('Dataplane', 'catalog', { labels: workload('catalog'), networking: { ...objectOf(networking), inbound } });
+}
+
 const secretRef = (name: string): JsonObject => ({ type: 'Secret', secretRef: { kind: 'Secret', name } });
 
 async function external(more: JsonObject): Promise<void> {
@@ -101,7 +108,7 @@ beforeAll(async () => {
   await identity();
   for (const name of Object.keys(pair) as (keyof typeof pair)[]) await secret(name);
   [east, west] = await Promise.all([EnvoyMesh.join(MESH, eastZone), EnvoyMesh.join(MESH, westZone)]);
-  [catalog, orders] = [await west.application('catalog', 'http'), await east.application('orders', 'http')];
+  [catalog, orders] = [await west.application('catalog', 'http'), await Application.listen('orders', 'http', ports.application)];
   outside = await east.application('outside', 'http');
   await external({});
   await west.service('catalog', { app: 'catalog' });
@@ -127,6 +134,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([east, west].map((mesh) => mesh.close()));
+  await orders.close();
   await Promise.all(Object.values(planes).map((plane) => plane.stop()));
 });
 
@@ -188,6 +196,35 @@ const injuries: readonly Injury[] = [
       ['west', 'inspect service catalog', 'its proxy is not connected'],
       ['west', 'inspect problems', 'no server of catalog (its proxy is not connected)'],
       ['west', 'inspect dataplanes', 'Offline'],
+    ],
+    request: ['catalog', 503],
+  },
+  {
+    what: 'the application of a server is dead',
+    injure: () => orders.close(),
+    heal: async () => {
+      orders = await Application.listen('orders', 'http', ports.application);
+    },
+    asked: [
+      ['global', 'inspect problems', 'orders: the application of inbound main does not answer on 127.0.0.1:'],
+      ['global', 'inspect service orders', 'the application of inbound main does not answer on 127.0.0.1:'],
+      ['global', 'inspect dataplane orders', 'the application of inbound main does not answer on 127.0.0.1:'],
+      ['east', 'inspect problems', 'orders: the application of inbound main does not answer on 127.0.0.1:'],
+      ['east', 'inspect service orders', 'the application of inbound main does not answer on 127.0.0.1:'],
+      ['east', 'inspect dataplane orders', 'the application of inbound main does not answer on 127.0.0.1:'],
+    ],
+    request: ['orders', 503],
+  },
+  {
+    what: 'the application of a server in another zone listens elsewhere',
+    injure: () => catalogAt('127.0.0.9'),
+    heal: () => catalogAt('127.0.0.1'),
+    asked: [
+      ['global', 'inspect problems', 'catalog: the application of inbound main does not answer on 127.0.0.9:'],
+      ['global', 'inspect service catalog', 'the application of inbound main does not answer on 127.0.0.9:'],
+      ['west', 'inspect problems', 'the application of inbound main does not answer on 127.0.0.9:'],
+      ['west', 'inspect service catalog', 'the application of inbound main does not answer on 127.0.0.9:'],
+      ['west', 'inspect dataplane catalog', 'the application of inbound main does not answer on 127.0.0.9:'],
     ],
     request: ['catalog', 503],
   },
