@@ -129,9 +129,13 @@ it('keeps a Dataplane that was made by REST when its proxy goes, also one that t
 it('keeps a Dataplane whose proxy moves to another replica, also when the first is killed', async () => {
   const dataplane = dataplaneOf('cart-3', 8084);
   const first = await connect(one(), 'cart-3', dataplane);
-  const { rows } = await two().psql.query<{ xmin: string }>(
-    `select xmin from resources where type = 'Dataplane' and name = 'cart-3'`,
-  );
+  // The places that its Envoy has opened are noted after it has connected.
+  const written = async (): Promise<{ xmin: string }[]> => {
+    const noted = `select xmin from resources where type = 'Dataplane' and name = 'cart-3' and status <> '{}'`;
+    return (await two().psql.query<{ xmin: string }>(noted)).rows;
+  };
+  await expect.poll(written, WAIT).toHaveLength(1);
+  const rows = await written();
   const [before] = await openOf('cart-3');
   await one().end('SIGKILL');
   await expect.poll(() => first.ended, WAIT).not.toBeNull();
@@ -146,10 +150,7 @@ it('keeps a Dataplane whose proxy moves to another replica, also when the first 
   await expect.poll(() => overview('cart-4'), WAIT).toBeNull();
   expect(back.ended).toBeNull();
   expect(await openOf('cart-3')).toHaveLength(1);
-  const after = await two().psql.query<{ xmin: string }>(
-    `select xmin from resources where type = 'Dataplane' and name = 'cart-3'`,
-  );
-  expect(after.rows).toEqual(rows);
+  expect(await written()).toEqual(rows);
 });
 
 it('closes the streams of a replica that was killed together with its proxy', async () => {
