@@ -24,6 +24,17 @@ describe('the node of a proxy', () => {
     });
   });
 
+  it.each([
+    ['7', 7_000],
+    ['0', 0],
+    ['999999', 3_600_000],
+    ['-1', 30_000],
+    ['soon', 30_000],
+  ])('says a drain time of %j seconds', (given, drainMs) => {
+    const metadata = encodeStruct({ dynamicMetadata: { 'meridian.drainSeconds': given } });
+    expect(readProxyNode({ id: 'shop.cart-1', metadata })).toMatchObject({ drainMs });
+  });
+
   it('names the Dataplane with the namespace of the document that it brings', () => {
     const document = JSON.stringify({ name: 'cart-1', labels: { 'k8s.kuma.io/namespace': 'ns' } });
     const node = { id: 'shop.cart-1', metadata: encodeStruct({ 'dataplane.resource': document }) };

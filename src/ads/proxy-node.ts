@@ -66,10 +66,10 @@ export function readProxyNode({ id, metadata }: DeltaRequest['node']): ProxyNode
   };
 }
 
-/** What no number says is the drain time of kuma-dp. */
-function drainMs(seconds: unknown): number {
-  const isGiven = typeof seconds === 'number' && seconds >= 0;
-  return (isGiven ? Math.min(seconds, MAX_DRAIN_SECONDS) : DEFAULT_DRAIN_SECONDS) * 1_000;
+/** What is no number as text is the drain time of kuma-dp. */
+function drainMs(given: unknown): number {
+  const seconds = /^\d{1,9}$/.test(textOf(given)) ? Number(given) : DEFAULT_DRAIN_SECONDS;
+  return Math.min(seconds, MAX_DRAIN_SECONDS) * 1_000;
 }
 
 /** Without a mesh beside it the first dot ends the mesh, as for Kuma. */

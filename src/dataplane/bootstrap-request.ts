@@ -46,7 +46,8 @@ export function bootstrapRequest(facts: ProxyFacts): JsonObject {
       envoy: { ...envoy, kumaDpCompatible: true },
     },
     caCert: facts.caCert,
-    dynamicMetadata: { [DRAIN_SECONDS]: drainSeconds(facts.drainMs) },
+    // A control plane of Kuma takes text alone.
+    dynamicMetadata: { [DRAIN_SECONDS]: String(drainSeconds(facts.drainMs)) },
     readinessPort: facts.readinessPort,
     operatingSystem: process.platform,
     features: facts.forwardsLogs ? [...FEATURES, 'feature-tcp-accesslog-via-named-pipe'] : FEATURES,

@@ -23,7 +23,7 @@ import { DRAIN_SECONDS } from '../../src/resource/drain-seconds.ts';
 const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
 const ASKED = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'TypedExtensionConfig', 'RouteConfiguration'] as const;
 /** It has no connections that end later. */
-const NO_DRAIN = { dynamicMetadata: { [DRAIN_SECONDS]: 0 } };
+const NO_DRAIN = { dynamicMetadata: { [DRAIN_SECONDS]: '0' } };
 const NO_BYTES = new Uint8Array();
 const same = (bytes: Buffer): Buffer => bytes;
 const typeOf = (typeUrl: string): XdsType => {
