@@ -129,9 +129,9 @@ it('keeps a Dataplane that was made by REST when its proxy goes, also one that t
 it('keeps a Dataplane whose proxy moves to another replica, also when the first is killed', async () => {
   const dataplane = dataplaneOf('cart-3', 8084);
   const first = await connect(one(), 'cart-3', dataplane);
-  // The places that its Envoy has opened are noted after it has connected.
+  // The port that its Envoy has opened is noted after it has connected.
   const written = async (): Promise<{ xmin: string }[]> => {
-    const noted = `select xmin from resources where type = 'Dataplane' and name = 'cart-3' and status <> '{}'`;
+    const noted = `select xmin from resources where type = 'Dataplane' and name = 'cart-3' and status::text like '%8084%'`;
     return (await two().psql.query<{ xmin: string }>(noted)).rows;
   };
   await expect.poll(written, WAIT).toHaveLength(1);
