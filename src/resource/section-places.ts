@@ -70,7 +70,7 @@ function advertisedBy({ advertisedAddress, advertisedPort }: JsonObject): Place 
   return place.address === '' || place.port === 0 ? null : place;
 }
 
-/** Sections of one name are told apart by their order. */
+/** Sections with the same name get a number, in their order. */
 function numbered(places: readonly SectionPlace[]): SectionPlace[] {
   const counts = new Map<string, number>();
   return places.map((place) => {

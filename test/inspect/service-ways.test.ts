@@ -132,7 +132,7 @@ it.each<[what: string, conf: JsonObject, why: string]>([
     { deny: [{ spiffeID: { type: 'Prefix', value: 'spiffe://' } }] },
     'its MeshTrafficPermission clients denies spiffe://',
   ],
-  ['permit nobody', {}, 'no MeshTrafficPermission of it allows spiffe://'],
+  ['permit no client', {}, 'no MeshTrafficPermission of it allows spiffe://'],
   [
     'permit others',
     { allow: [{ spiffeID: { type: 'Exact', value: 'spiffe://other/x' } }] },

@@ -33,11 +33,11 @@ const TEXTS: Texts = {
     serviceAddress: 'IP address on which the application listens, such as 127.0.0.1. The address of the inbound if not set.',
     health: 'Whether the application was ready at the last probe. The zone writes it.',
     serviceProbe: 'How Envoy asks the application whether it is ready. Without it an inbound of HTTP is asked by TCP.',
-    state: 'Ready: others call it. NotReady: nobody calls it. Ignored: it belongs to no service. Ready if not set.',
+    state: 'Ready: clients call it. NotReady: no client calls it. Ignored: it belongs to no service. Ready if not set.',
     name: 'The name that services and policies know it by: targetPort, sectionName. The port as text if not set.',
     protocol: 'http, http2, grpc or tcp. tcp if not set.',
   },
-  [`${NETWORKING}.Inbound.Health`]: { ready: 'False: the application does not answer, and nobody calls it.' },
+  [`${NETWORKING}.Inbound.Health`]: { ready: 'False: the application does not answer, and no client calls it.' },
   [`${NETWORKING}.Inbound.ServiceProbe`]: {
     interval: 'Between two probes.',
     timeout: 'How long a probe waits for an answer.',
