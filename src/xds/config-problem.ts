@@ -1,6 +1,7 @@
 // A part of a resource that could not become configuration, with the field that is the cause.
 import type { Contribution } from '../policy/resource-rules.ts';
 import { isObject } from '../resource/read-json.ts';
+import type { ConfSection } from '../resource/schema/check-conf.ts';
 import type { Json } from '../resource/types.ts';
 
 export type ConfigProblem = {
@@ -10,9 +11,6 @@ export type ConfigProblem = {
   readonly field: string;
   readonly reason: string;
 };
-
-/** The section of a policy that a conf comes from. */
-export type ConfSection = 'to' | 'rules' | 'from' | 'default';
 
 /**
  * A problem with a value of a merged conf: the strongest policy that has the value is its cause.

@@ -3,10 +3,9 @@
 import type { Violation } from '../base/errors.ts';
 import type { Contribution } from '../policy/resource-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
-import { checkSpec } from '../resource/schema/check-spec.ts';
-import { typeOf } from '../resource/type-registry.ts';
+import { checkConfItem, type ConfSection } from '../resource/schema/check-conf.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
-import { problemIn, type ConfigProblem, type ConfSection } from './config-problem.ts';
+import { problemIn, type ConfigProblem } from './config-problem.ts';
 
 /** The usable conf, and the paths that were left out, with reasons. */
 export type UsableConf = {
@@ -22,21 +21,6 @@ const MAX_ROUNDS = 8;
 const UNIT = 2;
 /** The same of a MeshRateLimit: `local.http.onRateLimit`. A limit stays without the answer that Envoy refuses. */
 const LIMIT_UNIT = 3;
-
-/** A document around a conf, in which the checks of its type take it. */
-const FRAMES: Readonly<Record<ConfSection, (type: string, conf: JsonObject, match: JsonObject | null) => JsonObject>> = {
-  to: (type, conf) =>
-    isRoute(type)
-      ? { to: [{ targetRef: { kind: 'MeshService', labels: { a: 'b' } }, ...conf }] }
-      : { to: [{ targetRef: { kind: 'Mesh' }, default: conf }] },
-  // Some types take rules for Dataplanes alone, and some for a whole mesh alone.
-  rules: (type, conf, match) => ({
-    targetRef: { kind: type === 'MeshTLS' ? 'Mesh' : 'Dataplane' },
-    rules: [{ ...(match !== null && { matches: [match] }), default: conf }],
-  }),
-  from: (_, conf) => ({ targetRef: { kind: 'Mesh' }, from: [{ targetRef: { kind: 'Mesh' }, default: conf }] }),
-  default: (_, conf) => ({ default: conf }),
-};
 
 const known = new WeakMap<JsonObject, Map<string, UsableConf>>();
 
@@ -100,12 +84,12 @@ function violationsOf(
   conf: JsonObject,
   match: JsonObject | null,
 ): { inConf: Refused[]; inMatch: Refused[] } {
-  const spec = FRAMES[section](type, conf, match);
-  const { violations } = checkSpec(typeOf(type), { labels: {}, mesh: 'default', name: 'checked', spec }, { strict: false });
-  const start = section === 'default' ? 'spec.default' : isRoute(type) ? 'spec.to[0]' : `spec.${section}[0].default`;
+  // The conf of a route stands in the item itself.
+  const item = isRoute(type) ? conf : { ...(match !== null && { matches: [match] }), default: conf };
+  const violations = checkConfItem(type, section, item);
   return {
-    inConf: violations.flatMap((violation) => insideOf(start, violation)),
-    inMatch: violations.flatMap((violation) => insideOf('spec.rules[0].matches', violation)),
+    inConf: violations.flatMap((violation) => insideOf(isRoute(type) ? '' : 'default', violation)),
+    inMatch: match === null ? [] : violations.flatMap((violation) => insideOf('matches', violation)),
   };
 }
 

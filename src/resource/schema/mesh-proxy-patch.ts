@@ -4,7 +4,7 @@ import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { readEnvoyValue } from './envoy-value.ts';
 import { at, isSet, items } from './json-access.ts';
-import { checkFrame, proxyRef, type PolicyDocument } from './policy-frame.ts';
+import { proxyRef } from './policy-frame.ts';
 import { isObject } from '../read-json.ts';
 import { choice, json, must, textMap } from './spec-fields.ts';
 import { withRules, type Rule } from './spec-rules.ts';
@@ -109,21 +109,22 @@ const modifications = withRules(
 
 export const meshProxyPatchSpec = z.object({
   targetRef: proxyRef(),
-  default: z
-    .object({ appendModifications: z.array(modifications).min(1).describe('The changes, in order.') })
-    .describe('Conf of the selected proxies.'),
+  default: withRules(
+    z.object({ appendModifications: z.array(modifications).min(1).describe('The changes, in order.') }),
+    checkEnvoyValues,
+  ).describe('Conf of the selected proxies.'),
 });
 
-export function checkMeshProxyPatch(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
-  checkFrame({}, spec, document, findings);
+/** Envoy texts up to a size that is checked in a moment. */
+function checkEnvoyValues({ appendModifications }: JsonObject, path: string, findings: Findings): void {
   let left = MAX_ENVOY_TEXT;
-  for (const [index, change] of items(at(spec, 'default.appendModifications')).entries()) {
+  for (const [index, change] of items(appendModifications).entries()) {
     for (const target of TARGETS) {
       const value = at(change, `${target}.value`);
       if (typeof value !== 'string' || value.length > left) continue;
       left -= value.length;
-      const path = `spec.default.appendModifications[${index}].${target}.value`;
-      checkEnvoyValue(target, at(change, `${target}.operation`), value, path, findings);
+      const field = `${child(path, 'appendModifications')}[${index}].${target}.value`;
+      checkEnvoyValue(target, at(change, `${target}.operation`), value, field, findings);
     }
   }
 }

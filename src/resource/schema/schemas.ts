@@ -15,7 +15,7 @@ import { meshMetricSpec } from './mesh-metric.ts';
 import { meshMultiZoneServiceSpec } from './mesh-multi-zone-service.ts';
 import { meshOpenTelemetryBackendSpec } from './mesh-open-telemetry-backend.ts';
 import { meshPassthroughSpec } from './mesh-passthrough.ts';
-import { checkMeshProxyPatch, meshProxyPatchSpec } from './mesh-proxy-patch.ts';
+import { meshProxyPatchSpec } from './mesh-proxy-patch.ts';
 import { checkMeshRateLimit, meshRateLimitSpec } from './mesh-rate-limit.ts';
 import { checkMeshRetry, meshRetrySpec } from './mesh-retry.ts';
 import { meshServiceSpec } from './mesh-service.ts';
@@ -55,7 +55,7 @@ export const specDefinitions: ReadonlyMap<string, SpecDefinition> = new Map<stri
   ['MeshCircuitBreaker', { schema: meshCircuitBreakerSpec, check: checkMeshCircuitBreaker }],
   ['MeshRetry', { schema: meshRetrySpec, check: checkMeshRetry }],
   ['MeshMetric', { schema: meshMetricSpec, check: checkProxyPolicy }],
-  ['MeshProxyPatch', { schema: meshProxyPatchSpec, check: checkMeshProxyPatch }],
+  ['MeshProxyPatch', { schema: meshProxyPatchSpec, check: checkProxyPolicy }],
   ['MeshService', { schema: meshServiceSpec }],
   ['MeshExternalService', { schema: meshExternalServiceSpec, counts: countsInExternalService }],
   ['MeshMultiZoneService', { schema: meshMultiZoneServiceSpec }],

@@ -1,6 +1,6 @@
 // Rules that zod cannot say well (this field excludes that one) and unknown keys: one walk over a schema and a value together.
 // Rules run wherever the value is an object, also beside wrong neighbours, so that all violations of a document come at once.
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Json, JsonObject } from '../types.ts';
 import { FaultlessItems } from './faultless-items.ts';
 import { Findings } from './findings.ts';
@@ -26,6 +26,12 @@ const rulesOf = new WeakMap<object, readonly Rule[]>();
 export function withRules<S extends z.ZodObject>(schema: S, ...rules: readonly Rule[]): S {
   rulesOf.set(schema.def, [...(rulesOf.get(schema.def) ?? []), ...rules]);
   return schema;
+}
+
+/** The same objects without one of their keys, under the same rules. */
+export function without(schema: z.ZodObject, key: string): z.ZodObject {
+  const { [key]: _left, ...shape } = schema.shape;
+  return withRules(z.object(shape), ...(rulesOf.get(schema.def) ?? []));
 }
 
 /** A rule: at least one of these keys must be there. */
