@@ -44,13 +44,14 @@ it.each(['28P01', '28000', '3D000'])(
 );
 
 it.each(['53100', '25006', '54000'])(
-  'the health is read-only after %s until a write is stored, after any reads',
+  'the health is read-only after %s until a trial is stored, after any reads and small writes',
   async (code) => {
     const health = new StoreHealth(pino({ level: 'silent' }));
     await expect(health.watch('write', failing(code))).rejects.toMatchObject({ code: 'unavailable' });
     await health.watch('read', working);
-    expect(health.takesWrites).toBe(false);
     await health.watch('write', working);
+    expect(health.takesWrites).toBe(false);
+    await health.ping(fakeDatabase(() => [{ read_only: 'off' }]));
     expect(health.takesWrites).toBe(true);
   },
 );

@@ -30,7 +30,7 @@ export class StoreHealth {
     this.#log = log;
   }
 
-  /** False after a write that failed on a full disk or a read-only database, until a write is stored. */
+  /** False after a write that failed on a full disk or a read-only database, until the trial of a ping is stored: a small write may fit. */
   get takesWrites(): boolean {
     return this.#takesWrites;
   }
@@ -43,7 +43,7 @@ export class StoreHealth {
   async watch<T>(kind: 'read' | 'write', run: () => Promise<T>): Promise<T> {
     try {
       const result = await run();
-      this.#worked(kind);
+      this.#answered();
       return result;
     } catch (error) {
       const reason = messageOf(error);
@@ -89,15 +89,15 @@ export class StoreHealth {
     const { rows } = await this.watch('read', () =>
       sql<{ read_only: string }>`select current_setting('transaction_read_only') as read_only`.execute(db),
     );
-    if (rows[0]?.read_only === 'on' || !this.takesWrites) await this.watch('write', () => tryWrite(db));
-  }
-
-  #worked(kind: 'read' | 'write'): void {
-    if (this.#silence !== null) this.#log.warn('the database answers again');
-    this.#silence = null;
-    if (kind === 'read') return;
+    if (rows[0]?.read_only !== 'on' && this.#takesWrites) return;
+    await this.watch('write', () => tryWrite(db));
     if (!this.#takesWrites) this.#log.warn('the database stores again');
     this.#takesWrites = true;
+  }
+
+  #answered(): void {
+    if (this.#silence !== null) this.#log.warn('the database answers again');
+    this.#silence = null;
   }
 }
 
