@@ -3,7 +3,7 @@ import { make } from '../../test/policy/make-resource.ts';
 import { identity, trustOf } from '../../test/xds/crossing-mesh.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { JsonObject, Resource } from '../resource/types.ts';
+import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
 import { lasting, listenerOf } from './lasting-chains.ts';
 import { emptyConfig, proxyConfig, type ProxyConfig } from './proxy-config.ts';
@@ -11,9 +11,10 @@ import { WITHOUT_FEATURES } from './proxy-features.ts';
 
 const INBOUND = 'self_inbound_dp_80';
 
-function made(protocol: string, ...rows: Resource[]): ProxyConfig {
+const made = (protocol: string, ...rows: Resource[]): ProxyConfig => labelled({}, protocol, ...rows);
+function labelled(labels: Labels, protocol: string, ...rows: Resource[]): ProxyConfig {
   const spec = { networking: { address: '10.0.0.9', inbound: [{ port: 80, protocol }] } };
-  const dataplane = make('Dataplane', 'web', spec, { zone: 'east', labels: { 'kuma.io/workload': 'web' } });
+  const dataplane = make('Dataplane', 'web', spec, { zone: 'east', labels: { 'kuma.io/workload': 'web', ...labels } });
   const index = new MeshIndex('default', [dataplane, ...rows]);
   const [proxy] = index.proxies();
   if (proxy === undefined) throw new Error('the mesh has no Dataplane');
@@ -45,6 +46,34 @@ describe('the listener of an inbound stays as it is', () => {
       expect(lasting(withOne).listeners.get(INBOUND)).toEqual(lasting(without).listeners.get(INBOUND));
       expect(lasting(withOne)).not.toEqual(lasting(without));
     }
+  });
+});
+
+describe('the labels of a Dataplane', () => {
+  const logOf = (plain: string): Resource =>
+    policy('MeshAccessLog', { backends: [{ type: 'File', file: { path: '/log', format: { type: 'Plain', plain } } }] });
+
+  it.each(['http', 'tcp'])('are not in the listener of an inbound of %s', (protocol) => {
+    const [one, other] = ['1', '2'].map((version) => labelled({ version }, protocol, logOf('%START_TIME%')));
+    expect(one?.listeners).not.toEqual(other?.listeners);
+    expect(one && lasting(one).listeners).toEqual(other && lasting(other).listeners);
+  });
+
+  it.each(['http', 'tcp'])('are in that of %s for a log that reads them', (protocol) => {
+    const log = logOf('%CEL(xds.listener_metadata.filter_metadata["io.kuma.tags"]["version"])%');
+    const { metadata } = lasting(labelled({ version: '1' }, protocol, log)).listeners.get(INBOUND) ?? {};
+    expect(metadata).toMatchObject({ filterMetadata: { 'io.kuma.tags': { version: '1' } } });
+  });
+
+  it('leave metadata in the listener that a MeshProxyPatch has added', () => {
+    const config = made('http');
+    const filterMetadata = {
+      ...objectOf(objectOf(config.listeners.get(INBOUND)?.['metadata'])['filterMetadata']),
+      own: { a: 1 },
+    };
+    const listeners = new Map([[INBOUND, { ...config.listeners.get(INBOUND), metadata: { filterMetadata } }]]);
+    const { metadata } = lasting({ ...config, listeners }).listeners.get(INBOUND) ?? {};
+    expect(metadata).toEqual({ filterMetadata: { own: { a: 1 } } });
   });
 });
 

@@ -1,18 +1,20 @@
 // Makes the filter chains of listeners last. Envoy closes the connections of a chain that changes, so what policies change often is not in
 // it. They come by ECDS: an open connection keeps its network filters, the next request has the new HTTP filters. A filter that comes and goes
-// has its place while it does nothing. Invariant: a listener does the same before and after. It runs after all else, so that
-// policies and MeshProxyPatch see every filter where it is.
+// has its place while it does nothing. Labels that nothing reads are not in a listener. Invariant: a listener does the same before and after.
+// It runs after all else, so that policies and MeshProxyPatch see every filter where it is.
 import { isDeepStrictEqual } from 'node:util';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isFaultFilter, noFault } from './fault-injection.ts';
 import { isOwn, servesOthers } from './names.ts';
 import type { ProxyConfig } from './proxy-config.ts';
-import { FROM_ADS } from './proto-json.ts';
+import { FROM_ADS, given } from './proto-json.ts';
 import { CONNECTION_LIMIT, noConnectionLimit, rateLimitFilter } from './rate-limit.ts';
 
 /** Faults of an inbound that come and go without a new chain: each costs a filter of every request. */
 const FAULTS = 2;
+/** The metadata of an inbound with the labels of its Dataplane. */
+const LABELS = 'io.kuma.tags';
 const TCP_PROXY = 'envoy.filters.network.tcp_proxy';
 const CONNECTION_MANAGER = 'envoy.filters.network.http_connection_manager';
 /** Network filters that come by ECDS, by the names of their kinds. */
@@ -23,13 +25,24 @@ export function lasting(config: ProxyConfig): ProxyConfig {
   if (config.listeners.size === 0) return config;
   const filters = new Map(config.filters);
   const listeners = new Map<string, JsonObject>();
-  for (const [name, listener] of config.listeners) listeners.set(name, withLastingChains(name, listener, filters));
+  for (const [name, listener] of config.listeners) {
+    const lean = servesOthers(name) ? withoutUnreadLabels(listener, config.routes.get(name)) : listener;
+    listeners.set(name, withLastingChains(name, lean, filters));
+  }
   return { ...config, listeners, filters };
 }
 
 /** The listener of a discovered filter, by the name of the filter. Other resources have the name of their listener. */
 export function listenerOf(name: string): string {
   return name.split(' ', 1)[0] ?? name;
+}
+
+/** Envoy replaces a listener whose metadata changes. The format of a log, or a filter of a MeshProxyPatch, may read them. */
+function withoutUnreadLabels({ metadata, ...listener }: JsonObject, routes: JsonObject | undefined): JsonObject {
+  const { [LABELS]: labels, ...others } = objectOf(objectOf(metadata)['filterMetadata']);
+  if (labels === undefined || JSON.stringify([listener, routes]).includes(LABELS)) return given({ ...listener, metadata });
+  const rest = given({ ...objectOf(metadata), filterMetadata: Object.keys(others).length > 0 ? others : undefined });
+  return given({ ...listener, metadata: Object.keys(rest).length > 0 ? rest : undefined });
 }
 
 /** @param found gets the filters that are discovered, by name */

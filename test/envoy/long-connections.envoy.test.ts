@@ -185,6 +185,17 @@ describe('a stream and a connection stay open', () => {
   });
 });
 
+it('a stream and a connection stay open while labels of their server change', async () => {
+  const connections = [open(openTcp, tcp), open(openStream, rpc)];
+  for (const connection of connections) await answers(connection, 'before');
+  const { networking } = await mesh.read('Dataplane', 'server');
+  const labels = { app: 'server', 'kuma.io/workload': 'server', version: '2' };
+  await mesh.put('Dataplane', 'server', { labels, networking: objectOf(networking) });
+  await mesh.settle();
+  await drained();
+  for (const connection of connections) await answers(connection, 'after');
+});
+
 describe('what Envoy cannot change in place ends with its drain time', () => {
   const log = { backends: [{ type: 'File', file: { path: '/dev/null' } }] };
   const allowed = { allow: [exact(`${CLIENT}-other`)] };

@@ -121,8 +121,6 @@ const CLOSES: Readonly<Record<string, readonly Spoken[]>> = {
   // 5: another chain, or another listener.
   'names of inbounds': ['tcp', 'stream'],
   'the address of a server': ['tcp', 'stream'],
-  // 7: the labels are in the metadata of the listener.
-  'labels of a Dataplane': ['tcp', 'stream'],
   // 4: the transport socket belongs to the chain.
   'MeshTLS versions': ['tcp', 'stream'],
   'MeshTLS mode': ['tcp', 'stream'],
