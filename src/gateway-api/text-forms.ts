@@ -2,7 +2,7 @@
 // Invariant: the checks of a MeshHTTPRoute accept every text of these formats.
 import { CHANGED_HEADER_NAME, HEADER_VALUE_FORM, isHeaderValue } from '../resource/schema/header-text.ts';
 import { isParameterName } from '../resource/schema/parameter-name.ts';
-import { isRe2 } from '../resource/schema/re2.ts';
+import { isRe2 } from '../resource/schema/expressions/re2.ts';
 import type { TextForm } from './field.ts';
 
 const LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';

@@ -18,7 +18,7 @@ describe('explain', () => {
       [
         'TYPE     MeshMetric (meshmetrics, mm), in a mesh',
         'FIELD    default.backends.prometheus.port <integer>',
-        'ABOUT    Port of the metrics.',
+        'ABOUT    Port on which the proxy offers metrics.',
         'RANGE    1 to 65535',
         'DEFAULT  5670',
       ].join('\n'),
@@ -28,7 +28,9 @@ describe('explain', () => {
   it('lists the fields of the items of a list, with allowed values and defaults', () => {
     const lines = explain('MeshPassthrough', ['default', 'appendMatch']).split('\n');
     expect(lines).toContain('FIELD    default.appendMatch <[]object>');
-    expect(lines).toContain('  type <string> required   What value is. Allowed: Domain, IP, CIDR.');
+    expect(lines).toContain(
+      '  type <string> required   Whether value is a domain, an IP address or a range of them. Allowed: Domain, IP, CIDR.',
+    );
     expect(lines).toContain(
       '  protocol <string>        Protocol of the traffic. With mysql the server may speak first; tcp is everything else but TLS. Allowed: tcp, tls, grpc, http, http2, mysql. Default: tcp.',
     );

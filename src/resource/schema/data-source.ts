@@ -7,18 +7,18 @@ import type { Kinds } from './target-ref.ts';
 /** The object of each type. */
 export const dataSourceShape = () => ({
   file: z
-    .object({ path: absolutePath().describe('Path of the file.') })
+    .object({ path: absolutePath().describe('Where the file is: a path that begins with "/".') })
     .describe('A file on the machine of the control plane.')
     .optional(),
   secretRef: z
     .object({
-      kind: choice('Secret').describe('Kind of the referenced resource.'),
-      name: text('the name of a Secret').describe('Name of the Secret.'),
+      kind: choice('Secret').describe('Always Secret.'),
+      name: text('the name of a Secret').describe('The Secret, by its name in the mesh.'),
     })
     .describe('A Secret of the mesh.')
     .optional(),
   envVar: z
-    .object({ name: text('the name of an environment variable').describe('Name of the variable.') })
+    .object({ name: text('the name of an environment variable').describe('The variable that is read.') })
     .describe('An environment variable of the control plane.')
     .optional(),
   insecureInline: z

@@ -1,7 +1,7 @@
 // What Envoy 1.40 refuses is refused before it is stored (decision 48): Envoy would refuse the whole listener or all routes with it.
 import { describe, expect, it } from 'vitest';
-import { FORMAT_FORM } from './envoy-format.ts';
-import { RE2_FORM } from './re2.ts';
+import { FORMAT_FORM } from './expressions/envoy-format.ts';
+import { RE2_FORM } from './expressions/re2.ts';
 import { HEADER_VALUE_FORM } from './header-text.ts';
 import { find, findIn, NOTHING_FOUND } from './spec-table.fixture.ts';
 import type { JsonObject } from '../types.ts';

@@ -5,7 +5,7 @@ import type { Findings } from './findings.ts';
 import { at, items } from './json-access.ts';
 import { isObject } from '../read-json.ts';
 import { CHANGED_HEADER_NAME, HEADER_VALUE_FORM, isHeaderValue } from './header-text.ts';
-import { isRe2, RE2_FORM } from './re2.ts';
+import { isRe2, RE2_FORM } from './expressions/re2.ts';
 import { choice, must, pattern } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
@@ -26,8 +26,15 @@ const changedHeaderName = () =>
 const lowerCaseHeaderName = () =>
   pattern(/^[a-z0-9!#$%&'*+\-.^_`|~]{1,256}$/, 'a header name in lower case of 1 to 256 characters, without blanks');
 
-const nameAndValue = z.object({ name: changedHeaderName(), value: headerValue() });
-const headerList = () => z.array(nameAndValue).max(MAX_ITEMS).optional();
+const nameAndValue = z.object({
+  name: changedHeaderName().describe('Name of the header, in any case.'),
+  value: headerValue().describe('The text that the header gets.'),
+});
+const headersIn = () => z.array(nameAndValue).max(MAX_ITEMS);
+const headerSets = {
+  set: headersIn().describe('Headers that replace those of the same name. At most 16.').optional(),
+  add: headersIn().describe('Headers that stand beside those of the same name. At most 16.').optional(),
+};
 
 function headerValue() {
   const what = must(HEADER_VALUE_FORM);
@@ -37,19 +44,27 @@ function headerValue() {
 /** `{type, name, value}`; Present and Absent take no value. */
 export const headerMatch = withRules(
   z.object({
-    type: choice('Exact', 'Present', 'RegularExpression', 'Absent', 'Prefix').default('Exact'),
-    name: lowerCaseHeaderName(),
-    value: z.string(must('text')).optional(),
+    type: choice('Exact', 'Present', 'RegularExpression', 'Absent', 'Prefix')
+      .describe('How the value of the header is compared, or whether the header is there at all.')
+      .default('Exact'),
+    name: lowerCaseHeaderName().describe('Name of the header, in lower case.'),
+    value: z
+      .string(must('text'))
+      .describe('The value, its beginning, or a regular expression (RE2) of all of it. Not for Present and Absent.')
+      .optional(),
   }),
   checkHeaderMatch,
 );
 
 /** `{set, add}`: headers to write or to append. */
-export const headerAdditions = z.object({ set: headerList(), add: headerList() });
+export const headerAdditions = z.object(headerSets);
 
 /** `{set, add, remove}`: at least one of them, no header twice. */
 export const headerModifier = withRules(
-  z.object({ set: headerList(), add: headerList(), remove: z.array(changedHeaderName()).max(MAX_ITEMS).optional() }),
+  z.object({
+    ...headerSets,
+    remove: z.array(changedHeaderName()).max(MAX_ITEMS).describe('Names of headers that are taken away. At most 16.').optional(),
+  }),
   checkHeaderModifier,
 );
 

@@ -1,5 +1,5 @@
 // Names and values of changed headers that Envoy takes: for the schemas of policies and for Gateway API routes. Pure.
-import { FORMAT_FORM, isEnvoyFormat } from './envoy-format.ts';
+import { FORMAT_FORM, isEnvoyFormat } from './expressions/envoy-format.ts';
 
 /** Envoy lets no one change the header `host`. */
 export const CHANGED_HEADER_NAME = /^(?!host$)[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}$/i;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { MAX_TEMPLATE, replaceActions } from '../go-template.ts';
 import { labelSelector } from './label-selector.ts';
 import { isDnsName } from './dns-name.ts';
-import { json, must, text } from './spec-fields.ts';
+import { extension, must } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 
 const KINDS = ['meshService', 'meshExternalService', 'meshMultiZoneService'];
@@ -15,9 +15,9 @@ const templateSentence = must(
 
 const selector = withRules(
   z.object({
-    meshService: labelSelector.optional(),
-    meshExternalService: labelSelector.optional(),
-    meshMultiZoneService: labelSelector.optional(),
+    meshService: labelSelector.describe('Selects MeshServices.').optional(),
+    meshExternalService: labelSelector.describe('Selects MeshExternalServices.').optional(),
+    meshMultiZoneService: labelSelector.describe('Selects MeshMultiZoneServices.').optional(),
   }),
   (value, path, findings) => {
     if (KINDS.filter((kind) => value[kind] !== undefined).length !== 1)
@@ -26,9 +26,12 @@ const selector = withRules(
 );
 
 export const hostnameGeneratorSpec = z.object({
-  selector,
-  template: z.string(templateSentence).refine(rendersToName, templateSentence),
-  extension: z.object({ type: text(), config: json().optional() }).optional(),
+  selector: selector.describe('The services that get a hostname: one kind of them, by labels.'),
+  template: z
+    .string(templateSentence)
+    .refine(rendersToName, templateSentence)
+    .describe('The hostname of a service, such as {{ .DisplayName }}.{{ .Zone }}.mesh.local; label "key" is a label of it.'),
+  extension: extension(),
 });
 
 /** Whether the template gives a DNS name when every action gives a label. */

@@ -18,14 +18,22 @@ const spiffe = withRules(
     type: choice('Exact', 'Prefix').describe(
       'A Prefix is compared as text: `…/app/c` fits `…/app/cl` too, and `…/app/c/` all below `c`.',
     ),
-    value: z.string(must('a SPIFFE ID such as spiffe://trust-domain/path')),
+    value: z
+      .string(must('a SPIFFE ID such as spiffe://trust-domain/path'))
+      .describe('A SPIFFE ID, or the text that it begins with.'),
   }),
   checkSpiffe,
 );
 const matchShape = {
-  spiffeID: spiffe.optional(),
+  spiffeID: spiffe.describe('The client, by the SPIFFE ID in its certificate.').optional(),
   spiffeId: spiffe.optional().describe('Another spelling of `spiffeID`.'),
-  sni: z.object({ type: choice('Exact'), value: dnsName() }).optional(),
+  sni: z
+    .object({
+      type: choice('Exact').describe('The whole name must be equal.'),
+      value: dnsName().describe('A DNS name in lower case.'),
+    })
+    .describe('The server name that the client asks for in its TLS handshake.')
+    .optional(),
 };
 
 /** SPIFFE ID and SNI must both fit; without either every request does. An item of `allow` without either permits no client. */

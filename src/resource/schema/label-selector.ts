@@ -5,10 +5,12 @@ import { textMap } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 
+const matchLabels = () => textMap().describe('A resource is selected if it carries every one of these labels.').optional();
+
 /** Without labels it selects every resource of its kind. */
-export const labelSelector = z.object({ matchLabels: textMap().optional() });
+export const labelSelector = z.object({ matchLabels: matchLabels() });
 
 /** At least one label. */
-export const narrowingSelector = withRules(z.object({ matchLabels: textMap().optional() }), (selector, path, findings) => {
+export const narrowingSelector = withRules(z.object({ matchLabels: matchLabels() }), (selector, path, findings) => {
   if (!isSet(selector['matchLabels'])) findings.violation(child(path, 'matchLabels'), 'must have at least one label');
 });

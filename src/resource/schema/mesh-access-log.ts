@@ -1,7 +1,7 @@
 // MeshAccessLog (policies 2.4): where each request is written down, and how.
 import { z } from 'zod';
 import type { Json, JsonObject } from '../types.ts';
-import { FORMAT_FORM, isLogFormat } from './envoy-format.ts';
+import { FORMAT_FORM, isLogFormat } from './expressions/envoy-format.ts';
 import type { Findings } from './findings.ts';
 import { inboundMatch } from './inbound-match.ts';
 import { collectorShape, oneCollector } from './open-telemetry-ref.ts';
@@ -25,16 +25,22 @@ function logText(least = 1) {
 
 const format = withRules(
   z.object({
-    type: choice('Plain', 'Json'),
-    plain: logText().optional(),
+    type: choice('Plain', 'Json').describe('Whether an entry is a line of text or a JSON object.'),
+    plain: logText().describe('The line, with commands of Envoy such as %START_TIME%. For type Plain.').optional(),
     json: z
-      .array(z.object({ key: text(), value: logText() }))
+      .array(
+        z.object({
+          key: text().describe('Key of a member of the JSON object.'),
+          value: logText().describe('Its value, with commands of Envoy such as %RESPONSE_CODE%.'),
+        }),
+      )
       .min(1)
+      .describe('Members of the JSON object of an entry. For type Json.')
       .optional(),
-    omitEmptyValues: flag().default(false),
+    omitEmptyValues: flag().describe('Whether a command without a value gives nothing in place of "-".').default(false),
   }),
   needsObjectOfType({ Plain: 'plain', Json: 'json' }),
-);
+).describe('Form of an entry. A line of all common facts if not set.');
 
 const openTelemetry = withRules(
   z.object({
@@ -44,12 +50,17 @@ const openTelemetry = withRules(
         z.object({
           key: z
             .string(attributeSentence)
-            .refine((key) => key.length <= 255 && ATTRIBUTE_KEY.test(key) && !key.startsWith('otel.'), attributeSentence),
-          value: logText(0),
+            .refine((key) => key.length <= 255 && ATTRIBUTE_KEY.test(key) && !key.startsWith('otel.'), attributeSentence)
+            .describe('Key of the attribute, at most 255 characters.'),
+          value: logText(0).describe('Its value, with commands of Envoy such as %PROTOCOL%.'),
         }),
       )
+      .describe('Attributes of each log record, beside those of the resource.')
       .optional(),
-    body: z.unknown().describe('Any JSON.').optional(),
+    body: z
+      .unknown()
+      .describe('Body of each log record: any JSON, with commands of Envoy in its texts. A line of all common facts if not set.')
+      .optional(),
   }),
   oneCollector,
   bodyFormats,
@@ -57,15 +68,28 @@ const openTelemetry = withRules(
 
 const backend = withRules(
   z.object({
-    type: choice('Tcp', 'File', 'OpenTelemetry'),
-    tcp: z.object({ address: hostAndPort(), format: format.optional() }).optional(),
-    file: z.object({ path: absolutePath(), format: format.optional() }).optional(),
-    openTelemetry: openTelemetry.optional(),
+    type: choice('Tcp', 'File', 'OpenTelemetry').describe('What takes the entries.'),
+    tcp: z
+      .object({
+        address: hostAndPort().describe('Host and port of the server, such as logs.example:5000.'),
+        format: format.optional(),
+      })
+      .describe('A server that gets a line for each entry.')
+      .optional(),
+    file: z
+      .object({ path: absolutePath().describe('Path of the file, such as /dev/stdout.'), format: format.optional() })
+      .describe('A file on the machine of the proxy.')
+      .optional(),
+    openTelemetry: openTelemetry.describe('An OpenTelemetry collector, which gets a log record for each entry.').optional(),
   }),
   needsObjectOfType({ Tcp: 'tcp', File: 'file', OpenTelemetry: 'openTelemetry' }),
 );
 
-const conf = z.object({ backends: z.array(backend).describe('An empty list switches logging off.') });
+const conf = z
+  .object({
+    backends: z.array(backend).describe('What gets an entry for each request or connection. An empty list switches logging off.'),
+  })
+  .describe('Where requests and connections are logged.');
 
 export const meshAccessLogSpec = z.object({
   targetRef: proxyOrRouteRef(),

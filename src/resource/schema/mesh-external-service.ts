@@ -12,7 +12,7 @@ import type { JsonObject } from '../types.ts';
 import { dataSourceOfType, dataSourceShape, dataSourceType, INLINE_KEY } from './data-source.ts';
 import { items, textAt } from './json-access.ts';
 import { isDnsName } from './dns-name.ts';
-import { address, choice, flag, integer, json, must, port, text } from './spec-fields.ts';
+import { address, choice, extension, flag, integer, must, port, text } from './spec-fields.ts';
 import { withRules, type Rule } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { tlsVersion } from './tls-version.ts';
@@ -67,12 +67,26 @@ const serverName = () => {
 
 const verification = withRules(
   z.object({
-    mode: choice('Secured', 'SkipSAN', 'SkipCA', 'SkipAll').default('Secured'),
-    serverName: serverName().describe('Name in the SNI.').optional(),
-    subjectAltNames: z.array(z.object({ type: choice('Exact', 'Prefix').default('Exact'), value: text() })).optional(),
-    caCert: dataSource.optional(),
-    clientCert: dataSource.optional(),
-    clientKey: dataSource.optional(),
+    mode: choice('Secured', 'SkipSAN', 'SkipCA', 'SkipAll')
+      .describe('What is checked: all, not the names in the certificate, or with SkipCA and SkipAll nothing.')
+      .default('Secured'),
+    serverName: serverName()
+      .describe('DNS name that the server is asked for (SNI) and that its certificate must have. The address if not set.')
+      .optional(),
+    subjectAltNames: z
+      .array(
+        z.object({
+          type: choice('Exact', 'Prefix').describe('Whether the whole name must be equal, or its beginning.').default('Exact'),
+          value: text().describe('A DNS name or an IP address, or its beginning.'),
+        }),
+      )
+      .describe('Names of which the certificate of the server must have one, beside serverName.')
+      .optional(),
+    caCert: dataSource
+      .describe('Authorities that may have signed the certificate of the server. Those of the machine of the egress if not set.')
+      .optional(),
+    clientCert: dataSource.describe('Certificate chain that is shown to the server. Needs clientKey.').optional(),
+    clientKey: dataSource.describe('Private key of clientCert.').optional(),
   }),
   (value, path, findings) => {
     for (const [key, other] of [
@@ -87,30 +101,35 @@ const verification = withRules(
 );
 
 const tls = z.object({
-  enabled: flag().default(false),
-  allowRenegotiation: flag().default(false),
+  enabled: flag().describe('Whether the egress speaks TLS to the endpoints.').default(false),
+  allowRenegotiation: flag().describe('Whether the server may renegotiate, as only TLS up to 1.2 knows it.').default(false),
   version: tlsVersion().describe('TLS versions that proxies speak.').optional(),
-  verification: verification.optional(),
+  verification: verification.describe('How the server is checked, and what it is shown.').optional(),
 });
 
 export const meshExternalServiceSpec = withRules(
   z.object({
-    match: z.object({
-      type: choice('HostnameGenerator').default('HostnameGenerator'),
-      port: port(),
-      protocol: choice('tcp', 'http', 'http2', 'grpc').default('tcp'),
-    }),
+    match: z
+      .object({
+        type: choice('HostnameGenerator')
+          .describe('Clients know it by hostnames of a HostnameGenerator.')
+          .default('HostnameGenerator'),
+        port: port().describe('The port that clients call.'),
+        protocol: choice('tcp', 'http', 'http2', 'grpc').describe('What the endpoints speak, inside of TLS.').default('tcp'),
+      })
+      .describe('How clients in the mesh call the service.'),
     endpoints: z
       .array(
         z.object({
-          address: address(),
-          port: port(),
-          priority: integer(0, 128).optional(),
+          address: address().describe('IP address or DNS name of a server.'),
+          port: port().describe('The port on which the server listens.'),
+          priority: integer(0, 128).describe('Higher numbers are used when all lower ones fail. 0 if not set.').optional(),
         }),
       )
+      .describe('The servers outside of the mesh that answer.')
       .optional(),
-    tls: tls.optional(),
-    extension: z.object({ type: text(), config: json().optional() }).optional(),
+    tls: tls.describe('TLS between the egress and the endpoints. Plain text if not set.').optional(),
+    extension: extension(),
   }),
   (spec, path, findings) => {
     if (spec['extension'] === undefined && items(spec['endpoints']).length === 0)

@@ -7,9 +7,9 @@ import { checkExpression, headerMatch, headerModifier } from './header-match.ts'
 import { at, items } from './json-access.ts';
 import { isObject } from '../read-json.ts';
 import { proxyRef, type PolicyDocument } from './policy-frame.ts';
-import { checkRouteFrame, hostnamesAreEmpty, ROUTE_TO_KINDS } from './route-frame.ts';
+import { checkRouteFrame, hostnamesAreEmpty, ROUTE_TO_KINDS, ROUTED_SERVICE, ROUTED_TO } from './route-frame.ts';
 import { isParameterName, PARAMETER_NAME_FORM } from './parameter-name.ts';
-import { isRe2, RE2_FORM } from './re2.ts';
+import { isRe2, RE2_FORM } from './expressions/re2.ts';
 import { isDnsName } from './dns-name.ts';
 import { idleFilters, MAX_CHANGED_HEADERS } from './route-filters.ts';
 import { choice, flag, must, oneLine, percentage, port, text } from './spec-fields.ts';
@@ -18,7 +18,14 @@ import { child } from './spec-path.ts';
 import { backendRef, targetRef, weightsInRange } from './target-ref.ts';
 
 const pathMatch = withRules(
-  z.object({ type: choice('Exact', 'PathPrefix', 'RegularExpression'), value: text() }),
+  z.object({
+    type: choice('Exact', 'PathPrefix', 'RegularExpression').describe(
+      'How value is compared: with the whole path, with its first segments, or as a regular expression (RE2) of all of it.',
+    ),
+    value: text().describe(
+      'A path that begins with "/", or a regular expression. A prefix /a is also that of /a/b, and not of /ab.',
+    ),
+  }),
   (match, path, findings) => {
     const { type, value } = match;
     if (typeof value !== 'string') return;
@@ -37,11 +44,22 @@ function parameterName() {
 
 const match = withRules(
   z.object({
-    path: pathMatch.optional(),
-    method: choice('CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE').optional(),
-    headers: z.array(headerMatch).optional(),
+    path: pathMatch.describe('The path of the request, without its query.').optional(),
+    method: choice('CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE')
+      .describe('The method that the request must have. Any if not set.')
+      .optional(),
+    headers: z.array(headerMatch).describe('Headers of the request; all must match.').optional(),
     queryParams: z
-      .array(z.object({ type: choice('Exact', 'RegularExpression'), name: parameterName(), value: z.string(must('text')) }))
+      .array(
+        z.object({
+          type: choice('Exact', 'RegularExpression').describe(
+            'Whether value is the text or a regular expression (RE2) of all of it.',
+          ),
+          name: parameterName().describe('Name of the parameter. Each is named once.'),
+          value: z.string(must('text')).describe('The text or the regular expression.'),
+        }),
+      )
+      .describe('Parameters of the query; all must match.')
       .optional(),
   }),
   (value, path, findings) => {
@@ -66,35 +84,54 @@ const hostname = () => {
 
 const pathRewrite = withRules(
   z.object({
-    type: choice('ReplaceFullPath', 'ReplacePrefixMatch'),
-    replaceFullPath: oneLine().optional(),
-    replacePrefixMatch: oneLine().optional(),
+    type: choice('ReplaceFullPath', 'ReplacePrefixMatch').describe(
+      'Whether the whole path is replaced or the prefix that matched. The latter needs matches of type PathPrefix alone.',
+    ),
+    replaceFullPath: oneLine().describe('The new path. For type ReplaceFullPath.').optional(),
+    replacePrefixMatch: oneLine().describe('What stands in place of the prefix. For type ReplacePrefixMatch.').optional(),
   }),
   needsObjectOfType({ ReplaceFullPath: 'replaceFullPath', ReplacePrefixMatch: 'replacePrefixMatch' }),
-);
+).describe('The path after the change. As it was if not set.');
+
+const ofRequest = () => headerModifier.describe('Headers of the request that change. For type RequestHeaderModifier.').optional();
+const ofResponse = () =>
+  headerModifier.describe('Headers of the answer that change. For type ResponseHeaderModifier.').optional();
 
 const filter = withRules(
   z.object({
-    type: choice('RequestHeaderModifier', 'ResponseHeaderModifier', 'RequestRedirect', 'URLRewrite', 'RequestMirror'),
-    requestHeaderModifier: headerModifier.optional(),
-    responseHeaderModifier: headerModifier.optional(),
+    type: choice('RequestHeaderModifier', 'ResponseHeaderModifier', 'RequestRedirect', 'URLRewrite', 'RequestMirror').describe(
+      'What the filter does. The field of that name says how.',
+    ),
+    requestHeaderModifier: ofRequest(),
+    responseHeaderModifier: ofResponse(),
     requestRedirect: z
       .object({
-        scheme: choice('http', 'https').optional(),
-        hostname: hostname().optional(),
+        scheme: choice('http', 'https').describe('Scheme of the new URL. That of the request if not set.').optional(),
+        hostname: hostname().describe('Host of the new URL. That of the request if not set.').optional(),
         path: pathRewrite.optional(),
-        port: port().optional(),
-        statusCode: z.literal([301, 302, 303, 307, 308], must('one of 301, 302, 303, 307, 308')).default(302),
+        port: port().describe('Port of the new URL. That of the request if not set.').optional(),
+        statusCode: z
+          .literal([301, 302, 303, 307, 308], must('one of 301, 302, 303, 307, 308'))
+          .describe('Status of the answer.')
+          .default(302),
       })
+      .describe('Answers with another URL, to which the client turns. For type RequestRedirect.')
       .optional(),
     urlRewrite: z
       .object({
-        hostname: hostname().optional(),
+        hostname: hostname().describe('The host that the backend sees. As it was if not set.').optional(),
         hostToBackendHostname: flag().describe('Sets the hostname of the backend. For routes of a MeshGateway.').optional(),
         path: pathRewrite.optional(),
       })
+      .describe('Changes host and path of the request. For type URLRewrite.')
       .optional(),
-    requestMirror: z.object({ percentage: percentage().optional(), backendRef: backendRef() }).optional(),
+    requestMirror: z
+      .object({
+        percentage: percentage().describe('Share of the requests that are copied, in percent. 100 if not set.').optional(),
+        backendRef: backendRef().describe('The service that gets the copies.'),
+      })
+      .describe('Sends copies of requests to another service, whose answers are dropped. For type RequestMirror.')
+      .optional(),
   }),
   needsObjectOfType({
     RequestHeaderModifier: 'requestHeaderModifier',
@@ -107,9 +144,11 @@ const filter = withRules(
 
 const backendFilter = withRules(
   z.object({
-    type: choice('RequestHeaderModifier', 'ResponseHeaderModifier'),
-    requestHeaderModifier: headerModifier.optional(),
-    responseHeaderModifier: headerModifier.optional(),
+    type: choice('RequestHeaderModifier', 'ResponseHeaderModifier').describe(
+      'Whether headers of the request or of the answer change.',
+    ),
+    requestHeaderModifier: ofRequest(),
+    responseHeaderModifier: ofResponse(),
   }),
   needsObjectOfType({ RequestHeaderModifier: 'requestHeaderModifier', ResponseHeaderModifier: 'responseHeaderModifier' }),
 );
@@ -125,27 +164,45 @@ const backends = () =>
 
 const rule = withRules(
   z.object({
-    matches: z.array(match).min(1),
+    matches: z.array(match).min(1).describe('The requests of the rule: those that one of these fits.'),
     default: withRules(
-      z.object({ filters: z.array(filter).optional(), backendRefs: z.array(backends()).optional() }),
+      z.object({
+        filters: z.array(filter).describe('Changes of requests and answers.').optional(),
+        backendRefs: z
+          .array(backends())
+          .describe('Where the requests go, shared by weight. To the service of the item if not set.')
+          .optional(),
+      }),
       weightsInRange,
       headersInRange,
       (value, path, findings) => {
         for (const idle of idleFilters(items(value['filters'])))
           findings.warning(`${child(path, 'filters')}${idle.path}`, idle.reason);
       },
-    ).optional(),
+    )
+      .describe('What is done with these requests.')
+      .optional(),
   }),
   prefixesForPrefixRewrite,
 );
 
 const item = z.object({
-  targetRef: targetRef(...ROUTE_TO_KINDS),
-  hostnames: z.array(z.string(must('text'))).optional(),
-  rules: z.array(rule),
+  targetRef: targetRef(...ROUTE_TO_KINDS).describe(ROUTED_SERVICE),
+  hostnames: z
+    .array(z.string(must('text')))
+    .describe('Must be empty: requests to a service have its hostname.')
+    .optional(),
+  rules: z
+    .array(rule)
+    .describe(
+      'Where requests go. An exact path comes before a prefix, a longer prefix before a shorter one. Others go to the service.',
+    ),
 });
 
-export const meshHTTPRouteSpec = z.object({ targetRef: proxyRef(), to: z.array(item).optional() });
+export const meshHTTPRouteSpec = z.object({
+  targetRef: proxyRef(),
+  to: z.array(item).describe(ROUTED_TO).optional(),
+});
 
 export function checkMeshHTTPRoute(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkRouteFrame(spec, document, findings);

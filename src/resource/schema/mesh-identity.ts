@@ -30,17 +30,19 @@ const bundled = withRules(
       .optional(),
     ca: z
       .object({
-        certificate: dataSource().describe('Certificate of the CA.'),
-        privateKey: dataSource().describe('Private key of the CA.'),
+        certificate: dataSource().describe('Certificate that signs those of the proxies, in PEM form.'),
+        privateKey: dataSource().describe('Its private key, in PEM form.'),
       })
       .describe('A CA that exists already.')
       .optional(),
     certificateParameters: z
-      .object({ expiry: duration().describe('Lifetime of a certificate.').optional() })
-      .describe('Parameters of the issued certificates.')
+      .object({ expiry: duration().describe('How long a certificate is valid. 24h if not set.').optional() })
+      .describe('What is said in the certificates that are issued.')
       .optional(),
-    insecureAllowSelfSigned: flag().describe('Takes a self-signed CA.').optional(),
-    meshTrustCreation: choice('Enabled', 'Disabled').describe('Whether a MeshTrust is made of the CA.').optional(),
+    insecureAllowSelfSigned: flag().describe('Whether a CA that signed itself is taken.').optional(),
+    meshTrustCreation: choice('Enabled', 'Disabled')
+      .describe('Whether a MeshTrust is made of the CA, by which other proxies trust it. Enabled if not set.')
+      .optional(),
   }),
   checkAuthority,
 );
@@ -56,14 +58,14 @@ const provider = withRules(
           .describe('The SPIRE agent beside each proxy.')
           .optional(),
       })
-      .describe('SPIRE issues the certificates.')
+      .describe('SPIRE issues the certificates. Not in zones of Meridian.')
       .optional(),
     extension: z
       .object({
-        name: text('the name of an extension').describe('Name of the extension.'),
-        config: json().describe('Configuration of the extension.').optional(),
+        name: text('the name of an extension').describe('The extension that is asked.'),
+        config: json().describe('Any JSON that the extension reads.').optional(),
       })
-      .describe('An extension issues the certificates.')
+      .describe('An extension issues the certificates. Not in zones of Meridian.')
       .optional(),
   }),
   needsObjectOfType({ Bundled: 'bundled', Spire: 'spire', Extension: 'extension' }),
@@ -76,10 +78,10 @@ export const meshIdentitySpec = z.object({
     .optional(),
   spiffeID: z
     .object({
-      trustDomain: template().describe('Trust domain, as a template.').optional(),
-      path: template().describe('Path below the trust domain, as a template.').optional(),
+      trustDomain: template().describe('Trust domain, as a template. {{ .Mesh }}.{{ .Zone }}.mesh.local if not set.').optional(),
+      path: template().describe('Path below the trust domain, as a template. /workload/{{ .Workload }} if not set.').optional(),
     })
-    .describe('Form of the SPIFFE ID.')
+    .describe('The SPIFFE ID that a proxy gets.')
     .optional(),
   provider: provider.describe('Issuer of the certificates.').optional(),
 });

@@ -13,15 +13,36 @@ import { SERVICE_TYPES } from '../type-registry.ts';
 
 const hashPolicy = withRules(
   z.object({
-    type: choice('Header', 'Cookie', 'Connection', 'QueryParameter', 'FilterState', 'SourceIP'),
+    type: choice('Header', 'Cookie', 'Connection', 'QueryParameter', 'FilterState', 'SourceIP').describe(
+      'What of a request is hashed. SourceIP is deprecated: use Connection.',
+    ),
     terminal: flag().describe('Whether later hash policies are left out once this one gave a hash.').optional(),
-    header: z.object({ name: oneLine(1) }).optional(),
-    cookie: z
-      .object({ name: text(), ttl: duration().optional(), path: pattern(/^\//, 'an absolute path').optional() })
+    header: z
+      .object({ name: oneLine(1).describe('The header of the request that is hashed.') })
+      .describe('Hashes the value of a header.')
       .optional(),
-    connection: z.object({ sourceIP: flag().optional() }).optional(),
-    queryParameter: z.object({ name: text() }).optional(),
-    filterState: z.object({ key: text() }).optional(),
+    cookie: z
+      .object({
+        name: text().describe('The cookie that is hashed.'),
+        ttl: duration()
+          .describe('Life of the cookie that a client without one gets; 0 = until the browser ends. Without it none is made.')
+          .optional(),
+        path: pattern(/^\//, 'an absolute path').describe('Path of the cookie that is made.').optional(),
+      })
+      .describe('Hashes the value of a cookie, which the proxy can make.')
+      .optional(),
+    connection: z
+      .object({ sourceIP: flag().describe('Whether the IP address is hashed. False if not set: there is no hash.').optional() })
+      .describe('Hashes the IP address of the client.')
+      .optional(),
+    queryParameter: z
+      .object({ name: text().describe('The parameter that is hashed.') })
+      .describe('Hashes a parameter of the query.')
+      .optional(),
+    filterState: z
+      .object({ key: text().describe('Key in the filter state of Envoy.') })
+      .describe('Hashes what a filter of Envoy noted of the request.')
+      .optional(),
   }),
   needsObjectOfType({
     Header: 'header',
@@ -34,35 +55,61 @@ const hashPolicy = withRules(
     if (policy['type'] === 'SourceIP') findings.warning(child(path, 'type'), 'SourceIP is deprecated: use Connection');
   },
 );
-const hashPolicies = () => z.array(hashPolicy).optional();
+const hashPolicies = (about: string) => z.array(hashPolicy).describe(about).optional();
+const NESTED = 'Deprecated: use default.hashPolicies.';
 
 const loadBalancer = z.object({
-  type: choice('RoundRobin', 'LeastRequest', 'RingHash', 'Random', 'Maglev'),
-  roundRobin: z.object({}).optional(),
-  random: z.object({}).optional(),
+  type: choice('RoundRobin', 'LeastRequest', 'RingHash', 'Random', 'Maglev').describe(
+    'How an endpoint is chosen: in turn, by fewest requests, by the hash of the request (RingHash, Maglev), or at random.',
+  ),
+  roundRobin: z.object({}).describe('Has no fields.').optional(),
+  random: z.object({}).describe('Has no fields.').optional(),
   leastRequest: z
     .object({
-      choiceCount: count(2).optional(),
-      activeRequestBias: intOrDecimal('not negative', (value) => value >= 0).optional(),
+      choiceCount: count(2).describe('How many endpoints, taken at random, are compared. 2 if not set.').optional(),
+      activeRequestBias: intOrDecimal('not negative', (value) => value >= 0)
+        .describe('How much running requests lower the weight of an endpoint; 0 = not at all. 1 if not set.')
+        .optional(),
     })
+    .describe('For type LeastRequest.')
     .optional(),
   ringHash: withRules(
     z.object({
-      hashFunction: choice('XXHash', 'MurmurHash2').optional(),
-      minRingSize: integer(1, 8_000_000).optional(),
-      maxRingSize: integer(1, 8_000_000).optional(),
-      hashPolicies: hashPolicies(),
+      hashFunction: choice('XXHash', 'MurmurHash2')
+        .describe('The function that places endpoints on the ring. XXHash if not set.')
+        .optional(),
+      minRingSize: integer(1, 8_000_000).describe('Fewest places on the ring. 1024 if not set.').optional(),
+      maxRingSize: integer(1, 8_000_000).describe('Most places on the ring. 8388608 if not set.').optional(),
+      hashPolicies: hashPolicies(NESTED),
     }),
     ringSizes,
-  ).optional(),
-  maglev: z.object({ tableSize: integer(1, 5_000_011).optional(), hashPolicies: hashPolicies() }).optional(),
+  )
+    .describe('For type RingHash: a ring of places, of which an endpoint has many.')
+    .optional(),
+  maglev: z
+    .object({
+      tableSize: integer(1, 5_000_011).describe('Rows of the table; the next prime number counts. 65537 if not set.').optional(),
+      hashPolicies: hashPolicies(NESTED),
+    })
+    .describe('For type Maglev: a table in which all endpoints have equal shares.')
+    .optional(),
 });
 
-const affinityTag = z.object({ key: text(), weight: count(1).optional() });
-const zones = () => z.array(text('the name of a zone'));
+const affinityTag = z.object({
+  key: text().describe('Key of a label of Dataplanes, such as rack.'),
+  weight: count(1)
+    .describe('Share against the other tags and the rest, which has 1. On all tags or on none: … 900, 90, 9 if not set.')
+    .optional(),
+});
+const zones = (about: string) => z.array(text('the name of a zone')).describe(about);
 
 const failoverTo = withRules(
-  z.object({ type: choice('None', 'Only', 'Any', 'AnyExcept'), zones: zones().optional() }),
+  z.object({
+    type: choice('None', 'Only', 'Any', 'AnyExcept').describe(
+      'Whether no zone, the named ones, all, or all but the named ones take over.',
+    ),
+    zones: zones('Names of zones. For types Only and AnyExcept.').optional(),
+  }),
   (to, path, findings) => {
     const type = to['type'];
     const hasZones = items(to['zones']).length > 0;
@@ -74,27 +121,59 @@ const failoverTo = withRules(
 );
 
 const localityAwareness = z.object({
-  disabled: flag().optional(),
-  localZone: withRules(z.object({ affinityTags: z.array(affinityTag).optional() }), allWeightsOrNone).optional(),
+  disabled: flag().describe('True: requests go to the endpoints of all zones alike. False if not set.').optional(),
+  localZone: withRules(
+    z.object({
+      affinityTags: z
+        .array(affinityTag)
+        .describe(
+          'Labels by which endpoints are near the client: those with the value that the client has. The first counts most.',
+        )
+        .optional(),
+    }),
+    allWeightsOrNone,
+  )
+    .describe('How requests are spread in the zone of the client.')
+    .optional(),
   crossZone: z
     .object({
-      failover: z.array(z.object({ from: z.object({ zones: zones().min(1) }).optional(), to: failoverTo })).optional(),
+      failover: z
+        .array(
+          z.object({
+            from: z
+              .object({ zones: zones('Names of the zones of the clients.').min(1) })
+              .describe('The clients of the rule. All if not set.')
+              .optional(),
+            to: failoverTo.describe('The zones that take over for them.'),
+          }),
+        )
+        .describe('Which zones take over, in this order. None if not set.')
+        .optional(),
       failoverThreshold: z
-        .object({ percentage: intOrDecimal('over 0 and at most 100', (value) => value > 0 && value <= 100) })
+        .object({
+          percentage: intOrDecimal('over 0 and at most 100', (value) => value > 0 && value <= 100).describe(
+            'Healthy endpoints of the zone in percent.',
+          ),
+        })
         .describe('Share of healthy endpoints below which the next zone is used. 50 if not set.')
         .optional(),
     })
+    .describe('What happens when the endpoints in the zone of the client fail.')
     .optional(),
 });
 
 const conf = withRules(
   z.object({
-    hashPolicies: hashPolicies(),
-    loadBalancer: loadBalancer.optional(),
-    localityAwareness: localityAwareness.optional(),
+    hashPolicies: hashPolicies('What of a request decides its endpoint, for RingHash and Maglev. An empty list switches it off.'),
+    loadBalancer: loadBalancer.describe('How an endpoint is chosen. In turn if not set.').optional(),
+    localityAwareness: localityAwareness
+      .describe(
+        'Which endpoints are preferred. Those in the zone of the client if not set; other zones take over when they fail.',
+      )
+      .optional(),
   }),
   checkHashPolicyPlaces,
-);
+).describe('How requests are spread over the endpoints of a service.');
 
 const onRoutes = routeLimits({
   MeshHTTPRoute: { refused: ['loadBalancer', 'localityAwareness'], allowed: 'hashPolicies' },

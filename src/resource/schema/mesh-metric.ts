@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { collectorShape, oneCollector } from './open-telemetry-ref.ts';
 import { proxyRef } from './policy-frame.ts';
-import { isRe2, RE2_FORM } from './re2.ts';
+import { isRe2, RE2_FORM } from './expressions/re2.ts';
 import { choice, duration, flag, must, port } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
@@ -11,7 +11,7 @@ const anyText = () => z.string(must('text'));
 
 const selector = withRules(
   z.object({
-    type: choice('Prefix', 'Regex', 'Exact', 'Contains').describe('How match is compared.'),
+    type: choice('Prefix', 'Regex', 'Exact', 'Contains').describe('How match is compared with the name of a metric.'),
     match: anyText().describe('Name of a metric, or part of it.'),
   }),
   (value, path, findings) => {
@@ -26,8 +26,8 @@ const sidecar = z.object({
   profiles: z
     .object({
       appendProfiles: z
-        .array(z.object({ name: choice('All', 'Basic', 'None').describe('Name of the profile.') }))
-        .describe('Sets of metrics.')
+        .array(z.object({ name: choice('All', 'Basic', 'None').describe('All metrics, the Basic ones of dashboards, or None.') }))
+        .describe('Sets of metrics that are offered together.')
         .optional(),
       include: z.array(selector).describe('Metrics beside those of the profiles.').optional(),
       exclude: z.array(selector).describe('Metrics left out of the profiles.').optional(),
@@ -37,32 +37,37 @@ const sidecar = z.object({
 });
 
 const application = z.object({
-  name: anyText().describe('Name of the application.').optional(),
-  address: anyText().describe('Address of the application. That of the inbound if not set.').optional(),
-  port: port('uint32').describe('Port of the metrics.'),
-  path: anyText().describe('Path of the metrics.').default('/metrics'),
+  name: anyText().describe('Name that its metrics get as a label.').optional(),
+  address: anyText().describe('IP address on which the application listens. That of the inbound if not set.').optional(),
+  port: port('uint32').describe('Port on which the application offers metrics.'),
+  path: anyText().describe('Path of the URL at which they are scraped.').default('/metrics'),
 });
 
 const prometheus = z.object({
   clientId: anyText().describe('The Prometheus server that may scrape. Any if not set.').optional(),
-  path: anyText().describe('Path of the metrics.').default('/metrics'),
-  port: port('uint32').describe('Port of the metrics.').default(5670),
+  path: anyText().describe('Path of the URL at which they are scraped.').default('/metrics'),
+  port: port('uint32').describe('Port on which the proxy offers metrics.').default(5670),
   tls: z
     .object({
-      mode: choice('Disabled', 'ProvidedTLS', 'ActiveMTLSBackend').describe('Who gives the certificate.').default('Disabled'),
+      mode: choice('Disabled', 'ProvidedTLS', 'ActiveMTLSBackend')
+        .describe('Whether the port speaks TLS, and with which certificate. ProvidedTLS takes that of the launcher.')
+        .default('Disabled'),
     })
-    .describe('TLS of the port.')
+    .describe('TLS of the port from which Prometheus scrapes.')
     .optional(),
 });
 
 const openTelemetry = withRules(
-  z.object({ ...collectorShape(), refreshInterval: duration().describe('How often metrics are sent.').optional() }),
+  z.object({
+    ...collectorShape(),
+    refreshInterval: duration().describe('Time between two sendings. The launcher has its own if not set.').optional(),
+  }),
   oneCollector,
 );
 
 const backend = withRules(
   z.object({
-    type: choice('Prometheus', 'OpenTelemetry').describe('Kind of the backend.'),
+    type: choice('Prometheus', 'OpenTelemetry').describe('Whether Prometheus scrapes the proxy or the proxy sends.'),
     prometheus: prometheus.describe('Prometheus asks the proxy.').optional(),
     openTelemetry: openTelemetry.describe('The proxy sends to an OpenTelemetry collector.').optional(),
   }),

@@ -9,13 +9,13 @@ export const meshOpenTelemetryBackendSpec = withRules(
   z.object({
     endpoint: z
       .object({
-        address: address().describe('IP address or DNS name.').optional(),
-        port: port().describe('Port.').optional(),
+        address: address().describe('IP address or DNS name of the collector.').optional(),
+        port: port().describe('Port of the collector. 4317 if not set, with protocol http 4318.').optional(),
         path: pattern(/^\//, 'an absolute path').describe('Prefix of the paths of the signals. For protocol http.').optional(),
       })
       .describe('Where the collector answers. Without an address it is the node of the proxy.')
       .optional(),
-    protocol: choice('grpc', 'http').describe('Protocol of the collector. grpc if not set.').optional(),
+    protocol: choice('grpc', 'http').describe('Form of OTLP that the collector takes. grpc if not set.').optional(),
     env: z
       .object({
         mode: choice('Disabled', 'Optional', 'Required').describe('Whether the variables are read.').default('Optional'),

@@ -21,9 +21,9 @@ const UNREAD = 'mysql';
 
 const match = withRules(
   z.object({
-    type: choice('Domain', 'IP', 'CIDR').describe('What value is.'),
+    type: choice('Domain', 'IP', 'CIDR').describe('Whether value is a domain, an IP address or a range of them.'),
     value: text('a domain, an IP address or a CIDR').describe('Domain, IP address or CIDR. A domain may begin with "*.".'),
-    port: port('uint32').describe('Port. Without it all ports match.').optional(),
+    port: port('uint32').describe('The port that is called. Any if not set.').optional(),
     protocol: choice('tcp', 'tls', 'grpc', 'http', 'http2', 'mysql')
       .describe('Protocol of the traffic. With mysql the server may speak first; tcp is everything else but TLS.')
       .default(DEFAULT_PROTOCOL),

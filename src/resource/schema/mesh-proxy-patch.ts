@@ -36,7 +36,7 @@ const jsonPatch = withRules(
 function modification<const O extends Kinds, M extends z.ZodType>(operations: O, match: M, ...rules: readonly Rule[]) {
   return withRules(
     z.object({
-      operation: choice(...operations).describe('What is done.'),
+      operation: choice(...operations).describe('Whether something is added, changed or removed, and for filters where.'),
       match,
       value: anyText().describe('Envoy resource in YAML or JSON.').optional(),
       jsonPatches: z.array(jsonPatch).describe('Changes of the matched resources. For operation Patch.').optional(),
@@ -48,12 +48,12 @@ function modification<const O extends Kinds, M extends z.ZodType>(operations: O,
 
 const filterMatch = z
   .object({
-    name: anyText().describe('Name of the filter.').optional(),
-    listenerName: anyText().describe('Name of the listener.').optional(),
-    listenerTags: textMap().describe('Tags of the listener.').optional(),
+    name: anyText().describe('The filter of this name alone.').optional(),
+    listenerName: anyText().describe('Only filters of the listener of this name.').optional(),
+    listenerTags: textMap().describe('Only listeners that have all of these tags.').optional(),
     origin: origin(),
   })
-  .describe('Which filters.')
+  .describe('Which filters it is about. All if not set.')
   .optional();
 const FILTER_OPERATIONS = ['Remove', 'Patch', 'AddFirst', 'AddBefore', 'AddAfter', 'AddLast'] as const;
 const RESOURCE_OPERATIONS = ['Add', 'Remove', 'Patch'] as const;
@@ -61,8 +61,8 @@ const RESOURCE_OPERATIONS = ['Add', 'Remove', 'Patch'] as const;
 const cluster = modification(
   RESOURCE_OPERATIONS,
   z
-    .object({ name: anyText().describe('Name of the cluster.').optional(), origin: origin() })
-    .describe('Which clusters.')
+    .object({ name: anyText().describe('The cluster of this name alone.').optional(), origin: origin() })
+    .describe('Which clusters it is about. All if not set.')
     .optional(),
   noMatchToAdd,
 );
@@ -70,11 +70,11 @@ const listener = modification(
   RESOURCE_OPERATIONS,
   z
     .object({
-      name: anyText().describe('Name of the listener.').optional(),
+      name: anyText().describe('The listener of this name alone.').optional(),
       origin: origin(),
-      tags: textMap().describe('Tags of the listener.').optional(),
+      tags: textMap().describe('Only listeners that have all of these tags.').optional(),
     })
-    .describe('Which listeners.')
+    .describe('Which listeners it is about. All if not set.')
     .optional(),
   noMatchToAdd,
 );
@@ -82,11 +82,11 @@ const virtualHost = modification(
   RESOURCE_OPERATIONS,
   z
     .object({
-      name: anyText().describe('Name of the virtual host.').optional(),
+      name: anyText().describe('The virtual host of this name alone.').optional(),
       origin: origin(),
-      routeConfigurationName: anyText().describe('Name of the route configuration.').optional(),
+      routeConfigurationName: anyText().describe('Only virtual hosts of the route configuration of this name.').optional(),
     })
-    .describe('Which virtual hosts.'),
+    .describe('Which virtual hosts it is about.'),
   (value, path, findings) => {
     if (value['operation'] === 'Add' && at(value, 'match.name') !== undefined)
       findings.violation(child(child(path, 'match'), 'name'), 'must not be set with operation Add');

@@ -14,7 +14,7 @@ import { child } from './spec-path.ts';
 
 const rate = z.object({
   num: count(1).describe('How many in each interval.'),
-  interval: duration({ ms: 50, text: '50ms' }),
+  interval: duration({ ms: 50, text: '50ms' }).describe('The time in which so many are allowed; over 50ms.'),
 });
 
 /** Envoy adds no more headers to the answer. */
@@ -26,7 +26,10 @@ const headers = withRules(z.object(headerAdditions.shape), ({ set, add }, path, 
 });
 
 const onRateLimit = withRules(
-  z.object({ status: integer(100, 599, 'uint32').describe('429 if not set.').optional(), headers: headers.optional() }),
+  z.object({
+    status: integer(100, 599, 'uint32').describe('Status of the answer. 429 if not set.').optional(),
+    headers: headers.describe('Headers of the answer; at most 10.').optional(),
+  }),
   (value, path, findings) => {
     const status = value['status'];
     if (typeof status === 'number' && !STATUS_NAMES.has(status))
@@ -34,21 +37,34 @@ const onRateLimit = withRules(
   },
 );
 
-const conf = z.object({
-  local: withRules(
-    z.object({
-      http: withRules(
-        z.object({ disabled: disabled(), requestRate: rate.optional(), onRateLimit: onRateLimit.optional() }),
-        atLeastOne('disabled', 'requestRate', 'onRateLimit'),
-      ).optional(),
-      tcp: withRules(
-        z.object({ disabled: disabled(), connectionRate: rate.optional() }),
-        atLeastOne('disabled', 'connectionRate'),
-      ).optional(),
-    }),
-    atLeastOne('http', 'tcp'),
-  ),
-});
+const local = withRules(
+  z.object({
+    http: withRules(
+      z.object({
+        disabled: disabled(),
+        requestRate: rate.describe('Most requests in a time. The others are refused.').optional(),
+        onRateLimit: onRateLimit.describe('The answer to a refused request.').optional(),
+      }),
+      atLeastOne('disabled', 'requestRate', 'onRateLimit'),
+    )
+      .describe('Limit of HTTP requests.')
+      .optional(),
+    tcp: withRules(
+      z.object({
+        disabled: disabled(),
+        connectionRate: rate.describe('Most new connections in a time. The others are closed.').optional(),
+      }),
+      atLeastOne('disabled', 'connectionRate'),
+    )
+      .describe('Limit of new connections.')
+      .optional(),
+  }),
+  atLeastOne('http', 'tcp'),
+);
+
+const conf = z
+  .object({ local: local.describe('Limits that each proxy counts by itself.') })
+  .describe('How many requests or connections a proxy takes in a time.');
 
 export const meshRateLimitSpec = z.object({
   targetRef: proxyOrRouteRef(),

@@ -34,29 +34,48 @@ const httpRetryOn = z
   .refine((given) => HTTP_RETRY_ON.includes(given) || Object.hasOwn(http.STATUS_CODES, given), httpRetryOnSentence);
 
 const retries = {
-  numRetries: count(0).describe('1 if not set; 0 = no retries.').optional(),
-  perTryTimeout: duration().describe('For each try.').optional(),
+  numRetries: count(0).describe('How often a request is tried again. 1 if not set; 0 = no retries.').optional(),
+  perTryTimeout: duration().describe('How long each try may take. As long as the request if not set.').optional(),
   backOff: withRules(
     z.object({
-      baseInterval: positiveDuration().describe('25ms if not set.').optional(),
-      maxInterval: positiveDuration().describe('Ten times baseInterval if not set.').optional(),
+      baseInterval: positiveDuration()
+        .describe('Wait before the first retry; later ones are longer. 25ms if not set.')
+        .optional(),
+      maxInterval: positiveDuration().describe('Longest wait before a retry. Ten times baseInterval if not set.').optional(),
     }),
     atLeastOne('baseInterval', 'maxInterval'),
     maxNotBelowBase,
-  ).optional(),
+  )
+    .describe('How long a proxy waits before a retry.')
+    .optional(),
   rateLimitedBackOff: z
     .object({
-      resetHeaders: z.array(z.object({ name: headerName(), format: choice('Seconds', 'UnixTimestamp') })).min(1),
-      maxInterval: positiveDuration().describe('300s if not set.').optional(),
+      resetHeaders: z
+        .array(
+          z.object({
+            name: headerName().describe('Name of the header, such as Retry-After.'),
+            format: choice('Seconds', 'UnixTimestamp').describe('Whether it says a number of seconds or a point in time.'),
+          }),
+        )
+        .min(1)
+        .describe('Headers of the answer that say how long to wait. The first that is there counts.'),
+      maxInterval: positiveDuration()
+        .describe('Longest wait; a header that says more is left aside. 300s if not set.')
+        .optional(),
     })
+    .describe('How long a proxy waits when the answer says when to come again.')
     .optional(),
 };
 
 const hostSelection = withRules(
   z.object({
-    predicate: choice('OmitPreviousHosts', 'OmitHostsWithTags', 'OmitPreviousPriorities'),
-    tags: textMap().optional(),
-    updateFrequency: count(1, 'int32').default(2),
+    predicate: choice('OmitPreviousHosts', 'OmitHostsWithTags', 'OmitPreviousPriorities').describe(
+      'Leaves out endpoints that were tried, those with tags, or priorities (such as zones) that were tried.',
+    ),
+    tags: textMap().describe('Labels of the endpoints that are left out. For OmitHostsWithTags.').optional(),
+    updateFrequency: count(1, 'int32')
+      .describe('After how many tries priorities are looked at again. For OmitPreviousPriorities.')
+      .default(2),
   }),
   (selection, path, findings) => {
     if (selection['predicate'] === 'OmitHostsWithTags' && !isSet(selection['tags']))
@@ -66,25 +85,39 @@ const hostSelection = withRules(
 
 const httpShape = {
   ...retries,
-  retryOn: z.array(httpRetryOn).optional(),
-  retriableRequestHeaders: z.array(headerMatch).optional(),
-  retriableResponseHeaders: z.array(headerMatch).optional(),
-  hostSelection: z.array(hostSelection).optional(),
-  hostSelectionMaxAttempts: bigCount().optional(),
+  retryOn: z
+    .array(httpRetryOn)
+    .describe('Failures, statuses and methods that are retried. GatewayError, ConnectFailure and RefusedStream if not set.')
+    .optional(),
+  retriableRequestHeaders: z
+    .array(headerMatch)
+    .describe('Only requests with one of these headers are retried. All if not set.')
+    .optional(),
+  retriableResponseHeaders: z.array(headerMatch).describe('Answers with one of these headers are retried too.').optional(),
+  hostSelection: z.array(hostSelection).describe('Which endpoints a retry leaves out. None if not set.').optional(),
+  hostSelectionMaxAttempts: bigCount()
+    .describe('How often an endpoint is chosen for a retry before one that is left out is taken. 1 if not set.')
+    .optional(),
 };
 const grpcShape = {
   ...retries,
-  retryOn: z.array(choice('Canceled', 'DeadlineExceeded', 'Internal', 'ResourceExhausted', 'Unavailable')).optional(),
+  retryOn: z
+    .array(choice('Canceled', 'DeadlineExceeded', 'Internal', 'ResourceExhausted', 'Unavailable'))
+    .describe('Statuses that are retried. Those but DeadlineExceeded and Internal, and failed connections, if not set.')
+    .optional(),
 };
 
 const conf = withRules(
   z.object({
-    tcp: z.object({ maxConnectAttempt: count(1) }).optional(),
-    http: withRules(z.object(httpShape), notEmpty(httpShape), priorityOnce).optional(),
-    grpc: withRules(z.object(grpcShape), notEmpty(grpcShape)).optional(),
+    tcp: z
+      .object({ maxConnectAttempt: count(1).describe('How often a proxy tries to connect to an endpoint.') })
+      .describe('For ports of TCP.')
+      .optional(),
+    http: withRules(z.object(httpShape), notEmpty(httpShape), priorityOnce).describe('For ports of HTTP.').optional(),
+    grpc: withRules(z.object(grpcShape), notEmpty(grpcShape)).describe('For ports of gRPC.').optional(),
   }),
   atLeastOne('tcp', 'http', 'grpc'),
-);
+).describe('Which failures are tried again, and how often.');
 
 const onRoutes = routeLimits({
   MeshHTTPRoute: { ignored: ['tcp'], allowed: 'http and grpc' },

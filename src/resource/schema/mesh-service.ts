@@ -10,9 +10,14 @@ const SELECTORS = ['dataplaneRef', 'dataplaneLabels', 'dataplaneTags'];
 
 const selector = withRules(
   z.object({
-    dataplaneRef: z.object({ name: text('the name of a Dataplane') }).optional(),
-    dataplaneLabels: labelSelector.optional(),
-    dataplaneTags: textMap().optional(),
+    dataplaneRef: z
+      .object({ name: text('the name of a Dataplane').describe('The Dataplane, by its display name.') })
+      .describe('One Dataplane.')
+      .optional(),
+    dataplaneLabels: labelSelector.describe('Dataplanes by their labels.').optional(),
+    dataplaneTags: textMap()
+      .describe('Dataplanes by tags of their inbounds. Use dataplaneLabels if no zone of Kuma 2.x needs it.')
+      .optional(),
   }),
   (value, path, findings) => {
     const [first, ...others] = SELECTORS.filter((key) => value[key] !== undefined);
@@ -20,11 +25,15 @@ const selector = withRules(
   },
 );
 
-export const appProtocol = () => choice('tcp', 'http', 'http2', 'grpc').default('tcp');
+export const appProtocol = () =>
+  choice('tcp', 'http', 'http2', 'grpc').describe('What the application speaks at this port.').default('tcp');
+
+/** A port of a service. */
+export const calledPort = () => port().describe('The port that clients call.');
 
 const targetPort = must('a port from 1 to 65535 or the name of an inbound');
 const servicePort = z.object({
-  port: port(),
+  port: calledPort(),
   name: sectionName().describe('The section name; the port as text if not set.').optional(),
   targetPort: z
     .union([z.int().min(1, targetPort).max(65_535, targetPort), z.string().regex(SECTION_NAME, targetPort)], targetPort)
@@ -35,11 +44,28 @@ const servicePort = z.object({
 
 export const meshServiceSpec = withRules(
   z.object({
-    state: choice('Available', 'Unavailable').default('Unavailable'),
-    selector: selector.optional(),
-    ports: z.array(servicePort).optional(),
-    identities: z.array(z.object({ type: choice('SpiffeID', 'ServiceTag'), value: text() })).optional(),
-    zoneIngress: z.object({ address: address(), port: port(), sni: text('the SNI of the first port') }).optional(),
+    state: choice('Available', 'Unavailable')
+      .describe('Whether a proxy of the service is healthy. The zone computes it.')
+      .default('Unavailable'),
+    selector: selector.describe('The Dataplanes that offer the service, in its zone. None if not set.').optional(),
+    ports: z.array(servicePort).describe('Ports that clients call.').optional(),
+    identities: z
+      .array(
+        z.object({
+          type: choice('SpiffeID', 'ServiceTag').describe('Form of value. ServiceTag is that of Kuma 2.x.'),
+          value: text().describe('A SPIFFE ID, or the value of kuma.io/service.'),
+        }),
+      )
+      .describe('Identities of the proxies of the service, which clients expect. The zone computes them.')
+      .optional(),
+    zoneIngress: z
+      .object({
+        address: address().describe('IP address or DNS name of the ingress.'),
+        port: port().describe('The port on which the ingress listens.'),
+        sni: text('the SNI of the first port').describe('Server name by which the ingress knows the first port of the service.'),
+      })
+      .describe('Where other zones reach the service. The zone computes it.')
+      .optional(),
   }),
   (spec, path, findings) => {
     const given = spec['selector'];

@@ -24,8 +24,8 @@ const http = withRules(
   z.object({
     requestTimeout: duration().describe('For the whole request. 0 = off; 15s if not set.').optional(),
     streamIdleTimeout: duration().describe('Without a byte on the stream. 0 = off; 30m if not set.').optional(),
-    maxStreamDuration: duration().describe('0 = off, as if not set.').optional(),
-    maxConnectionDuration: duration().describe('0 = off, as if not set.').optional(),
+    maxStreamDuration: duration().describe('Longest life of a stream. 0 = off, as if not set.').optional(),
+    maxConnectionDuration: duration().describe('Longest life of a connection. 0 = off, as if not set.').optional(),
     requestHeadersTimeout: duration().describe('Until the headers are complete. 0 = off, as if not set.').optional(),
   }),
   atLeastOne('requestTimeout', 'streamIdleTimeout', 'maxStreamDuration', 'maxConnectionDuration'),
@@ -35,10 +35,10 @@ const conf = withRules(
   z.object({
     connectionTimeout: positiveDuration().describe('Until a connection stands. 5s if not set.').optional(),
     idleTimeout: duration().describe('Without traffic on the connection. 0 = off; 1h if not set.').optional(),
-    http: http.optional(),
+    http: http.describe('Timeouts of HTTP requests and of their connections.').optional(),
   }),
   atLeastOne('connectionTimeout', 'idleTimeout', 'http'),
-);
+).describe('How long connections and requests may take.');
 
 const CONNECTION = ['connectionTimeout', 'idleTimeout', 'http.maxStreamDuration', 'http.maxConnectionDuration'];
 const OF_HTTP = Object.keys(http.shape).map((key) => `http.${key}`);

@@ -12,21 +12,25 @@ const CIPHERS = ['ECDSA', 'RSA'].flatMap((key) =>
 ) as [string, ...string[]];
 
 const conf = () =>
-  z.object({
-    mode: choice('Permissive', 'Strict').describe('Permissive also takes plain text.').optional(),
-    tlsVersion: tlsVersion().describe('TLS versions that proxies speak. For the whole mesh only.').optional(),
-    tlsCiphers: z
-      .array(choice(...CIPHERS))
-      .describe('Ciphers up to TLS 1.2. For the whole mesh only.')
-      .optional(),
-  });
+  z
+    .object({
+      mode: choice('Permissive', 'Strict')
+        .describe('Strict takes TLS alone, Permissive also plain text. Strict if not set.')
+        .optional(),
+      tlsVersion: tlsVersion().describe('TLS versions that proxies speak. For the whole mesh only.').optional(),
+      tlsCiphers: z
+        .array(choice(...CIPHERS))
+        .describe('Ciphers up to TLS 1.2. For the whole mesh only.')
+        .optional(),
+    })
+    .describe('TLS of inbounds.');
 
 export const meshTLSSpec = z.object({
   targetRef: proxyRef(),
   from: fromItems(['Mesh'], conf()),
   rules: z
     .array(z.object({ default: conf().optional() }))
-    .describe('What holds for inbounds.')
+    .describe('Conf of inbounds: one rule for all clients.')
     .optional(),
 });
 

@@ -35,7 +35,7 @@ const datadog = z.object({
 
 const backend = withRules(
   z.object({
-    type: choice('Zipkin', 'Datadog', 'OpenTelemetry').describe('Kind of the backend.'),
+    type: choice('Zipkin', 'Datadog', 'OpenTelemetry').describe('What takes the spans.'),
     zipkin: zipkin.describe('A Zipkin collector.').optional(),
     datadog: datadog.describe('A Datadog agent.').optional(),
     openTelemetry: withRules(z.object(collectorShape()), oneCollector).describe('An OpenTelemetry collector.').optional(),
@@ -45,11 +45,11 @@ const backend = withRules(
 
 const tag = withRules(
   z.object({
-    name: text().describe('Name of the tag.'),
+    name: text().describe('Key of the tag in the span.'),
     literal: anyText().describe('The value itself.').optional(),
     header: z
       .object({
-        name: oneLine().describe('Name of the header.'),
+        name: oneLine().describe('Header of the request, in any case.'),
         default: anyText().describe('Value where the header is absent.').optional(),
       })
       .describe('The value of a request header.')

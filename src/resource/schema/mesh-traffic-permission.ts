@@ -15,10 +15,14 @@ import { PROXY_KINDS } from './target-ref.ts';
 export const PERMITTING_LISTS = ['allow', 'allowWithShadowDeny'] as const;
 /** The lists of clients. */
 export const CLIENT_LISTS = ['allow', 'deny', 'allowWithShadowDeny'] as const;
-const matches = () => z.array(inboundMatch).optional();
+const clients = (about: string) => z.array(inboundMatch).describe(about).optional();
 
 const conf = withRules(
-  z.object({ allow: matches(), deny: matches(), allowWithShadowDeny: matches() }),
+  z.object({
+    allow: clients('Clients that get an answer. All that no list names are refused.'),
+    deny: clients('Clients that are refused, also if another list or policy allows them.'),
+    allowWithShadowDeny: clients('Clients that get an answer, counted by the proxy as if they were refused.'),
+  }),
   (value, path, findings) => {
     if (CLIENT_LISTS.every((key) => items(value[key]).length === 0))
       findings.violation(path, `must have at least one item in ${CLIENT_LISTS.join(', ')}`);
@@ -29,8 +33,14 @@ const conf = withRules(
           findings.warning(`${child(path, key)}[${index}]`, `without spiffeID and sni it ${effect}`);
     }
   },
-);
-const action = z.object({ action: choice('Allow', 'Deny', 'AllowWithShadowDeny') });
+).describe('Which clients the proxy answers.');
+const action = z
+  .object({
+    action: choice('Allow', 'Deny', 'AllowWithShadowDeny').describe(
+      'Whether the clients get an answer. With AllowWithShadowDeny they do, and are counted as refused.',
+    ),
+  })
+  .describe('What is done with these clients.');
 
 export const meshTrafficPermissionSpec = z.object({
   targetRef: topRef(...PROXY_KINDS),

@@ -6,6 +6,12 @@ import { child } from './spec-path.ts';
 
 const UNSPECIFIED = new Set<unknown>(['0.0.0.0', '::']);
 
-export const meshZoneAddressSpec = withRules(z.object({ address: address(), port: port() }), (spec, path, findings) => {
-  if (UNSPECIFIED.has(spec['address'])) findings.violation(child(path, 'address'), 'must not be the unspecified address');
-});
+export const meshZoneAddressSpec = withRules(
+  z.object({
+    address: address().describe('IP address or DNS name at which other zones reach the ingress.'),
+    port: port().describe('The port at which other zones reach the ingress.'),
+  }),
+  (spec, path, findings) => {
+    if (UNSPECIFIED.has(spec['address'])) findings.violation(child(path, 'address'), 'must not be the unspecified address');
+  },
+);

@@ -35,7 +35,7 @@ const TEXTS: Texts = {
     serviceProbe: 'How Envoy asks the application whether it is ready. Without it an inbound of HTTP is asked by TCP.',
     state: 'Ready: clients call it. NotReady: no client calls it. Ignored: it belongs to no service. Ready if not set.',
     name: 'The name that services and policies know it by: targetPort, sectionName. The port as text if not set.',
-    protocol: 'http, http2, grpc or tcp. tcp if not set.',
+    protocol: 'What the application speaks: http, http2, grpc or tcp. tcp if not set.',
   },
   [`${NETWORKING}.Inbound.Health`]: { ready: 'False: the application does not answer, and no client calls it.' },
   [`${NETWORKING}.Inbound.ServiceProbe`]: {
@@ -94,7 +94,7 @@ const TEXTS: Texts = {
     port: 'The port on which the proxy listens.',
     name: 'The name that policies know it by: sectionName. The port as text if not set.',
   },
-  'kuma.mesh.v1alpha1.EnvoyAdmin': { port: 'Its port. The launcher chooses one if not set.' },
+  'kuma.mesh.v1alpha1.EnvoyAdmin': { port: 'The port on which it listens. The launcher chooses one if not set.' },
 };
 
 /** The text of a field, or `''`. @param message full name */

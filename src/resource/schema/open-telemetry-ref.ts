@@ -8,7 +8,7 @@ import { child } from './spec-path.ts';
 
 const reference = withRules(
   z.object({
-    kind: choice('MeshOpenTelemetryBackend').describe('Kind of the referenced resource.'),
+    kind: choice('MeshOpenTelemetryBackend').describe('Always MeshOpenTelemetryBackend.'),
     labels: textMap().describe('Labels that the MeshOpenTelemetryBackend carries.').optional(),
     name: text().describe('Name of the MeshOpenTelemetryBackend. Set either name or labels.').optional(),
   }),

@@ -8,6 +8,10 @@ import { SERVICE_TYPES } from '../type-registry.ts';
 /** `Mesh` is there for routes of a MeshGateway alone. */
 export const ROUTE_TO_KINDS = [...SERVICE_TYPES, 'Mesh'] as const;
 
+/** What `to` of a route is, and its targetRef. */
+export const ROUTED_TO = 'The service whose traffic the route leads elsewhere: one item.';
+export const ROUTED_SERVICE = 'The service that clients call.';
+
 /** Checks the sections of a route: one entry in `to[]`, which routes of the whole mesh only should keep to. */
 export function checkRouteFrame(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame({ gateway: 'system' }, spec, document, findings);

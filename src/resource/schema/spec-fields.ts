@@ -151,5 +151,15 @@ export function json() {
   return z.unknown();
 }
 
+/** A part of a spec that Meridian stores and hands on. */
+export const extension = () =>
+  z
+    .object({
+      type: text().describe('Name of the extension.'),
+      config: json().describe('Any JSON that the extension reads.').optional(),
+    })
+    .describe('For an extension of a Kuma control plane. Meridian keeps it, and does nothing with it.')
+    .optional();
+
 /** The switch of a part that is on by being there. */
 export const disabled = () => flag().describe('Switches the part off.').optional();

@@ -41,7 +41,7 @@ const NAME = 'lower-case letters, digits, dots, hyphens and underscores';
 /** The fields of a reference whose kind is one of `kinds`. */
 function shape<const K extends Kinds>(kinds: K) {
   return {
-    kind: choice(...kinds).describe('Kind of the referenced resource.'),
+    kind: choice(...kinds).describe('Kind of what is referred to. It decides which other fields may be set.'),
     name: pattern(/^[0-9a-z.\-_]*$/, NAME)
       .describe('Display name of the resource.')
       .optional(),
@@ -51,8 +51,16 @@ function shape<const K extends Kinds>(kinds: K) {
     labels: textMap().describe('All resources of the kind that carry every one of these labels.').optional(),
     tags: textMap().describe('Tags of inbounds. Deprecated: use labels.').optional(),
     sectionName: sectionName().describe('One port or listener, by its name, else by its port as text.').optional(),
-    proxyTypes: z.array(choice('Sidecar', 'Gateway')).min(1).describe('Types of proxies. Without it all.').optional(),
-    mesh: z.string().max(0, 'must not be set: a reference stays within its mesh').optional(),
+    proxyTypes: z
+      .array(choice('Sidecar', 'Gateway'))
+      .min(1)
+      .describe('Only proxies of these types: sidecars of an application, or gateways. All if not set.')
+      .optional(),
+    mesh: z
+      .string()
+      .max(0, 'must not be set: a reference stays within its mesh')
+      .describe('Must be empty: a reference stays within its mesh.')
+      .optional(),
   };
 }
 

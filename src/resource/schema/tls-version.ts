@@ -11,10 +11,10 @@ export const tlsVersion = () =>
   withRules(
     z.object({
       min: choice(...VERSIONS)
-        .describe('Lowest version.')
+        .describe('Lowest version that is spoken. TLSAuto leaves it to the proxy.')
         .default('TLSAuto'),
       max: choice(...VERSIONS)
-        .describe('Highest version.')
+        .describe('Highest version that is spoken. TLSAuto leaves it to the proxy.')
         .default('TLSAuto'),
     }),
     (value, path, findings) => {

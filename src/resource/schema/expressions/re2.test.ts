@@ -1,9 +1,9 @@
 // The check of regular expressions agrees with RE2JS, an implementation of RE2, but for what Envoy 1.40 reads in another way.
 import { RE2JS } from 're2js';
 import { describe, expect, it } from 'vitest';
-import { fc } from '../../../test/support/property.ts';
+import { fc } from '../../../../test/support/property.ts';
 import { isRe2 } from './re2.ts';
-import { find, NOTHING_FOUND } from './spec-table.fixture.ts';
+import { find, NOTHING_FOUND } from '../spec-table.fixture.ts';
 
 /** Parts of expressions, in any order. */
 const PARTS = [
