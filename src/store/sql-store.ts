@@ -70,7 +70,7 @@ export class SqlStore implements ResourceStore {
   constructor(database: Database, log: Logger) {
     this.#database = database;
     this.#feed = new ChangeFeed(database, log);
-    this.#health = new StoreHealth(log);
+    this.#health = new StoreHealth(log, database.db);
     this.#growth = new GrowthAnalyzer(database, log);
     this.#reader = new ReadBatcher((keys) => this.getMany(keys));
     this.#metas = new ReadBatcher(async (keys) => (await this.#find(metaColumns, keys)).map(metaOf));
@@ -275,7 +275,7 @@ export class SqlStore implements ResourceStore {
   }
 
   async ping(): Promise<void> {
-    await this.#health.ping(this.#database.db);
+    await this.#health.ping();
   }
 
   async close(): Promise<void> {

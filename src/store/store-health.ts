@@ -22,17 +22,22 @@ const LOGIN_REFUSED = 'the database refuses the login of the control plane';
 
 export class StoreHealth {
   readonly #log: Logger;
+  readonly #db: Kysely<Tables>;
   /** The last logged reason for no answer; null while the database answers. */
   #silence: string | null = null;
-  #takesWrites = true;
+  /** The last write that failed on a full disk or a read-only database; null after a trial that was stored. */
+  #refusal: MeridianError | null = null;
+  #isTrying = false;
 
-  constructor(log: Logger) {
+  /** @param db where a trial is stored */
+  constructor(log: Logger, db: Kysely<Tables>) {
     this.#log = log;
+    this.#db = db;
   }
 
-  /** False after a write that failed on a full disk or a read-only database, until the trial of a ping is stored: a small write may fit. */
+  /** False after a refused write until a trial is stored. Another stored write proves nothing: a small one may fit. */
   get takesWrites(): boolean {
-    return this.#takesWrites;
+    return this.#refusal === null;
   }
 
   /**
@@ -41,6 +46,13 @@ export class StoreHealth {
    *   else the thrown error
    */
   async watch<T>(kind: 'read' | 'write', run: () => Promise<T>): Promise<T> {
+    const result = await this.#judge(kind, run);
+    // The log reports the recovery where no probe reads the readiness, too.
+    if (kind === 'write' && !this.takesWrites && !this.#isTrying) void this.#tryAlone();
+    return result;
+  }
+
+  async #judge<T>(kind: 'read' | 'write', run: () => Promise<T>): Promise<T> {
     try {
       const result = await run();
       this.#answered();
@@ -48,13 +60,13 @@ export class StoreHealth {
     } catch (error) {
       const reason = messageOf(error);
       if (takesNoWrites(error)) {
-        if (this.#takesWrites)
+        if (this.takesWrites)
           this.#log.error(
             { reason },
             'the database stores nothing: free its disk, point the store at the primary, or end the session that keeps its NOTIFY queue full',
           );
-        this.#takesWrites = false;
-        throw new MeridianError('unavailable', `the database stores nothing now: ${reason}`, { cause: error });
+        this.#refusal = new MeridianError('unavailable', `the database stores nothing now: ${reason}`, { cause: error });
+        throw this.#refusal;
       }
       if (isLockTimeout(error) || isSerializationFailure(error)) {
         const text = 'another transaction holds a lock on the rows: end it (see pg_stat_activity), or try again later';
@@ -84,15 +96,28 @@ export class StoreHealth {
    * Resolves if the database answers. After a write that failed on a full disk or a read-only database, it must also store again.
    * @throws as `watch`
    */
-  async ping(db: Kysely<Tables>): Promise<void> {
+  async ping(): Promise<void> {
     // Also on for a standby, so that it is detected before a write fails.
     const { rows } = await this.watch('read', () =>
-      sql<{ read_only: string }>`select current_setting('transaction_read_only') as read_only`.execute(db),
+      sql<{ read_only: string }>`select current_setting('transaction_read_only') as read_only`.execute(this.#db),
     );
-    if (rows[0]?.read_only !== 'on' && this.#takesWrites) return;
-    await this.watch('write', () => tryWrite(db));
-    if (!this.#takesWrites) this.#log.warn('the database stores again');
-    this.#takesWrites = true;
+    if (rows[0]?.read_only === 'on' || !this.takesWrites) await this.#try();
+  }
+
+  /** @throws as `watch`, also if another write was refused during the trial: the trial may have been stored before the disk was full */
+  async #try(): Promise<void> {
+    const refusal = this.#refusal;
+    await this.#judge('write', () => tryWrite(this.#db));
+    if (this.#refusal === null) return;
+    if (this.#refusal !== refusal) throw this.#refusal;
+    this.#log.warn('the database stores again');
+    this.#refusal = null;
+  }
+
+  async #tryAlone(): Promise<void> {
+    this.#isTrying = true;
+    await this.#try().catch(() => undefined);
+    this.#isTrying = false;
   }
 
   #answered(): void {
