@@ -27,22 +27,25 @@ export class EchoServer {
     this.#close = close;
   }
 
-  static async tcp(): Promise<EchoServer> {
+  /** @param greeting what it says first */
+  static async tcp(greeting = GREETING): Promise<EchoServer> {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {
       sockets.add(socket);
-      socket.on('error', () => undefined).write(GREETING);
+      socket.on('error', () => undefined).write(greeting);
       socket.pipe(socket);
     });
     return await EchoServer.#listen(server, () => sockets.forEach((socket) => socket.destroy()));
   }
 
-  static async http2(): Promise<EchoServer> {
+  /** @param greeting what it says first on each stream */
+  static async http2(greeting = ''): Promise<EchoServer> {
     const server = createHttp2();
     const sessions = new Set<{ destroy: () => void }>();
     server.on('session', (session) => sessions.add(session));
     server.on('stream', (stream) => {
       stream.on('error', () => undefined).respond({ ':status': 200, 'content-type': 'application/grpc' });
+      stream.write(greeting);
       stream.pipe(stream);
     });
     return await EchoServer.#listen(server, () => sessions.forEach((session) => session.destroy()));

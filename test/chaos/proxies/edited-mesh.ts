@@ -1,4 +1,4 @@
-// A mesh that is edited at random while requests go on: two servers of three protocols, an external service behind an egress, and a client
+// A mesh that is edited at random while requests go on: two servers of several protocols, external services behind an egress, and a client
 // of all of them, each behind an Envoy with a certificate. Invariant: no edit takes away what a client of the test asks for.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,15 +9,23 @@ import { EnvoyMesh, type Proxy } from '../../envoy/envoy-mesh.ts';
 import { EchoServer } from '../../envoy/long-connections.ts';
 import { freePort } from '../../support/free-port.ts';
 
-const MESH = 'edits';
-const SERVERS = ['server-1', 'server-2'] as const;
-const PROTOCOLS = { http: 'http', tcp: 'tcp', stream: 'grpc' } as const;
-type Kind = keyof typeof PROTOCOLS;
-const DRAIN_SECONDS = 2;
+export const MESH = 'edits';
+export const SERVERS = ['server-1', 'server-2'] as const;
+export type Server = (typeof SERVERS)[number];
+/** Inbounds of each server: what they and their services speak. A service means one by its number, so that it may have any name. */
+const NUMBERED = { http: 'http', http2: 'http2', tcp: 'tcp', stream: 'grpc' } as const;
+export type Kind = keyof typeof NUMBERED;
+const KINDS = Object.keys(NUMBERED) as Kind[];
+/** The inbound that a service means by its name: its port and its protocol change. */
+const NAMED = 'named';
+/** More services of an inbound. Two outbounds mean `alpha` and `beta` in turns; routes lead to all. */
+const TWINS = { alpha: 'http', beta: 'http', gamma: 'tcp' } as const;
+/** External services, and what they speak. */
+const EXTERNAL = { outside: 'http', 'outside-tcp': 'tcp' } as const;
+const OUTBOUNDS = [...KINDS, NAMED, 'alpha', 'beta', 'outside', 'outside-tcp', 'more'] as const;
+/** So long that each client asks once more meanwhile, also on a busy machine: it is asked to connect again. */
+const DRAIN_SECONDS = 4;
 const ADMIN_PAGES = ['config_dump', 'clusters', 'stats'];
-const KINDS = Object.keys(PROTOCOLS) as Kind[];
-/** Services of the inbound for HTTP that two outbounds mean in turns. */
-const TWINS = ['alpha', 'beta'] as const;
 
 /** What edits change in the Dataplanes. */
 type State = {
@@ -26,48 +34,37 @@ type State = {
   isSwapped: boolean;
   more: Set<string>;
   moved: Set<string>;
+  /** Of the inbound with a name. */
+  ports: Record<Server, number>;
+  protocols: Record<Server, string>;
+  /** The server whose inbound with a name is not ready. */
+  resting: Server | null;
 };
+
+/** Ports of applications. */
+type Applications = Readonly<Record<Kind | typeof NAMED, number>>;
 
 export class EditedMesh {
   readonly mesh: EnvoyMesh;
   readonly proxies = new Map<string, Proxy>();
   /** Ports of the client, by what they lead to. */
-  readonly called: Readonly<Record<Kind | 'outside' | 'more' | (typeof TWINS)[number], number>>;
+  readonly called = {} as Record<(typeof OUTBOUNDS)[number], number>;
   readonly #notes: string[] = [];
-  readonly #echoes: readonly EchoServer[];
-  /** Ports of inbounds and of their applications, the same for both servers. */
-  readonly #inbounds: Readonly<Record<Kind | 'more', { readonly port: number; readonly application: number }>>;
-  readonly #state: State = { sections: {}, labels: {}, isSwapped: false, more: new Set(), moved: new Set() };
+  readonly #echoes: EchoServer[] = [];
+  readonly #applications = {} as Record<Server, Applications>;
+  /** Ports of the inbounds, the same for both servers. */
+  readonly #inbounds = {} as Record<Kind | 'more', number>;
+  readonly #state: State = {
+    ...{ sections: {}, labels: {}, isSwapped: false, more: new Set(), moved: new Set(), resting: null },
+    ...{ ports: { 'server-1': 0, 'server-2': 0 }, protocols: { 'server-1': 'http', 'server-2': 'http' } },
+  };
 
-  private constructor(
-    mesh: EnvoyMesh,
-    called: EditedMesh['called'],
-    inbounds: Record<Kind | 'more', { port: number; application: number }>,
-    echoes: readonly EchoServer[],
-  ) {
+  private constructor(mesh: EnvoyMesh) {
     this.mesh = mesh;
-    this.called = called;
-    this.#inbounds = inbounds;
-    this.#echoes = echoes;
   }
 
   static async open(): Promise<EditedMesh> {
-    const mesh = await EnvoyMesh.open(MESH);
-    const [http, tcp, stream] = [await mesh.application('answer', 'http'), await EchoServer.tcp(), await EchoServer.http2()];
-    const inboundOf = async ({ port }: { readonly port: number }): Promise<{ port: number; application: number }> => ({
-      port: await freePort(),
-      application: port,
-    });
-    const called = {
-      ...{ http: await freePort(), tcp: await freePort(), stream: await freePort() },
-      ...{ outside: await freePort(), alpha: await freePort(), beta: await freePort() },
-      more: await freePort(),
-    };
-    const inbounds = {
-      ...{ http: await inboundOf(http), tcp: await inboundOf(tcp) },
-      ...{ stream: await inboundOf(stream), more: await inboundOf(http) },
-    };
-    const edited = new EditedMesh(mesh, called, inbounds, [tcp, stream]);
+    const edited = new EditedMesh(await EnvoyMesh.open(MESH));
     await edited.#write();
     return edited;
   }
@@ -103,35 +100,57 @@ export class EditedMesh {
   /** Writes everything, and waits until every service demands a certificate. */
   async #write(): Promise<void> {
     const { mesh } = this;
+    const external = await this.#startApplications();
     for (const kind of KINDS) await this.#service(kind, kind);
-    for (const name of TWINS) await this.#service(name, 'http');
-    const match = { type: 'HostnameGenerator', port: 80, protocol: 'http' };
-    const endpoints = [{ address: '127.0.0.1', port: this.#inbounds.http.application }];
-    await mesh.put('MeshExternalService', 'outside', { spec: { match, endpoints } });
+    for (const [name, kind] of Object.entries(TWINS)) await this.#service(name, kind);
+    await this.setProtocolOfService('http');
+    for (const [name, port] of Object.entries(external)) {
+      const match = { type: 'HostnameGenerator', port: 80, protocol: EXTERNAL[name as keyof typeof EXTERNAL] };
+      await mesh.put('MeshExternalService', name, { spec: { match, endpoints: [{ address: '127.0.0.1', port }] } });
+    }
     const everyone = { spiffeID: { type: 'Prefix', value: `spiffe://${MESH}.east.mesh.local` } };
     await mesh.put('MeshTrafficPermission', 'all', { spec: { rules: [{ default: { allow: [everyone] } }] } });
     const provider = { type: 'Bundled', bundled: { autogenerate: { enabled: true } } };
     await mesh.put('MeshIdentity', 'identity', { spec: { selector: { dataplane: { matchLabels: {} } }, provider } });
-    for (const name of SERVERS)
-      this.proxies.set(
-        name,
-        await mesh.proxy(name, { labels: this.#labelsOf(name), inbound: this.#inboundsOf(name), drainSeconds: DRAIN_SECONDS }),
-      );
-    const zoneEgress = { address: '127.0.0.1', port: await freePort() };
-    this.proxies.set(
-      'egress',
-      await mesh.proxy('egress', { labels: this.#labelsOf('egress'), listeners: { zoneEgress }, drainSeconds: DRAIN_SECONDS }),
-    );
-    this.proxies.set(
-      'client',
-      await mesh.proxy('client', { labels: this.#labelsOf('client'), outbounds: this.#outbounds(), drainSeconds: DRAIN_SECONDS }),
-    );
-    for (const name of [...KINDS, ...TWINS])
+    for (const name of SERVERS) await this.#start(name, { inbound: this.#inboundsOf(name) });
+    await this.#start('egress', { listeners: { zoneEgress: { address: '127.0.0.1', port: await freePort() } } });
+    await this.#start('client', { outbounds: this.#outbounds() });
+    await this.#demandsCertificates();
+    await mesh.settle();
+  }
+
+  /** @returns ports of the external services */
+  async #startApplications(): Promise<Record<keyof typeof EXTERNAL, number>> {
+    const { port: http } = await this.mesh.application('answer', 'http');
+    const { port: both } = await this.mesh.application('answer', 'both');
+    for (const name of SERVERS) {
+      const [tcp, stream] = [await EchoServer.tcp(`${name} `), await EchoServer.http2(`${name} `)];
+      this.#echoes.push(tcp, stream);
+      this.#applications[name] = { http, http2: both, named: both, tcp: tcp.port, stream: stream.port };
+      this.#state.ports[name] = await freePort();
+    }
+    for (const kind of [...KINDS, 'more'] as const) this.#inbounds[kind] = await freePort();
+    for (const name of OUTBOUNDS) this.called[name] = await freePort();
+    const outside = await EchoServer.tcp('outside ');
+    this.#echoes.push(outside);
+    return { outside: http, 'outside-tcp': outside.port };
+  }
+
+  async #start(name: string, given: Parameters<EnvoyMesh['proxy']>[1]): Promise<void> {
+    this.proxies.set(name, await this.mesh.proxy(name, { labels: this.#labelsOf(name), drainSeconds: DRAIN_SECONDS, ...given }));
+  }
+
+  async #demandsCertificates(): Promise<void> {
+    for (const name of [...KINDS, NAMED, ...Object.keys(TWINS)])
       await vi.waitFor(async () => {
-        const { tls } = objectOf((await mesh.read('MeshService', name))['status']);
+        const { tls } = objectOf((await this.mesh.read('MeshService', name))['status']);
         expect(tls).toEqual({ status: 'Ready', enforced: true });
       });
-    await mesh.settle();
+  }
+
+  /** The name of an inbound. */
+  sectionOf(server: Server, kind: Kind): string {
+    return `${kind}-${String(this.#state.sections[server] ?? 0)}`;
   }
 
   /** Two outbounds mean each other's service. */
@@ -147,26 +166,48 @@ export class EditedMesh {
     if (!this.#state.more.has('client')) await this.delete('MeshService', 'more');
   }
 
-  /** All inbounds of a server have other names. */
-  async renameInbounds(name: string, by: number): Promise<void> {
-    this.#state.sections[name] = by;
-    await this.#writeServer(name);
+  /** All inbounds of a server that services mean by number have other names. */
+  async renameInbounds(server: Server, by: number): Promise<void> {
+    this.#state.sections[server] = by;
+    await this.#writeServer(server);
   }
 
-  async toggleInbound(name: string): Promise<void> {
-    toggle(this.#state.more, name);
-    await this.#writeServer(name);
+  async toggleInbound(server: Server): Promise<void> {
+    toggle(this.#state.more, server);
+    await this.#writeServer(server);
   }
 
   /** All inbounds of a server are at another address. */
-  async moveServer(name: string): Promise<void> {
-    toggle(this.#state.moved, name);
-    await this.#writeServer(name);
+  async moveServer(server: Server): Promise<void> {
+    toggle(this.#state.moved, server);
+    await this.#writeServer(server);
   }
 
-  async label(name: string, by: number): Promise<void> {
-    this.#state.labels[name] = by;
-    await this.#writeServer(name);
+  /** The inbound with a name has another port. */
+  async moveInbound(server: Server): Promise<void> {
+    this.#state.ports[server] = await freePort();
+    await this.#writeServer(server);
+  }
+
+  /** The inbound with a name has another protocol than its service says. */
+  async setProtocol(server: Server, protocol: string): Promise<void> {
+    this.#state.protocols[server] = protocol;
+    await this.#writeServer(server);
+  }
+
+  async setProtocolOfService(appProtocol: string): Promise<void> {
+    await this.put('MeshService', NAMED, { spec: this.#serviceSpec(NAMED, appProtocol) });
+  }
+
+  /** The inbound with a name is ready on all servers but one, or on all. */
+  async rest(resting: Server | null): Promise<void> {
+    this.#state.resting = resting;
+    for (const server of SERVERS) await this.#writeServer(server);
+  }
+
+  async label(server: Server, by: number): Promise<void> {
+    this.#state.labels[server] = by;
+    await this.#writeServer(server);
   }
 
   /** The only egress listens on another port. */
@@ -174,11 +215,13 @@ export class EditedMesh {
     await this.#rewrite('egress', { zoneEgress: { address: '127.0.0.1', port: await freePort() } });
   }
 
-  /** A service means its inbounds by their number, so that they may have any name. */
   async #service(name: string, kind: Kind): Promise<void> {
+    await this.put('MeshService', name, { spec: this.#serviceSpec(this.#inbounds[kind], NUMBERED[kind]) });
+  }
+
+  #serviceSpec(targetPort: number | string, appProtocol: string): JsonObject {
     const selector = { dataplaneLabels: { matchLabels: { app: 'server' } } };
-    const ports = [{ name: 'main', port: 80, targetPort: this.#inbounds[kind].port, appProtocol: PROTOCOLS[kind] }];
-    await this.put('MeshService', name, { spec: { selector, ports } });
+    return { selector, ports: [{ name: 'main', port: 80, targetPort, appProtocol }] };
   }
 
   #labelsOf(name: string): Labels {
@@ -187,31 +230,33 @@ export class EditedMesh {
     return { app, 'kuma.io/workload': app, ...(version !== undefined && { version: String(version) }) };
   }
 
-  #inboundsOf(name: string): JsonObject[] {
-    const { sections, more, moved } = this.#state;
-    const address = `127.0.0.${String(1 + SERVERS.findIndex((server) => server === name) + (moved.has(name) ? SERVERS.length : 0))}`;
-    const inboundOf = (kind: Kind | 'more', protocol: string): JsonObject => ({
-      ...{ address, name: `${kind}-${String(sections[name] ?? 0)}`, port: this.#inbounds[kind].port, protocol },
-      ...{ serviceAddress: '127.0.0.1', servicePort: this.#inbounds[kind].application },
+  #inboundsOf(server: Server): JsonObject[] {
+    const { more, moved, ports, protocols, resting } = this.#state;
+    const address = `127.0.0.${String(1 + SERVERS.indexOf(server) + (moved.has(server) ? SERVERS.length : 0))}`;
+    const applications = this.#applications[server];
+    const at = (name: string, port: number, protocol: string, servicePort: number): JsonObject => ({
+      ...{ address, name, port, protocol, serviceAddress: '127.0.0.1', servicePort },
     });
-    return [...KINDS.map((kind) => inboundOf(kind, PROTOCOLS[kind])), ...(more.has(name) ? [inboundOf('more', 'http')] : [])];
+    const named = at(NAMED, ports[server], protocols[server], applications[NAMED]);
+    return [
+      ...KINDS.map((kind) => at(this.sectionOf(server, kind), this.#inbounds[kind], NUMBERED[kind], applications[kind])),
+      { ...named, state: resting === server ? 'NotReady' : 'Ready' },
+      ...(more.has(server) ? [at('more', this.#inbounds.more, 'http', applications.http)] : []),
+    ];
   }
 
   #outbounds(): JsonObject[] {
     const { isSwapped, more } = this.#state;
-    const { outside, alpha, beta } = this.called;
-    const to = (port: number, name: string): JsonObject => ({ port, backendRef: { kind: 'MeshService', name, port: 80 } });
-    const ofOutside = { kind: 'MeshExternalService', labels: { 'kuma.io/display-name': 'outside' } };
-    return [
-      ...KINDS.map((kind) => to(this.called[kind], kind)),
-      { port: outside, backendRef: ofOutside },
-      ...(isSwapped ? [to(alpha, 'beta'), to(beta, 'alpha')] : [to(alpha, 'alpha'), to(beta, 'beta')]),
-      ...(more.has('client') ? [to(this.called.more, 'more')] : []),
-    ];
+    const swapped: Readonly<Record<string, string>> = isSwapped ? { alpha: 'beta', beta: 'alpha' } : {};
+    return OUTBOUNDS.filter((name) => name !== 'more' || more.has('client')).map((name) => {
+      const ofExternal = { kind: 'MeshExternalService', labels: { 'kuma.io/display-name': name } };
+      const ofService = { kind: 'MeshService', name: swapped[name] ?? name, port: 80 };
+      return { port: this.called[name], backendRef: name in EXTERNAL ? ofExternal : ofService };
+    });
   }
 
-  async #writeServer(name: string): Promise<void> {
-    await this.#rewrite(name, { inbound: this.#inboundsOf(name) });
+  async #writeServer(server: Server): Promise<void> {
+    await this.#rewrite(server, { inbound: this.#inboundsOf(server) });
   }
 
   /** The first outbound is the one by which `settle` sees changes. */
