@@ -1,5 +1,7 @@
-// A thread that reads, prints and checks documents: a large one takes seconds, which the control plane has not.
+// A thread that reads, prints and checks documents: a large one takes seconds, which the control plane has not. Its priority is low, so
+// that the control plane need not wait for a core.
 import { parentPort } from 'node:worker_threads';
+import { lowerThreadPriority } from '../base/lower-thread-priority.ts';
 import type { CheckAnswer, CheckQuestion } from './check-apart.ts';
 import { answerAboutYaml, type YamlAnswer, type YamlQuestion } from './yaml-answers.ts';
 
@@ -18,5 +20,6 @@ async function answerTo(question: DocumentQuestion): Promise<DocumentAnswer> {
   return answerToCheck(question);
 }
 
+lowerThreadPriority();
 parentPort?.on('message', (question: DocumentQuestion) => void answerTo(question).then(say));
 say({ kind: 'ready' });

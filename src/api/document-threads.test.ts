@@ -1,4 +1,6 @@
 // Threads for the documents of callers: who waits for whom, and what ends.
+import { readdirSync, readFileSync } from 'node:fs';
+import { constants, getPriority } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { DocumentThreads } from './document-threads.ts';
@@ -14,7 +16,28 @@ const HEAVY = `[${'!a 1,'.repeat(40_000)}1]`;
 const read = (caller: string, text: string, left = never): Promise<DocumentAnswer> =>
   threads.ask({ kind: 'read', text }, { caller, left });
 
+/** Thread of this process → its priority. Only Linux has one for each. */
+function priorities(): Map<number, number> {
+  const folder = '/proc/self/task';
+  const ids = process.platform === 'linux' ? readdirSync(folder).map(Number) : [];
+  return new Map(
+    ids.map((id) => {
+      const stat = readFileSync(`${folder}/${String(id)}/stat`, 'utf8');
+      return [id, Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])];
+    }),
+  );
+}
+
 describe('documents', () => {
+  it('are read with a low priority, and the control plane keeps its own', async () => {
+    const before = getPriority();
+    await read('a', 'a: 1');
+    expect(getPriority()).toBe(before);
+    const after = priorities();
+    const low = [...after].filter(([, priority]) => priority > before).map(([, priority]) => priority);
+    expect(low).toEqual(after.size === 0 ? [] : [Math.max(before, constants.priority.PRIORITY_BELOW_NORMAL)]);
+  });
+
   it('of one caller do not wait for those of another', async () => {
     const leave = new AbortController();
     const heavy = Array.from({ length: 12 }, () => read('heavy', HEAVY, leave.signal));

@@ -1,7 +1,7 @@
 // The work of several callers on one thread.
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { FairTurns } from './fair-turns.ts';
+import { FairTurns, SLICE_MS } from './fair-turns.ts';
 import type { Steps } from './steps.ts';
 
 /** Steps without an end, which count themselves. */
@@ -39,5 +39,31 @@ describe('fair turns', () => {
     await expect(turns.run('heavy', endless(steps), leave.signal)).rejects.toThrow('left');
     expect(steps.done).toBe(done);
     expect(await turns.run('heavy', short())).toBe('short');
+  });
+
+  it.each([1, 3])('let other work have %d slices for each of theirs, while there is any', async (rest) => {
+    let now = 0;
+    const rests: number[] = [];
+    const clock = { elapsed: () => now, sleep: async (ms: number) => void rests.push(ms) };
+    const turns = new FairTurns({ rest, clock });
+    const leave = new AbortController();
+    let done = 0;
+    const slices = function* (): Steps<never> {
+      for (;;) {
+        done += 1;
+        now += SLICE_MS;
+        yield;
+      }
+    };
+    const work = turns.run('heavy', slices(), leave.signal);
+    while (done < 10) await setImmediate();
+    expect(rests).toEqual([]);
+    while (rests.length === 0) {
+      await setImmediate();
+      now += 1;
+    }
+    expect(rests[0]).toBe(SLICE_MS * rest);
+    leave.abort(new Error('left'));
+    await expect(work).rejects.toThrow('left');
   });
 });

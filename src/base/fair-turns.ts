@@ -1,8 +1,7 @@
 // The work of many callers on one thread, in slices: one caller delays the others by one slice at most.
 // Invariants: the work of one caller runs in the order of its arrival; callers take turns; other work runs between two slices; work that
 // nobody waits for ends with the slice in which its signal aborts.
-import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock, type Clock } from './clock.ts';
 import type { Steps } from './steps.ts';
 
 /** Milliseconds of one slice. */
@@ -12,12 +11,26 @@ const OTHERS_MS = 0.5;
 
 type Task = { readonly step: () => boolean };
 
+export type FairTurnsOptions = {
+  /** The slices of time that other work gets for each slice, while there is any. One if left out. */
+  readonly rest?: number;
+  /** That of the machine if left out. */
+  readonly clock?: Pick<Clock, 'elapsed' | 'sleep'>;
+};
+
 export class FairTurns {
+  readonly #rest: number;
+  readonly #clock: Pick<Clock, 'elapsed' | 'sleep'>;
   /** Callers with work, the next one first. */
   readonly #tasks = new Map<string, Task[]>();
   #isWorking = false;
   /** When work began that did not wait in this turn of the event loop; null before. */
   #turnBegan: number | null = null;
+
+  constructor({ rest = 1, clock = systemClock }: FairTurnsOptions = {}) {
+    this.#rest = rest;
+    this.#clock = clock;
+  }
 
   /**
    * Runs the steps to their end, a slice at a time. Short work does not wait while nothing else does and the turn of the event loop has
@@ -54,10 +67,10 @@ export class FairTurns {
 
   #hasTime(): boolean {
     if (this.#turnBegan === null) {
-      this.#turnBegan = performance.now();
+      this.#turnBegan = this.#clock.elapsed();
       setImmediate(() => (this.#turnBegan = null));
     }
-    return performance.now() - this.#turnBegan < SLICE_MS;
+    return this.#clock.elapsed() - this.#turnBegan < SLICE_MS;
   }
 
   async #work(): Promise<void> {
@@ -65,10 +78,10 @@ export class FairTurns {
     // This turn of the event loop has had a slice already.
     await this.#letOthersThrough(SLICE_MS);
     for (;;) {
-      const began = performance.now();
-      while (this.#tasks.size > 0 && performance.now() - began < SLICE_MS) this.#workForNext(began + SLICE_MS);
+      const began = this.#clock.elapsed();
+      while (this.#tasks.size > 0 && this.#clock.elapsed() - began < SLICE_MS) this.#workForNext(began + SLICE_MS);
       if (this.#tasks.size === 0) break;
-      await this.#letOthersThrough(performance.now() - began);
+      await this.#letOthersThrough(this.#clock.elapsed() - began);
     }
     this.#isWorking = false;
   }
@@ -78,15 +91,15 @@ export class FairTurns {
     const [next] = this.#tasks;
     if (next === undefined) return;
     const [caller, tasks] = next;
-    while (tasks.length > 0 && performance.now() < until) if (tasks[0]?.step() === true) tasks.shift();
+    while (tasks.length > 0 && this.#clock.elapsed() < until) if (tasks[0]?.step() === true) tasks.shift();
     this.#tasks.delete(caller);
     if (tasks.length > 0) this.#tasks.set(caller, tasks);
   }
 
-  /** Gives other work as much time as the slice took, if any waits. */
+  /** Gives other work its share of time for a slice, if any waits. */
   async #letOthersThrough(sliceMs: number): Promise<void> {
-    const began = performance.now();
+    const began = this.#clock.elapsed();
     await new Promise((resolve) => setImmediate(resolve));
-    if (performance.now() - began > OTHERS_MS) await delay(sliceMs);
+    if (this.#clock.elapsed() - began > OTHERS_MS) await this.#clock.sleep(sliceMs * this.#rest);
   }
 }

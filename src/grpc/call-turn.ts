@@ -49,13 +49,14 @@ export function callTurn(connection: CallingConnection | null): CallTurn {
   return connection === null ? NO_TURN : turnOn(connection);
 }
 
-const tooMany = (): StatusError => exhausted('too many calls from this address were refused');
-const closed = (): StatusError => exhausted('the connection was closed');
-const left = (): StatusError => canceled('the caller has left');
+// The same for all calls: the stack of an error costs more than the rest of such an end.
+const TOO_MANY = exhausted('too many calls from this address were refused');
+const CLOSED = exhausted('the connection was closed');
+const LEFT = canceled('the caller has left');
 
 const NO_TURN: CallTurn = {
   take: async () => {
-    throw closed();
+    throw CLOSED;
   },
   leave: () => undefined,
   giveBack: () => undefined,
@@ -84,7 +85,7 @@ function turnOn(connection: CallingConnection): CallTurn {
         end(null);
       },
       refuse: () => {
-        end(tooMany());
+        end(TOO_MANY);
         connection.hangUp();
       },
     };
@@ -99,8 +100,8 @@ function turnOn(connection: CallingConnection): CallTurn {
   };
   return {
     take: async () => {
-      if (connection.isClosed) throw closed();
-      if (state === 'over') throw left();
+      if (connection.isClosed) throw CLOSED;
+      if (state === 'over') throw LEFT;
       if (connection.isTrusted) return;
       if (connection.hasTurn) {
         connection.hasTurn = false;
@@ -108,13 +109,13 @@ function turnOn(connection: CallingConnection): CallTurn {
         state = 'taken';
       } else if (connection.hadRefusal && waiting.size >= MAX_WAITING_OF_CONNECTION) {
         connection.hangUp();
-        throw tooMany();
+        throw TOO_MANY;
       } else await new Promise<void>(wait);
     },
     leave: () => {
       if (state !== 'none') return;
       state = 'over';
-      endWait?.(left());
+      endWait?.(LEFT);
     },
     giveBack,
     refuse: () => {
@@ -136,5 +137,5 @@ function turnOn(connection: CallingConnection): CallTurn {
 /** Ends the waits of the calls of a connection that closes. */
 export function endWaits(connection: CallingConnection): void {
   connection.isClosed = true;
-  for (const end of connection.waiting) end(closed());
+  for (const end of connection.waiting) end(CLOSED);
 }

@@ -103,6 +103,7 @@ describe('connections', () => {
       expect(taken).toHaveLength(1);
       await clock.advance(1);
       expect(taken).toHaveLength(2);
+      expect(taken.map((socket) => connections.hasWaited(socket))).toEqual([false, true]);
       const turn = connections.turnOf(peerOf(next));
       await turn.take();
       let hasBegun = false;

@@ -39,7 +39,7 @@ const GREETING_MS = 500;
 /** Addresses without a connection whose turns are remembered. */
 const MAX_ADDRESSES = 10_000;
 
-type Connection = CallingConnection & { readonly socket: Socket };
+type Connection = CallingConnection & { readonly socket: Socket; hasWaited: boolean };
 
 /** A connection that waits. @property release call it before the socket is taken */
 type Untaken = { readonly socket: Socket; readonly release: () => void };
@@ -115,6 +115,11 @@ export class Connections {
     return this.#open.size;
   }
 
+  /** Whether a connection waited for a turn before it was taken. @param socket it, or its TLS */
+  hasWaited(socket: Socket): boolean {
+    return this.#open.get(peerOf(socket))?.hasWaited === true;
+  }
+
   /** The turn of a call that has just come. @param peer `address:port`, as gRPC names it */
   turnOf(peer: string): CallTurn {
     this.#takeNext(peer);
@@ -155,6 +160,7 @@ export class Connections {
     const begin = (): void => {
       release();
       connection.hasTurn = true;
+      connection.hasWaited = true;
       this.#take(peer, socket);
     };
     const first = { begin, refuse: hangUp, mayGiveBack: false };
@@ -211,7 +217,7 @@ export class Connections {
       endWaits(connection);
     };
     const { turns } = ofAddress;
-    const connection: Connection = { ...callingConnection(turns, hangUp), socket };
+    const connection: Connection = { ...callingConnection(turns, hangUp), socket, hasWaited: false };
     this.#open.set(peer, connection);
     this.#perAddress.set(address, ofAddress);
     ofAddress.open += 1;

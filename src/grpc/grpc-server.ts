@@ -1,8 +1,13 @@
 // A gRPC server as each port of this product runs it: bounded messages and streams, pings that find dead peers, an end in bounded time.
-import { Server } from '@grpc/grpc-js';
+// Invariant: a connection that waited because calls of its address were refused has few streams. The library makes the whole call of each
+// stream before the call can be refused.
+import type { Socket } from 'node:net';
+import { Server, type ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import type { ConnectionLimits } from './connections.ts';
 
+/** A zone of Kuma has five streams and a health check. What comes on top waits in the zone. */
+const STREAMS_AFTER_WAIT = 8;
 /** Milliseconds that open connections have to end once the server closes. */
 const MAX_CLOSE_MS = 1_000;
 
@@ -12,9 +17,45 @@ export type GrpcServerOptions = {
   /** Milliseconds between two pings, which find dead peers. */
   readonly pingInterval: number;
   readonly limits: Pick<ConnectionLimits, 'streams' | 'idleTimeout'>;
+  /** Of the connections. Without TLS if a socket has its own. */
+  readonly credentials: ServerCredentials;
 };
 
-export function createGrpcServer({ maxMessageBytes, pingInterval, limits }: GrpcServerOptions): Server {
+type Served = { readonly server: Server; readonly inject: (socket: Socket) => void };
+
+/** The library has one limit of streams for all connections of a server: there are two. */
+export class GrpcServer {
+  readonly #usual: Served;
+  readonly #waited: Served;
+
+  constructor(options: GrpcServerOptions) {
+    const { limits } = options;
+    this.#usual = serve(options);
+    this.#waited = serve({ ...options, limits: { ...limits, streams: Math.min(limits.streams, STREAMS_AFTER_WAIT) } });
+  }
+
+  addService(service: ServiceDefinition, implementation: UntypedServiceImplementation): void {
+    for (const { server } of [this.#usual, this.#waited]) server.addService(service, implementation);
+  }
+
+  /** Serves a connection. @param hasWaited for a turn of its address */
+  take(socket: Socket, hasWaited: boolean): void {
+    (hasWaited ? this.#waited : this.#usual).inject(socket);
+  }
+
+  /** Ends the connections when their streams have ended, and after a second in any case. */
+  async close(clock: Clock): Promise<void> {
+    await Promise.all([this.#usual, this.#waited].map(({ server }) => closeGrpcServer(server, clock)));
+  }
+}
+
+function serve(options: GrpcServerOptions): Served {
+  const server = createServer(options);
+  const injector = server.createConnectionInjector(options.credentials);
+  return { server, inject: (socket) => injector.injectConnection(socket) };
+}
+
+function createServer({ maxMessageBytes, pingInterval, limits }: GrpcServerOptions): Server {
   return new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,

@@ -1,13 +1,7 @@
 // The global end of KDS: a gRPC server whose two sync streams run the sender and the receiver for the zone that calls.
 // zone-streams.ts decides who may open one.
 import type { Duplex } from 'node:stream';
-import {
-  ServerCredentials,
-  type Server,
-  type ServerUnaryCall,
-  type UntypedServiceImplementation,
-  type sendUnaryData,
-} from '@grpc/grpc-js';
+import { ServerCredentials, type ServerUnaryCall, type UntypedServiceImplementation, type sendUnaryData } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { TurnList } from '../base/turn-list.ts';
@@ -19,7 +13,7 @@ import { createOutbox, type Outbox } from './bundles.ts';
 import { ownFeatures, type Caller } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from '../grpc/connections.ts';
-import { closeGrpcServer, createGrpcServer } from '../grpc/grpc-server.ts';
+import { GrpcServer } from '../grpc/grpc-server.ts';
 import { isOwnFailure, statusOf } from '../grpc/status.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { FairWork } from './fair-work.ts';
@@ -97,7 +91,7 @@ export type KdsServerOptions = {
 
 export class KdsServer {
   readonly #options: KdsServerOptions;
-  readonly #server: Server;
+  readonly #server: GrpcServer;
   readonly #initialSyncLimiter: InitialSyncLimiter;
   readonly #messages: SharedMessages;
   readonly #work = new FairWork();
@@ -125,14 +119,14 @@ export class KdsServer {
     const { fullStates: atOnce, fullStateInterval: intervalMs } = this.#quotas;
     this.#initialSyncLimiter = new InitialSyncLimiter(clock, { atOnce, intervalMs });
     const { connections: limits = DEFAULT_CONNECTION_LIMITS, health = NO_HEALTH_POLICY } = options;
-    this.#server = createGrpcServer({ maxMessageBytes: options.maxMessageBytes, pingInterval: PING_MS, limits });
-    const injector = this.#server.createConnectionInjector(this.#tls ?? ServerCredentials.createInsecure());
+    const credentials = this.#tls ?? ServerCredentials.createInsecure();
+    this.#server = new GrpcServer({ maxMessageBytes: options.maxMessageBytes, pingInterval: PING_MS, limits, credentials });
     this.#connections = new Connections({
       limits,
       peers: 'zone',
       section: 'multizone.global.kds.connections',
       greetings: GREETINGS,
-      take: (socket) => injector.injectConnection(socket),
+      take: (socket) => this.#server.take(socket, this.#connections.hasWaited(socket)),
       log: options.log,
       clock,
     });
@@ -251,7 +245,7 @@ export class KdsServer {
     this.#connections.close();
     this.#closing.abort();
     this.#streams.close(STOPS);
-    await closeGrpcServer(this.#server, this.#options.clock);
+    await this.#server.close(this.#options.clock);
     // gRPC counts a session as closed that its peer began to close, and leaves its connection open.
     this.#connections.endAll();
   }

@@ -3,7 +3,7 @@
 import type { Server as HttpServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type Server as TlsServer, type TLSSocket } from 'node:tls';
-import { ServerCredentials, type Server as GrpcServer } from '@grpc/grpc-js';
+import { ServerCredentials } from '@grpc/grpc-js';
 import type { FastifyInstance } from 'fastify';
 import { refuseClient } from '../api/client-errors.ts';
 import { MAX_HEADER_BYTES } from '../api/http-server.ts';
@@ -11,7 +11,7 @@ import { http } from '../base/node-http.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { TlsMaterial } from '../base/tls-material.ts';
 import { Connections, type ConnectionLimits } from '../grpc/connections.ts';
-import { closeGrpcServer, createGrpcServer } from '../grpc/grpc-server.ts';
+import { GrpcServer } from '../grpc/grpc-server.ts';
 import { adsService, healthService } from './grpc-services.ts';
 import type { BootstrapSources } from './bootstrap-answer.ts';
 import type { LeaveSources } from './leave-answer.ts';
@@ -66,7 +66,8 @@ export class ProxyPort {
     });
     const admission = { connections: this.#connections, admissionTimeout: limits.idleTimeout };
     this.#streams = new ProxyStreams({ ...options, ...admission });
-    this.#grpc = createGrpcServer({ maxMessageBytes: MAX_MESSAGE_BYTES, pingInterval: PING_MS, limits });
+    const credentials = ServerCredentials.createInsecure();
+    this.#grpc = new GrpcServer({ maxMessageBytes: MAX_MESSAGE_BYTES, pingInterval: PING_MS, limits, credentials });
     this.#grpc.addService(
       { ...adsService, deltaAggregatedResources: chunkStreams(MAX_MESSAGE_BYTES) },
       {
@@ -108,7 +109,7 @@ export class ProxyPort {
     this.#connections.close();
     for (const streams of [this.#streams, this.#healthStreams])
       streams?.close(new MeridianError('unavailable', 'stream unavailable: this control plane stops'));
-    await Promise.all([closeGrpcServer(this.#grpc, this.#options.clock), this.#app.close()]);
+    await Promise.all([this.#grpc.close(this.#options.clock), this.#app.close()]);
     this.#http.close();
     this.#connections.endAll();
   }
@@ -119,14 +120,13 @@ export class ProxyPort {
   }
 
   #createTls(): TlsServer {
-    const injector = this.#grpc.createConnectionInjector(ServerCredentials.createInsecure());
     const server = createTlsServer({
       ...this.#secureContext(),
       handshakeTimeout: this.#options.limits.idleTimeout,
       ALPNCallback: ({ protocols }) => ['http/1.1', 'h2'].find((protocol) => protocols.includes(protocol)),
     });
     server.on('secureConnection', (socket: TLSSocket) => {
-      if (socket.alpnProtocol === 'h2') injector.injectConnection(socket);
+      if (socket.alpnProtocol === 'h2') this.#grpc.take(socket, this.#connections.hasWaited(socket));
       else this.#http.emit('connection', socket);
     });
     // A failed handshake is an error of the client.

@@ -1,5 +1,6 @@
 // Callers that do not say who they are, or say it again and again: they are bounded, and a proxy is served meanwhile.
 import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -91,5 +92,28 @@ describe('a stranger', () => {
     expect([...codes].filter((code) => !expected.includes(code ?? ''))).toEqual([]);
     expect(server.logged.length - before).toBeLessThan(10);
     stays.cancel();
+  });
+
+  it('has few streams on a connection that waits behind its refused calls', async () => {
+    const clients = Array.from({ length: 8 }, () => server.dial());
+    const refused = (count: number): Promise<unknown>[] =>
+      Array.from({ length: count }, (_, n) => {
+        const call = server.stream('forged', adsService.deltaAggregatedResources, clients[n % 8]);
+        call.write(Buffer.from(JSON.stringify(CART)));
+        return ending(call);
+      });
+    await Promise.all(refused(100));
+    const streams = async (): Promise<number | undefined> => {
+      // The others of these calls wait when the connection comes.
+      const waiting = refused(20);
+      await Promise.race(waiting);
+      const session = connectHttp2(`https://localhost:${String(server.port)}`, { ca: server.certPem });
+      session.on('error', () => undefined);
+      await Promise.race([once(session, 'remoteSettings'), once(session, 'close')]);
+      session.destroy();
+      await Promise.all(waiting);
+      return session.remoteSettings.maxConcurrentStreams;
+    };
+    await expect.poll(streams, { timeout: 30_000 }).toBe(8);
   });
 });

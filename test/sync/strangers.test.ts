@@ -75,6 +75,27 @@ describe('a server with unknown clients', () => {
     call.cancel();
   });
 
+  it('gives few streams to a connection that waits behind refused calls of its address', async () => {
+    const clients = Array.from({ length: 8 }, () => server.dial());
+    const refused = (count: number): Promise<unknown>[] =>
+      Array.from({ length: count }, (_, n) =>
+        ending(open(clients[n % 8] ?? server.dial(), syncService.globalToZoneSync, 'stranger', 90_000)),
+      );
+    await Promise.all(refused(100));
+    const streams = async (): Promise<number | undefined> => {
+      // The others of these calls wait when the connection comes.
+      const waiting = refused(20);
+      await Promise.race(waiting);
+      const session = connectHttp2(`http://127.0.0.1:${String(server.port)}`);
+      session.on('error', () => undefined);
+      await Promise.race([once(session, 'remoteSettings'), once(session, 'close')]);
+      session.destroy();
+      await Promise.all(waiting);
+      return session.remoteSettings.maxConcurrentStreams;
+    };
+    await expect.poll(streams, { timeout: 30_000 }).toBe(8);
+  });
+
   it('handles few refused health checks of an address', async () => {
     looks = 0;
     const clients = Array.from({ length: 10 }, () => server.dial());
