@@ -18,6 +18,7 @@ import type { JsonObject } from '../../src/resource/types.ts';
 import { isFull } from '../support/test-size.ts';
 import { keyFinds } from '../support/key-finds.ts';
 import { TinyStore } from '../support/tiny-store.ts';
+import { askAll, isOfDocuments, questionsOf, type Asked, type Paths } from './asked-routes.ts';
 import { testApi, type Place } from './test-api.ts';
 
 const PLACES = ['global', 'zone', 'alone'] as const;
@@ -122,46 +123,12 @@ function of(place: Place): { readonly api: FastifyInstance; readonly store: Tiny
   return found;
 }
 
-/** A path of the OpenAPI document with the values that its parameters may have here. */
-function urlsOf(path: string): string[] {
-  const type = resourceTypes.find((info) =>
-    [info.path, ...info.aliases].some((own) => own !== '' && path.includes(`/${own}/{name}`)),
-  );
-  const named = rows.filter(([of]) => of === (path.includes('/dataplane') ? 'Dataplane' : type?.name)).map(([, name]) => name);
-  const kris = rows.flatMap(([of, name]) => kriOf({ type: of, mesh: 'shop', name, labels: {} }) ?? []);
-  const values: Readonly<Record<string, readonly string[]>> = {
-    mesh: ['shop'],
-    name: named.length > 0 ? named : ['none'],
-    kri: [...kris, ...kris.map((kri) => kri.replace('_shop__', '_shop_east_'))],
-    version: ['0', '1'],
-    path: ['meshexternalservices'],
-  };
-  return [...path.matchAll(/\{([^}]+)\}/g)].reduce<string[]>(
-    (urls, [whole, parameter = '']) =>
-      urls.flatMap((url) => (values[parameter] ?? ['x']).map((value) => url.replace(whole, encodeURIComponent(value)))),
-    [path],
-  );
-}
-
-type Item = { readonly get?: { readonly parameters?: readonly { readonly name: string }[] } };
-
-/** Each address of a route with the queries that it takes, and what is accepted. */
-function askedOf(path: string, { parameters = [] }: NonNullable<Item['get']>): [url: string, accept: string][] {
-  const takes = new Set(parameters.map(({ name }) => name));
-  const given = { format: '?format=kubernetes', include: '?shadow=true&include=diff', from: '?from=0' };
-  const queries = Object.entries(given).flatMap(([name, query]) => (takes.has(name) ? [query] : []));
-  return urlsOf(path).flatMap((url): [string, string][] => [
-    ...['', ...queries].map((query): [string, string] => [`${url}${query}`, 'application/json']),
-    ...(takes.has('format') ? [[url, 'application/yaml'] as [string, string]] : []),
-  ]);
-}
-
-/** A route where callers who may read Secrets get documents as they were written: the list of a type, one of it, and one by its KRI. */
-function isOfDocuments(path: string): boolean {
-  const types = resourceTypes.flatMap(({ path: own, aliases }) => [own, ...aliases]).filter((own) => own !== '');
-  const [last = '', before = ''] = path.split('/').toReversed();
-  return types.includes(last) || path === '/_kri/{kri}' || (last === '{name}' && types.includes(before));
-}
+const kris = rows.flatMap(([type, name]) => kriOf({ type, mesh: 'shop', name, labels: {} }) ?? []);
+const asked: Asked = {
+  mesh: 'shop',
+  names: (type) => rows.filter(([of]) => of === type).map(([, name]) => name),
+  kris: [...kris, ...kris.map((kri) => kri.replace('_shop__', '_shop_east_'))],
+};
 
 /** On a push every caller asks global, where the same code answers, and each asks one of the zones. */
 function callersOf(place: Place): Role[] {
@@ -174,20 +141,19 @@ describe.each(PLACES)('on %s', (place) => {
     async (caller) => {
       role = caller;
       const { api } = of(place);
-      const { paths } = (await api.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Item> }>();
+      const { paths } = (await api.inject({ url: '/openapi.json' })).json<{ paths: Paths }>();
       const shown: string[] = [];
       const answered = new Set<string>();
       const hidden = new Set<string>();
       const documents = new Set<string>();
-      for (const [path, { get }] of Object.entries(paths))
-        for (const [url, accept] of get === undefined ? [] : askedOf(path, get)) {
-          const answer = await api.inject({ url, headers: { host: 'localhost', accept } });
-          if (answer.statusCode === 200) answered.add(path);
-          if (answer.body.includes(HIDDEN)) hidden.add(path);
-          if (keyFinds(answer.body, keyPem).length === 0) continue;
-          if (caller === 'admin' && isOfDocuments(path)) documents.add(path);
-          else shown.push(`${url} ${accept}`);
-        }
+      await askAll(questionsOf(paths, asked), async ({ path, url, accept }) => {
+        const { statusCode, body } = await api.inject({ url, headers: { host: 'localhost', accept } });
+        if (statusCode === 200) answered.add(path);
+        if (body.includes(HIDDEN)) hidden.add(path);
+        if (keyFinds(body, keyPem).length === 0) return;
+        if (caller === 'admin' && isOfDocuments(path)) documents.add(path);
+        else shown.push(`${url} ${accept}`);
+      });
       expect(shown).toEqual([]);
       expect(answered.size).toBeGreaterThan(100);
       const externals = '/meshes/{mesh}/meshexternalservices/{name}';

@@ -10,12 +10,17 @@ const LEVELS = 3;
 
 /** The encodings in which a text shows a part of the key. @param keyPem a key of an elliptic curve */
 export function keyFinds(text: string, keyPem: string): string[] {
-  const patterns = known.get(keyPem) ?? patternsOfKey(keyPem);
-  known.set(keyPem, patterns);
-  return [...new Set([...patterns].flatMap(([pattern, what]) => (text.includes(pattern) ? [what] : [])))].sort();
+  const { patterns, clean } = known.get(keyPem) ?? { patterns: patternsOfKey(keyPem), clean: new Set<string>() };
+  known.set(keyPem, { patterns, clean });
+  if (clean.has(text)) return [];
+  const found = [...new Set([...patterns].flatMap(([pattern, what]) => (text.includes(pattern) ? [what] : [])))].sort();
+  if (found.length === 0) clean.add(text);
+  return found;
 }
 
-const known = new Map<string, ReadonlyMap<string, string>>();
+/** @property clean texts without the key: some answers are long, and the same for each caller */
+type Known = { readonly patterns: ReadonlyMap<string, string>; readonly clean: Set<string> };
+const known = new Map<string, Known>();
 
 /** What each pattern is. */
 function patternsOfKey(keyPem: string): ReadonlyMap<string, string> {
