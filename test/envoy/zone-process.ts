@@ -157,10 +157,15 @@ export class ZoneProcess {
     return await (await fetch(`http://127.0.0.1:${String(this.#ports.api)}${path}`)).text();
   }
 
+  /** Its own metrics; `''` while it does not answer. */
+  async metrics(): Promise<string> {
+    const answer = await fetch(`http://127.0.0.1:${String(this.#ports.diagnostics)}/metrics`).catch(() => null);
+    return (await answer?.text()) ?? '';
+  }
+
   /** Whether it does the work that one replica does for all. */
   async isLeader(): Promise<boolean> {
-    const answer = await fetch(`http://127.0.0.1:${String(this.#ports.diagnostics)}/metrics`).catch(() => null);
-    return /^leader(\{[^}]*\})? 1$/m.test((await answer?.text()) ?? '');
+    return /^leader(\{[^}]*\})? 1$/m.test(await this.metrics());
   }
 
   async #isReady(): Promise<boolean> {
