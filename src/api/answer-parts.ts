@@ -224,6 +224,14 @@ export const problem = z.object({
   remedy: text,
   runbook: text.meta({ description: 'the section of docs/runbook.md' }),
 });
+export const hint = z.object({
+  code: text.meta({ description: 'the kind of hint' }),
+  zone: text,
+  mesh: text,
+  count: count.meta({ description: 'how many places it is about' }),
+  message: text,
+  remedy: text,
+});
 export const replicas = z.object({
   leader: text.nullable().meta({ description: 'instanceId; null while no replica leads' }),
   replicas: list(

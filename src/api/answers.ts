@@ -31,6 +31,7 @@ import {
   rolloutSummary,
   onwardSummary,
   rolloutAnswer,
+  hint,
   problem,
   replicas,
   events,
@@ -254,6 +255,7 @@ export const answerSchemas = {
   }),
   Events: events.meta({ description: 'text/event-stream: the data of each event, by its name' }),
   Problem: problem,
+  Hint: hint,
   Replicas: replicas,
   ZoneSummary: z.object({
     name: text,

@@ -11,6 +11,7 @@ import { metaOf } from '../policy/inspect-view.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { Contribution } from '../policy/resource-rules.ts';
+import { unprobedWarning } from './unprobed-inbounds.ts';
 
 type Effective = Answer<'Effective'>;
 
@@ -19,7 +20,7 @@ export function effectiveHead({ proxy, types }: ProxyRules): Omit<Effective, 'ou
   return {
     dataplane: metaOf(proxy.resource),
     kri: proxy.kri,
-    warnings: types.flatMap(({ warnings }) => [...warnings]),
+    warnings: [...types.flatMap(({ warnings }) => [...warnings]), ...[unprobedWarning(proxy.resource) ?? []].flat()],
     policies: types.flatMap(({ type, proxyRule }) =>
       proxyRule === null
         ? []

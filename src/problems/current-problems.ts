@@ -26,6 +26,7 @@ import { problemOf, type Problem } from './problem.ts';
 import { proxyProblemsOfZone } from './proxy-problems.ts';
 import { serviceProblems } from './service-problems.ts';
 import { unreachableProblem } from './unreachable-problem.ts';
+import { unprobedHints, type Hint } from './unprobed-hints.ts';
 import { zoneProxyProblems } from './zone-proxy-problems.ts';
 import {
   certificateProblems,
@@ -104,6 +105,12 @@ export class CurrentProblems {
       ...ofMeshes,
       ...refused,
     ];
+  }
+
+  /** What is no problem and should be known, in a zone. */
+  async hints(): Promise<readonly Hint[]> {
+    const { zone, indexes, clock } = this.#sources;
+    return zone === null ? [] : await runInSlices(unprobedHints(indexes.known(), zone), SLICE_MS, clock);
   }
 
   #ofReplicas(now: Date): Problem[] {

@@ -22,9 +22,7 @@ export function defaultProbe(
   applications: ApplicationProbe | null,
 ): JsonObject | null {
   if (applications === null || inbound['state'] === 'Ignored' || !isHttp(protocolOf(textOf(inbound['protocol'])))) return null;
-  const names = [textOf(inbound['name']), String(numberOf(inbound['port']))];
-  if (names.some((name) => dataplane.labels[PREFIX + name] === 'disabled')) return null;
-  if (isOwnListener(dataplane, inbound)) return null;
+  if (isSwitchedOff(dataplane, inbound) || isOwnListener(dataplane, inbound)) return null;
   const { interval, timeout, unhealthyThreshold } = applications;
   const ms = (value: number): string => `${String(value)}ms`;
   return {
@@ -32,6 +30,12 @@ export function defaultProbe(
     unhealthyEdgeInterval: ms(Math.min(interval, DOUBT_MS)),
     unhealthyInterval: ms(Math.min(interval, DEAD_MS)),
   };
+}
+
+/** Whether a label of the Dataplane says that the application of the inbound is not probed. */
+export function isSwitchedOff({ labels }: Pick<Resource, 'labels'>, inbound: JsonObject): boolean {
+  const names = [textOf(inbound['name']), String(numberOf(inbound['port']))];
+  return names.some((name) => labels[PREFIX + name] === 'disabled');
 }
 
 /** Whether the listener of the inbound itself would answer. That of redirected connections listens elsewhere. */

@@ -1,9 +1,12 @@
 // A proxy that lives while its application does not: its Envoy says so, and requests go to the other instance.
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import { freePort } from '../support/free-port.ts';
+import { outputOf } from '../support/run-meridian.ts';
 import { Application } from './application.ts';
-import { EnvoyMesh } from './envoy-mesh.ts';
+import { EnvoyMesh, type Answered } from './envoy-mesh.ts';
+import { PACE_MS } from './steady-requests.ts';
 
 const serviceProbe = { interval: '0.2s', timeout: '1s', unhealthyThreshold: 1, healthyThreshold: 1, tcp: {} };
 let mesh: EnvoyMesh;
@@ -59,6 +62,63 @@ it('sends requests to another instance when an application ends, and back when i
   await expect.poll(() => state('cart-1')).toEqual(READY);
   await expect.poll(answers).toEqual(['cart-1', 'cart-2']);
   await first.close();
+});
+
+/** Probes of the default that may fail before requests go elsewhere: three until it is believed, then the interval of a report. */
+const MAX_FAILED_PROBES = 8;
+
+it('an application without a written probe loses requests for a few probes alone', async () => {
+  await mesh.service('orders', { app: 'orders' });
+  const servers = await Promise.all(['orders-1', 'orders-2'].map((name) => mesh.application(name, 'http')));
+  const proxies = [];
+  for (const { name, port: servicePort } of servers)
+    proxies.push(
+      await mesh.proxy(name, {
+        labels: { app: 'orders' },
+        inbound: [{ name: 'main', port: await freePort(), servicePort, protocol: 'http' }],
+      }),
+    );
+  const { list, portOf } = await mesh.outbounds(['orders']);
+  await mesh.proxy('buyer', { outbounds: list });
+  const ask = (): Promise<Answered> => mesh.get(portOf('orders'));
+  await expect.poll(async () => new Set((await mesh.many(20, portOf('orders'))).map(({ body }) => body)).size).toBe(2);
+  // A probe of the application has passed.
+  const [proxy] = proxies;
+  await expect.poll(async () => await proxy?.sum(/health_check\.success$/)).toBeGreaterThan(1);
+  await servers[0]?.close();
+  // Requests go on, and each that fails is counted with the probes that had failed by then.
+  const failed: number[] = [];
+  let passed = 0;
+  while (passed < 100) {
+    const { status } = await ask();
+    passed = status === 200 ? passed + 1 : 0;
+    if (status !== 200) failed.push((await proxy?.sum(/health_check\.failure$/)) ?? 0);
+    await delay(PACE_MS);
+  }
+  expect(failed.length).toBeGreaterThan(0);
+  expect(failed.at(-1)).toBeLessThanOrEqual(MAX_FAILED_PROBES);
+});
+
+it('the health of an inbound of tcp is unknown, and the commands that should know say so until it has a probe', async () => {
+  const application = await mesh.application('db', 'tcp');
+  const inbound = { name: 'main', port: await freePort(), servicePort: application.port, protocol: 'tcp' };
+  await mesh.proxy('db', { labels: { app: 'db' }, inbound: [inbound] });
+  const said = async (): Promise<boolean[]> => {
+    const asked = [`inspect dataplane db --mesh ${mesh.name}`, 'inspect problems'];
+    const texts = await Promise.all(asked.map((command) => outputOf([...command.split(' '), '--address', mesh.zone.address])));
+    const whole = texts.map((text) => text.replaceAll(/\s+/g, ' '));
+    return [
+      whole[0]?.includes('the health of inbound main of tcp is unknown') === true,
+      whole[1]?.includes(`mesh ${mesh.name} in zone east: nothing probes the application of an inbound of tcp (db main)`) ===
+        true,
+      whole.every((text) => text.includes('serviceProbe')),
+    ];
+  };
+  await expect.poll(said).toEqual([true, true, true]);
+  const { networking } = await mesh.read('Dataplane', 'db');
+  const probed = { ...objectOf(networking), inbound: [{ ...inbound, serviceProbe }] };
+  await mesh.put('Dataplane', 'db', { labels: { app: 'db' }, networking: probed });
+  await expect.poll(said).toEqual([false, false, false]);
 });
 
 describe('an application that its Envoy does not reach', () => {

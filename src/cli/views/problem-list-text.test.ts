@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { eventLines } from './event-text.ts';
-import { problemListText } from './problem-list-text.ts';
+import { hintText, problemListText } from './problem-list-text.ts';
 
 const away = {
   ...{ id: 'zoneAway/east', code: 'zoneAway', zone: 'east', since: '2026-01-01T00:00:00.000Z', message: 'it is away\nforged' },
@@ -28,6 +28,18 @@ it('problems are a table, each with its reason and remedy below', () => {
     'it ends',
     '  → read its log (docs/runbook.md#a)',
   ]);
+});
+
+it('a hint is its sentence and what to do', () => {
+  const hint = {
+    code: 'applicationUnprobed',
+    zone: 'east',
+    mesh: 'shop',
+    count: 1,
+    message: 'it is\nunknown',
+    remedy: 'write it',
+  };
+  expect(hintText(hint)).toBe('hint: it is\\nunknown\n  → write it');
 });
 
 it.each([

@@ -15,6 +15,11 @@ export function problemListText(problems: readonly Problem[], age: (time: string
   return [table(['PROBLEM', 'WHERE', 'SINCE'], rows), ...reasons].join('\n');
 }
 
+/** A sentence and what to do. */
+export function hintText({ message, remedy }: Answer<'Hint'>): string {
+  return [`hint: ${visibleLine(message)}`, `  → ${visibleLine(remedy)}`].join('\n');
+}
+
 function whereOf({ zone, mesh, type, instanceId }: Problem): string {
   const of = [zone, mesh, instanceId].filter((part) => part !== undefined).join(' ');
   return type === undefined ? of || '-' : `${of} ${type}`;
