@@ -1,5 +1,7 @@
 // What others learn of the TLS of a proxy, by what it has accepted of its view.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { makeRow } from '../../test/support/make-row.ts';
+import { dataplanePlaces } from '../xds/dataplane-places.ts';
 import { TRUST_BUNDLE } from '../xds/proxy-tls.ts';
 import { AcceptedTls } from './accepted-tls.ts';
 import type { EncodedPart } from './encoded-part.ts';
@@ -44,6 +46,48 @@ beforeEach(() => {
   view.trusted = 'bundle-1';
   held = new Set();
   accepted = new AcceptedTls(view, { holds: (type, name) => held.has(`${type} ${name}`) });
+});
+
+describe('what the row of a Dataplane should say about its inbounds', () => {
+  const row = { networking: { address: '10.0.0.1', inbound: [{ port: 1 }] } };
+  const wants = (isWanted: boolean, isSaid: boolean): void => void (view.demandsTls = { isWanted, isSaid });
+  beforeEach(() => {
+    view.places = dataplanePlaces({ resource: makeRow('Dataplane', 'a', { spec: row }) });
+  });
+
+  it.each(ALL)('is not that they demand TLS without %s', (missing) => {
+    wants(true, false);
+    held = new Set(ALL.filter((name) => name !== missing));
+    expect(accepted.demanded()).toBeNull();
+    held.add(missing);
+    expect(accepted.demanded()).toBe(true);
+  });
+
+  it('is nothing where it says so already', () => {
+    held = new Set(ALL);
+    for (const said of [true, false]) {
+      wants(said, said);
+      expect(accepted.demanded()).toBeNull();
+    }
+  });
+
+  it('is that they do not demand TLS once they are open, with a certificate and without', () => {
+    for (const certified of [certifiedAs('id'), null]) {
+      wants(false, true);
+      view.certified = certified;
+      held.clear();
+      expect(accepted.demanded()).toBeNull();
+      held = new Set(ALL);
+      expect(accepted.demanded()).toBe(false);
+    }
+  });
+
+  it('is nothing for a Dataplane without inbounds', () => {
+    wants(true, false);
+    view.places = dataplanePlaces({ resource: makeRow('Dataplane', 'a', { spec: { networking: { address: '10.0.0.1' } } }) });
+    held = new Set(ALL);
+    expect(accepted.demanded()).toBeNull();
+  });
 });
 
 describe('the TLS that a proxy has accepted', () => {

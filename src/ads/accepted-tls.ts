@@ -1,5 +1,6 @@
 // The parts of TLS that a proxy has accepted. Other proxies switch TLS on by these acceptances, not by time (xds 6). An acceptance counts
 // until it is taken back; a later version in flight changes nothing for others.
+import { isInboundPlace } from '../resource/section-places.ts';
 import { TRUST_BUNDLE } from '../xds/proxy-tls.ts';
 import type { ProxyTlsFacts } from './proxy-events.ts';
 import type { ProxyView } from './proxy-view.ts';
@@ -41,15 +42,23 @@ export class AcceptedTls {
     return { identity, issuedAt: leaf.issuedAt, expiresAt: leaf.notAfter, isReady, bundle, plaintextTo, withdrawal };
   }
 
+  /** Whether its inbounds demand TLS, where the row of its Dataplane says something else; null where it says that. */
+  demanded(): boolean | null {
+    const { certified, demandsTls, places } = this.#view;
+    if (demandsTls.isWanted === demandsTls.isSaid || !places.sections.some(isInboundPlace)) return null;
+    const accepts = certified === null ? this.#acceptsListeners() : this.#acceptsAsServer(certified.identity);
+    return accepts ? demandsTls.isWanted : null;
+  }
+
   #acceptsAsServer(identity: string): boolean {
-    const session = this.#session;
-    const view = this.#view;
-    return (
-      [identity, TRUST_BUNDLE].every((name) => session.holds('Secret', name)) &&
-      // Permissions are in the routes, and a listener waits for its filters.
-      (['Listener', 'TypedExtensionConfig', 'RouteConfiguration'] as const).every((type) =>
-        view.ownNames(type).every((name) => session.holds(type, name)),
-      )
+    return [identity, TRUST_BUNDLE].every((name) => this.#session.holds('Secret', name)) && this.#acceptsListeners();
+  }
+
+  /** Permissions are in the routes, and a listener waits for its filters. */
+  #acceptsListeners(): boolean {
+    const [session, view] = [this.#session, this.#view];
+    return (['Listener', 'TypedExtensionConfig', 'RouteConfiguration'] as const).every((type) =>
+      view.ownNames(type).every((name) => session.holds(type, name)),
     );
   }
 

@@ -4,6 +4,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { Resource } from '../resource/types.ts';
+import { hasDemandedTls } from '../policy/demanded-tls.ts';
 import { PERMITS_ALL, type ProxyPermit } from '../resource/proxy-permit.ts';
 import { askedOfProxies } from '../policy/proxy-identity.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
@@ -346,6 +347,10 @@ export class MeshViews {
     view.setOwn(certified === null ? own : { ...own, resources: [...own.resources, ...certified.secret.resources] });
     view.certified = certified;
     view.trusted = trustedBundle(this.#index);
+    view.demandsTls = {
+      isWanted: context.tls?.maySayStrict === true,
+      isSaid: hasDemandedTls(this.#index.get('Dataplane', proxy.resource.name) ?? proxy.resource),
+    };
     view.places = dataplanePlaces(proxy);
     view.formerNames = formerZoneListeners(proxy);
     this.#keep(view, proxy);

@@ -61,6 +61,8 @@ export class ProxyConnection {
   #places: readonly string[] | null = null;
   /** What the row of the Dataplane was last asked to say about its places. */
   #opened: readonly SectionPlace[] | null = null;
+  /** What the row of the Dataplane was last asked to say about TLS. */
+  #demandsTls: boolean | null = null;
   readonly #unknownTypes = new Set<string>();
   /** What it refused when it last answered. */
   #standing: readonly XdsRefusal[] = [];
@@ -81,6 +83,7 @@ export class ProxyConnection {
     this.#session.viewChanged(names);
     this.#tellTls();
     this.#tellListeners();
+    this.#tellDemanded();
     this.flush();
   }
 
@@ -104,6 +107,7 @@ export class ProxyConnection {
     if (SHOWS_TLS.has(type) || this.#tls?.isReady === false) this.#tellTls();
     if (type === 'Listener') this.#acceptedListeners.begin(request.initialResourceVersions.keys());
     if (OPENS_LISTENERS.has(type)) this.#tellListeners();
+    if (OPENS_LISTENERS.has(type) || type === 'Secret') this.#tellDemanded();
     this.flush();
   }
 
@@ -171,6 +175,15 @@ export class ProxyConnection {
     const isSaid = isDeepStrictEqual(opened?.next ?? null, this.#opened);
     this.#opened = opened?.next ?? null;
     if (opened !== null && !isSaid) observe({ ...facts, kind: 'moved', open: opened.open, isFirst: opened.isFirst });
+  }
+
+  /** Tells whether the inbounds demand TLS, where the row of the Dataplane says something else. */
+  #tellDemanded(): void {
+    const { facts, observe } = this.#options;
+    const demandsTls = this.#acceptedTls.demanded();
+    const isSaid = demandsTls === this.#demandsTls;
+    this.#demandsTls = demandsTls;
+    if (demandsTls !== null && !isSaid) observe({ ...facts, kind: 'demands TLS', demandsTls });
   }
 
   #noteUnknown(typeUrl: string): void {

@@ -57,6 +57,8 @@ export type ProxyEvent = ProxyConnectionFacts &
     | { readonly kind: 'listens'; readonly places: readonly string[] }
     /** The sections of the Dataplane that are open, where its row says something else. `isFirst`: it said nothing. */
     | { readonly kind: 'moved'; readonly open: readonly SectionPlace[]; readonly isFirst: boolean }
+    /** Its Envoy has accepted inbounds that demand TLS, or do not any more, where the row of its Dataplane says something else. */
+    | { readonly kind: 'demands TLS'; readonly demandsTls: boolean }
     | { readonly kind: 'closed' }
   );
 

@@ -91,6 +91,9 @@ export class ProxyView implements XdsView {
   /** Id of the bundle in its configuration. */
   trusted = '';
 
+  /** Whether its inbounds may demand TLS, and what the row of its Dataplane says about it. */
+  demandsTls = { isWanted: false, isSaid: false };
+
   /** Where the sections of its Dataplane are, and were. */
   places: DataplanePlaces = NO_PLACES;
 

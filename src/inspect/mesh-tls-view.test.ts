@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
+import { withDemandedTls } from '../policy/demanded-tls.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { meshTlsView } from './mesh-tls-view.ts';
 
@@ -68,6 +69,13 @@ describe('the TLS of a service', () => {
       { tls: 'permissive', reason: 'not all proxies of the mesh have said how they call it' },
     ]);
     expect(stateOf(rows.with(3, service('cart')), both)).toEqual([{ tls: 'permissive', reason: 'its status has no TLS yet' }]);
+  });
+
+  it('is strict when all its proxies demand TLS, also while its status does not say so', () => {
+    const strict = ['cart-1', 'cart-2'].map((name) => ({ ...proxy(name, 'cart'), status: withDemandedTls({}, true) }));
+    const ready = { ...identity, status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+    const named = strict.map((one) => ({ ...one, labels: { ...one.labels, 'kuma.io/workload': 'cart' } }));
+    expect(stateOf([ready, ...named, service('cart')], both)).toEqual([]);
   });
 
   it('is permissive where MeshTLS says so', () => {

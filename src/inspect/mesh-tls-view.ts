@@ -6,6 +6,7 @@ import { catchAllConf } from '../policy/inbound-rules.ts';
 import { buildRules } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
+import { demandsTls } from '../policy/demanded-tls.ts';
 import { selectedDataplanes } from '../policy/services.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { zoneNamed } from '../resource/ownership.ts';
@@ -105,7 +106,7 @@ function stateOf(index: MeshIndex, service: Resource, selected: readonly Datapla
   const reason = [...whys.values()].find((why) => why !== '');
   if (reason !== undefined) return { tls: 'unknown', reason };
   const { status, enforced } = objectOf(service.status['tls']);
-  if (enforced === true) return { tls: 'strict' };
+  if (enforced === true || proxies.every((proxy) => demandsTls(index, proxy))) return { tls: 'strict' };
   const callers = facts.callersOf(index.kriOf(service));
   if (callers.length > 0) return { tls: 'permissive', reason: `called in plain text by ${namesIn(callers)}` };
   return {

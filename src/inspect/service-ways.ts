@@ -6,6 +6,7 @@ import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
+import { tlsToServers } from '../policy/demanded-tls.ts';
 import { targetRefOf } from '../policy/target-ref.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { parseMeshIdentity, selectsProxy } from '../resource/mesh-identity.ts';
@@ -18,7 +19,7 @@ import { sharedSnis, type SharedSni } from '../xds/zone-ports.ts';
 import { whyDenied } from './denied-client.ts';
 import { idleParts } from './idle-parts.ts';
 import { silentApplications } from './silent-applications.ts';
-import { acceptsTls, egressOf, membersOf, otherZones, serversOf, sniOf, whyNotServing, type Server } from '../xds/servers.ts';
+import { egressOf, membersOf, otherZones, serversOf, sniOf, whyNotServing, type Server } from '../xds/servers.ts';
 
 export type Way = Answer<'Ways'>['items'][number];
 export type Part = Way['parts'][number];
@@ -76,7 +77,7 @@ function meshWay(index: MeshIndex, outbound: Outbound, { from, to }: { from: str
   const members = [...local, ...remote].filter((member) => homeZoneOf(member, from) === to);
   const [all, callers] = callerParts(index, outbound, from, { isCrossing: from !== to, facts });
   // In plain text nothing says who a client is.
-  const clients = from !== to || members.every(acceptsTls) ? clientIds(index, outbound, from) : [];
+  const clients = from !== to || tlsToServers(index, members).servers === 'all' ? clientIds(index, outbound, from) : [];
   const stages = [
     callers,
     ...(from === to ? [] : [ingressParts(index, outbound, { from, to, members }, facts)]),

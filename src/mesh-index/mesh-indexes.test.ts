@@ -5,6 +5,7 @@ import { TinyStore } from '../../test/support/tiny-store.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
 import type { ListQuery, StoreChange } from '../store/resource-store.ts';
+import { hasDemandedTls, withDemandedTls } from '../policy/demanded-tls.ts';
 import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import { MeshIndexes } from './mesh-indexes.ts';
 
@@ -186,6 +187,34 @@ describe('the indexes of meshes', () => {
     finish();
     expect((await indexes.indexOf('busy')).get('MeshTimeout', 'flapping')?.spec).toEqual({ to: [{ time: 20 }] });
     expect(taken).toEqual([['flapping {"to":[]}'], ['flapping {"to":[{"time":20}]}']]);
+  });
+
+  it('hold that an Envoy demands TLS, and tell it where its services do not say so already', async () => {
+    const { store, indexes } = await started();
+    const taken: string[][] = [];
+    const observer = {
+      ...{ before: () => undefined, beforeEverything: () => undefined, ended: () => undefined },
+      after: async (next: readonly Resource[]) => void taken.push(next.map(({ name }) => name)),
+    };
+    const write = async (type: string, name: string, spec: JsonObject, status: JsonObject): Promise<void> =>
+      void (await store.write({ op: 'put', key: { type, mesh: 'default', name }, labels: {}, spec, status }));
+    const dataplane = { networking: { address: '10.0.0.1', inbound: [{ port: 80 }] } };
+    const service = { selector: { dataplaneRef: { name: 'cart' } }, ports: [{ port: 80 }] };
+    const says = async (isDemanded: boolean): Promise<void> => {
+      await write('Dataplane', 'cart', dataplane, withDemandedTls({}, isDemanded));
+      const row = (await indexes.indexOf('default')).get('Dataplane', 'cart');
+      expect(hasDemandedTls({ status: row?.status ?? {} })).toBe(isDemanded);
+    };
+    await says(false);
+    await write('MeshService', 'cart', service, { tls: { status: 'Ready', enforced: true } });
+    await indexes.observe('default', () => observer);
+    await says(true);
+    expect(taken).toEqual([]);
+    await says(false);
+    expect(taken).toEqual([['cart']]);
+    await write('MeshService', 'fresh', service, {});
+    await says(true);
+    expect(taken).toEqual([['cart'], ['fresh'], ['cart']]);
   });
 
   it('drop a deleted mesh, and keep nothing for a mesh that never existed', async () => {

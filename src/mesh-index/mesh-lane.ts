@@ -8,6 +8,7 @@ import type { Logger } from '../base/log.ts';
 import { runInSlices } from '../base/steps.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { parseSteps } from '../policy/parse-steps.ts';
+import { hasDemandedTls, mayBeginToDemandTls, withDemandedTls } from '../policy/demanded-tls.ts';
 import { isMeshIdentityReady } from '../resource/mesh-identity.ts';
 import { movesOf } from '../resource/section-places.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
@@ -177,7 +178,11 @@ export class MeshLane {
 
   /** Applies rows that were read and removes rows that are gone. */
   async #change(index: MeshIndex, read: readonly Resource[], gone: readonly ResourceKey[]): Promise<void> {
-    const next = read.filter((row) => isNew(index, row));
+    const next = read.filter((row) => {
+      const isForLater = saysKnownDemand(index, row);
+      if (isForLater) index.put(row);
+      return !isForLater && isNew(index, row);
+    });
     const held = [...next, ...gone].flatMap(({ type, name }) => index.get(type, name) ?? []);
     if (next.length === 0 && held.length === 0) return;
     await this.#parse(next);
@@ -234,10 +239,21 @@ function isNew(index: MeshIndex, row: Resource): boolean {
   );
 }
 
+/**
+ * Whether a row of a Dataplane differs in this alone: its Envoy demands TLS, as its services say already. It changes no configuration until one of
+ * them does, and so costs none.
+ */
+function saysKnownDemand(index: MeshIndex, row: Resource): boolean {
+  if (row.type !== 'Dataplane' || !hasDemandedTls(row)) return false;
+  const proxy = index.proxy(row.name);
+  if (proxy === undefined || hasDemandedTls(proxy.resource)) return false;
+  return !isNew(index, { ...row, status: withDemandedTls(row.status, false) }) && mayBeginToDemandTls(index, proxy);
+}
+
 /** The part of a status on which the configuration of proxies depends. */
 function statusForProxies(row: Resource): unknown {
   if (row.type === 'MeshService') return row.status['tls'] ?? null;
   if (row.type === 'MeshExternalService') return row.status['zoneEgress'] ?? null;
-  if (row.type === 'Dataplane') return movesOf(row);
+  if (row.type === 'Dataplane') return [movesOf(row), hasDemandedTls(row)];
   return row.type === 'MeshIdentity' ? [isMeshIdentityReady(row), row.status['authority'] ?? ''] : null;
 }

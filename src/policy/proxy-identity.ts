@@ -33,18 +33,43 @@ export type ProxyIdentity = {
   readonly trustDomain: string;
 };
 
+type IdentifiedProxy = Pick<DataplaneProxy, 'labels' | 'zone'>;
+
 /**
  * The identity of a proxy: among the MeshIdentities of its zone that are ready and select it, the one with the most labels, then the
  * first by name. Without one, the same among those that are being withdrawn. Null if its templates need a value that the proxy lacks.
  */
-export function proxyIdentity(index: MeshIndex, { labels, zone }: Pick<DataplaneProxy, 'labels' | 'zone'>): ProxyIdentity | null {
-  const { stored, held } = identitiesOf(index);
-  const chosen = choose(stored, { labels, zone }) ?? choose(held, { labels, zone });
-  if (chosen === undefined) return null;
-  const spiffeId = spiffeIdOf(chosen.identity, labels, index.mesh, zone);
-  const trustDomain = trustDomainOf(chosen.identity, index.mesh, zone);
+export function proxyIdentity(index: MeshIndex, proxy: IdentifiedProxy): ProxyIdentity | null {
+  return selectingOf(index, proxy).chosen;
+}
+
+/** The SPIFFE IDs of all identities that select a proxy: its certificate may be of any of them while it changes from one to another. */
+export function spiffeIdsOf(index: MeshIndex, proxy: IdentifiedProxy): readonly string[] {
+  return selectingOf(index, proxy).spiffeIds;
+}
+
+function selectingOf(index: MeshIndex, proxy: IdentifiedProxy): SelectingIdentities {
+  const { stored, held, known } = identitiesOf(index);
+  let found = known.get(proxy);
+  if (found !== undefined) return found;
+  const { labels, zone } = proxy;
+  const candidates = [...selecting(stored, proxy), ...selecting(held, proxy)];
+  const spiffeIds = candidates.flatMap(({ identity }) => spiffeIdOf(identity, labels, index.mesh, zone) ?? []);
+  known.set(proxy, (found = { chosen: chosenIdentity(index, proxy, candidates), spiffeIds }));
+  return found;
+}
+
+function chosenIdentity(
+  index: MeshIndex,
+  { labels, zone }: IdentifiedProxy,
+  [candidate]: readonly Candidate[],
+): ProxyIdentity | null {
+  if (candidate === undefined) return null;
+  const { identity, resource } = candidate;
+  const spiffeId = spiffeIdOf(identity, labels, index.mesh, zone);
+  const trustDomain = trustDomainOf(identity, index.mesh, zone);
   if (spiffeId === null || trustDomain === null) return null;
-  return { resource: chosen.resource, kri: index.kriOf(chosen.resource), spiffeId, trustDomain };
+  return { resource, kri: index.kriOf(resource), spiffeId, trustDomain };
 }
 
 /** Whether proxies of the mesh may have an identity. */
@@ -53,15 +78,20 @@ export function hasIdentities(index: MeshIndex): boolean {
   return stored.length + held.length > 0;
 }
 
+/** How far the TLS of MeshServices is withdrawn, by KRI: their servers lose an identity. */
+export function withdrawnIn(index: MeshIndex): ReadonlyMap<string, 'open' | 'clients'> {
+  return identitiesOf(index).withdrawn;
+}
+
 /**
  * The step that a proxy with an identity must accept, because an identity is being withdrawn; `''` for none, or while the affected services
  * do not say so yet.
  */
 export function askedOfProxies(index: MeshIndex): string {
-  const { inForce } = identitiesOf(index);
+  const { inForce, withdrawn } = identitiesOf(index);
   const id = withdrawalId(inForce);
   if (id === '') return '';
-  for (const [kri, step] of withdrawnServices(inForce.values())) {
+  for (const [kri, step] of withdrawn) {
     const { status, enforced } = objectOf(index.withKri('MeshService', kri)?.status['tls']);
     if (step === 'open' ? enforced === true : status === 'Ready') return '';
   }
@@ -78,9 +108,15 @@ type Identities = {
   readonly stored: readonly Candidate[];
   readonly held: readonly Candidate[];
   readonly inForce: ReadonlyMap<string, IdentityInForce>;
+  readonly withdrawn: ReadonlyMap<string, 'open' | 'clients'>;
+  /** Of the proxies that were asked for. */
+  readonly known: WeakMap<IdentifiedProxy, SelectingIdentities>;
 };
+type SelectingIdentities = { readonly chosen: ProxyIdentity | null; readonly spiffeIds: readonly string[] };
 
-const remembered = new WeakMap<MeshIndex, Identities & { readonly revision: string }>();
+type Remembered = Identities & { readonly revision: string };
+
+const remembered = new WeakMap<MeshIndex, Remembered>();
 
 /** Read once for each change of a MeshIdentity, a MeshTrust or a Secret. */
 function identitiesOf(index: MeshIndex): Identities {
@@ -99,7 +135,8 @@ function identitiesOf(index: MeshIndex): Identities {
   const stored = [...index.resources('MeshIdentity')].map((row) =>
     isMadeHere(row) ? globalCandidate(index, row) : candidate(row),
   );
-  const read = { revision, stored, held, inForce };
+  const withdrawn = withdrawnServices(inForce.values());
+  const read: Remembered = { revision, stored, held, inForce, withdrawn, known: new WeakMap() };
   remembered.set(index, read);
   return read;
 }
@@ -121,13 +158,11 @@ function globalCandidate(index: MeshIndex, resource: Resource): Candidate {
   return { resource, identity: parseMeshIdentity(asReady(resource)), zones };
 }
 
-function choose(
-  candidates: readonly Candidate[],
-  { labels, zone }: Pick<DataplaneProxy, 'labels' | 'zone'>,
-): Candidate | undefined {
+/** Those that select a proxy, the one that counts first. */
+function selecting(candidates: readonly Candidate[], { labels, zone }: IdentifiedProxy): Candidate[] {
   const size = ({ identity }: Candidate): number => Object.keys(identity.matchLabels ?? {}).length;
   return candidates
     .filter(({ zones }) => zones === null || zones.has(zone))
     .filter(({ resource, identity }) => homeZoneOf(resource, zone) === zone && selectsProxy(identity, labels))
-    .toSorted((a, b) => size(b) - size(a) || compareText(a.resource.name, b.resource.name))[0];
+    .toSorted((a, b) => size(b) - size(a) || compareText(a.resource.name, b.resource.name));
 }

@@ -93,6 +93,7 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
       );
     case 'problems':
     case 'moved':
+    case 'demands TLS':
       return state;
     case 'tls':
       return { ...state, tls: event.tls };

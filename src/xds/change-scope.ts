@@ -5,7 +5,7 @@ import { perObject } from '../base/per-object.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { isRouteKind, type Policy } from '../policy/parse-policy.ts';
 import { isMemberOf, memberServices } from '../policy/services.ts';
-import { hasIdentities } from '../policy/proxy-identity.ts';
+import { hasIdentities, withdrawnIn } from '../policy/proxy-identity.ts';
 import { reachOf } from '../policy/policy-index.ts';
 import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
 import { identityNameOf } from '../resource/identity-in-force.ts';
@@ -159,6 +159,13 @@ export class ChangeScope {
     for (const multiZone of this.#index.resources('MeshMultiZoneService'))
       if (isMemberOf(multiZone, row)) this.#addServiceAndSharers(multiZone);
     if (hasIdentities(this.#index)) this.#addServers([row]);
+    if (withdrawnIn(this.#index).size > 0) this.#addServicesBeside(row);
+  }
+
+  /** Whether clients use TLS to a server depends on the other services of it, while one of them loses its TLS. */
+  #addServicesBeside(service: Resource): void {
+    for (const proxy of this.#index.selections.proxiesOf(service))
+      for (const other of this.#index.selections.servicesOf(proxy)) this.#addEndpointsOf(other);
   }
 
   /** Rules of inbounds name a MeshMultiZoneService by its server names. */

@@ -14,6 +14,7 @@ import { catchAllConf, inboundRulesOf } from '../policy/inbound-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import { tlsToServers } from '../policy/demanded-tls.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
@@ -37,7 +38,7 @@ import { addPatched } from './proxy-patch.ts';
 import { logCollector, tracerOf } from './telemetry.ts';
 import type { TracedWay } from './tracing.ts';
 import { clientSocket, offeredParams, type ProxyTls } from './proxy-tls.ts';
-import { acceptsTls, egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
+import { egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
 import { isVirtual } from './transparent-proxying.ts';
 import { reportTo, usableOutbound, usablePolicies, usableRules, type Report } from './usable-policies.ts';
 import { confOf } from './conf-of.ts';
@@ -195,17 +196,19 @@ function egressSocket(context: OutboundContext, egress: Egress | null, report: R
  * do and the endpoints of other zones have it.
  */
 function serviceSockets(context: OutboundContext, destination: Outbound, report: Report): JsonObject {
+  if (context.tls === null) return {};
   const { local, remote } = membersOf(context.index, destination.resource, context.client.zone);
-  const [ids, sni] = [serverIds([...local, ...remote]), sniOf(destination)];
+  const own = tlsToServers(context.index, local);
+  const [ids, sni] = [[...new Set([...own.ids, ...serverIds(remote)])].sort(), sniOf(destination)];
   const zones = [...new Set(remote.map((member) => homeZoneOf(member, '')))].sort();
   const matches = [
-    ...(local.some(acceptsTls) ? [{ name: 'own zone', match: TLS_MARK }] : []),
+    ...(local.length > 0 && own.servers !== 'none' ? [{ name: 'own zone', match: TLS_MARK }] : []),
     ...zones.map((zone) => ({ name: zone, match: { [label.zone]: zone } })),
   ];
   if (ids.length === 0 || sni === null || (local.length > 0 && matches.length === 0)) return {};
   const transportSocket = socketTo(context, { ids, sni }, report);
   if (transportSocket === null) return {};
-  if (local.every(acceptsTls)) return { transportSocket };
+  if (own.servers === 'all') return { transportSocket };
   return { transportSocketMatches: matches.map((match) => ({ ...match, transportSocket })) };
 }
 

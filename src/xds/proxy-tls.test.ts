@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cartOf, identity, trustOf } from '../../test/xds/crossing-mesh.ts';
 import { make } from '../../test/policy/make-resource.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
+import { withDemandedTls } from '../policy/demanded-tls.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import {
@@ -24,6 +25,10 @@ const web = make(
   { networking: { address: '10.0.0.1', inbound: [{ port: 80 }] } },
   { zone: 'east', labels: { app: 'cart', 'kuma.io/workload': 'web' } },
 );
+
+const strictWeb: Resource = { ...web, status: withDemandedTls({}, true) };
+/** Its status says nothing yet. */
+const other: Resource = { ...cartOf('east', {}, {}), name: 'other.east' };
 
 function meshOf(...rows: Resource[]) {
   const index = new MeshIndex('default', [web, ...rows]);
@@ -50,7 +55,8 @@ describe('a proxy', () => {
   it.each<[what: string, rows: Resource[], maySayStrict: boolean]>([
     ['all services that select it say that no client calls in plain text', [cartOf('east', {}, { enforced: true })], true],
     ['a service that selects it does not say so', [cartOf('east', {}, { enforced: false })], false],
-    ['one of two does not', [cartOf('east', {}, { enforced: true }), { ...cartOf('east', {}, {}), name: 'other.east' }], false],
+    ['one of two does not', [cartOf('east', {}, { enforced: true }), other], false],
+    ['one of two does not, and it demanded one before', [cartOf('east', {}, { enforced: true }), other, strictWeb], true],
     [
       'a service of other proxies does not',
       [cartOf('east', { selector: { dataplaneLabels: { matchLabels: { app: 'x' } } } })],

@@ -5,6 +5,7 @@ import { trustBundles, type TrustBundle } from '../identity/trust-bundles.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { proxyIdentity, type ProxyIdentity } from '../policy/proxy-identity.ts';
+import { mayDemandTls } from '../policy/demanded-tls.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { inlineText } from './key-pair.ts';
@@ -20,7 +21,7 @@ export type ProxyTls = {
   readonly identity: string;
   /** Trust domains from which clients come. */
   readonly trustDomains: readonly string[];
-  /** No proxy with an identity calls this one in plain text: its inbounds may demand TLS. */
+  /** No proxy with an identity calls this one in plain text, or it demands TLS already: its inbounds may demand it. */
   readonly maySayStrict: boolean;
 };
 
@@ -38,7 +39,7 @@ export function proxyTls(index: MeshIndex, proxy: DataplaneProxy): ProxyTls | nu
   return {
     identity: identity.kri,
     trustDomains: meshTrust(index).map(({ trustDomain }) => trustDomain),
-    maySayStrict: index.selections.servicesOf(proxy).every(({ status }) => objectOf(status['tls'])['enforced'] === true),
+    maySayStrict: mayDemandTls(index, proxy),
   };
 }
 

@@ -6,9 +6,10 @@ import { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ConfigProblem } from './config-problem.ts';
+import { acceptsTls } from '../policy/demanded-tls.ts';
 import {
-  acceptsTls,
   egressOf,
+  ingressServers,
   localEndpoints,
   membersOf,
   otherZones,
@@ -171,6 +172,27 @@ describe('the servers of a service', () => {
     const { local, remote } = membersOf(mesh, everywhere, 'west');
     const zoneOf = ({ labels }: Resource): string => labels['kuma.io/zone'] ?? '';
     expect([local.map(zoneOf), remote.map(zoneOf).sort()]).toEqual([['west'], ['east', 'north']]);
+  });
+});
+
+describe('the servers to which an ingress leads', () => {
+  const plain = make(
+    'Dataplane',
+    'plain',
+    { networking: { address: '10.0.0.9', inbound: [{ port: 8080 }] } },
+    { zone: 'east', labels: { app: 'cart', 'kuma.io/workload': '' } },
+  );
+  const addresses = (rows: readonly Resource[]): string[] => {
+    const mesh = new MeshIndex('default', [...rows, plain]);
+    return ingressServers(mesh, outboundTo(mesh, cartOf('east')), 'east').ready.map(({ address }) => address);
+  };
+
+  it('have an identity, because clients of other zones use TLS', () => {
+    expect(addresses(crossingRows)).toEqual(['10.0.0.1']);
+  });
+
+  it('are all where none has one', () => {
+    expect(addresses(crossingRows.filter(({ type }) => type !== 'MeshIdentity'))).toEqual(['10.0.0.1', '10.0.0.9']);
   });
 });
 

@@ -5,6 +5,7 @@ import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import { proxyIdentity } from '../policy/proxy-identity.ts';
+import { publishedIds, takesTls, tlsToServers } from '../policy/demanded-tls.ts';
 import { selectedDataplanes, servicesBehind } from '../policy/services.ts';
 import { label } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
@@ -42,14 +43,9 @@ export function localServers(index: MeshIndex, service: Resource, zone: string):
   return membersOf(index, service, zone).local.map((member) => index.kriOf(member));
 }
 
-/** Whether the servers of a MeshService in the zone of a client accept TLS: its proxies have accepted their certificates. */
-export function acceptsTls({ status }: Pick<Resource, 'status'>): boolean {
-  return objectOf(status['tls'])['status'] === 'Ready';
-}
-
-/** The SPIFFE IDs of the servers of MeshServices, sorted. */
+/** The SPIFFE IDs that MeshServices publish, sorted. */
 export function serverIds(members: readonly Resource[]): string[] {
-  return [...new Set(members.flatMap(idsOf))].sort();
+  return [...new Set(members.flatMap(publishedIds))].sort();
 }
 
 /** The SNI by which another zone knows the port. A MeshMultiZoneService has one for all zones. */
@@ -63,16 +59,23 @@ export function sniOf({ resource, port, section }: Outbound): string | null {
  */
 export function localEndpoints(index: MeshIndex, { resource, port }: Outbound, zone: string): Inbounds {
   const { local } = membersOf(index, resource, zone);
-  const isMixed = new Set(local.map(acceptsTls)).size > 1;
+  const isMixed = tlsToServers(index, local).servers === 'some';
   const [ready, silent]: [Endpoint[], Endpoint[]] = [[], []];
-  for (const service of local) {
-    const isMarked = isMixed && acceptsTls(service);
+  for (const service of local)
     for (const server of serversOf(index, service, port)) {
+      const isMarked = isMixed && takesTls(index, service, server.proxy);
       for (const endpoint of server.ready) ready.push(isMarked ? marked(endpoint) : endpoint);
       for (const endpoint of server.silent) silent.push(isMarked ? marked(endpoint) : endpoint);
     }
-  }
   return { ready, silent };
+}
+
+/** The inbounds of a port to which an ingress leads. Clients of other zones use TLS: servers without an identity get none of them. */
+export function ingressServers(index: MeshIndex, { resource, port }: Outbound, zone: string): Inbounds {
+  const servers = membersOf(index, resource, zone).local.flatMap((service) => serversOf(index, service, port));
+  const identified = servers.filter(({ proxy }) => proxyIdentity(index, proxy) !== null);
+  const serving = identified.length > 0 ? identified : servers;
+  return { ready: serving.flatMap(({ ready }) => ready), silent: serving.flatMap(({ silent }) => silent) };
 }
 
 /** The same object for the same endpoint: it is encoded once. */
@@ -109,7 +112,7 @@ export function egressOf(index: MeshIndex, { resource, section }: Outbound, zone
     proxy.zone === zone && isEgressAt(proxy, place) ? (proxyIdentity(index, proxy)?.spiffeId ?? []) : [],
   );
   // An egress that moves, or whose Dataplane is gone, serves until clients have another address.
-  const ids = [...current, ...idsOf({ spec: published })].filter((id) => isTrusted(index, id));
+  const ids = [...current, ...publishedIds({ spec: published })].filter((id) => isTrusted(index, id));
   if (problem !== null || ids.length === 0) return null;
   return { endpoint: { ...place, labels: resource.labels }, sni, ids: [...new Set(ids)].sort() };
 }
@@ -118,7 +121,7 @@ export function egressOf(index: MeshIndex, { resource, section }: Outbound, zone
 export function whyNotServing(index: MeshIndex, { spec }: Pick<Resource, 'spec'>, port: number): string | null {
   if (!objectsOf(spec['ports']).some((given) => given['port'] === port)) return `it has no port ${String(port)} there`;
   if (spec['state'] === 'Unavailable') return 'no server there is available';
-  const ids = idsOf({ spec });
+  const ids = publishedIds({ spec });
   if (ids.length === 0) return 'its servers have no identity: a MeshIdentity must select them';
   return ids.some((id) => isTrusted(index, id)) ? null : 'no MeshTrust here has the trust domain of its servers';
 }
@@ -193,8 +196,4 @@ function isEgressAt({ resource }: DataplaneProxy, { address, port }: { address: 
   return [objectOf(networking['zoneEgress']), ...listeners].some(
     (listener) => (textOf(listener['address']) || textOf(networking['address'])) === address && listener['port'] === port,
   );
-}
-
-function idsOf({ spec }: Pick<Resource, 'spec'>): string[] {
-  return objectsOf(spec['identities']).flatMap(({ type, value }) => (type === 'SpiffeID' ? [textOf(value)] : []));
 }

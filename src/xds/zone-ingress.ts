@@ -8,7 +8,7 @@ import { extension, FROM_ADS } from './proto-json.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { addPatched } from './proxy-patch.ts';
 import { connectionLimit } from './rate-limit.ts';
-import { localEndpoints } from './servers.ts';
+import { ingressServers } from './servers.ts';
 import { chainTcpProxy, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
 import { reportMatches } from './usable-policies.ts';
@@ -52,7 +52,7 @@ export function addIngressPort(
         circuitBreakers: { thresholds: [{ trackRemaining: true }] },
       });
     }
-    const { ready, silent } = localEndpoints(index, outbound, zone);
+    const { ready, silent } = ingressServers(index, outbound, zone);
     part.assignments.set(assignment, zoneAssignment(assignment, zone, ready.length > 0 ? ready : silent));
   });
 }

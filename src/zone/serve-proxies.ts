@@ -10,7 +10,7 @@ import { RefusedProxies } from '../token/refused-proxies.ts';
 import type { ServeProxy } from '../proxy-port/proxy-stream.ts';
 import { ProxyHealth } from '../proxy-health/proxy-health.ts';
 import { DataplaneInsightWriter } from '../proxy-status/dataplane-insight-writer.ts';
-import { OpenedPlacesWriter } from '../proxy-status/opened-places-writer.ts';
+import { DataplaneStatusWriter } from '../proxy-status/dataplane-status-writer.ts';
 import { createPlaintextMetric } from '../proxy-status/plaintext-metric.ts';
 import { showAlive } from '../proxy-status/dead-replicas.ts';
 import { leaveDataplane } from '../proxy-status/leaving-dataplanes.ts';
@@ -119,15 +119,15 @@ export function proxyServer(host: Host): ProxyServer {
   };
   const keepsHealth = config.dpServer.hds.enabled;
   const dataplanes = new RegisteredDataplanes({ store: answerInTime(store, clock), insights, rules, keepsHealth, signal });
-  const places = new OpenedPlacesWriter({ store, clock, log: log.child({ component: 'proxies' }) });
-  host.component('places of proxies', (placesSignal) => places.run(placesSignal));
+  const statuses = new DataplaneStatusWriter({ store, clock, log: log.child({ component: 'proxies' }) });
+  host.component('statuses of Dataplanes', (statusesSignal) => statuses.run(statusesSignal));
   const streamMetrics = createProxyMetrics(registry, clock);
   createPlaintextMetric(registry, indexes, zone);
   const attribute = observeRefusals({ indexes, insights, log: log.child({ component: 'proxies' }) });
   const observe = (event: ProxyEvent): void => {
     streamMetrics.observe(event);
     insights.observe(event);
-    places.observe(event);
+    statuses.observe(event);
     attribute(event);
   };
   const count = countAll(streamMetrics.count, (facts) => insights.counter(facts));

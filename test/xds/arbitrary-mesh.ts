@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { serviceSni } from '../../src/resource/sni.ts';
 import { make, type Made } from '../policy/make-resource.ts';
+import { withDemandedTls } from '../../src/policy/demanded-tls.ts';
 import { inForceSpec, WITHDRAWAL_STEPS } from '../../src/resource/identity-in-force.ts';
+import { kriOf } from '../../src/resource/kri.ts';
 import { fc } from '../support/property.ts';
 
 const names = fc.constantFrom('a', 'b', 'c');
@@ -74,28 +76,32 @@ const dataplane: fc.Arbitrary<Resource> = fc
     zoneListeners,
     transparent,
     address: fc.constantFrom('127.0.0.1', '241.0.0.1'),
+    hasDemandedTls: fc.boolean(),
   })
-  .map(({ name, app, protocol, ready, outbounds, zoneListeners: listeners, transparent: redirected, address }) =>
-    make(
-      'Dataplane',
-      name,
-      {
-        networking: {
-          address: `10.0.0.${String(name.charCodeAt(0))}`,
-          inbound: [{ port: 8080, name: 'main', protocol, state: ready ? 'Ready' : 'NotReady' }],
-          outbound: outbounds.map((backendRef, at) => ({ address, port: 10_000 + at, backendRef })),
-          ...listeners,
-          ...redirected,
+  .map(
+    ({ name, app, protocol, ready, outbounds, zoneListeners: listeners, transparent: redirected, address, hasDemandedTls }) => ({
+      ...make(
+        'Dataplane',
+        name,
+        {
+          networking: {
+            address: `10.0.0.${String(name.charCodeAt(0))}`,
+            inbound: [{ port: 8080, name: 'main', protocol, state: ready ? 'Ready' : 'NotReady' }],
+            outbound: outbounds.map((backendRef, at) => ({ address, port: 10_000 + at, backendRef })),
+            ...listeners,
+            ...redirected,
+          },
         },
-      },
-      { zone: 'east', labels: { app } },
-    ),
+        { zone: 'east', labels: { app } },
+      ),
+      status: withDemandedTls({}, hasDemandedTls),
+    }),
   );
 
 const meshService: fc.Arbitrary<Resource> = fc
   .record({
     ...{ name: names, made, protocol: fc.constantFrom('http', 'tcp'), app: apps, hasAdmin: fc.boolean() },
-    tls: fc.constantFrom<JsonObject>({ status: 'NotReady' }, { status: 'Ready' }, { status: 'Ready', enforced: true }),
+    tls: fc.constantFrom<JsonObject>({}, { status: 'NotReady' }, { status: 'Ready' }, { status: 'Ready', enforced: true }),
     state: fc.constantFrom('Available', 'Available', 'Unavailable'),
     zoneIngress: fc.constantFrom(undefined, { address: '10.0.2.1', port: 10_001, sni: 'a.b' }),
   })
@@ -144,10 +150,20 @@ const identity: fc.Arbitrary<Resource> = fc
 
 /** A MeshIdentity that is in force, or that is being withdrawn. */
 const identityInForce: fc.Arbitrary<Resource> = fc
-  .record({ of: identity, step: fc.constantFrom(...WITHDRAWAL_STEPS) })
-  .map(({ of: { labels, spec, mesh, name }, step }) => ({
+  .record({ of: identity, step: fc.constantFrom(...WITHDRAWAL_STEPS), withdrawn: fc.array(meshService, { maxLength: 2 }) })
+  .map(({ of: { labels, spec, mesh, name }, step, withdrawn }) => ({
     ...make('Secret', `${name}-in-force`, {}),
-    ...{ mesh, labels: {}, spec: inForceSpec({ identity: { labels, spec }, step, services: [], since: '', until: '' }) },
+    ...{
+      mesh,
+      labels: {},
+      spec: inForceSpec({
+        identity: { labels, spec },
+        step,
+        services: withdrawn.flatMap((one) => kriOf(one) ?? []),
+        since: '',
+        until: '',
+      }),
+    },
   }));
 
 const AUTHORITY = readFileSync(join(import.meta.dirname, 'authority.pem'), 'utf8');

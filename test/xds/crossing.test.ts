@@ -1,11 +1,13 @@
 // What a client gets for services of other zones and for external services.
 import { describe, expect, it } from 'vitest';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import { withDemandedTls } from '../../src/policy/demanded-tls.ts';
 import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
-import { cartOf, crossingRows, egress, payments, trustOf, waitingCart, zoneAddress } from './crossing-mesh.ts';
+import { make } from '../policy/make-resource.ts';
+import { cartOf, crossingRows, egress, identity, payments, trustOf, waitingCart, zoneAddress } from './crossing-mesh.ts';
 
 const WEST = 'kri_msvc_default_west__cart_http';
 const EVERYWHERE = 'kri_mzsvc_default___everywhere_http';
@@ -100,13 +102,51 @@ describe('a service of the own zone', () => {
   };
 
   it('is called with TLS when its servers accept it', () => {
-    const ids = ['spiffe://default.east.mesh.local/workload/cart'];
     expect(socketsOf([])).toEqual([{ sni: 'sni.msvc.default.east.cart.http', ids }, null]);
+  });
+
+  /** The address of each endpoint, and whether it is marked for TLS. */
+  const marks = (config: ProxyConfig): unknown[] =>
+    objectsOf(config.assignments.get(EAST)?.['endpoints']).flatMap(({ lbEndpoints }) =>
+      objectsOf(lbEndpoints).map(({ endpoint, metadata }) => [
+        objectOf(objectOf(objectOf(endpoint)['address'])['socketAddress'])['address'],
+        'accepts TLS' in objectOf(objectOf(objectOf(metadata)['filterMetadata'])['envoy.transport_socket_match']),
+      ]),
+    );
+  const ids = ['spiffe://default.east.mesh.local/workload/cart'];
+  /** The server of `cart` demands TLS. */
+  const strictCart = crossingRows.flatMap((row) =>
+    row.type === 'Dataplane' && row.name === 'cart.east' ? [{ ...row, status: withDemandedTls({}, true) }] : [],
+  );
+
+  it('is called with TLS from its first moment when its servers demand it', () => {
+    const fresh = { ...cartOf('east', { identities: [] }), status: {} };
+    expect(socketsOf([fresh, ...strictCart])).toEqual([{ sni: 'sni.msvc.default.east.cart.http', ids }, null]);
+  });
+
+  it('is called in plain text where a server has no identity, and with TLS where one demands it', () => {
+    const plain = make(
+      'Dataplane',
+      'plain',
+      { networking: { address: '10.0.0.9', inbound: [{ port: 8080 }] } },
+      { zone: 'east', labels: { app: 'cart', 'kuma.io/workload': '' } },
+    );
+    for (const tls of [{ status: 'NotReady' }, { status: 'Ready', enforced: true }]) {
+      const config = configOf({ puts: [cartOf('east', {}, tls), plain, ...strictCart] });
+      const { transportSocket = null, transportSocketMatches } = cluster(config, EAST);
+      expect([transportSocket, objectsOf(transportSocketMatches).map(({ name }) => name)]).toEqual([null, ['own zone']]);
+      expect(tlsOf(objectsOf(transportSocketMatches)[0]?.['transportSocket']).ids).toEqual(ids);
+      expect(marks(config)).toEqual([
+        ['10.0.0.1', true],
+        ['10.0.0.9', false],
+      ]);
+    }
   });
 
   it('is called in plain text while its servers do not accept TLS, or have no identity', () => {
     expect(socketsOf([cartOf('east', {}, { status: 'NotReady' })])).toEqual([null, null]);
-    expect(socketsOf([cartOf('east', { identities: [] })])).toEqual([null, null]);
+    const ofCaller = { ...identity, spec: { ...identity.spec, selector: { dataplane: { matchLabels: { app: 'caller' } } } } };
+    expect(socketsOf([ofCaller])).toEqual([null, null]);
   });
 });
 

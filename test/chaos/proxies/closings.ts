@@ -14,7 +14,6 @@ export const CLOSINGS: Readonly<Partial<Record<EditKind, Closing>>> = {
   'the protocol of a service': { spoken: ['tcp', 'stream'], row: 'protocol of a port of the service' },
   'MeshTLS versions': { spoken: ['tcp', 'stream'], row: TLS },
   'MeshTLS mode': { spoken: ['tcp', 'stream'], row: TLS },
-  'a service and its outbound': { spoken: ['tcp', 'stream'], row: 'a new MeshService that selects a Dataplane with an identity' },
   'labels that a log reads': {
     spoken: ['tcp', 'stream'],
     row: 'labels of the Dataplane, where `io.kuma.tags` is in a log or a MeshProxyPatch',

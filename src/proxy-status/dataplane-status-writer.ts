@@ -1,23 +1,30 @@
-// Notes in Dataplanes where their Envoys have opened their sections (decision 105). `observe` only updates memory, so no stream waits for the
-// store. Invariant: what the last event of a proxy says is in its row, or waits here.
+// Notes in Dataplanes where their Envoys have opened their sections (decision 105), and whether they demand TLS (decision 106). `observe` only
+// updates memory, so no stream waits for the store. Invariant: what the last events of a proxy say is in its row, or waits here.
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyEvent } from '../ads/proxy-events.ts';
 import { rest, type Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { withDemandedTls } from '../policy/demanded-tls.ts';
 import { withOpened, type SectionPlace } from '../resource/section-places.ts';
 import { nameText, type Resource } from '../resource/types.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { dataplaneKey } from './dataplane-insight-writer.ts';
 
-export type OpenedPlacesWriterOptions = {
+export type DataplaneStatusWriterOptions = {
   readonly store: Pick<ResourceStore, 'getMany' | 'writeBatch'>;
   readonly log: Logger;
   readonly clock: Clock;
 };
 
 type DataplaneName = { readonly mesh: string; readonly name: string };
-type Waiting = { readonly at: DataplaneName; readonly open: readonly SectionPlace[]; readonly isFirst: boolean };
+/** Null: there was no such event. */
+type Waiting = {
+  readonly at: DataplaneName;
+  readonly open: readonly SectionPlace[] | null;
+  readonly demandsTls: boolean | null;
+  readonly isFirst: boolean;
+};
 
 /** Rows of one statement: other work of this process waits for few. */
 const BATCH = 50;
@@ -31,24 +38,29 @@ const MAX_WAIT_MS = 30_000;
 /** Milliseconds until the next attempt when the store does not answer. */
 const RETRY_MS = 1_000;
 
-export class OpenedPlacesWriter {
-  readonly #options: OpenedPlacesWriterOptions;
+export class DataplaneStatusWriter {
+  readonly #options: DataplaneStatusWriterOptions;
   /** By the text of the name of the Dataplane. */
   readonly #waiting = new Map<string, Waiting>();
   #wake: (() => void) | null = null;
   /** Proxies that join: how many since the last quiet time, since when, and when the last one came. */
   #joining = { count: 0, since: 0, last: -Infinity };
 
-  constructor(options: OpenedPlacesWriterOptions) {
+  constructor(options: DataplaneStatusWriterOptions) {
     this.#options = options;
   }
 
   /** Takes an event in; never throws, never waits. */
   observe(event: ProxyEvent): void {
-    if (event.kind !== 'moved') return;
-    const { mesh, name, open, isFirst } = event;
-    if (isFirst) this.#noteJoining();
-    this.#waiting.set(nameText(event), { at: { mesh, name }, open, isFirst });
+    if (event.kind !== 'moved' && event.kind !== 'demands TLS') return;
+    const { mesh, name } = event;
+    const id = nameText(event);
+    const before = this.#waiting.get(id) ?? { at: { mesh, name }, open: null, demandsTls: null, isFirst: false };
+    if (event.kind === 'demands TLS') this.#waiting.set(id, { ...before, demandsTls: event.demandsTls });
+    else {
+      if (event.isFirst) this.#noteJoining();
+      this.#waiting.set(id, { ...before, open: event.open, isFirst: event.isFirst });
+    }
     this.#wake?.();
   }
 
@@ -86,7 +98,7 @@ export class OpenedPlacesWriter {
       } catch (error) {
         log.warn(
           { reason: messageOf(error), proxies: this.#waiting.size },
-          'places of proxies could not be stored; they are tried again',
+          'statuses of Dataplanes could not be stored; they are tried again',
         );
         await clock.sleep(RETRY_MS, signal);
       }
@@ -120,9 +132,10 @@ export class OpenedPlacesWriter {
 }
 
 /** Null where the row says it already, and where it is gone. */
-function writeOf(row: Resource | undefined, { open }: Waiting): Write | null {
+function writeOf(row: Resource | undefined, { open, demandsTls }: Waiting): Write | null {
   if (row === undefined) return null;
-  const status = withOpened(row, open);
+  const opened = open === null ? row.status : withOpened(row, open);
+  const status = demandsTls === null ? opened : withDemandedTls(opened, demandsTls);
   if (isDeepStrictEqual(status, row.status)) return null;
   const { type, mesh, name, labels, spec, version, syncVersion } = row;
   return { op: 'update', key: { type, mesh, name }, labels, spec, status, syncVersion, expectVersion: version };

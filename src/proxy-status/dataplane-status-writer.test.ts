@@ -1,12 +1,13 @@
-// Where Envoys have opened the sections of their Dataplanes, as the rows say it.
+// Where Envoys have opened the sections of their Dataplanes, and whether they demand TLS, as the rows say it.
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import type { ProxyConnectionFacts } from '../ads/proxy-events.ts';
+import { hasDemandedTls } from '../policy/demanded-tls.ts';
 import { openedIn, sectionPlaces } from '../resource/section-places.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { OpenedPlacesWriter } from './opened-places-writer.ts';
+import { DataplaneStatusWriter } from './dataplane-status-writer.ts';
 
 const key = { type: 'Dataplane', mesh: 'shop', name: 'cart-1' };
 const facts: ProxyConnectionFacts = {
@@ -15,14 +16,14 @@ const facts: ProxyConnectionFacts = {
 const specAt = (port: number): JsonObject => ({ networking: { address: '10.0.0.1', inbound: [{ name: 'main', port }] } });
 let store: TinyStore;
 let clock: ManualClock;
-let writer: OpenedPlacesWriter;
+let writer: DataplaneStatusWriter;
 let stop: AbortController;
 let running: Promise<void>;
 
 beforeEach(async () => {
   store = new TinyStore();
   clock = new ManualClock();
-  writer = new OpenedPlacesWriter({ store, clock, log: pino({ level: 'silent' }) });
+  writer = new DataplaneStatusWriter({ store, clock, log: pino({ level: 'silent' }) });
   stop = new AbortController();
   running = writer.run(stop.signal);
   await put(1);
@@ -49,6 +50,22 @@ it('a row says where its sections were open last, and a write of the Dataplane l
   await clock.advance(1_000);
   open(2);
   await vi.waitFor(async () => expect(await ports()).toEqual([2, 1]));
+});
+
+it('a row says whether its Envoy demands TLS, beside its places, and a write of the Dataplane leaves it', async () => {
+  const demand = (demandsTls: boolean): void => writer.observe({ ...facts, kind: 'demands TLS', demandsTls });
+  const says = async (isDemanded: boolean): Promise<void> => {
+    await vi.waitFor(async () => expect(hasDemandedTls({ status: (await store.get(key))?.status ?? {} })).toBe(isDemanded));
+    expect(await ports()).toEqual([1]);
+  };
+  open(1, 'cart-1', true);
+  demand(true);
+  await says(true);
+  await put(1);
+  await says(true);
+  await clock.advance(1_000);
+  demand(false);
+  await says(false);
 });
 
 it('a row that says it already is not written, nor one that is gone', async () => {
