@@ -45,8 +45,8 @@ function service(name: string): Resource {
   return make('MeshService', name, spec, { zone: 'east' });
 }
 
-function dataplane(name: string, app: string, outbounds: readonly string[], state = 'Ready'): Resource {
-  const inbound = [{ port: 8080, name: 'http', protocol: 'http', state }];
+function dataplane(name: string, app: string, outbounds: readonly string[], state = 'Ready', listens = 8080): Resource {
+  const inbound = [{ port: listens, name: 'http', protocol: 'http', state }];
   const outbound = outbounds.map((to, at) => ({ port: 10_000 + at, backendRef: { kind: 'MeshService', name: to, port: 80 } }));
   return makeDataplane(name, { zone: 'east', labels: { app } }, { inbound, outbound });
 }
@@ -436,7 +436,7 @@ it('the first proxies of a mesh, which come together, all get a change', async (
   const sentTo = (): Set<string> => new Set(events.flatMap((event) => (event.kind === 'sent' ? [event.name] : [])));
   await expect.poll(() => sentTo().size).toBe(3);
   events = [];
-  await put(...['web', 'cart-1', 'catalog-1'].map((name) => dataplane(name, 'other', [])));
+  await put(...['web', 'cart-1', 'catalog-1'].map((name) => dataplane(name, 'other', [], 'Ready', 8081)));
   await expect.poll(() => sentTo().size).toBe(3);
 });
 
