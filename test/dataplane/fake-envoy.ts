@@ -22,10 +22,6 @@ function say(text: string): void {
   appendFileSync(log, `${text}\n`);
 }
 
-if (args[0] === '--version') {
-  process.stdout.write('fake  version: 0123abc/1.40.0/Clean/RELEASE/BoringSSL\n');
-  process.exit(0);
-}
 const isFirst = !/^start /m.test(readFileSync(log, 'utf8'));
 say(`start ${String(process.pid)} ${args.join(' ')}`);
 const ours = Object.keys(process.env).filter((name) => name.startsWith('MERIDIAN_'));

@@ -14,6 +14,7 @@ import { writeProgram } from './temporary-home.ts';
 
 const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
 const CACHE = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+const FAKE_VERSION = 'fake  version: 0123abc/1.40.0/Clean/RELEASE/BoringSSL';
 /** A text of the form of a token. */
 export const TOKEN = 'aaaa.bbbb.cccc';
 
@@ -148,7 +149,14 @@ export class Launched {
 export async function fakeEnvoy(mode = ''): Promise<{ envoy: string; env: NodeJS.ProcessEnv; log: () => Promise<string> }> {
   const folder = temporaryFolder();
   const script = join(import.meta.dirname, 'fake-envoy.ts');
-  const envoy = await writeProgram(join(folder, 'envoy'), `#!/bin/sh\nexec "${process.execPath}" "${script}" "$@"\n`);
+  // The launcher asks for the version before each start. A Node for that, and one that compiles the script, cost more than the test.
+  const envoy = await writeProgram(
+    join(folder, 'envoy'),
+    `#!/bin/sh
+if [ "$1" = --version ]; then exec echo '${FAKE_VERSION}'; fi
+NODE_COMPILE_CACHE='${process.env['NODE_COMPILE_CACHE'] ?? ''}' exec "${process.execPath}" "${script}" "$@"
+`,
+  );
   const file = join(folder, 'log');
   await writeFile(file, '');
   return { envoy, env: { FAKE_ENVOY: mode, FAKE_ENVOY_LOG: file }, log: async () => await readFile(file, 'utf8') };
