@@ -15,6 +15,8 @@ const [POLICY, SERVICE] = ['MeshTimeout', 'MeshService'] as const;
 const MAX_BATCHES = 10;
 /** Often enough to see a transaction that stores a batch. */
 const OFTEN = { ...WAIT, interval: 1 };
+/** The rows that are under way are counted at every so many looks: this reads all of them. */
+const LOOKS = 50;
 /** How often two zones dial a global that is away. With pauses that grew by half each time this would take an hour. */
 const DIALS = 40;
 
@@ -101,7 +103,9 @@ describe('a process that is killed', () => {
       let isWritten = false;
       const writing = write(batch).then(() => (isWritten = true));
       const isHit = async (): Promise<boolean> => (await Promise.all(way.to.map(isStoring))).includes(true);
-      await expect.poll(async () => (await isHit()) || (isWritten && (await underWay(way)) === 0), OFTEN).toBe(true);
+      let looks = 0;
+      const hasArrived = async (): Promise<boolean> => isWritten && ++looks % LOOKS === 0 && (await underWay(way)) === 0;
+      await expect.poll(async () => (await isHit()) || (await hasArrived()), OFTEN).toBe(true);
       for (const process of killed) await process.end('SIGKILL');
       await writing;
       const rows = await underWay(way);
