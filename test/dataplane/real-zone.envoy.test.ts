@@ -1,13 +1,13 @@
 // Proxies of a real zone: a request of one application to another passes two Envoys.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createTcp, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { endWithTest } from '../support/children.ts';
 import { controlPlaneEnv } from '../support/control-plane-env.ts';
 import { MERIDIAN } from '../support/control-plane.ts';
@@ -15,6 +15,8 @@ import { cloneDatabase } from '../support/postgres-database.ts';
 import { PACE_MS } from '../envoy/steady-requests.ts';
 import { WAIT } from '../support/wait.ts';
 import { freePort } from '../support/free-port.ts';
+import { outputOf } from '../support/run-meridian.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { Launched } from './launched.ts';
 
 type Zone = { readonly url: string; readonly ca: string; readonly api: string };
@@ -245,4 +247,90 @@ it('makes itself the egress of the zone by a token of that type alone', async ()
   const run = await start('egress');
   await expect.poll(() => run.ready()).toBe('200 LIVE');
   expect(await (await fetch(url)).json()).toMatchObject({ labels: { 'kuma.io/listener-zoneegress': 'enabled' } });
+});
+
+describe('a right that the token of a connected proxy lacks', () => {
+  const LABELS = { team: 'pay' };
+  const claims = { mesh: 'shop', name: 'pay-1', tags: { team: ['pay'] }, validFor: '1h' };
+  const dataplane = `/meshes/shop/dataplanes/pay-1`;
+  let networking: object;
+
+  const write = async (labels: Record<string, string>): Promise<void> => {
+    const document = { type: 'Dataplane', mesh: 'shop', name: 'pay-1', labels, networking };
+    await send(`${zone.api}${dataplane}`, 'PUT', document);
+  };
+  const tokenWith = async (given: object): Promise<string> =>
+    await send(`${zone.api}/tokens/dataplane`, 'POST', { ...claims, ...given });
+  const start = async (given: object): Promise<Launched> =>
+    await Launched.start([zone], {
+      ...{ envoy: inject('envoy'), token: await tokenWith(given), document: null },
+      args: ['--concurrency', '1', '--mesh', 'shop', '--name', 'pay-1'],
+    });
+  /** What `meridian inspect problems` and `GET /_problems` say of the proxy. */
+  const said = async (): Promise<{ readonly command: string; readonly codes: readonly string[] }> => {
+    const command = await outputOf(['inspect', 'problems', '--address', zone.api]);
+    const { items } = (await (await fetch(`${zone.api}/_problems`)).json()) as {
+      items: { code: string; resources?: string[] }[];
+    };
+    return { command, codes: items.flatMap(({ code, resources = [] }) => (resources.includes('pay-1') ? [code] : [])) };
+  };
+  const answer = async (port: number): Promise<string> =>
+    await fetch(`http://127.0.0.1:${String(port)}/`).then(
+      (response) => response.text(),
+      () => 'none',
+    );
+
+  it('is one sentence of every command, and the proxy keeps what it serves until it is cut', async () => {
+    const port = await freePort();
+    const inbound = { name: 'http', port, servicePort: await application('paid'), serviceAddress: '127.0.0.1', protocol: 'http' };
+    networking = { address: '127.0.0.1', inbound: [inbound] };
+    await write(LABELS);
+    const run = await start({});
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    await expect.poll(() => answer(port)).toBe('paid');
+    expect((await said()).codes).toEqual([]);
+    for (const [labels, right] of [
+      [{ ...LABELS, 'kuma.io/workload': 'cart' }, '--workload cart'],
+      [{ team: 'stock' }, 'team'],
+    ] as [Record<string, string>, string][]) {
+      await write(labels);
+      await expect.poll(async () => (await said()).codes).toEqual(['tokenLacksRight']);
+      const sentence = /^.*Dataplane pay-1 of mesh shop.*$/m.exec((await said()).command)?.[0];
+      expect(sentence).toContain(right);
+      // It keeps its configuration: nothing that it served stops.
+      expect(await answer(port)).toBe('paid');
+      await write(LABELS);
+      await expect.poll(async () => (await said()).codes).toEqual([]);
+    }
+
+    const file = join(temporaryFolder(), 'token');
+    await writeFile(file, await readFile(join(run.folder, 'token'), 'utf8'));
+    await outputOf(['token', 'revoke', file, '--address', zone.api]);
+    await expect.poll(async () => (await said()).codes).toEqual(['proxyNotAdmitted']);
+    expect((await said()).command).toMatch(/^the proxy of Dataplane pay-1 of mesh shop is not let in: .*revoked/m);
+    await expect
+      .poll(() => outputOf(['inspect', 'dataplanes', '--mesh', 'shop', '--address', zone.api]))
+      .toMatch(/pay-1\s.*Offline/);
+    // A token in the same file is read without a restart.
+    await writeFile(join(run.folder, 'token'), await tokenWith({}));
+    await expect.poll(async () => (await said()).codes).toEqual([]);
+    expect(await answer(port)).toBe('paid');
+  });
+
+  it.each<[what: string, given: object, reason: RegExp]>([
+    ['another name', { name: 'pay-2' }, /--name pay-1/],
+    ['other tags', { tags: { team: ['stock'] } }, /allows tag "team" the values "stock", and the Dataplane has "pay"/],
+    ['another type', { type: 'egress' }, /is for a proxy of type "egress"/],
+    // The last: a token that does not count makes the next callers from its address wait.
+    ['another mesh', { mesh: 'default' }, /does not have the signature of key .* --mesh shop --name pay-1/],
+  ])('a token for %s is refused at once, in one sentence', async (_, given, reason) => {
+    networking = { address: '127.0.0.1', inbound: [{ name: 'http', port: await freePort(), protocol: 'http' }] };
+    await write(LABELS);
+    await start(given);
+    const sentence = async (): Promise<string | undefined> =>
+      /^the proxy of Dataplane pay-1 of mesh shop is not let in: .*$/m.exec((await said()).command)?.[0];
+    // The one before it is said until this one is refused.
+    await expect.poll(sentence).toMatch(reason);
+    expect((await said()).codes).toEqual(['proxyNotAdmitted']);
+  });
 });
