@@ -49,7 +49,7 @@ export function callTurn(connection: CallingConnection | null): CallTurn {
   return connection === null ? NO_TURN : turnOn(connection);
 }
 
-// The same for all calls: the stack of an error costs more than the rest of such an end.
+// The same for all calls: of what one such end costs, the stack of an error was the largest single part.
 const TOO_MANY = exhausted('too many calls from this address were refused');
 const CLOSED = exhausted('the connection was closed');
 const LEFT = canceled('the caller has left');
