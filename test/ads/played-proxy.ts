@@ -15,7 +15,7 @@ import { objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { TYPE_URL_PREFIX } from '../../src/wire/any.ts';
 import { envoyBinaryToJson } from '../../src/wire/binary-to-json.ts';
-import { readFields } from '../../src/wire/fields.ts';
+import { lengthTag, readFields, readText } from '../../src/wire/fields.ts';
 import { decodeDeltaResponse, encodeDeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
 import { encodeStruct, type StructObject } from '../../src/wire/struct.ts';
 import { DRAIN_SECONDS } from '../../src/resource/drain-seconds.ts';
@@ -24,6 +24,8 @@ const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggr
 const ASKED = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'TypedExtensionConfig', 'RouteConfiguration'] as const;
 /** It has no connections that end later. */
 const NO_DRAIN = { dynamicMetadata: { [DRAIN_SECONDS]: '0' } };
+/** Type of a cluster. */
+const EDS = 3;
 const NO_BYTES = new Uint8Array();
 const same = (bytes: Buffer): Buffer => bytes;
 const typeOf = (typeUrl: string): XdsType => {
@@ -63,6 +65,9 @@ export class PlayedProxy {
   #isFirst = true;
   /** Names of route configurations by listener. */
   readonly #routes = new Map<string, readonly string[]>();
+  /** Names of assignments by cluster. */
+  readonly #assignments = new Map<string, readonly string[]>();
+  /** Assignments that a cluster waits for. */
   readonly #warming = new Set<string>();
   /** Names of filters by listener. */
   readonly #filters = new Map<string, readonly string[]>();
@@ -162,18 +167,16 @@ export class PlayedProxy {
   #hold(type: XdsType, response: DeltaResponse): void {
     const { resources, removedResources } = response;
     const held = this.#heldOf(type);
-    const added = resources
-      .filter(({ name, resource }) => !held.has(name) && (type !== 'Cluster' || hasEndpointsByEds(resource)))
-      .map(({ name }) => name);
-    const gone = removedResources.filter((name) => held.delete(name));
+    for (const name of removedResources) held.delete(name);
     const bytesOf = (resource: Uint8Array): Uint8Array => (this.#options.keepsBytes === false ? NO_BYTES : resource);
     for (const { name, version, resource } of resources) held.set(name, { version, resource: bytesOf(resource) });
     if (type === 'Listener') return this.#followListeners(response);
-    if (type === 'Cluster') for (const { name, resource } of resources) if (hasEndpointsByEds(resource)) this.#warming.add(name);
     if (type === 'ClusterLoadAssignment') for (const { name } of resources) this.#warming.delete(name);
     if (type !== 'Cluster') return;
-    for (const name of gone) this.#warming.delete(name);
-    this.#follow('ClusterLoadAssignment', added, gone);
+    for (const { resource } of resources) for (const name of assignmentsIn(resource)) this.#warming.add(name);
+    this.#followNames('ClusterLoadAssignment', this.#assignments, resources, removedResources, assignmentsIn);
+    const followed = new Set([...this.#assignments.values()].flat());
+    for (const name of this.#warming) if (!followed.has(name)) this.#warming.delete(name);
   }
 
   #follow(type: XdsType, added: readonly string[], gone: readonly string[]): void {
@@ -193,7 +196,7 @@ export class PlayedProxy {
     known: Map<string, readonly string[]>,
     resources: DeltaResponse['resources'],
     gone: readonly string[],
-    namesIn: (listener: Uint8Array) => readonly string[],
+    namesIn: (resource: Uint8Array) => readonly string[],
   ): void {
     const before = new Set([...known.values()].flat());
     for (const name of gone) known.delete(name);
@@ -228,13 +231,25 @@ function filtersOf(listener: Uint8Array): string[] {
   return objectsOf(filterChains).flatMap(({ filters }) => named(filters));
 }
 
-/** Field 2 of a Cluster is its type: 3 is EDS. */
-function hasEndpointsByEds(cluster: Uint8Array): boolean {
-  let type = 0;
+/** The assignment of a cluster with endpoints by EDS. Field 2 of a Cluster is its type, and 3 says how it discovers: under which name. */
+function assignmentsIn(cluster: Uint8Array): string[] {
+  let [name, type, other] = ['', 0, ''];
   readFields(cluster, (tag, reader) => {
-    if (tag !== 2 << 3) return false;
-    type = reader.uint32();
+    if (tag === lengthTag(1)) name = readText(reader);
+    else if (tag === 2 << 3) type = reader.uint32();
+    else if (tag === lengthTag(3)) other = serviceNameIn(reader.bytes());
+    else return false;
     return true;
   });
-  return type === 3;
+  return type === EDS ? [other || name] : [];
+}
+
+function serviceNameIn(discovery: Uint8Array): string {
+  let name = '';
+  readFields(discovery, (tag, reader) => {
+    if (tag !== lengthTag(2)) return false;
+    name = readText(reader);
+    return true;
+  });
+  return name;
 }

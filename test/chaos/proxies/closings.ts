@@ -11,6 +11,7 @@ export const CLOSINGS: Readonly<Partial<Record<EditKind, Closing>>> = {
   'names of inbounds': { spoken: ['tcp', 'stream'], row: INBOUND },
   'the address of a server': { spoken: ['tcp', 'stream'], row: INBOUND },
   'the port of the egress': { spoken: ['tcp', 'stream'], row: 'address or port of an ingress or egress' },
+  'the port of the ingress': { spoken: ['tcp', 'stream'], row: 'address or port of an ingress or egress' },
   'the protocol of a service': { spoken: ['tcp', 'stream'], row: 'protocol of a port of the service' },
   'MeshTLS versions': { spoken: ['tcp', 'stream'], row: TLS },
   'MeshTLS mode': { spoken: ['tcp', 'stream'], row: TLS },

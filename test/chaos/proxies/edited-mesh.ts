@@ -1,5 +1,6 @@
-// A mesh that is edited at random while requests go on: two servers of several protocols, external services behind an egress, and a client
-// of all of them, each behind an Envoy with a certificate. Invariant: no edit takes away what a client of the test asks for.
+// A mesh that is edited at random while requests go on: two servers of several protocols, external services behind an egress, another zone
+// behind an ingress, and a client of all of them, each behind an Envoy with a certificate. Invariant: no edit takes away what a client of
+// the test asks for.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
@@ -7,13 +8,15 @@ import { objectsOf, objectOf } from '../../../src/resource/read-json.ts';
 import type { JsonObject, Labels } from '../../../src/resource/types.ts';
 import { EnvoyMesh, type Proxy } from '../../envoy/envoy-mesh.ts';
 import { EchoServer } from '../../envoy/long-connections.ts';
+import { ZoneProcess } from '../../envoy/zone-process.ts';
 import { freePort } from '../../support/free-port.ts';
+import { FAR, IDENTITY, OtherZone, SPREAD } from './other-zone.ts';
 
 export const MESH = 'edits';
 export const SERVERS = ['server-1', 'server-2'] as const;
 export type Server = (typeof SERVERS)[number];
 /** Inbounds of each server: what they and their services speak. A service means one by its number, so that it may have any name. */
-const NUMBERED = { http: 'http', http2: 'http2', tcp: 'tcp', stream: 'grpc' } as const;
+const NUMBERED = { http: 'http', http2: 'http2', tcp: 'tcp', stream: 'grpc', [SPREAD]: 'http' } as const;
 export type Kind = keyof typeof NUMBERED;
 const KINDS = Object.keys(NUMBERED) as Kind[];
 /** The inbound that a service means by its name: its port and its protocol change. */
@@ -22,7 +25,7 @@ const NAMED = 'named';
 const TWINS = { alpha: 'http', beta: 'http', gamma: 'tcp' } as const;
 /** External services, and what they speak. */
 const EXTERNAL = { outside: 'http', 'outside-tcp': 'tcp' } as const;
-const OUTBOUNDS = [...KINDS, NAMED, 'alpha', 'beta', 'outside', 'outside-tcp', 'more'] as const;
+const OUTBOUNDS = [...KINDS, NAMED, 'alpha', 'beta', 'outside', 'outside-tcp', 'far', 'far-tcp', 'more'] as const;
 /** So long that each client asks once more meanwhile, also on a busy machine: it is asked to connect again. */
 const DRAIN_SECONDS = 4;
 const ADMIN_PAGES = ['config_dump', 'clusters', 'stats'];
@@ -39,6 +42,8 @@ type State = {
   protocols: Record<Server, string>;
   /** The server whose inbound with a name is not ready. */
   resting: Server | null;
+  /** Servers whose inbound of the service of both zones is not ready. */
+  away: Set<Server>;
 };
 
 /** Ports of applications. */
@@ -46,7 +51,9 @@ type Applications = Readonly<Record<Kind | typeof NAMED, number>>;
 
 export class EditedMesh {
   readonly mesh: EnvoyMesh;
-  readonly proxies = new Map<string, Proxy>();
+  readonly west: OtherZone;
+  readonly proxies = new Map<string, { readonly proxy: Proxy; readonly mesh: EnvoyMesh }>();
+  readonly #planes: readonly ZoneProcess[];
   /** Ports of the client, by what they lead to. */
   readonly called = {} as Record<(typeof OUTBOUNDS)[number], number>;
   readonly #notes: string[] = [];
@@ -55,23 +62,46 @@ export class EditedMesh {
   /** Ports of the inbounds, the same for both servers. */
   readonly #inbounds = {} as Record<Kind | 'more', number>;
   readonly #state: State = {
-    ...{ sections: {}, labels: {}, isSwapped: false, more: new Set(), moved: new Set(), resting: null },
+    ...{ sections: {}, labels: {}, isSwapped: false, more: new Set(), moved: new Set(), resting: null, away: new Set() },
     ...{ ports: { 'server-1': 0, 'server-2': 0 }, protocols: { 'server-1': 'http', 'server-2': 'http' } },
   };
 
-  private constructor(mesh: EnvoyMesh) {
+  private constructor(mesh: EnvoyMesh, west: OtherZone, planes: readonly ZoneProcess[]) {
     this.mesh = mesh;
+    this.west = west;
+    this.#planes = planes;
   }
 
   static async open(): Promise<EditedMesh> {
-    const edited = new EditedMesh(await EnvoyMesh.open(MESH));
+    const planes = await ZoneProcess.startFleet(['east', 'west'], { MERIDIAN_MULTIZONE_ZONE_IDENTITY_CHANGE_DELAY: '1s' });
+    const [global, eastZone, westZone] = planes;
+    if (global === undefined || eastZone === undefined || westZone === undefined) throw new Error('three control planes');
+    await global.send('PUT', `/meshes/${MESH}`, { type: 'Mesh', name: MESH, skipCreatingInitialPolicies: ['*'] });
+    const spec = {
+      selector: { meshService: { matchLabels: { 'kuma.io/display-name': SPREAD } } },
+      ports: [{ port: 80, name: 'main', appProtocol: 'http' }],
+    };
+    const ofBoth = { type: 'MeshMultiZoneService', mesh: MESH, name: SPREAD, spec };
+    await global.send('PUT', `/meshes/${MESH}/meshmultizoneservices/${SPREAD}`, ofBoth);
+    const mesh = await EnvoyMesh.join(MESH, eastZone);
+    const [west, proxies] = await OtherZone.open(MESH, westZone, `spiffe://${MESH}.east.mesh.local`, DRAIN_SECONDS);
+    const edited = new EditedMesh(mesh, west, planes);
+    for (const [name, proxy] of Object.entries(proxies)) edited.proxies.set(name, { proxy, mesh: west.mesh });
     await edited.#write();
     return edited;
   }
 
   async close(): Promise<void> {
-    await this.mesh.close();
+    await Promise.all([this.mesh.close(), this.west.close()]);
     for (const echo of this.#echoes) echo.close();
+    await Promise.all(this.#planes.map((plane) => plane.stop()));
+  }
+
+  /** Waits until all proxies have what was written. */
+  async settle(): Promise<void> {
+    await this.west.mesh.settle();
+    await this.west.isHeardBy(this.mesh);
+    await this.mesh.settle();
   }
 
   /** Says what happens, for the record. */
@@ -83,7 +113,7 @@ export class EditedMesh {
   async keepRecord(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'edits'), this.#notes.join(''));
-    for (const [name, proxy] of this.proxies)
+    for (const [name, { proxy }] of this.proxies)
       for (const page of ADMIN_PAGES) await writeFile(join(folder, `${name}-${page}`), await proxy.admin(`/${page}`));
   }
 
@@ -110,13 +140,13 @@ export class EditedMesh {
     }
     const everyone = { spiffeID: { type: 'Prefix', value: `spiffe://${MESH}.east.mesh.local` } };
     await mesh.put('MeshTrafficPermission', 'all', { spec: { rules: [{ default: { allow: [everyone] } }] } });
-    const provider = { type: 'Bundled', bundled: { autogenerate: { enabled: true } } };
-    await mesh.put('MeshIdentity', 'identity', { spec: { selector: { dataplane: { matchLabels: {} } }, provider } });
+    await mesh.put('MeshIdentity', 'identity', IDENTITY);
     for (const name of SERVERS) await this.#start(name, { inbound: this.#inboundsOf(name) });
     await this.#start('egress', { listeners: { zoneEgress: { address: '127.0.0.1', port: await freePort() } } });
     await this.#start('client', { outbounds: this.#outbounds() });
     await this.#demandsCertificates();
-    await mesh.settle();
+    await this.west.demandsCertificates();
+    await this.settle();
   }
 
   /** @returns ports of the external services */
@@ -126,7 +156,7 @@ export class EditedMesh {
     for (const name of SERVERS) {
       const [tcp, stream] = [await EchoServer.tcp(`${name} `), await EchoServer.http2(`${name} `)];
       this.#echoes.push(tcp, stream);
-      this.#applications[name] = { http, http2: both, named: both, tcp: tcp.port, stream: stream.port };
+      this.#applications[name] = { http, http2: both, named: both, spread: http, tcp: tcp.port, stream: stream.port };
       this.#state.ports[name] = await freePort();
     }
     for (const kind of [...KINDS, 'more'] as const) this.#inbounds[kind] = await freePort();
@@ -137,7 +167,8 @@ export class EditedMesh {
   }
 
   async #start(name: string, given: Parameters<EnvoyMesh['proxy']>[1]): Promise<void> {
-    this.proxies.set(name, await this.mesh.proxy(name, { labels: this.#labelsOf(name), drainSeconds: DRAIN_SECONDS, ...given }));
+    const proxy = await this.mesh.proxy(name, { labels: this.#labelsOf(name), drainSeconds: DRAIN_SECONDS, ...given });
+    this.proxies.set(name, { proxy, mesh: this.mesh });
   }
 
   async #demandsCertificates(): Promise<void> {
@@ -205,6 +236,12 @@ export class EditedMesh {
     for (const server of SERVERS) await this.#writeServer(server);
   }
 
+  /** The inbound of the service of both zones is ready or not. The other zone serves while none is. */
+  async toggleSpread(server: Server): Promise<void> {
+    toggle(this.#state.away, server);
+    await this.#writeServer(server);
+  }
+
   async label(server: Server, by: number): Promise<void> {
     this.#state.labels[server] = by;
     await this.#writeServer(server);
@@ -231,16 +268,20 @@ export class EditedMesh {
   }
 
   #inboundsOf(server: Server): JsonObject[] {
-    const { more, moved, ports, protocols, resting } = this.#state;
+    const { more, moved, ports, protocols, resting, away } = this.#state;
     const address = `127.0.0.${String(1 + SERVERS.indexOf(server) + (moved.has(server) ? SERVERS.length : 0))}`;
     const applications = this.#applications[server];
     const at = (name: string, port: number, protocol: string, servicePort: number): JsonObject => ({
       ...{ address, name, port, protocol, serviceAddress: '127.0.0.1', servicePort },
     });
-    const named = at(NAMED, ports[server], protocols[server], applications[NAMED]);
+    const stateOf = (name: string): string =>
+      (name === NAMED && resting === server) || (name === SPREAD && away.has(server)) ? 'NotReady' : 'Ready';
     return [
-      ...KINDS.map((kind) => at(this.sectionOf(server, kind), this.#inbounds[kind], NUMBERED[kind], applications[kind])),
-      { ...named, state: resting === server ? 'NotReady' : 'Ready' },
+      ...KINDS.map((kind) => ({
+        ...at(this.sectionOf(server, kind), this.#inbounds[kind], NUMBERED[kind], applications[kind]),
+        state: stateOf(kind),
+      })),
+      { ...at(NAMED, ports[server], protocols[server], applications[NAMED]), state: stateOf(NAMED) },
       ...(more.has(server) ? [at('more', this.#inbounds.more, 'http', applications.http)] : []),
     ];
   }
@@ -249,9 +290,7 @@ export class EditedMesh {
     const { isSwapped, more } = this.#state;
     const swapped: Readonly<Record<string, string>> = isSwapped ? { alpha: 'beta', beta: 'alpha' } : {};
     return OUTBOUNDS.filter((name) => name !== 'more' || more.has('client')).map((name) => {
-      const ofExternal = { kind: 'MeshExternalService', labels: { 'kuma.io/display-name': name } };
-      const ofService = { kind: 'MeshService', name: swapped[name] ?? name, port: 80 };
-      return { port: this.called[name], backendRef: name in EXTERNAL ? ofExternal : ofService };
+      return { port: this.called[name], backendRef: refOf(swapped[name] ?? name) };
     });
   }
 
@@ -270,6 +309,14 @@ export class EditedMesh {
     const { networking } = await this.mesh.read('Dataplane', name);
     await this.put('Dataplane', name, { labels: this.#labelsOf(name), networking: { ...objectOf(networking), ...part } });
   }
+}
+
+/** What an outbound or a route names by it. */
+export function refOf(name: string): JsonObject {
+  const labels = { 'kuma.io/display-name': name };
+  if (name in EXTERNAL) return { kind: 'MeshExternalService', labels };
+  if (name in FAR) return { kind: 'MeshService', labels: { ...labels, 'kuma.io/zone': 'west' }, port: 80 };
+  return name === SPREAD ? { kind: 'MeshMultiZoneService', labels, port: 80 } : { kind: 'MeshService', name, port: 80 };
 }
 
 /** @returns whether the name is in the set now */

@@ -31,6 +31,13 @@ export function editsOfDataplanes(aims: PolicyAims) {
     'the protocol of an inbound': apart(() => edited.setProtocol(aims.oneOf(SERVERS), aims.oneOf(PROTOCOLS))),
     'the protocol of a service': apart(() => edited.setProtocolOfService(aims.oneOf([...PROTOCOLS, 'tcp']))),
     'the state of an inbound': apart(() => edited.rest(aims.oneOf([null, ...SERVERS]))),
+    'servers of a service of both zones': apart(() => edited.toggleSpread(aims.oneOf(SERVERS))),
+    'labels of a Dataplane of the other zone': apart(() => edited.west.label(below(100))),
+    'the port of the ingress': async () => {
+      edited.note('the ingress moves');
+      await edited.west.moveIngress();
+      return ['tcp@west' as const];
+    },
     'the port of the egress': async () => {
       await edited.moveEgress();
       return ['tcp@outside' as const];

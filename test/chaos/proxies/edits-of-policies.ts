@@ -1,7 +1,8 @@
 // Random edits of every policy. Each returns the kept connections that pass where it has edited.
 import type { JsonObject } from '../../../src/resource/types.ts';
 import { MESH, SERVERS } from './edited-mesh.ts';
-import { CLIENT, OF_CLIENT, ofServer, type Aimed, type PolicyAims } from './policy-aims.ts';
+import { SPREAD } from './other-zone.ts';
+import { CLIENT, OF_CLIENT, OF_ZONE, ofServer, type Aimed, type PolicyAims } from './policy-aims.ts';
 
 const VERSIONS: readonly JsonObject[] = [
   { tlsVersion: { min: 'TLS12', max: 'TLS12' } },
@@ -34,19 +35,21 @@ const delays = (count: number, by: number): JsonObject => ({
 const patch = (target: string, match: JsonObject, jsonPatch: JsonObject): JsonObject => ({
   default: { appendModifications: [{ [target]: { operation: 'Patch', match, jsonPatches: [jsonPatch] } }] },
 });
+const ofBothZones = { kind: 'MeshMultiZoneService', labels: { 'kuma.io/display-name': SPREAD } };
 const all = (spec: JsonObject): Aimed => ({ spec, touches: OF_CLIENT });
+const ofZone = (spec: JsonObject): Aimed => ({ spec, touches: OF_ZONE });
 
 export function editsOfPolicies(aims: PolicyAims, metricsPort: number) {
   const { edited, below } = aims;
   const write = aims.write.bind(aims);
   return {
     'MeshTLS versions': () =>
-      write('MeshTLS', 'tls', (by) => all({ rules: [{ default: VERSIONS[by % VERSIONS.length] ?? {} }] })),
+      write('MeshTLS', 'tls', (by) => ofZone({ rules: [{ default: VERSIONS[by % VERSIONS.length] ?? {} }] })),
     'MeshTLS mode': () => write('MeshTLS', 'mode', (by) => aims.rules({ mode: by % 2 === 0 ? 'Permissive' : 'Strict' })),
     // It stays: without one nothing is permitted.
     'MeshTrafficPermission of all': async () => {
       await edited.put('MeshTrafficPermission', 'all', { spec: permit(aims.oneOf([everyone, id('client')])) });
-      return OF_CLIENT;
+      return OF_ZONE;
     },
     'MeshTrafficPermission rules': () =>
       write('MeshTrafficPermission', 'more', (by) => {
@@ -83,6 +86,12 @@ export function editsOfPolicies(aims: PolicyAims, metricsPort: number) {
           localityAwareness: { disabled: by % 2 === 0 },
         }),
       ),
+    'MeshLoadBalancingStrategy across zones': () =>
+      write('MeshLoadBalancingStrategy', 'crossing', () => {
+        const failover = [{ to: aims.oneOf<JsonObject>([{ type: 'Any' }, { type: 'Only', zones: ['west'] }]) }];
+        const localityAwareness = aims.oneOf<JsonObject>([{ disabled: true }, { crossZone: { failover } }]);
+        return { spec: { ...CLIENT, to: [{ targetRef: ofBothZones, default: { localityAwareness } }] }, touches: [] };
+      }),
     'MeshRateLimit rules': () =>
       write('MeshRateLimit', 'limit-rules', (by) => {
         const rate = { num: 10_000 + by, interval: '1s' };

@@ -10,26 +10,26 @@ import { placeName } from '../../../src/xds/listener-place.ts';
 import { XDS_MESSAGES } from '../../../src/ads/encode-resources.ts';
 import { TYPE_URL_PREFIX } from '../../../src/wire/any.ts';
 import { PlayedProxy } from '../../ads/played-proxy.ts';
-import type { Proxy } from '../../envoy/envoy-mesh.ts';
+import type { EnvoyMesh, Proxy } from '../../envoy/envoy-mesh.ts';
 import type { EditedMesh } from './edited-mesh.ts';
 
 const DRAINING = /^listener_manager\.(total_listeners_draining|total_filter_chains_draining|total_listeners_warming)$/;
 
 /** Waits until no connection is left that began with a listener that was replaced or has gone. */
 export async function drained(edited: EditedMesh): Promise<void> {
-  for (const [name, proxy] of edited.proxies) await heldAtRest(edited, name, proxy);
-  for (const proxy of edited.proxies.values()) await vi.waitFor(async () => expect(await proxy.sum(DRAINING)).toBe(0));
+  for (const [name, { mesh, proxy }] of edited.proxies) await heldAtRest(mesh, name, proxy);
+  for (const { proxy } of edited.proxies.values()) await vi.waitFor(async () => expect(await proxy.sum(DRAINING)).toBe(0));
 }
 
 /** Each proxy, which ends here, has what one of the same Dataplane gets that connects now. */
 export async function compareAtRest(edited: EditedMesh): Promise<void> {
   const rested = new Map<string, Holdings>();
-  for (const [name, proxy] of edited.proxies) rested.set(name, await heldAtRest(edited, name, proxy));
+  for (const [name, { mesh, proxy }] of edited.proxies) rested.set(name, await heldAtRest(mesh, name, proxy));
   // Clients first: what servers have accepted decides about the TLS of clients.
-  for (const [name, proxy] of [...edited.proxies].reverse()) {
+  for (const [name, { mesh, proxy }] of [...edited.proxies].reverse()) {
     // A newer stream of a Dataplane ends the one before it.
     await proxy.stop();
-    const fresh = await freshHoldings(edited, name, proxy);
+    const fresh = await freshHoldings(mesh, name, proxy);
     const held = rested.get(name) ?? {};
     await vi.waitFor(() => expect(differing(held, fresh()), name).toEqual(differing(fresh(), held)));
   }
@@ -84,9 +84,9 @@ function placeOf({ address }: JsonObject): string {
 }
 
 /** Waits until a proxy has no listener or cluster but those that its Dataplane has by now. */
-async function heldAtRest(edited: EditedMesh, name: string, proxy: Proxy): Promise<Holdings> {
+async function heldAtRest(mesh: EnvoyMesh, name: string, proxy: Proxy): Promise<Holdings> {
   return await vi.waitFor(async () => {
-    const { xds } = await edited.mesh.ask('Dataplane', name, '_config');
+    const { xds } = await mesh.ask('Dataplane', name, '_config');
     const askedOf = (type: 'Listener' | 'Cluster'): JsonObject => objectOf(objectOf(xds)[TYPE_URL_PREFIX + XDS_MESSAGES[type]]);
     const asked = [
       ...Object.keys(askedOf('Cluster')).map((of) => `Cluster ${of}`),
@@ -99,17 +99,17 @@ async function heldAtRest(edited: EditedMesh, name: string, proxy: Proxy): Promi
 }
 
 /** What a proxy of the same Dataplane gets that connects now. */
-async function freshHoldings(edited: EditedMesh, name: string, proxy: Proxy): Promise<() => Holdings> {
-  const { zone } = edited.mesh;
+async function freshHoldings(mesh: EnvoyMesh, name: string, proxy: Proxy): Promise<() => Holdings> {
+  const { zone } = mesh;
   const bootstrap = JSON.parse(await readFile(join(proxy.folder, 'bootstrap.json'), 'utf8')) as JsonObject;
   const metadata = objectOf(objectOf(bootstrap['node'])['metadata']);
   const fresh = new PlayedProxy({
-    ...{ address: new URL(zone.urls[0] ?? '').host, mesh: edited.mesh.name, name },
+    ...{ address: new URL(zone.urls[0] ?? '').host, mesh: mesh.name, name },
     credentials: credentials.createSsl(Buffer.from(await zone.ca())),
     metadata,
   });
   fresh.connect();
-  await vi.waitFor(() => expect(fresh.isWarm).toBe(true));
+  await vi.waitFor(() => expect(fresh.isWarm, name).toBe(true));
   return () => {
     const held: Holdings = {};
     for (const type of ['Listener', 'Cluster', 'RouteConfiguration'] as const)

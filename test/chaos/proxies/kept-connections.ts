@@ -6,7 +6,7 @@ import { openStream, openTcp, type LongConnection } from '../../envoy/long-conne
 /** What a kept connection speaks: TCP, or a stream of gRPC. */
 export type Spoken = 'tcp' | 'stream';
 /** Who answers. It says its name first. */
-export type Place = 'server-1' | 'server-2' | 'outside';
+export type Place = 'server-1' | 'server-2' | 'outside' | 'west';
 export type Kept = `${Spoken}@${Place}`;
 
 /** What the client calls, and who answers there. */
@@ -14,6 +14,7 @@ const CALLED = [
   { name: 'tcp', spoken: 'tcp', open: openTcp, places: ['server-1', 'server-2'] },
   { name: 'stream', spoken: 'stream', open: openStream, places: ['server-1', 'server-2'] },
   { name: 'outside-tcp', spoken: 'tcp', open: openTcp, places: ['outside'] },
+  { name: 'far-tcp', spoken: 'tcp', open: openTcp, places: ['west'] },
 ] as const;
 /** Connections until one has come to each place: balancers choose at random. */
 const ATTEMPTS = 200;

@@ -3,13 +3,16 @@
 import type { JsonObject } from '../../../src/resource/types.ts';
 import { SERVERS, type EditedMesh, type Server } from './edited-mesh.ts';
 import type { Kept, Spoken } from './kept-connections.ts';
+import { SPREAD } from './other-zone.ts';
 
 /** A spec, and the kept connections that pass where it applies. */
 export type Aimed = { readonly spec: JsonObject; readonly touches: readonly Kept[] };
 
-export const OF_CLIENT: readonly Kept[] = ['tcp@server-1', 'tcp@server-2', 'stream@server-1', 'stream@server-2', 'tcp@outside'];
-const OF_SERVERS = OF_CLIENT.filter((kept) => kept !== 'tcp@outside');
-export const ofServer = (server: Server): Kept[] => OF_CLIENT.filter((kept) => kept.endsWith(`@${server}`));
+const OF_SERVERS: readonly Kept[] = ['tcp@server-1', 'tcp@server-2', 'stream@server-1', 'stream@server-2'];
+/** Those that end in a proxy of the first zone. */
+export const OF_ZONE: readonly Kept[] = [...OF_SERVERS, 'tcp@outside'];
+export const OF_CLIENT: readonly Kept[] = [...OF_ZONE, 'tcp@west'];
+export const ofServer = (server: Server): Kept[] => OF_SERVERS.filter((kept) => kept.endsWith(`@${server}`));
 
 const dataplane = (labels: JsonObject, section: JsonObject = {}): JsonObject => ({
   targetRef: { kind: 'Dataplane', labels, ...section },
@@ -84,7 +87,7 @@ export class PolicyAims {
     return { spec: { ...spec, ...(this.below(3) === 0 ? from : { rules: [{ default: conf }] }) }, touches };
   }
 
-  /** Towards all services, an external one, or one service of the mesh or its port. */
+  /** Towards all services, an external one, that of both zones, or one service of the mesh or its port. */
   to(conf: JsonObject): Aimed {
     const kind = this.oneOf<'http' | Spoken>(['http', 'tcp', 'stream']);
     const ofKind = OF_SERVERS.filter((kept) => kept.startsWith(`${kind}@`));
@@ -93,6 +96,7 @@ export class PolicyAims {
       [{ kind: 'Mesh' }, OF_CLIENT],
       [{ kind: 'MeshExternalService', name: 'outside-tcp' }, ['tcp@outside']],
       [{ kind: 'MeshService', name: kind, ...port }, ofKind],
+      [{ kind: 'MeshMultiZoneService', labels: { 'kuma.io/display-name': SPREAD } }, []],
     ]);
     const top = this.below(3) === 0 ? {} : CLIENT;
     return { spec: { ...top, to: [{ targetRef, default: conf }] }, touches };

@@ -15,7 +15,7 @@ import { compareAtRest, drained } from './held-at-rest.ts';
 import { KeptConnections, type Kept } from './kept-connections.ts';
 import { PolicyAims } from './policy-aims.ts';
 
-const ROUNDS = sized({ push: 6, full: 120 });
+const ROUNDS = sized({ push: 5, full: 120 });
 const SEED = Number(process.env['EDITS_SEED'] ?? Date.now() % 100_000);
 const WANTED = new RegExp(process.env['EDITS_KINDS'] ?? '');
 /** Answers between two edits. */
@@ -80,9 +80,9 @@ async function editAtRandom(): Promise<void> {
 
 /** Each service is asked on a connection that stays, and on one after the other. */
 function clients(): SteadyClient[] {
-  const { http, http2, tcp, stream, named, alpha, beta, outside } = edited.called;
-  const asked = [http, alpha, beta, outside].map((port) => ({ port }));
-  const asked2 = [http2, outside].map((port) => ({ port, speaks: 'http2' as const }));
+  const { http, http2, tcp, stream, named, alpha, beta, outside, far, spread } = edited.called;
+  const asked = [http, alpha, beta, outside, far, spread].map((port) => ({ port }));
+  const asked2 = [http2, outside, spread].map((port) => ({ port, speaks: 'http2' as const }));
   // A port of TCP asks no client of HTTP to connect again.
   const once = [
     { port: named },
@@ -100,9 +100,9 @@ async function editSome(edit: Edit): Promise<ReadonlySet<Kept>> {
   const touched = new Set<Kept>();
   for (let times = 1 + below(3); times > 0; times -= 1) {
     for (const kept of await edit()) touched.add(kept);
-    if (below(2) === 0) await edited.mesh.settle();
+    if (below(2) === 0) await edited.settle();
   }
-  await edited.mesh.settle();
+  await edited.settle();
   edited.note('settled');
   return touched;
 }
