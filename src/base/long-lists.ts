@@ -84,9 +84,14 @@ function print(value: unknown, levels: number): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${print(member, levels - 1)}`).join(',')}}`;
 }
 
-const textOf = perObject((item: object): string => {
+/** Items of short texts, such as the outbounds of all Dataplanes of a zone, are not remembered: each collection would look at all of them. */
+function textOf(item: object): string {
+  return isFrozen(item) ? textOfShared(item) : JSON.stringify(item);
+}
+
+const textOfShared = perObject((item: object): string => {
   const text = JSON.stringify(item);
-  if (isFrozen(item)) items.set(text, item);
+  items.set(text, item);
   return text;
 });
 
