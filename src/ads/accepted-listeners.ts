@@ -2,19 +2,23 @@
 // counts also while a later version is in flight, and one that has gone counts until its removal is sent. An acceptance is a claim of the
 // proxy and proves nothing. Invariant: the places are places that its own Dataplane has or had, which its token allows it to serve.
 import { isDeepStrictEqual } from 'node:util';
+import { SparseMap } from '../base/sparse-map.ts';
 import { afterOpening, isInboundPlace, type SectionPlace } from '../resource/section-places.ts';
 import { placeText } from '../resource/zone-listeners.ts';
 import { listenerAt, type DataplanePlaces } from '../xds/dataplane-places.ts';
 import type { ProxyView } from './proxy-view.ts';
+import type { OpenedPlaces } from './proxy-events.ts';
 import type { XdsSession } from './session.ts';
 
 export class AcceptedListeners {
   readonly #view: ProxyView;
   readonly #session: Pick<XdsSession, 'holds' | 'stays'>;
   /** Places by the name of the listener. */
-  readonly #accepted = new Map<string, SectionPlace>();
+  readonly #accepted = new SparseMap<string, SectionPlace>();
   /** The places with which all was accepted. */
   #settled: DataplanePlaces | null = null;
+  /** What the row should say about settled places. A proxy answers often, and this is the same for each answer. */
+  #known: { readonly places: DataplanePlaces; readonly opened: OpenedPlaces | null } | null = null;
   #isKnown = false;
 
   constructor(view: ProxyView, session: Pick<XdsSession, 'holds' | 'stays'>) {
@@ -43,25 +47,33 @@ export class AcceptedListeners {
   zonePlaces(): readonly string[] | null {
     if (!this.#isKnown || this.#view.places.sections.every(isInboundPlace)) return null;
     this.#refresh();
-    const zone = [...this.#accepted.values()].filter((place) => !isInboundPlace(place));
+    const zone = [...this.#accepted.entries.values()].filter((place) => !isInboundPlace(place));
     return zone.map(({ bound }) => placeText(bound)).sort();
   }
 
   /** What the row of the Dataplane should say about its last places; null where it says that. */
-  opened(): { readonly open: readonly SectionPlace[]; readonly next: readonly SectionPlace[]; readonly isFirst: boolean } | null {
+  opened(): OpenedPlaces | null {
     if (!this.#isKnown) return null;
+    const { places } = this.#view;
+    if (this.#known?.places === places) return this.#known.opened;
     this.#refresh();
-    const { sections, opened } = this.#view.places;
+    const opened = this.#opened();
+    this.#known = this.#settled === places ? { places, opened } : null;
+    return opened;
+  }
+
+  #opened(): OpenedPlaces | null {
+    const { row, sections, opened } = this.#view.places;
     const open = sections.filter((place) => this.#accepted.has(listenerAt(place)));
     const before = opened ?? [];
     const next = afterOpening(before, sections, open);
-    return isDeepStrictEqual(before, next) ? null : { open, next, isFirst: opened === null };
+    return isDeepStrictEqual(before, next) ? null : { open, next, row, isFirst: opened === null };
   }
 
   #refresh(): void {
     const { places } = this.#view;
     if (places === this.#settled) return;
-    for (const name of this.#accepted.keys())
+    for (const name of [...this.#accepted.entries.keys()])
       if (!this.#isMade(name) && !this.#session.stays('Listener', name)) this.#accepted.delete(name);
     const isWarm = this.#isWarm();
     for (const place of places.sections) {
@@ -70,7 +82,7 @@ export class AcceptedListeners {
     }
     const isSettled =
       this.#accepted.size === places.sections.length &&
-      [...this.#accepted.values()].every((place) => places.sections.includes(place));
+      [...this.#accepted.entries.values()].every((place) => places.sections.includes(place));
     if (isSettled) this.#settled = places;
   }
 

@@ -8,7 +8,7 @@ import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
 import { AcceptedListeners } from './accepted-listeners.ts';
 import { AcceptedTls } from './accepted-tls.ts';
-import type { ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts, StreamCounter } from './proxy-events.ts';
+import type { OpenedPlaces, ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts, StreamCounter } from './proxy-events.ts';
 import type { NameSets } from './name-sets.ts';
 import type { ProxyView } from './proxy-view.ts';
 import { boundedReason } from './refused-resources.ts';
@@ -16,7 +16,6 @@ import type { RequestReader } from './request-reader.ts';
 import type { ResponseEncoder } from './response-encoder.ts';
 import { XDS_TYPES, type XdsAnswer, type XdsRefusal, type XdsType } from './session-messages.ts';
 import { XdsSession } from './session.ts';
-import type { SectionPlace } from '../resource/section-places.ts';
 
 const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
 /** Unknown types that a stream may ask for; each is logged once. */
@@ -60,10 +59,10 @@ export class ProxyConnection {
   readonly #acceptedListeners: AcceptedListeners;
   #places: readonly string[] | null = null;
   /** What the row of the Dataplane was last asked to say about its places. */
-  #opened: readonly SectionPlace[] | null = null;
+  #opened: OpenedPlaces | null = null;
   /** What the row of the Dataplane was last asked to say about TLS. */
   #demandsTls: boolean | null = null;
-  readonly #unknownTypes = new Set<string>();
+  #unknownTypes: Set<string> | null = null;
   /** What it refused when it last answered. */
   #standing: readonly XdsRefusal[] = [];
   /** Ends the wait for what can be sent later. */
@@ -172,9 +171,10 @@ export class ProxyConnection {
       observe({ ...facts, kind: 'listens', places });
     }
     const opened = this.#acceptedListeners.opened();
-    const isSaid = isDeepStrictEqual(opened?.next ?? null, this.#opened);
-    this.#opened = opened?.next ?? null;
-    if (opened !== null && !isSaid) observe({ ...facts, kind: 'moved', open: opened.open, isFirst: opened.isFirst });
+    const said = this.#opened;
+    if (opened === said) return;
+    this.#opened = opened;
+    if (opened !== null && !isDeepStrictEqual(opened.next, said?.next)) observe({ ...facts, kind: 'moved', ...opened });
   }
 
   /** Tells whether the inbounds demand TLS, where the row of the Dataplane says something else. */
@@ -187,8 +187,9 @@ export class ProxyConnection {
   }
 
   #noteUnknown(typeUrl: string): void {
-    if (this.#unknownTypes.has(typeUrl) || this.#unknownTypes.size >= MAX_UNKNOWN_TYPES) return;
-    this.#unknownTypes.add(typeUrl);
+    const known = (this.#unknownTypes ??= new Set());
+    if (known.has(typeUrl) || known.size >= MAX_UNKNOWN_TYPES) return;
+    known.add(typeUrl);
     this.#options.log.warn({ typeUrl: typeUrl.slice(0, 200) }, 'the proxy asks for a type that is not served');
   }
 }

@@ -1,6 +1,6 @@
 // The events of the streams of proxies, for insights, metrics and the log.
 import type { SectionPlace } from '../resource/section-places.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { JsonObject, RowVersion } from '../resource/types.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { XdsRefusal, XdsType } from './session-messages.ts';
 
@@ -36,6 +36,15 @@ export type ProxyTlsFacts = {
   readonly withdrawal: string;
 };
 
+export type OpenedPlaces = {
+  readonly open: readonly SectionPlace[];
+  /** What the row should say, if it still is of this version. */
+  readonly next: readonly SectionPlace[];
+  readonly row: RowVersion;
+  /** The row said nothing. */
+  readonly isFirst: boolean;
+};
+
 export type ProxyEvent = ProxyConnectionFacts &
   (
     | { readonly kind: 'opened' }
@@ -55,8 +64,8 @@ export type ProxyEvent = ProxyConnectionFacts &
     | { readonly kind: 'tls'; readonly tls: ProxyTlsFacts | null }
     /** Where a zone proxy listens, as `placeText` writes it: the listeners that it has accepted. */
     | { readonly kind: 'listens'; readonly places: readonly string[] }
-    /** The sections of the Dataplane that are open, where its row says something else. `isFirst`: it said nothing. */
-    | { readonly kind: 'moved'; readonly open: readonly SectionPlace[]; readonly isFirst: boolean }
+    /** The sections of the Dataplane that are open, where its row says something else. */
+    | ({ readonly kind: 'moved' } & OpenedPlaces)
     /** Its Envoy has accepted inbounds that demand TLS, or do not any more, where the row of its Dataplane says something else. */
     | { readonly kind: 'demands TLS'; readonly demandsTls: boolean }
     | { readonly kind: 'closed' }

@@ -24,7 +24,7 @@ import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 import { dataplaneViolations, writtenDataplaneViolations } from '../resource/validate-dataplane.ts';
 import { peerDataplaneViolations } from '../resource/validate-written-dataplane.ts';
 import { zoneViolations } from '../resource/zone-profile.ts';
-import type { Write } from '../store/resource-store.ts';
+import type { RowWrite, Write } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
 
 export const INVALID = 'Could not process a resource';
@@ -115,7 +115,7 @@ function droppedKeys(info: TypeInfo, document: JsonObject, spec: JsonObject, str
  * The write of a draft without a read of the stored row: it creates the row, or replaces a row that this control plane owns. If it
  * writes nothing, `planWrite` decides with the stored row whether that is an error. Null if the row must be read first.
  */
-export function unreadWrite({ info, key, labels, spec, owner, nameFaults }: Draft): Write | null {
+export function unreadWrite({ info, key, labels, spec, owner, nameFaults }: Draft): RowWrite | null {
   // A new Mesh is created with its defaults. A type without an owner needs a check that the mesh exists.
   if (nameFaults.length > 0 || info.name === 'Mesh' || (info.scope === 'Mesh' && owner === null)) return null;
   // The row must be read to keep the computed part of its spec.

@@ -37,9 +37,12 @@ async function put(port: number): Promise<void> {
   await store.write({ op: 'put', key, labels: {}, spec: specAt(port) });
 }
 
-/** An Envoy has opened the port. */
-const open = (port: number, name = 'cart-1', isFirst = false): void =>
-  writer.observe({ ...facts, name, kind: 'moved', open: sectionPlaces({ spec: specAt(port) }), isFirst });
+/** An Envoy has opened the port. @param version of the row as its control plane knows it; by default none that the row has */
+function open(port: number, name = 'cart-1', { isFirst = false, version = -1 } = {}): void {
+  const places = sectionPlaces({ spec: specAt(port) });
+  const row = { version, creationTime: new Date(0) };
+  writer.observe({ ...facts, name, kind: 'moved', open: places, next: places, row, isFirst });
+}
 const ports = async (): Promise<unknown> => openedIn((await store.get(key))?.status ?? {})?.map(({ bound }) => bound.port);
 
 it('a row says where its sections were open last, and a write of the Dataplane leaves it', async () => {
@@ -58,7 +61,7 @@ it('a row says whether its Envoy demands TLS, beside its places, and a write of 
     await vi.waitFor(async () => expect(hasDemandedTls({ status: (await store.get(key))?.status ?? {} })).toBe(isDemanded));
     expect(await ports()).toEqual([1]);
   };
-  open(1, 'cart-1', true);
+  open(1, 'cart-1', { isFirst: true });
   demand(true);
   await says(true);
   await put(1);
@@ -68,23 +71,45 @@ it('a row says whether its Envoy demands TLS, beside its places, and a write of 
   await says(false);
 });
 
+it('a row of a known version is written without a read, and keeps its spec, its labels and the rest of its status', async () => {
+  const others = { labels: { app: 'cart' }, spec: specAt(1), syncVersion: 'v1' };
+  await store.write({ op: 'put', key, ...others, status: { brought: { roles: [] } } });
+  const read = vi.spyOn(store, 'getMany');
+  open(1, 'cart-1', { version: 1 });
+  await vi.waitFor(async () => expect(await ports()).toEqual([1]));
+  expect(await store.get(key)).toMatchObject({ ...others, status: { brought: { roles: [] } }, version: 2 });
+  expect(read).not.toHaveBeenCalled();
+});
+
+it('a row that was made again gets the places of its own sections, though it has the version of the one before it', async () => {
+  const old = { version: 0, creationTime: new Date(-1) };
+  const places = sectionPlaces({ spec: { networking: { address: '10.0.0.1', inbound: [{ name: 'gone', port: 9 }] } } });
+  writer.observe({ ...facts, kind: 'moved', open: places, next: places, row: old, isFirst: false });
+  await vi.waitFor(async () => {
+    await clock.advance(1_000);
+    expect(await ports()).toEqual([]);
+  });
+});
+
 it('a row that says it already is not written, nor one that is gone', async () => {
   open(1);
   await vi.waitFor(async () => expect(await ports()).toEqual([1]));
-  const written = vi.spyOn(store, 'writeBatch');
   const read = vi.spyOn(store, 'getMany');
-  await clock.advance(1_000);
   open(1);
   open(1, 'gone');
-  await vi.waitFor(() => expect(read).toHaveBeenCalled());
-  expect(written).not.toHaveBeenCalled();
+  await vi.waitFor(async () => {
+    await clock.advance(1_000);
+    expect(read).toHaveBeenCalled();
+  });
+  await clock.advance(1_000);
+  expect((await store.get(key))?.version).toBe(1);
 });
 
 it('a row that others write meanwhile is read again, and an error of the store is tried again', async () => {
   vi.spyOn(store, 'getMany').mockRejectedValueOnce(new Error('away'));
   let isFirst = true;
   store.beforeWrite = (write) => {
-    if (write.op !== 'update' || !isFirst) return undefined;
+    if (write.op === 'put' || !isFirst) return undefined;
     isFirst = false;
     return { result: 'conflict' };
   };
@@ -97,14 +122,18 @@ it('a row that others write meanwhile is read again, and an error of the store i
 });
 
 it('of many proxies that join together, first places wait until no more come, and a move does not', async () => {
-  for (let at = 1; at <= 20; at += 1) open(1, `new-${String(at)}`, true);
-  const read = vi.spyOn(store, 'getMany');
-  open(1);
+  const names: string[] = [];
+  store.beforeWrite = ({ op, key: { name } }) => {
+    if (op === 'status') names.push(name);
+    return undefined;
+  };
+  for (let at = 1; at <= 20; at += 1) open(1, `new-${String(at)}`, { isFirst: true });
+  open(1, 'cart-1', { version: 0 });
   await vi.waitFor(async () => expect(await ports()).toEqual([1]));
-  const names = (): string[] => read.mock.calls.flatMap(([keys]) => keys.map(({ name }) => name));
-  expect(names()).toEqual(['cart-1']);
+  open(1, 'new-21', { isFirst: true });
+  expect(names).toEqual(['cart-1']);
   await vi.waitFor(async () => {
     await clock.advance(1_000);
-    expect(names()).toHaveLength(21);
+    expect(names).toHaveLength(22);
   });
 });

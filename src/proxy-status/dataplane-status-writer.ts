@@ -6,8 +6,8 @@ import { rest, type Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { withDemandedTls } from '../policy/demanded-tls.ts';
-import { withOpened, type SectionPlace } from '../resource/section-places.ts';
-import { nameText, type Resource } from '../resource/types.ts';
+import { openedStatus, withOpened, type SectionPlace } from '../resource/section-places.ts';
+import { nameText, type JsonObject, type Resource, type RowVersion } from '../resource/types.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { dataplaneKey } from './dataplane-insight-writer.ts';
 
@@ -23,9 +23,14 @@ type Waiting = {
   readonly at: DataplaneName;
   readonly open: readonly SectionPlace[] | null;
   readonly demandsTls: boolean | null;
+  /** What the row should say about places if it is of this version; null: it is not. */
+  readonly known: { readonly row: RowVersion; readonly next: readonly SectionPlace[] } | null;
   readonly isFirst: boolean;
 };
 
+const NOTHING = { open: null, known: null, demandsTls: null, isFirst: false };
+/** Why a wait ends. An error would be made for each event. */
+const NEWS = 'an event';
 /** Rows of one statement: other work of this process waits for few. */
 const BATCH = 50;
 /** The pause after a batch, as a multiple of its duration. */
@@ -43,6 +48,8 @@ export class DataplaneStatusWriter {
   /** By the text of the name of the Dataplane. */
   readonly #waiting = new Map<string, Waiting>();
   #wake: (() => void) | null = null;
+  /** It waits until no more proxies join. */
+  #isJoining = false;
   /** Proxies that join: how many since the last quiet time, since when, and when the last one came. */
   #joining = { count: 0, since: 0, last: -Infinity };
 
@@ -55,13 +62,11 @@ export class DataplaneStatusWriter {
     if (event.kind !== 'moved' && event.kind !== 'demands TLS') return;
     const { mesh, name } = event;
     const id = nameText(event);
-    const before = this.#waiting.get(id) ?? { at: { mesh, name }, open: null, demandsTls: null, isFirst: false };
-    if (event.kind === 'demands TLS') this.#waiting.set(id, { ...before, demandsTls: event.demandsTls });
-    else {
-      if (event.isFirst) this.#noteJoining();
-      this.#waiting.set(id, { ...before, open: event.open, isFirst: event.isFirst });
-    }
-    this.#wake?.();
+    const before = this.#waiting.get(id) ?? { ...NOTHING, at: { mesh, name } };
+    const waiting = withEvent(before, event);
+    if (event.kind === 'moved' && event.isFirst) this.#noteJoining();
+    this.#waiting.set(id, waiting);
+    if (!waiting.isFirst || !this.#isJoining) this.#wake?.();
   }
 
   #noteJoining(): void {
@@ -107,36 +112,59 @@ export class DataplaneStatusWriter {
 
   /** Resolves with an event, and when first places may be written. */
   async #news(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
     const woken = new AbortController();
-    this.#wake = () => woken.abort();
+    this.#wake = () => woken.abort(NEWS);
     const either = AbortSignal.any([signal, woken.signal]);
-    if (this.#waiting.size > 0) await clock.sleep(this.#joiningMs(), either);
+    this.#isJoining = this.#waiting.size > 0;
+    if (this.#isJoining) await this.#options.clock.sleep(this.#joiningMs(), either);
     else if (!either.aborted)
       await new Promise<void>((resolve) => either.addEventListener('abort', () => resolve(), { once: true }));
+    this.#isJoining = false;
     this.#wake = null;
   }
 
+  /** Rows are large, so one is read only where its version is not known. */
   async #store(batch: readonly [id: string, waiting: Waiting][]): Promise<void> {
     const { store } = this.#options;
-    const rows = new Map((await store.getMany(batch.map(([, { at }]) => dataplaneKey(at)))).map((row) => [nameText(row), row]));
-    const planned = batch.map(([id, waiting]) => ({ id, waiting, write: writeOf(rows.get(id), waiting) }));
+    const unknown = batch.flatMap(([, waiting]) => (mustRead(waiting) ? [dataplaneKey(waiting.at)] : []));
+    const rows = new Map((unknown.length === 0 ? [] : await store.getMany(unknown)).map((row) => [nameText(row), row]));
+    const planned = batch.map(([id, waiting]) => ({ id, waiting, write: writeOf(waiting, rows.get(id)) }));
     const writes = planned.flatMap(({ write }) => write ?? []);
     const outcomes = (writes.length === 0 ? [] : await store.writeBatch(writes)).values();
     for (const { id, waiting, write } of planned) {
       // The row was written by others meanwhile.
       const isConflict = write !== null && outcomes.next().value?.result === 'conflict';
-      if (!isConflict && this.#waiting.get(id) === waiting) this.#waiting.delete(id);
+      if (this.#waiting.get(id) !== waiting) continue;
+      if (isConflict) this.#waiting.set(id, { ...waiting, known: null });
+      else this.#waiting.delete(id);
     }
   }
 }
 
-/** Null where the row says it already, and where it is gone. */
-function writeOf(row: Resource | undefined, { open, demandsTls }: Waiting): Write | null {
+function withEvent(before: Waiting, event: ProxyEvent): Waiting {
+  if (event.kind === 'demands TLS') return { ...before, demandsTls: event.demandsTls };
+  if (event.kind !== 'moved') return before;
+  const { open, next, row, isFirst } = event;
+  return { ...before, open, known: { row, next }, isFirst };
+}
+
+/** Whether the row must be read first. A member of a status is taken away with the others at hand. */
+function mustRead({ known, demandsTls }: Waiting): boolean {
+  return known === null || demandsTls === false;
+}
+
+/** @param row as it was read; null where it says it already, and where it is gone */
+function writeOf(waiting: Waiting, row: Resource | undefined): Write | null {
+  const { at, open, known, demandsTls } = waiting;
+  const demanding = (status: JsonObject): JsonObject => (demandsTls === null ? status : withDemandedTls(status, demandsTls));
+  if (known !== null && !mustRead(waiting)) {
+    const { version, creationTime } = known.row;
+    const status = demanding(openedStatus(known.next));
+    return { op: 'status', key: dataplaneKey(at), status, expectVersion: version, expectCreation: creationTime };
+  }
   if (row === undefined) return null;
-  const opened = open === null ? row.status : withOpened(row, open);
-  const status = demandsTls === null ? opened : withDemandedTls(opened, demandsTls);
+  const status = demanding(open === null ? row.status : withOpened(row, open));
   if (isDeepStrictEqual(status, row.status)) return null;
-  const { type, mesh, name, labels, spec, version, syncVersion } = row;
-  return { op: 'update', key: { type, mesh, name }, labels, spec, status, syncVersion, expectVersion: version };
+  const { labels, spec, version, syncVersion } = row;
+  return { op: 'update', key: dataplaneKey(at), labels, spec, status, syncVersion, expectVersion: version };
 }

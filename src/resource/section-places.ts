@@ -96,7 +96,12 @@ function readPlace(given: unknown): Place {
 
 /** The status of a row whose Envoy has opened these places of its sections. The others keep their last ones. */
 export function withOpened({ spec, status = {} }: Row, open: readonly SectionPlace[]): JsonObject {
-  return { ...status, [OPENED]: afterOpening(openedIn(status) ?? [], sectionPlaces({ spec }), open).map(printed) };
+  return { ...status, ...openedStatus(afterOpening(openedIn(status) ?? [], sectionPlaces({ spec }), open)) };
+}
+
+/** The part of a status that says where sections were open. */
+export function openedStatus(places: readonly SectionPlace[]): JsonObject {
+  return { [OPENED]: places.map(printed) };
 }
 
 /** @param sections all of the Dataplane now @param open those of them that are open */

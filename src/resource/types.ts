@@ -28,6 +28,9 @@ export type Resource = ResourceKey & {
   readonly syncVersion: string | null;
 };
 
+/** Names one content of a row with its key. */
+export type RowVersion = Pick<Resource, 'version' | 'creationTime'>;
+
 /** The side of a control plane; also a value of label `kuma.io/origin`. */
 export type Mode = 'global' | 'zone';
 

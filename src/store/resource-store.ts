@@ -37,12 +37,17 @@ export type ResourceMeta = Omit<Resource, 'spec' | 'status' | 'creationTime'>;
  * an update or delete fails on any other version, and with `expectCreation` on a row that was created in another millisecond. Without
  * `status` the stored status stays. With `ownOnly` a put fails on a foreign row: one with a `syncVersion`, or with labels of another
  * origin or zone than the write. It also fails on a row of another namespace, which is another resource with the same stored name.
- * `syncVersion` left out means that this control plane wrote the row: the column becomes NULL.
+ * `syncVersion` left out means that this control plane wrote the row: the column becomes NULL. `status` sets these members of
+ * the stored status and leaves all else: its caller needs no spec, which may have many kilobytes. It fails if the row does not exist.
  */
 export type Write =
   | (WriteContent & { readonly op: 'create' | 'update' } & Expected)
   | (WriteContent & { readonly op: 'put'; readonly ownOnly?: boolean | undefined })
+  | ({ readonly op: 'status'; readonly key: ResourceKey; readonly status: JsonObject; readonly by?: undefined } & Expected)
   | ({ readonly op: 'delete'; readonly key: ResourceKey; readonly by?: Author | undefined } & Expected);
+
+/** A write of a whole row. */
+export type RowWrite = Exclude<Write, { readonly op: 'delete' | 'status' }>;
 
 type Expected = { readonly expectVersion?: number | undefined; readonly expectCreation?: Date | undefined };
 

@@ -7,9 +7,7 @@ import { isStorable, isStorableJson, storablePart } from '../resource/storable-t
 import { keyOf } from '../resource/types.ts';
 import type { Tables } from './database.ts';
 import { createdMs, timestampOf, utc } from './resource-row.ts';
-import type { Write, WriteOutcome } from './resource-store.ts';
-
-type Content = Exclude<Write, { op: 'delete' }>;
+import type { RowWrite, Write, WriteOutcome } from './resource-store.ts';
 
 /** Characters of the name of a user that the history keeps. */
 const MAX_AUTHOR = 253;
@@ -53,10 +51,10 @@ const UPDATE = `${SAID} update resources r
 
 /**
  * Stores a write in a transaction of its own.
- * @returns null for a deletion, and if nothing was stored: the statements for many rows delete, and say why nothing was stored
+ * @returns null for a deletion or a status, and if nothing was stored: that is left to the statements for many rows, which say why
  */
 export async function runSingleWrite(db: Kysely<Tables>, write: Write): Promise<WriteOutcome | null> {
-  if (write.op === 'delete' || unstorable(write) !== null) return null;
+  if (write.op === 'delete' || write.op === 'status' || unstorable(write) !== null) return null;
   const { rows } = await db.executeQuery(singleStatement(write));
   const [row] = rows as { readonly version: number; readonly created: string }[];
   if (row === undefined) return null;
@@ -65,7 +63,7 @@ export async function runSingleWrite(db: Kysely<Tables>, write: Write): Promise<
 }
 
 /** The statement of a write, with its parameters. */
-export function singleStatement(write: Content): CompiledQuery {
+export function singleStatement(write: RowWrite): CompiledQuery {
   const { op, key, spec, labels, status, syncVersion, owner } = write;
   const content = [
     ...[singleAuthorText(write), key.type, key.mesh, key.name, printJson(spec), JSON.stringify(labels)],
@@ -82,7 +80,7 @@ export function singleStatement(write: Content): CompiledQuery {
  * Who writes one row, for the trigger of the row (migrations/0009_single_row_history.sql). A rollback goes to the triggers of the
  * statement, which read lists.
  */
-function singleAuthorText(write: Content): string {
+function singleAuthorText(write: RowWrite): string {
   if (write.by === undefined) return 'row';
   const text = authorsText([write]);
   return text.startsWith('=') ? `row${text}` : text;
@@ -100,7 +98,11 @@ export function authorsText(writes: readonly Write[]): string {
 }
 
 /** Why the table cannot store the row, or null. Checked before, because one bad row would fail the whole transaction. */
-export function unstorable({ key, labels, status }: Content): string | null {
+export function unstorable({
+  key,
+  labels = {},
+  status,
+}: Pick<RowWrite, 'key' | 'status'> & Partial<Pick<RowWrite, 'labels'>>): string | null {
   const limits = [
     ['name', key.name, 253],
     ['mesh', key.mesh, 100],

@@ -290,7 +290,8 @@ export class SqlStore implements ResourceStore {
 
   /** The writes whose row, or whose owner's row, another transaction locks. */
   async #heldAmong(writes: readonly Write[]): Promise<ReadonlySet<Write>> {
-    const keysOf = (write: Write): ResourceKey[] => (write.op === 'delete' ? [write.key] : [write.key, write.owner ?? write.key]);
+    const keysOf = (write: Write): ResourceKey[] =>
+      write.op === 'delete' || write.op === 'status' ? [write.key] : [write.key, write.owner ?? write.key];
     const keys = writes.flatMap(keysOf);
     // An owner is locked FOR KEY SHARE while a row of it is created. It counts as free.
     const free = new Set((await this.#find(keyColumns, keys, sql`for no key update of r skip locked`)).map(keyText));

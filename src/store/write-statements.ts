@@ -7,14 +7,14 @@ import { MeridianError } from '../base/errors.ts';
 import { compareKeys, keyOf, keyText, type ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
 import { canExist, createdMs, timestampOf, utc } from './resource-row.ts';
-import type { Fence, Write, WriteOutcome } from './resource-store.ts';
+import type { Fence, RowWrite, Write, WriteOutcome } from './resource-store.ts';
 import { authorsText, mayReplaceRow, unstorable } from './single-write.ts';
 
 type Tx = Kysely<Tables>;
-type Content = Exclude<Write, { op: 'delete' }>;
 type Delete = Extract<Write, { op: 'delete' }>;
 type Put = Extract<Write, { op: 'put' }>;
 type Update = Extract<Write, { op: 'create' | 'update' }>;
+type StatusWrite = Extract<Write, { op: 'status' }>;
 type Indexed<T> = { readonly index: number; readonly write: T };
 /** The writes of a transaction. @property hasAuthors whether a person makes one of them: then each statement says who */
 type Run = { readonly tx: Tx; readonly outcomes: (WriteOutcome | undefined)[]; readonly hasAuthors: boolean };
@@ -37,22 +37,23 @@ function isInPieces({ op }: Write): boolean {
 
 /** The batch key of a write: writes with equal batch keys go into one statement. */
 function statementOf(write: Write): string {
-  if (write.op === 'delete' || write.op === 'update') return write.op;
+  if (write.op === 'delete' || write.op === 'update' || write.op === 'status') return write.op;
   const isOwned = (write.owner ?? null) !== null;
   if (write.op !== 'put') return `create ${String(isOwned)}`;
   return `put ${String(isOwned)} ${String(write.status === undefined)} ${String(write.ownOnly === true)}`;
 }
 
 /**
- * Runs the writes in an open transaction: deletes, then creates, puts and updates, each in the order of their keys, so that two
+ * Runs the writes in an open transaction: deletes, then creates, puts, updates and statuses, each in the order of their keys, so that two
  * transactions with the same rows cannot deadlock. Returns the outcomes in the order of `writes`.
  */
 export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<WriteOutcome[]> {
   const outcomes = new Array<WriteOutcome | undefined>(writes.length);
   const deletes: Indexed<Delete>[] = [];
-  const inserts: Indexed<Content>[] = [];
+  const inserts: Indexed<RowWrite>[] = [];
   const puts: Indexed<Put>[] = [];
   const updates: Indexed<Update>[] = [];
+  const statuses: Indexed<StatusWrite>[] = [];
   for (const { index, write } of inOrderOfKeys(writes)) {
     if (write.op === 'delete') {
       if (canExist(write.key)) deletes.push({ index, write });
@@ -62,6 +63,7 @@ export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<Write
     const message = unstorable(write);
     if (message !== null) outcomes[index] = { result: 'rejected', message };
     else if (write.op === 'update') updates.push({ index, write });
+    else if (write.op === 'status') statuses.push({ index, write });
     else if (write.op === 'put') puts.push({ index, write });
     else inserts.push({ index, write });
   }
@@ -72,6 +74,7 @@ export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<Write
     ...inPieces(puts).map((piece) => () => readyPuts(run, piece)),
   ]);
   await runUpdates(run, updates);
+  await runStatuses(run, statuses);
   return outcomes.map((outcome) => outcome ?? { result: 'missing' });
 }
 
@@ -80,7 +83,7 @@ function inOrderOfKeys(writes: readonly Write[]): Indexed<Write>[] {
 }
 
 /** Divides writes into statements. Those without an owner come first, because a statement does not see an owner that it creates itself. */
-function inPieces<T extends Content>(writes: readonly Indexed<T>[]): Indexed<T>[][] {
+function inPieces<T extends RowWrite>(writes: readonly Indexed<T>[]): Indexed<T>[][] {
   const groups = Object.values(Object.groupBy(writes, ({ write }) => statementOf(write))).filter((group) => group !== undefined);
   const isOwned = (group: readonly Indexed<T>[]): number => Number((group[0]?.write.owner ?? null) !== null);
   return groups
@@ -136,7 +139,7 @@ async function runDeletes({ tx, outcomes, hasAuthors }: Run, deletes: readonly I
  * The rows of an insert as a table `input`, with a flag whether the owner exists. The few owners are looked up one by one: with a
  * join on the owners of the rows, the planner would scan `resources`.
  */
-function inputOf(writes: readonly Indexed<Content>[], hasAuthors: boolean): RawBuilder<unknown> {
+function inputOf(writes: readonly Indexed<RowWrite>[], hasAuthors: boolean): RawBuilder<unknown> {
   const owners = new Map<string, ResourceKey>();
   const rows = writes.map(({ index, write }) => {
     const { owner } = write;
@@ -169,11 +172,11 @@ const insertInput = (
     owner_type, owner_mesh, owner_name, ${nowUtc}, ${nowUtc}
   from input i where has_owner and ${only}`;
 
-function withoutOwner({ owner }: Content): WriteOutcome {
+function withoutOwner({ owner }: RowWrite): WriteOutcome {
   return { result: 'rejected', message: `its owner ${owner?.type ?? ''} ${JSON.stringify(owner?.name ?? '')} does not exist` };
 }
 
-function readyInserts({ tx, outcomes, hasAuthors }: Run, inserts: readonly Indexed<Content>[]): Ready {
+function readyInserts({ tx, outcomes, hasAuthors }: Run, inserts: readonly Indexed<RowWrite>[]): Ready {
   // Return only the rows that were not inserted, usually none, and the time of all the others.
   const statement = sql<{ index: number | null; has_owner: boolean; created: string }>`
     with ${inputOf(inserts, hasAuthors)}, inserted as (insert ${insertInput(sql`true`)} on conflict do nothing returning type, mesh, name)
@@ -236,8 +239,23 @@ async function runUpdates({ tx, outcomes, hasAuthors }: Run, updates: readonly I
   await explainFailures(tx, updates, outcomes);
 }
 
+/** The spec is not touched, so PostgreSQL neither reads nor writes a long one. */
+async function runStatuses({ tx, outcomes }: Run, statuses: readonly Indexed<StatusWrite>[]): Promise<void> {
+  if (statuses.length === 0) return;
+  const input = JSON.stringify(
+    statuses.map(({ index, write }) => ({ index, ...keyOf(write.key), status: write.status, ...expectedOf(write) })),
+  );
+  const { rows } = await sql<{ index: number; version: number; created: string }>`
+    update resources r set version = r.version + 1, status = coalesce(r.status, '{}') || u.status, modification_time = ${nowUtc}
+    from jsonb_to_recordset(${input}::jsonb) as u(index int, type text, mesh text, name text, status jsonb, expect int, created timestamp)
+    where r.type = u.type and r.mesh = u.mesh and r.name = u.name and ${isExpected('u')}
+    returning u.index, r.version, r.creation_time::text as created`.execute(tx);
+  for (const { index, version, created } of rows) outcomes[index] = { result: 'updated', version, creationTime: utc(created) };
+  await explainFailures(tx, statuses, outcomes);
+}
+
 /** What a row must still have: columns of the input of `isExpected`. */
-function expectedOf({ expectVersion, expectCreation }: Update | Delete): object {
+function expectedOf({ expectVersion, expectCreation }: Update | StatusWrite | Delete): object {
   return { expect: expectVersion ?? null, created: timestampOf(expectCreation) };
 }
 
@@ -272,7 +290,7 @@ function authorsOf(writes: readonly Indexed<Write>[], hasAuthors: boolean): Said
 }
 
 /** JSON omits undefined values; they are read as NULL. */
-function contentOf(index: number, { key, labels, spec, status, syncVersion }: Content): Record<string, unknown> {
+function contentOf(index: number, { key, labels, spec, status, syncVersion }: RowWrite): Record<string, unknown> {
   const { type, mesh, name } = key;
   return { index, type, mesh, name, spec: printJson(spec), labels, status, sync_version: syncVersion };
 }

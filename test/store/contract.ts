@@ -98,6 +98,30 @@ export function storeContract(empty: () => ResourceStore): void {
       expect((await store.get(timeout('a')))?.status).toEqual({ ready: true });
     });
 
+    it('of a status set its members, and leave all else', async () => {
+      await store.write(create(mesh));
+      const made = { labels: { a: '1' }, spec: { n: 1 }, syncVersion: 'v', owner: mesh };
+      await store.writeBatch([create(timeout('a'), { ...made, status: { ready: true, seen: 1 } }), create(timeout('b'))]);
+      const status = { seen: 2, more: { x: [] } };
+      const write = (name: string, expectVersion?: number): Write => ({
+        op: 'status',
+        key: timeout(name),
+        status,
+        expectVersion,
+      });
+      expect(await store.write(write('a', 0))).toMatchObject({ result: 'updated', version: 1 });
+      expect(await store.get(timeout('a'))).toMatchObject({ ...made, status: { ready: true, ...status } });
+      expect(await store.writeBatch([write('a', 0), write('none'), write('b')])).toMatchObject([
+        { result: 'conflict' },
+        { result: 'missing' },
+        { result: 'updated', version: 1 },
+      ]);
+      const expectCreation = new Date(1);
+      expect(await store.write({ op: 'status', key: timeout('b'), status, expectCreation })).toEqual({ result: 'conflict' });
+      expect(await store.write({ op: 'status', key: timeout('b'), status: { bad: '\0' } })).toMatchObject({ result: 'rejected' });
+      expect((await store.get(timeout('b')))?.status).toEqual(status);
+    });
+
     it('are combined without a loss, and those of one key in order', async () => {
       const writes = Array.from({ length: 1000 }, (_, i) =>
         store.write({ op: 'put', key: timeout(`k${String(i % 300)}`), labels: {}, spec: { i } }),

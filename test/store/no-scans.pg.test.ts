@@ -55,7 +55,8 @@ it.each([
       keys.map((key) => ({ op: 'put', key, ...content, owner, ownOnly: true })),
       keys.map((key) => ({ op: 'put', key, ...content, owner, status: {} })),
       keys.map((key) => ({ op: 'update', key, ...content, expectVersion: 2 })),
-      keys.map((key) => ({ op: 'delete', key, expectVersion: 3 })),
+      keys.map((key) => ({ op: 'status', key, status: { ready: true }, expectVersion: 3 })),
+      keys.map((key) => ({ op: 'delete', key, expectVersion: 4 })),
     ];
   };
   /** @returns how many statements it took */

@@ -21,6 +21,7 @@ import type {
   ResourceMeta,
   MetaQuery,
   ResourceStore,
+  RowWrite,
   ListPage,
   StoreChange,
   Write,
@@ -269,11 +270,18 @@ export class TinyStore implements ResourceStore {
     }
     const fault = faultOf(write);
     if (fault !== null) return { result: 'rejected', message: fault };
-    const { owner = null } = write;
-    if (op === 'update') {
-      if (before === undefined) return { result: 'missing' };
-      if (!isExpected(write, before)) return { result: 'conflict' };
-    } else if (owner !== null && !this.rows.has(idOf(owner)))
+    if (op !== 'update' && op !== 'status') return this.#put(write, before, changed);
+    if (before === undefined) return { result: 'missing' };
+    if (!isExpected(write, before)) return { result: 'conflict' };
+    const { labels, spec, syncVersion } = before;
+    const isStatus = op === 'status';
+    const whole = isStatus ? { ...write, op: 'update' as const, labels, spec, syncVersion } : write;
+    return this.#put(isStatus ? { ...whole, status: { ...before.status, ...write.status } } : whole, before, changed);
+  }
+
+  #put(write: RowWrite, before: Resource | undefined, changed: ResourceKey[]): WriteOutcome {
+    const { op, key, owner = null } = write;
+    if (op !== 'update' && owner !== null && !this.rows.has(idOf(owner)))
       return { result: 'rejected', message: `its owner ${owner.type} ${JSON.stringify(owner.name)} does not exist` };
     if (op === 'create' && before !== undefined) return { result: 'exists' };
     if (op === 'put' && write.ownOnly === true && before !== undefined && !mayReplace(before, write))
@@ -317,14 +325,16 @@ function isExpected({ expectVersion, expectCreation }: Exclude<Write, { op: 'put
 
 function turnOf(write: Write): number {
   if (write.op === 'delete') return 0;
+  if (write.op === 'status') return 6;
   const isOwned = (write.owner ?? null) !== null;
   return { create: 1, put: 3, update: 5 }[write.op] + Number(isOwned && write.op !== 'update');
 }
 
-function faultOf({ key, labels, status }: Exclude<Write, { op: 'delete' }>): string | null {
+function faultOf(write: Exclude<Write, { op: 'delete' }>): string | null {
+  const { key, status } = write;
   if (Array.from(key.name).length > 253) return 'name: must have at most 253 characters';
   for (const field of ['name', 'mesh', 'type'] as const) if (!isStorable(key[field])) return `${field}: must be valid text`;
-  if (!isStorableJson(labels)) return 'labels: must be valid text';
+  if (write.op !== 'status' && !isStorableJson(write.labels)) return 'labels: must be valid text';
   return isStorableJson(status) ? null : 'status: must be valid text';
 }
 
