@@ -1,5 +1,6 @@
 // A connected proxy, and the input from which its view was built.
 import { hash } from 'node:crypto';
+import { SparseMap } from '../base/sparse-map.ts';
 import { canBeMatched } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -32,7 +33,7 @@ export class ConnectedProxy {
   /** The last order that the token permitted. */
   order: CertificateOrder | null = null;
   /** The matched policies that not every proxy has, by type. */
-  readonly #own = new Map<string, ReadonlySet<Policy>>();
+  readonly #own = new SparseMap<string, ReadonlySet<Policy>>();
   #proxy: DataplaneProxy;
   #version: number;
   #opensPorts: boolean;
@@ -129,7 +130,7 @@ export class ConnectedProxy {
   }
 
   #keyOf(): string {
-    const serials = [...this.#own.values()].flatMap((policies) => [...policies].map(({ serial }) => serial));
+    const serials = [...this.#own.entries.values()].flatMap((policies) => [...policies].map(({ serial }) => serial));
     const text = JSON.stringify([
       ...[serials.sort((a, b) => a - b), sharedFeatures(this.features), this.#proxy.origin],
       ...[canBeMatched(this.#proxy), this.#certified?.identity],

@@ -1,6 +1,7 @@
 // The whole configuration of one proxy, and the names that changed since the last publication. Most parts are shared with other
 // proxies, so a view holds parts and looks into them: a name costs one entry, not one in each of four maps.
 import { isDeepStrictEqual } from 'node:util';
+import { SparseMap } from '../base/sparse-map.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { Leaf } from '../identity/leaf.ts';
@@ -65,6 +66,9 @@ export type CalledParts = ViewState & {
 };
 
 const NOTHING: EncodedPart = { resources: [], problems: [] };
+const NO_CHANGES: ChangedVersions = new Map();
+const NO_FORMER: ReadonlyMap<string, string> = new Map();
+const NO_KEPT: ReadonlySet<string> = new Set();
 
 export class ProxyView implements XdsView {
   /** The resources of the proxy that belong to no outbound. */
@@ -72,13 +76,13 @@ export class ProxyView implements XdsView {
   /** The problems of the declared outbounds themselves. */
   #problems: readonly ConfigProblem[] = [];
   /** What the token of the proxy does not permit, by its kind. */
-  readonly #refusals = new Map<'dataplane' | 'identity', string>();
+  readonly #refusals = new SparseMap<'dataplane' | 'identity', string>();
   /** By the name of the routes. */
   readonly #outbounds: ViewParts<EncodedOutbound>;
   /** By the name of the cluster and of the endpoints. */
   readonly #destinations: ViewParts<EncodedDestination>;
   readonly #zonePorts = new ZoneParts();
-  #changed = new Map<XdsType, Map<string, string>>();
+  #changed: Map<XdsType, Map<string, string>> | null = null;
   /** The unpublished changes of a step that other views take too. */
   #taken: ChangedVersions | null = null;
   /** Some part has a problem or had one, since they were asked for. */
@@ -98,9 +102,9 @@ export class ProxyView implements XdsView {
   places: DataplanePlaces = NO_PLACES;
 
   /** The names that its zone listeners had in an Envoy before their places were their names. */
-  formerNames: ReadonlyMap<string, string> = new Map();
+  formerNames: ReadonlyMap<string, string> = NO_FORMER;
 
-  #kept: ReadonlySet<string> = new Set();
+  #kept: ReadonlySet<string> = NO_KEPT;
 
   #asked = '';
   /** Something beside its resources differs since the last publication. */
@@ -159,8 +163,18 @@ export class ProxyView implements XdsView {
   get problems(): ConfigProblem[] {
     const shared = [...this.#outbounds.entries(), ...this.#destinations.entries()].map(([, part]) => part);
     const parts = [this.#own, ...shared, ...this.#zonePorts.parts()];
-    const refused = [...this.#refusals.values()].map((reason) => ({ policy: null, field: 'token', reason }));
+    const refused = [...this.#refusals.entries.values()].map((reason) => ({ policy: null, field: 'token', reason }));
     return [...refused, ...this.#problems, ...parts.flatMap(({ problems }) => problems)];
+  }
+
+  /** Each proxy that joins asks it of another one. */
+  #hasProblems(): boolean {
+    let has = this.#refusals.size + this.#problems.length + this.#own.problems.length > 0;
+    for (const { problems } of this.#zonePorts.parts()) has ||= problems.length > 0;
+    const look = ({ problems }: EncodedPart): void => void (has ||= problems.length > 0);
+    this.#outbounds.forEach(look);
+    this.#destinations.forEach(look);
+    return has;
   }
 
   /** @param reason null: the token permits it */
@@ -185,7 +199,7 @@ export class ProxyView implements XdsView {
   get whatItCalls(): CalledParts | null {
     const [outbounds, destinations] = [this.#outbounds.shared, this.#destinations.shared];
     if (outbounds === null || destinations === null) return null;
-    return { outbounds, destinations, problems: this.#problems, hasProblems: this.problems.length > 0 };
+    return { outbounds, destinations, problems: this.#problems, hasProblems: this.#hasProblems() };
   }
 
   /** Takes the outbounds of another view. This one was never published. */
@@ -198,14 +212,14 @@ export class ProxyView implements XdsView {
 
   /** Its outbounds if all of them are published; null also if some of them depend on the proxy itself. */
   get state(): ViewState | null {
-    if (this.#changed.size > 0 || this.#taken !== null || this.#hasNewProblems) return null;
+    if (this.#changed !== null || this.#taken !== null || this.#hasNewProblems) return null;
     const [outbounds, destinations] = [this.#outbounds.shared, this.#destinations.shared];
     return outbounds === null || destinations === null ? null : { outbounds, destinations };
   }
 
   /** Whether it has these outbounds, and everything of it is published. */
   isIn({ outbounds, destinations }: ViewState): boolean {
-    if (this.#changed.size > 0 || this.#taken !== null || this.#hasNewProblems) return false;
+    if (this.#changed !== null || this.#taken !== null || this.#hasNewProblems) return false;
     return this.#outbounds.shared === outbounds && this.#destinations.shared === destinations;
   }
 
@@ -213,7 +227,7 @@ export class ProxyView implements XdsView {
   get step(): ViewStep | null {
     const [outbounds, destinations] = [this.#outbounds.shared, this.#destinations.shared];
     if (outbounds === null || destinations === null) return null;
-    return { outbounds, destinations, changed: this.#changed, hasNewProblems: this.#hasNewProblems };
+    return { outbounds, destinations, changed: this.#changed ?? NO_CHANGES, hasNewProblems: this.#hasNewProblems };
   }
 
   /** Takes the step of a view that was equal. */
@@ -295,11 +309,11 @@ export class ProxyView implements XdsView {
   publish(): void {
     this.#outbounds.settle();
     this.#destinations.settle();
-    const changed = this.#taken ?? this.#changed;
+    const changed = this.#taken ?? this.#changed ?? NO_CHANGES;
     this.#taken = null;
     if (changed.size === 0 && !this.#hasNewProblems && !this.#hasNews) return;
     // Others may have the same map, as a step.
-    if (changed === this.#changed) this.#changed = new Map();
+    if (changed === this.#changed) this.#changed = null;
     this.#hasNews = false;
     this.#listener?.changed(changed);
   }
@@ -334,8 +348,9 @@ export class ProxyView implements XdsView {
   }
 
   #add(type: XdsType, name: string): void {
-    let versions = this.#changed.get(type);
-    if (versions === undefined) this.#changed.set(type, (versions = new Map<string, string>()));
+    const changed = (this.#changed ??= new Map<XdsType, Map<string, string>>());
+    let versions = changed.get(type);
+    if (versions === undefined) changed.set(type, (versions = new Map<string, string>()));
     // The first is that of the last publication.
     if (!versions.has(name)) versions.set(name, this.get(type, name)?.version ?? '');
   }

@@ -1,5 +1,6 @@
 // The resources that one proxy refuses, each at the version that it refused last.
 import { withoutKeys } from '../base/hidden-keys.ts';
+import { SparseMap } from '../base/sparse-map.ts';
 import type { XdsRefusal, XdsResource, XdsResponse, XdsType, XdsView } from './session-messages.ts';
 
 const NO_REFUSALS: readonly XdsRefusal[] = [];
@@ -14,7 +15,7 @@ export function boundedReason(text: string): string {
 }
 
 export class RefusedResources {
-  readonly #refusals = new Map<string, XdsRefusal>();
+  readonly #refusals = new SparseMap<string, XdsRefusal>();
 
   get size(): number {
     return this.#refusals.size;
@@ -23,7 +24,7 @@ export class RefusedResources {
   /** Those that are refused at the version of the view. */
   standing(view: XdsView): readonly XdsRefusal[] {
     if (this.#refusals.size === 0) return NO_REFUSALS;
-    return [...this.#refusals.values()].filter(({ type, name, version }) => view.get(type, name)?.version === version);
+    return [...this.#refusals.entries.values()].filter(({ type, name, version }) => view.get(type, name)?.version === version);
   }
 
   has(type: XdsType, name: string, version: string): boolean {

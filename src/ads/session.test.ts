@@ -279,6 +279,16 @@ describe('an xDS session', () => {
     expect(session.size).toBe(2);
   });
 
+  it('answers a name at once that leaves the view while it waits for clusters', () => {
+    const { session, replace } = sessionOf(FULL);
+    session.receive(request('Cluster'));
+    expect(session.take().map(({ type }) => type)).toEqual(['Cluster']);
+    session.receive(request('RouteConfiguration', { subscribe: ['l'] }));
+    expect([session.take(), session.take()]).toEqual([[], []]);
+    replace({ ...FULL, RouteConfiguration: {} });
+    expect(session.take()).toMatchObject([{ type: 'RouteConfiguration', resources: [], removed: ['l'] }]);
+  });
+
   it('keeps nothing of the name for everything, and has no work for it', () => {
     const { session } = sessionOf({ Cluster: { a: '1' } });
     session.receive(request('Cluster', { subscribe: ['*'] }));

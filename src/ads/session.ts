@@ -239,7 +239,8 @@ export class XdsSession {
   #additions(state: TypeState, isSettled: boolean): XdsResponse | null {
     const isFirst = state.isFirst && isSettled;
     const resources = isSettled ? this.#takeResources(state) : [];
-    const missing = state.unanswered.size > 0 ? this.#missing(state) : [];
+    const missing = state.unanswered.size > 0 && state.mayMiss ? this.#missing(state) : [];
+    state.mayMiss = false;
     // Another control plane, or an older one, has given listeners other names: a new one takes the place of one that goes.
     if (isFirst && state.type === 'Listener') missing.push(...this.#unused(state));
     if (resources.length === 0 && missing.length === 0 && !isFirst) return null;

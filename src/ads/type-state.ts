@@ -44,6 +44,8 @@ export class TypeState {
   /** Sent in this version, and no longer in the view. */
   readonly gone = new SparseMap<string, string>();
   #unanswered: Set<string> | null = null;
+  /** The view may lack a name that must be answered. */
+  mayMiss = false;
   /** The first response of a type is sent even if it is empty. */
   isFirst = true;
   pending: XdsResponse | null = null;
@@ -65,6 +67,7 @@ export class TypeState {
 
   mustAnswer(name: string): void {
     (this.#unanswered ??= new Set()).add(name);
+    this.mayMiss = true;
   }
 
   answered(name: string): void {
@@ -77,6 +80,7 @@ export class TypeState {
 
   /** The view has changed. @param before version of the view until now */
   change(name: string, before: string): void {
+    this.mayMiss = true;
     if (!this.wants(name) || this.dirty.has(name)) return;
     const held = this.#suspects?.delete(name) === true ? UNKNOWN_VERSION : before;
     this.dirty.set(name, this.gone.get(name) ?? held);

@@ -1,21 +1,22 @@
 // The parts of a zone proxy for each port that it opens. Invariant: no other part of the view has a resource of such a name.
+import { SparseMap } from '../base/sparse-map.ts';
 import type { EncodedPart } from './encoded-part.ts';
 
 const NOTHING: EncodedPart = { resources: [], problems: [] };
 
 export class ZoneParts {
   /** By service, and by a name of the port. */
-  readonly #ports = new Map<string, Map<string, EncodedPart>>();
+  readonly #ports = new SparseMap<string, ReadonlyMap<string, EncodedPart>>();
   /** By the names of their resources. */
-  readonly #byResource = new Map<string, EncodedPart>();
+  readonly #byResource = new SparseMap<string, EncodedPart>();
 
   /** KRIs of the services with a port. */
   services(): IterableIterator<string> {
-    return this.#ports.keys();
+    return this.#ports.entries.keys();
   }
 
   *parts(): Generator<EncodedPart> {
-    for (const ports of this.#ports.values()) yield* ports.values();
+    for (const ports of this.#ports.entries.values()) yield* ports.values();
   }
 
   /** The part with a resource of this name. */

@@ -14,6 +14,8 @@ import { egressChains } from './zone-egress.ts';
 import { ingressChains } from './zone-ingress.ts';
 import { ListenerRules } from './zone-rules.ts';
 
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
+
 const TLS_INSPECTOR = extension(
   'envoy.filters.listener.tls_inspector',
   'extensions.filters.listener.tls_inspector.v3.TlsInspector',
@@ -52,7 +54,9 @@ export function addZoneListeners(config: ProxyConfig, context: ZoneContext): voi
 
 /** The names that the zone listeners of a Dataplane had in an Envoy before their places were their names, by these. */
 export function formerZoneListeners(proxy: DataplaneProxy): ReadonlyMap<string, string> {
-  return new Map(zonePlaces(proxy).map(({ section, address }) => [placeName(address, section.port), zoneListenerName(section)]));
+  const places = zonePlaces(proxy);
+  if (places.length === 0) return NO_NAMES;
+  return new Map(places.map(({ section, address }) => [placeName(address, section.port), zoneListenerName(section)]));
 }
 
 /** Says which server names of a port are those of an older service. */
