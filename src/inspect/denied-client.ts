@@ -2,13 +2,13 @@
 // ask by several.
 import { typeRulesOf } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
-import type { InboundRule } from '../policy/inbound-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
-import { isObject, textOf } from '../resource/read-json.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
 import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
-import { clientsIn } from '../xds/permission-clients.ts';
+import type { Json } from '../resource/types.ts';
+import { clientsIn, type PermissionRule } from '../xds/permission-clients.ts';
 import { certifiedIdentity } from '../xds/proxy-tls.ts';
+import { usableRules } from '../xds/usable-policies.ts';
 
 /**
  * Why a server denies a client; null where it may permit it, and for a server without an identity, which knows no client.
@@ -19,7 +19,7 @@ export function whyDenied(index: MeshIndex, server: DataplaneProxy, target: Json
   const found = typeRulesOf(index, server, 'MeshTrafficPermission')?.inboundRules.find(
     ({ section: { kind, name, port } }) => kind === 'Inbound' && (name === target || port === target),
   );
-  const rules = found?.rules ?? [];
+  const rules = usableRules('MeshTrafficPermission', found?.rules ?? [], () => undefined);
   const denying = rules.find((rule) => clientsIn(rule, 'deny').some((one) => fits(rule, one, client, false)));
   if (denying !== undefined) return `its MeshTrafficPermission ${denying.policy.displayName} denies ${client}`;
   const isPermitted = rules.some((rule) =>
@@ -29,13 +29,12 @@ export function whyDenied(index: MeshIndex, server: DataplaneProxy, target: Json
 }
 
 /** @param byName what counts for a match with a server name */
-function fits({ match }: InboundRule, client: JsonObject, id: string, byName: boolean): boolean {
+function fits({ match }: PermissionRule, client: InboundMatch, id: string, byName: boolean): boolean {
   return [match, client].every((one) => {
     if (one === null) return true;
-    if (isObject(one['sni']) && !byName) return false;
-    const { spiffeID } = one;
-    if (!isObject(spiffeID)) return isObject(one['sni']);
-    const value = textOf(spiffeID['value']);
-    return spiffeID['type'] === 'Prefix' ? id.startsWith(value) : id === value;
+    const { sni, spiffeID } = one;
+    if (sni !== undefined && !byName) return false;
+    if (spiffeID === undefined) return sni !== undefined;
+    return spiffeID.type === 'Prefix' ? id.startsWith(spiffeID.value) : id === spiffeID.value;
   });
 }

@@ -9,10 +9,10 @@ import { isObject, textOf } from '../resource/read-json.ts';
 import { mergeOrdered, ruleOrder } from './precedence.ts';
 import type { TargetRef } from './target-ref.ts';
 
-export type InboundRule = {
+export type InboundRule<C = JsonObject, M = JsonObject> = {
   /** Null: every request. */
-  readonly match: JsonObject | null;
-  readonly conf: JsonObject;
+  readonly match: M | null;
+  readonly conf: C;
   readonly policy: Policy;
   readonly index: number;
 };
@@ -68,7 +68,7 @@ export function sectionRules(
 }
 
 /** The conf for requests that match nothing: all rules without match, merged (policies 6). */
-export function catchAllConf(rules: readonly InboundRule[]): JsonObject {
+export function catchAllConf<C extends object>(rules: readonly InboundRule<C, unknown>[]): C {
   return mergeConfs(rules.flatMap(({ match, conf }) => (match === null ? [conf] : [])));
 }
 

@@ -3,9 +3,13 @@
 // reader. Invariant: that value is never used; the cluster is configured from the service's key (D12).
 import type { Json, JsonObject } from '../resource/types.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
+import type { Conf } from './confs.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import type { Contribution, ResourceRule, ResourceRules } from './resource-rules.ts';
+
+type Strategy = Conf<'MeshLoadBalancingStrategy'>;
+type HashPolicies = NonNullable<Strategy['hashPolicies']>;
 
 const NESTED: ReadonlyMap<Json | undefined, string> = new Map([
   ['RingHash', 'ringHash'],
@@ -13,10 +17,12 @@ const NESTED: ReadonlyMap<Json | undefined, string> = new Map([
 ]);
 
 /** The list in force: `[]` turns hashing off, null means no list. The type of the balancer selects among the old lists. */
-export function hashPoliciesOf(conf: JsonObject): Json[] | null {
-  const root = conf['hashPolicies'];
-  if (Array.isArray(root)) return root;
-  const loadBalancer = objectOf(conf['loadBalancer']);
+export function hashPoliciesOf(conf: Strategy): HashPolicies | null;
+export function hashPoliciesOf(conf: JsonObject): Json[] | null;
+export function hashPoliciesOf(conf: { readonly hashPolicies?: unknown; readonly loadBalancer?: unknown }): unknown[] | null {
+  const root = conf.hashPolicies;
+  if (Array.isArray(root)) return root as unknown[];
+  const loadBalancer = objectOf(conf.loadBalancer);
   const nested = objectOf(loadBalancer[NESTED.get(loadBalancer['type']) ?? ''])['hashPolicies'];
   return Array.isArray(nested) ? nested : null;
 }

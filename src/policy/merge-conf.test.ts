@@ -16,7 +16,7 @@ const conf: fc.Arbitrary<JsonObject> = fc.record(
 
 describe('mergeConf', () => {
   it('overrides scalars, recurses into objects, replaces lists', () => {
-    const weaker = { a: 1, http: { requestTimeout: '1s', retryOn: ['500', '501'] } };
+    const weaker: JsonObject = { a: 1, http: { requestTimeout: '1s', retryOn: ['500', '501'] } };
     expect(mergeConf(weaker, { http: { retryOn: ['5xx'] }, b: true })).toEqual({
       a: 1,
       b: true,

@@ -11,16 +11,16 @@ const MAX_DEPTH = 64;
 /** Items of long lists are the same objects in all versions of a document. */
 const stripItem = perObject((item: JsonObject): Json => strip(item, 0));
 
-/** One conf over another: scalars and lists override, objects recurse, `append…` lists grow at their end. */
-export function mergeConf(weaker: JsonObject, stronger: JsonObject): JsonObject {
-  const merged: JsonObject = { ...weaker };
-  for (const [key, next] of Object.entries(stronger)) merged[key] = mergeValue(key, merged[key] ?? null, next);
-  return merged;
+/** One conf over another, both of one type: scalars and lists override, objects recurse, `append…` lists grow at their end. */
+export function mergeConf<C extends object>(weaker: C, stronger: C): C {
+  const merged = { ...weaker } as JsonObject;
+  for (const [key, next] of Object.entries(stronger as JsonObject)) merged[key] = mergeValue(key, merged[key] ?? null, next);
+  return merged as C;
 }
 
 /** All confs, weakest first. */
-export function mergeConfs(confs: Iterable<JsonObject>): JsonObject {
-  let merged: JsonObject = {};
+export function mergeConfs<C extends object>(confs: Iterable<C>): C {
+  let merged = {} as C;
   for (const conf of confs) merged = mergeConf(merged, conf);
   return merged;
 }

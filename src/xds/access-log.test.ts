@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Conf } from '../policy/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { accessLoggers, routeFilter, type LogContext } from './access-log.ts';
 
@@ -14,9 +15,11 @@ const CONTEXT: LogContext = {
   ...{ tcpPipe: '/pipe', workload: 'work', collector: ({ endpoint }) => (endpoint === 'otel' ? 'to_otel' : null) },
 };
 
+type Backends = NonNullable<Conf<'MeshAccessLog'>['backends']>;
+
 /** The configurations of the loggers of these backends. */
-function loggers(backends: JsonObject[], context: Partial<LogContext> = {}): JsonObject[] {
-  return accessLoggers({ backends }, { ...CONTEXT, ...context }).map(({ typedConfig }) => {
+function loggers(backends: object[], context: Partial<LogContext> = {}): JsonObject[] {
+  return accessLoggers({ backends: backends as Backends }, { ...CONTEXT, ...context }).map(({ typedConfig }) => {
     const { '@type': _, ...config } = typedConfig as JsonObject;
     return config;
   });
@@ -70,8 +73,8 @@ describe('a log to a TCP address', () => {
       { path: '/pipe', logFormat: { jsonFormat: { address: 'log:1', message: 'a\n' }, omitEmptyValues: true } },
     ]);
     const json = [{ key: 'a', value: 'b' }];
-    expect(loggers([{ type: 'Tcp', tcp: { format: { type: 'Json', json } } }])).toEqual([
-      { path: '/pipe', logFormat: { jsonFormat: { address: '', message: { a: 'b' } } } },
+    expect(loggers([{ type: 'Tcp', tcp: { address: 'log:2', format: { type: 'Json', json } } }])).toEqual([
+      { path: '/pipe', logFormat: { jsonFormat: { address: 'log:2', message: { a: 'b' } } } },
     ]);
   });
 
@@ -115,7 +118,7 @@ describe('a log to a collector', () => {
 });
 
 it('a logger has the condition that it is given', () => {
-  const backends = [{ type: 'File', file: { path: '/log' } }];
+  const backends: Backends = [{ type: 'File', file: { path: '/log' } }];
   const [free] = accessLoggers({ backends }, CONTEXT);
   expect(free).not.toHaveProperty('filter');
   expect(accessLoggers({ backends }, CONTEXT, { a: 1 })).toEqual([{ ...free, filter: { a: 1 } }]);

@@ -1,7 +1,9 @@
 // MeshAccessLog as access loggers of a listener (policies 2.4, xds 3.3).
 import { compareText } from '../base/compare-text.ts';
 import { originAttributes } from './origin-attributes.ts';
-import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { objectOf } from '../resource/read-json.ts';
+import type { Conf } from '../policy/confs.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { anyValue } from './open-telemetry.ts';
 import { extension } from './proto-json.ts';
@@ -14,6 +16,11 @@ const HTTP_FORMAT =
 const TCP_FORMAT =
   '[%START_TIME%] %RESPONSE_FLAGS% %KUMA_MESH% %KUMA_SOURCE_ADDRESS_WITHOUT_PORT%(%KUMA_SOURCE_SERVICE%)->%UPSTREAM_HOST%' +
   '(%KUMA_DESTINATION_SERVICE%) took %DURATION%ms, sent %BYTES_SENT% bytes, received: %BYTES_RECEIVED% bytes';
+
+type Backend = NonNullable<Conf<'MeshAccessLog'>['backends']>[number];
+/** `openTelemetry` of a backend. */
+export type OpenTelemetryLog = NonNullable<Backend['openTelemetry']>;
+type Format = NonNullable<NonNullable<Backend['file']>['format']>;
 
 /** The values that the control plane fills in: it knows both ends of a connection before the connection exists. */
 export type LogContext = {
@@ -29,7 +36,7 @@ export type LogContext = {
   /** The workload of the proxy. */
   readonly workload: string;
   /** The cluster of a collector, from `openTelemetry` of a backend; null where there is none. */
-  readonly collector: (openTelemetry: JsonObject) => string | null;
+  readonly collector: (openTelemetry: OpenTelemetryLog) => string | null;
 };
 
 /** Condition of a logger; left out: every request. */
@@ -39,23 +46,24 @@ export type LogFilter = JsonObject | null;
  * The loggers of a conf. Envoy writes to files: a TCP backend is a pipe of a program beside it, and has no logger without one.
  * @param conf MeshAccessLog in force
  */
-export function accessLoggers(conf: JsonObject, context: LogContext, filter: LogFilter = null): JsonObject[] {
-  return objectsOf(conf['backends']).flatMap((backend) => {
+export function accessLoggers(
+  { backends = [] }: Conf<'MeshAccessLog'>,
+  context: LogContext,
+  filter: LogFilter = null,
+): JsonObject[] {
+  return backends.flatMap((backend) => {
     const logger = loggerOf(backend, context);
     if (logger === null) return [];
     return [filter === null ? logger : { ...logger, filter }];
   });
 }
 
-function loggerOf({ type, file, tcp, openTelemetry }: JsonObject, context: LogContext): JsonObject | null {
-  if (type === 'File') {
-    const { path, format } = objectOf(file);
-    return fileLogger(textOf(path), formatOf(objectOf(format), context));
-  }
-  if (type === 'OpenTelemetry') return openTelemetryLogger(objectOf(openTelemetry), context);
-  if (type !== 'Tcp' || context.tcpPipe === null) return null;
-  const { address = '', format } = objectOf(tcp);
-  const { jsonFormat, textFormatSource, ...rest } = formatOf(objectOf(format), context);
+function loggerOf({ type, file, tcp, openTelemetry }: Backend, context: LogContext): JsonObject | null {
+  if (type === 'File') return file === undefined ? null : fileLogger(file.path, formatOf(file.format, context));
+  if (type === 'OpenTelemetry') return openTelemetry === undefined ? null : openTelemetryLogger(openTelemetry, context);
+  if (tcp === undefined || context.tcpPipe === null) return null;
+  const { address, format } = tcp;
+  const { jsonFormat, textFormatSource, ...rest } = formatOf(format, context);
   const message = jsonFormat ?? objectOf(textFormatSource)['inlineString'] ?? '';
   return fileLogger(context.tcpPipe, { jsonFormat: { address, message }, ...rest });
 }
@@ -64,12 +72,12 @@ function fileLogger(path: string, logFormat: JsonObject): JsonObject {
   return extension('envoy.access_loggers.file', 'extensions.access_loggers.file.v3.FileAccessLog', { path, logFormat });
 }
 
-function openTelemetryLogger(openTelemetry: JsonObject, context: LogContext): JsonObject | null {
+function openTelemetryLogger(openTelemetry: OpenTelemetryLog, context: LogContext): JsonObject | null {
   const clusterName = context.collector(openTelemetry);
   if (clusterName === null) return null;
   const text = (given: string): string => filled(given, context);
-  const attributes = objectsOf(openTelemetry['attributes']).map(({ key, value }) => attribute(textOf(key), text(textOf(value))));
-  const body = openTelemetry['body'] ?? (context.isHttp ? HTTP_FORMAT : TCP_FORMAT);
+  const attributes = (openTelemetry.attributes ?? []).map(({ key, value }) => attribute(key, text(value)));
+  const body = (openTelemetry.body as Json | undefined) ?? (context.isHttp ? HTTP_FORMAT : TCP_FORMAT);
   const type = 'extensions.access_loggers.open_telemetry.v3.OpenTelemetryAccessLogConfig';
   return extension('envoy.access_loggers.open_telemetry', type, {
     commonConfig: { logName: 'MeshAccessLog', grpcService: { envoyGrpc: { clusterName } }, transportApiVersion: 'V3' },
@@ -86,8 +94,11 @@ function attribute(key: string, stringValue: string): JsonObject {
 }
 
 /** Requests of one client, for one server name. Every rule that matches logs. @param match of `rules[]` */
-export function clientFilter(match: JsonObject | null): LogFilter {
-  const conditions = [...spiffeCondition(objectOf(match?.['spiffeID'])), ...serverNameCondition(objectOf(match?.['sni']))];
+export function clientFilter({ spiffeID, sni }: InboundMatch): LogFilter {
+  const conditions = [
+    ...(spiffeID === undefined ? [] : [spiffeCondition(spiffeID)]),
+    ...(sni === undefined ? [] : [`connection.requested_server_name == ${JSON.stringify(sni.value)}`]),
+  ];
   if (conditions.length === 0) return null;
   const expression = conditions.join(' && ');
   return {
@@ -99,15 +110,10 @@ export function clientFilter(match: JsonObject | null): LogFilter {
   };
 }
 
-function spiffeCondition({ type, value }: JsonObject): string[] {
-  if (textOf(value) === '') return [];
+function spiffeCondition({ type, value }: NonNullable<InboundMatch['spiffeID']>): string {
   const input = 'connection.uri_san_peer_certificate';
   const text = JSON.stringify(value);
-  return [type === 'Prefix' ? `${input}.startsWith(${text})` : `${input} == ${text}`];
-}
-
-function serverNameCondition({ value }: JsonObject): string[] {
-  return textOf(value) === '' ? [] : [`connection.requested_server_name == ${JSON.stringify(value)}`];
+  return type === 'Prefix' ? `${input}.startsWith(${text})` : `${input} == ${text}`;
 }
 
 /** Requests of one route, or of all routes without loggers of their own (`null`). */
@@ -135,17 +141,13 @@ end
   },
 });
 
-function formatOf(format: JsonObject, context: LogContext): JsonObject {
-  const omit = format['omitEmptyValues'] === true ? { omitEmptyValues: true } : {};
-  if (format['type'] === 'Json') {
-    const entries = objectsOf(format['json']).map(({ key, value }): [string, Json] => [
-      textOf(key),
-      filled(textOf(value), context),
-    ]);
+function formatOf(format: Format | undefined, context: LogContext): JsonObject {
+  const omit = format?.omitEmptyValues === true ? { omitEmptyValues: true } : {};
+  if (format?.type === 'Json') {
+    const entries = (format.json ?? []).map(({ key, value }): [string, string] => [key, filled(value, context)]);
     return { jsonFormat: Object.fromEntries(entries.sort(([a], [b]) => compareText(a, b))), ...omit };
   }
-  const plain = isObject(format) && textOf(format['plain']) !== '' ? textOf(format['plain']) : null;
-  const line = filled(plain ?? (context.isHttp ? HTTP_FORMAT : TCP_FORMAT), context);
+  const line = filled(format?.plain || (context.isHttp ? HTTP_FORMAT : TCP_FORMAT), context);
   return { textFormatSource: { inlineString: `${line}\n` }, ...omit };
 }
 

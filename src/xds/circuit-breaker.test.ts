@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import type { Conf } from '../policy/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { connectionLimits, outlierDetection } from './circuit-breaker.ts';
 
 it('the limits of connections are those that the policy names', () => {
   const limits = { maxConnections: 1, maxPendingRequests: 2, maxRequests: 3, maxRetries: 4, maxConnectionPools: 5 };
-  expect(connectionLimits({ connectionLimits: { ...limits, other: 6 } })).toEqual(limits);
+  const written = { ...limits, other: 6 };
+  expect(connectionLimits({ connectionLimits: written })).toEqual(limits);
   expect(connectionLimits({ connectionLimits: { maxRetries: 4 } })).toEqual({ maxRetries: 4 });
   expect(connectionLimits({})).toEqual({});
 });
+
+type Detection = NonNullable<Conf<'MeshCircuitBreaker'>['outlierDetection']>;
 
 /** The detectors that Envoy enforces by itself, switched off. */
 const OFF = {
@@ -18,14 +22,14 @@ const OFF = {
 };
 
 describe('the detection of outliers', () => {
-  it.each<[string, JsonObject]>([
+  it.each<[string, Conf<'MeshCircuitBreaker'>]>([
     ['without a conf', {}],
-    ['that is disabled', { outlierDetection: { disabled: true, interval: '1s', healthyPanicThreshold: 50 } }],
+    ['that is disabled', { outlierDetection: { disabled: true, interval: '1s', healthyPanicThreshold: 50, detectors: {} } }],
   ])('%s is none', (_, conf) => {
     expect(outlierDetection(conf)).toEqual({});
   });
 
-  it.each<[JsonObject, JsonObject]>([
+  it.each<[Partial<Detection>, JsonObject]>([
     [{}, {}],
     [{ disabled: false, interval: '1s' }, { interval: '1s' }],
     [
@@ -51,11 +55,13 @@ describe('the detection of outliers', () => {
       { failurePercentageThreshold: 85, enforcingFailurePercentage: 100, enforcingFailurePercentageLocalOrigin: 100 },
     ],
   ])('of %j has no detector but those that are named: %j', (written, expected) => {
-    expect(outlierDetection({ outlierDetection: written })).toEqual({ outlierDetection: { ...OFF, ...expected } });
+    expect(outlierDetection({ outlierDetection: { detectors: {}, ...written } })).toEqual({
+      outlierDetection: { ...OFF, ...expected },
+    });
   });
 
   it('has the threshold of panic for the balancer', () => {
-    expect(outlierDetection({ outlierDetection: { healthyPanicThreshold: '62.5' } })).toEqual({
+    expect(outlierDetection({ outlierDetection: { healthyPanicThreshold: '62.5', detectors: {} } })).toEqual({
       outlierDetection: OFF,
       commonLbConfig: { healthyPanicThreshold: { value: 62.5 } },
     });

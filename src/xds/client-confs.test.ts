@@ -2,22 +2,23 @@
 import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
 import { parsePolicy } from '../policy/parse-policy.ts';
-import type { InboundRule } from '../policy/inbound-rules.ts';
+import type { Conf, Confs } from '../policy/confs.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { clientConf, clientRules, clientsMatch, clientsOf, reportCommonTimes, type ClientRules } from './client-confs.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { usableConf } from './usable-conf.ts';
-import { usableRules } from './usable-policies.ts';
+import { usableRules, type UsableRule } from './usable-policies.ts';
 
 const policy = parsePolicy(make('MeshTimeout', 'p', {}), 0);
-const exact = (value: string): JsonObject => ({ spiffeID: { type: 'Exact', value } });
-const prefix = (value: string): JsonObject => ({ spiffeID: { type: 'Prefix', value } });
+const exact = (value: string) => ({ spiffeID: { type: 'Exact' as const, value } });
+const prefix = (value: string) => ({ spiffeID: { type: 'Prefix' as const, value } });
 
-function rulesOf(
-  rules: readonly (readonly [match: JsonObject | null, conf: JsonObject])[],
-): ClientRules & { problems: ConfigProblem[] } {
+type Rules<T extends keyof Confs> = readonly (readonly [match: InboundMatch | null, conf: Conf<T>])[];
+
+function rulesOf<T extends keyof Confs = 'MeshTimeout'>(rules: Rules<T>): ClientRules<T> & { problems: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
-  const given: InboundRule[] = rules.map(([match, conf], index) => ({ match, conf, policy, index }));
+  const given: UsableRule<T>[] = rules.map(([match, conf], index) => ({ match, conf, policy, index }));
   return { ...clientRules(given, (problem) => problems.push(problem)), problems };
 }
 
@@ -40,7 +41,7 @@ describe('the clients of rules', () => {
   });
 
   it('are known by their SPIFFE ID alone; a rule for a server name is reported', () => {
-    const sni = { sni: { type: 'Exact', value: 'x' } };
+    const sni: InboundMatch = { sni: { type: 'Exact', value: 'x' } };
     const { byClient, problems } = rulesOf([
       [sni, {}],
       [{ ...exact('a'), ...sni }, {}],
@@ -76,17 +77,17 @@ describe('the conf of a client', () => {
   it('has no part that Envoy refuses, where two good confs merge into a bad one', () => {
     const named = (letter: string, count: number) =>
       Array.from({ length: count }, (_, at) => ({ name: `x-${letter}${String(at)}`, value: 'a' }));
-    const limit = (num: number, headers: object): JsonObject => ({
+    const limit = (num: number, headers: object): Conf<'MeshRateLimit'> => ({
       local: { http: { requestRate: { num, interval: '1s' }, onRateLimit: { headers: { ...headers } } } },
     });
-    const limits = rulesOf([
+    const limits = rulesOf<'MeshRateLimit'>([
       [null, limit(10, { set: named('a', 6) })],
       [exact('a/b'), limit(5, { add: named('b', 5) })],
     ]);
     const problems: ConfigProblem[] = [];
     const report = (problem: ConfigProblem): void => void problems.push(problem);
     const conf = clientConf('MeshRateLimit', limits, { value: 'a/b', isPrefix: false }, report);
-    expect(usableConf('MeshRateLimit', 'rules', conf).refused).toEqual([]);
+    expect(usableConf('MeshRateLimit', 'rules', conf as JsonObject).refused).toEqual([]);
     expect(conf).toMatchObject({ local: { http: { requestRate: { num: 5 } } } });
     expect(problems).toHaveLength(1);
     expect(problems[0]?.field).toMatch(/^spec\.rules\[1\]\.default\.local\.http\.onRateLimit\.headers/);

@@ -1,13 +1,15 @@
 // Confs for single clients of an HTTP listener: a copy of its route for each, which matches the SPIFFE ID of the client (policies 6, xds 3.3).
 // A route sees no certificate, so a network filter keeps the ID from the TLS handshake.
-import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
+import { catchAllConf } from '../policy/inbound-rules.ts';
 import { mergeConf } from '../policy/merge-conf.ts';
-import { isObject, objectOf, textOf } from '../resource/read-json.ts';
+import { isObject } from '../resource/read-json.ts';
+import type { Conf, Confs } from '../policy/confs.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { fieldOf } from './config-problem.ts';
 import { extension } from './proto-json.ts';
 import { usableConf } from './usable-conf.ts';
-import { reportMatches, type Report } from './usable-policies.ts';
+import { reportMatches, type Report, type UsableRule } from './usable-policies.ts';
 
 const CLIENT_ID = 'meridian.client.spiffe_id';
 
@@ -29,18 +31,18 @@ export const clientIdFilter: JsonObject = extension(
 export type Clients = { readonly isPrefix: boolean; readonly value: string };
 
 /** The rules of one type on a listener: those for some clients, and the conf for everybody. */
-export type ClientRules = { readonly byClient: readonly InboundRule[]; readonly common: JsonObject };
+export type ClientRules<T extends keyof Confs> = { readonly byClient: readonly UsableRule<T>[]; readonly common: Conf<T> };
 
 /** The usable rules of an inbound. A client cannot be known by a server name. */
-export function clientRules(rules: readonly InboundRule[], report: Report): ClientRules {
-  const byClient = rules.filter(({ match }) => match !== null && isObject(match['spiffeID']) && match['sni'] === undefined);
+export function clientRules<T extends keyof Confs>(rules: readonly UsableRule<T>[], report: Report): ClientRules<T> {
+  const byClient = rules.filter(({ match }) => match?.spiffeID !== undefined && match.sni === undefined);
   const others = rules.filter((rule) => rule.match !== null && !byClient.includes(rule));
   reportMatches(others, 'has no effect on an inbound: its clients differ by spiffeID alone', report);
   return { byClient, common: catchAllConf(rules) };
 }
 
 /** The clients that rules name, in the order in which routes ask for them: exact IDs, then prefixes, the longest first. */
-export function clientsOf(...types: readonly ClientRules[]): Clients[] {
+export function clientsOf(...types: readonly Pick<ClientRules<keyof Confs>, 'byClient'>[]): Clients[] {
   const all = types.flatMap(({ byClient }) => byClient.map(clientsOfRule));
   const unique = new Map(all.map((clients) => [`${String(clients.isPrefix)} ${clients.value}`, clients]));
   return [...unique.values()].sort(
@@ -58,26 +60,31 @@ export function clientsMatch({ isPrefix, value }: Clients): JsonObject {
  * bad one.
  * @param type of the policies
  */
-export function clientConf(type: string, { byClient, common }: ClientRules, clients: Clients, report: Report): JsonObject {
+export function clientConf<T extends keyof Confs>(
+  type: T,
+  { byClient, common }: ClientRules<T>,
+  clients: Clients,
+  report: Report,
+): Conf<T> {
   const covering = byClient.filter((rule) => covers(clientsOfRule(rule), clients));
-  const [first] = clientsOf({ byClient: covering, common });
+  const [first] = clientsOf({ byClient: covering });
   if (first === undefined) return common;
-  const isFirst = (rule: InboundRule): boolean => isSame(clientsOfRule(rule), first);
+  const isFirst = (rule: UsableRule<T>): boolean => isSame(clientsOfRule(rule), first);
   const rules = covering.filter(isFirst);
   const merged = rules.reduce((conf, rule) => mergeConf(conf, rule.conf), common);
   // What was left out of the rules is reported there.
   if (Object.keys(merged).length === 0) return merged;
-  const { conf, refused } = usableConf(type, 'rules', merged);
+  const { conf, refused } = usableConf(type, 'rules', merged as JsonObject);
   for (const { policy, index } of rules.slice(-1))
     for (const { path, reason } of refused) report({ policy: policy.kri, field: fieldOf('rules', index, path), reason });
-  return conf ?? common;
+  return (conf as Conf<T> | null) ?? common;
 }
 
 /** The times that a route has. */
 const OF_ROUTES: ReadonlySet<string> = new Set(['http.requestTimeout', 'http.streamIdleTimeout']);
 
 /** Reports the times of a MeshTimeout for some clients that a listener has in common. */
-export function reportCommonTimes({ byClient }: ClientRules, report: Report): void {
+export function reportCommonTimes({ byClient }: ClientRules<'MeshTimeout'>, report: Report): void {
   for (const { conf, policy, index } of byClient)
     for (const [key, part] of Object.entries(conf))
       for (const path of isObject(part) ? Object.keys(part).map((name) => `${key}.${name}`) : [key])
@@ -89,9 +96,8 @@ export function reportCommonTimes({ byClient }: ClientRules, report: Report): vo
           });
 }
 
-function clientsOfRule({ match }: InboundRule): Clients {
-  const { type, value } = objectOf(match?.['spiffeID']);
-  return { isPrefix: type === 'Prefix', value: textOf(value) };
+function clientsOfRule({ match }: { readonly match: InboundMatch | null }): Clients {
+  return { isPrefix: match?.spiffeID?.type === 'Prefix', value: match?.spiffeID?.value ?? '' };
 }
 
 function covers(rule: Clients, clients: Clients): boolean {

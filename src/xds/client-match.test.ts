@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
 import type { InboundRule } from '../policy/inbound-rules.ts';
 import { parsePolicy } from '../policy/parse-policy.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { clientFilter } from './access-log.ts';
 import { clientPredicate } from './client-match.ts';
 import { faultFilters } from './fault-injection.ts';
 import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
 
-const spiffe = (type: string, value = 'spiffe://a/b'): JsonObject => ({ spiffeID: { type, value } });
+const spiffe = (type: 'Exact' | 'Prefix', value = 'spiffe://a/b') => ({ spiffeID: { type, value } });
 const policy = parsePolicy(make('MeshTrafficPermission', 'p', {}), 0);
 
 function rule(conf: JsonObject, match: JsonObject | null = null): InboundRule {
@@ -153,10 +154,8 @@ function tenThousandth(numerator: number): JsonObject {
   return { numerator, denominator: 'TEN_THOUSAND' };
 }
 
-it.each<[JsonObject | null, string | null]>([
-  [null, null],
+it.each<[InboundMatch, string | null]>([
   [{}, null],
-  [spiffe('Exact', ''), null],
   [spiffe('Exact', 'a"b'), String.raw`connection.uri_san_peer_certificate == "a\"b"`],
   [spiffe('Prefix', 'a'), 'connection.uri_san_peer_certificate.startsWith("a")'],
   [{ sni: { type: 'Exact', value: 'a.b' } }, 'connection.requested_server_name == "a.b"'],

@@ -1,6 +1,7 @@
 // A Cluster: how a proxy connects to one port of a service, or to its own application (xds 3.1, 3.2).
 import type { EffectivePolicy } from '../policy/effective-conf.ts';
 import { objectOf } from '../resource/read-json.ts';
+import type { Conf } from '../policy/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { connectionLimits, outlierDetection } from './circuit-breaker.ts';
 import { healthChecks } from './health-check.ts';
@@ -12,10 +13,10 @@ import { confOf } from './conf-of.ts';
 
 /** The confs in force on a cluster, by policy type; `{}` where none is. */
 export type ClusterConf = {
-  readonly timeout: JsonObject;
-  readonly circuitBreaker: JsonObject;
-  readonly healthCheck: JsonObject;
-  readonly loadBalancing: JsonObject;
+  readonly timeout: Conf<'MeshTimeout'>;
+  readonly circuitBreaker: Conf<'MeshCircuitBreaker'>;
+  readonly healthCheck: Conf<'MeshHealthCheck'>;
+  readonly loadBalancing: Conf<'MeshLoadBalancingStrategy'>;
 };
 
 /** The confs of the policies in force on a service. */
@@ -127,17 +128,16 @@ function common(
   explicitHttpConfig: JsonObject | null,
   grpcOptions?: JsonObject,
 ): JsonObject {
-  const http = objectOf(timeout['http']);
   const commonHttpProtocolOptions =
     protocol === 'http' || protocol === 'http2'
       ? {
-          idleTimeout: duration(timeout['idleTimeout'], '3600s'),
-          maxConnectionDuration: duration(http['maxConnectionDuration'], '0s'),
-          maxStreamDuration: duration(http['maxStreamDuration'], '0s'),
+          idleTimeout: duration(timeout.idleTimeout, '3600s'),
+          maxConnectionDuration: duration(timeout.http?.maxConnectionDuration, '0s'),
+          maxStreamDuration: duration(timeout.http?.maxStreamDuration, '0s'),
         }
       : grpcOptions;
   return given({
-    connectTimeout: duration(timeout['connectionTimeout'], '5s'),
+    connectTimeout: duration(timeout.connectionTimeout, '5s'),
     circuitBreakers: { thresholds: [{ ...connectionLimits(circuitBreaker), trackRemaining: true }] },
     typedExtensionProtocolOptions:
       explicitHttpConfig === null

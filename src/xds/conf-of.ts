@@ -1,8 +1,8 @@
-// The conf in force of one policy type, among those of an outbound or a route.
+// The conf in force of one policy type, among the usable policies of an outbound or a route.
 import type { EffectivePolicy } from '../policy/effective-conf.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { Conf, Confs } from '../policy/confs.ts';
 
-/** `{}` where none is. */
-export function confOf(policies: readonly Pick<EffectivePolicy, 'type' | 'conf'>[], type: string): JsonObject {
-  return policies.find((policy) => policy.type === type)?.conf[0] ?? {};
+/** @param policies whose confs are checked: those of `usablePolicies` */
+export function confOf<T extends keyof Confs>(policies: readonly Pick<EffectivePolicy, 'type' | 'conf'>[], type: T): Conf<T> {
+  return (policies.find((policy) => policy.type === type)?.conf[0] ?? {}) as Conf<T>;
 }

@@ -2,8 +2,8 @@
 import { perObject } from '../base/per-object.ts';
 import type { Client } from './client.ts';
 import type { Endpoint, OtherZone } from './servers.ts';
-import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import type { Conf } from '../policy/confs.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { decimal, socketAddress } from './proto-json.ts';
 
 /** The servers of a port, as a client may reach them. @property silent they have requests where there is no other server */
@@ -16,6 +16,8 @@ export type Servers = {
 /** Envoy sums weights up to 32 bits. */
 const MAX_EXPONENT = 7;
 
+type Strategy = Conf<'MeshLoadBalancingStrategy'>;
+type Locality = NonNullable<Strategy['localityAwareness']>;
 type AffinityTag = { readonly key: string; readonly value: string; readonly weight: number };
 
 /**
@@ -28,9 +30,9 @@ export function loadAssignment(
   name: string,
   { local, silent = [], others }: Servers,
   client: Client,
-  { balancing, isChoice }: { readonly balancing: JsonObject; readonly isChoice: boolean },
+  { balancing, isChoice }: { readonly balancing: Strategy; readonly isChoice: boolean },
 ): JsonObject {
-  const locality = objectOf(balancing['localityAwareness']);
+  const locality = balancing.localityAwareness ?? {};
   const weight = isWeighted(locality) ? { loadBalancingWeight: 1 } : {};
   const failover = others.flatMap(({ zone, endpoints }) => {
     const priority = priorityOf(zone, client.zone, locality, isChoice);
@@ -53,11 +55,11 @@ export function singleAssignment(name: string, endpoint: Endpoint | null): JsonO
 }
 
 /** `{commonLbConfig}` of a cluster whose endpoints have weights by locality. */
-export function localityWeights(balancing: JsonObject): JsonObject {
-  return isWeighted(objectOf(balancing['localityAwareness'])) ? { localityWeightedLbConfig: {} } : {};
+export function localityWeights({ localityAwareness }: Strategy): JsonObject {
+  return isWeighted(localityAwareness ?? {}) ? { localityWeightedLbConfig: {} } : {};
 }
 
-function localitiesOf(endpoints: readonly Endpoint[], client: Client, locality: JsonObject): JsonObject[] {
+function localitiesOf(endpoints: readonly Endpoint[], client: Client, locality: Locality): JsonObject[] {
   const { zone } = client;
   if (!isWeighted(locality))
     return endpoints.length === 0 ? [] : [{ locality: { zone }, lbEndpoints: endpoints.map(lbEndpoint) }];
@@ -77,43 +79,38 @@ function localitiesOf(endpoints: readonly Endpoint[], client: Client, locality: 
  * The priority of another zone; null where no request goes there. By default it takes over when the own zone fails.
  * @param from zone of the client
  */
-function priorityOf(zone: string, from: string, locality: JsonObject, isChoice: boolean): number | null {
+function priorityOf(zone: string, from: string, locality: Locality, isChoice: boolean): number | null {
   const { disabled, localZone, crossZone } = locality;
   if (disabled === true) return 0;
   // A service of one other zone has no other way.
-  if (!isChoice || (!isObject(localZone) && !isObject(crossZone))) return 1;
-  const rules = objectsOf(objectOf(crossZone)['failover']);
+  if (!isChoice || (localZone === undefined && crossZone === undefined)) return 1;
+  const rules = crossZone?.failover ?? [];
   for (const [at, { from: given, to }] of rules.entries()) {
-    if (isObject(given) && !names(given['zones'], from)) continue;
-    const { type, zones } = objectOf(to);
+    if (given !== undefined && !given.zones.includes(from)) continue;
+    const { type, zones = [] } = to;
     if (type === 'None') return null;
-    if (type === 'Any' || names(zones, zone) === (type === 'Only')) return at + 1;
+    if (type === 'Any' || zones.includes(zone) === (type === 'Only')) return at + 1;
   }
   return null;
 }
 
-function names(zones: Json | undefined, zone: string): boolean {
-  return Array.isArray(zones) && zones.includes(zone);
-}
-
-function isWeighted({ disabled, localZone }: JsonObject): boolean {
-  return disabled !== true && objectsOf(objectOf(localZone)['affinityTags']).length > 0;
+function isWeighted({ disabled, localZone }: Locality): boolean {
+  return disabled !== true && (localZone?.affinityTags ?? []).length > 0;
 }
 
 /** The affinity tags that the client has, with their weights; without written weights … 900, 90, 9 (policies 5). */
-function affinityTags({ labels }: Client, { localZone }: JsonObject): AffinityTag[] {
-  return objectsOf(objectOf(localZone)['affinityTags']).flatMap((tag, at, { length }) => {
-    const key = textOf(tag['key']);
+function affinityTags({ labels }: Client, { localZone }: Locality): AffinityTag[] {
+  return (localZone?.affinityTags ?? []).flatMap(({ key, weight: written }, at, { length }) => {
     const value = labels[key];
-    const weight = typeof tag['weight'] === 'number' ? tag['weight'] : 9 * 10 ** Math.min(length - 1 - at, MAX_EXPONENT);
+    const weight = written ?? 9 * 10 ** Math.min(length - 1 - at, MAX_EXPONENT);
     return value === undefined ? [] : [{ key, value, weight }];
   });
 }
 
 /** 100 / threshold: Envoy leaves a priority when fewer endpoints than this are healthy. */
-function overprovisioning({ disabled, localZone, crossZone }: JsonObject): number | null {
-  if (disabled === true || (!isObject(localZone) && !isObject(crossZone))) return null;
-  const threshold = decimal(objectOf(objectOf(crossZone)['failoverThreshold'])['percentage']);
+function overprovisioning({ disabled, localZone, crossZone }: Locality): number | null {
+  if (disabled === true || (localZone === undefined && crossZone === undefined)) return null;
+  const threshold = decimal(crossZone?.failoverThreshold?.percentage);
   return threshold === undefined ? 200 : Math.floor(100 / threshold) * 100;
 }
 

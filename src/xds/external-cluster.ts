@@ -4,7 +4,7 @@ import { authoritiesProblem, certificateChainProblem, certificatesOf, isKeyOf, p
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { ownSecretPurpose } from '../resource/own-secrets.ts';
-import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { areNamed } from './backends.ts';
 import { inlineText, KeyPair } from './key-pair.ts';
@@ -110,7 +110,7 @@ function tlsOf({ spec }: Resource, endpoints: readonly JsonObject[], context: Ex
   const verification = objectOf(tls['verification']);
   const serverName = textOf(verification['serverName']);
   const addresses = [...new Set(endpoints.map(({ address }) => textOf(address)))];
-  const params = tlsParams({ tlsVersion: tls['version'] ?? {} });
+  const params = tlsParams({ tlsVersion: textMapOf(tls['version']) });
   const keys = clientKeys(verification, context);
   const ownCertificate = keys === null ? undefined : [{ name: clientKeyName(context.kri), sdsConfig: FROM_ADS }];
   const isByAddress = serverName === '' && addresses.length > 1;

@@ -1,13 +1,16 @@
 // Each fault of a MeshFaultInjection as a filter.
 import { describe, expect, it } from 'vitest';
-import type { InboundRule } from '../policy/inbound-rules.ts';
 import { objectOf } from '../resource/read-json.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { clientPredicate } from './client-match.ts';
 import { faultFilters } from './fault-injection.ts';
+import type { UsableRule } from './usable-policies.ts';
 
-const rule = (http: JsonObject[], match: JsonObject | null = null, kri = 'kri_mfi'): InboundRule =>
-  ({ match, conf: { http }, policy: { kri } }) as unknown as InboundRule;
+type Rule = UsableRule<'MeshFaultInjection'>;
+
+const rule = (http: JsonObject[], match: InboundMatch | null = null, kri = 'kri_mfi'): Rule =>
+  ({ match, conf: { http }, policy: { kri } }) as unknown as Rule;
 
 /** The message HTTPFault of the only fault, without its type. */
 function faultOf(fault: JsonObject): JsonObject {
@@ -60,8 +63,8 @@ describe('the filters of an inbound', () => {
   });
 
   it('skip each client that does not fit the match of the rule', () => {
-    const match = { spiffeID: { type: 'Exact', value: 'spiffe://shop/web' } };
-    const matcherOf = (of: JsonObject | null): JsonObject =>
+    const match: InboundMatch = { spiffeID: { type: 'Exact', value: 'spiffe://shop/web' } };
+    const matcherOf = (of: InboundMatch | null): JsonObject =>
       objectOf(objectOf(faultFilters([rule([{}], of)])[0]?.['typedConfig'])['xdsMatcher']);
     expect(matcherOf(null)).toEqual({});
     expect(matcherOf(match)).toMatchObject({

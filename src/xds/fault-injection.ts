@@ -1,9 +1,13 @@
 // MeshFaultInjection as HTTP filters of an inbound: one filter a fault; all that match are applied (policies 2.6, xds 3.3).
-import type { InboundRule } from '../policy/inbound-rules.ts';
-import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import { objectOf } from '../resource/read-json.ts';
+import type { Conf } from '../policy/confs.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { clientPredicate } from './client-match.ts';
 import { duration, extension, given, percentage, typed } from './proto-json.ts';
+import type { UsableRule } from './usable-policies.ts';
+
+type Fault = NonNullable<Conf<'MeshFaultInjection'>['http']>[number];
 
 const FAULT = 'envoy.filters.http.fault';
 const MATCHING = 'extensions.common.matching.v3.ExtensionWithMatcher';
@@ -13,8 +17,8 @@ const SKIP: JsonObject = {
 const KBPS: Readonly<Record<string, number>> = { kbps: 1, Mbps: 1_000, Gbps: 1_000_000 };
 
 /** @param rules of the inbound, in the order in which they are asked */
-export function faultFilters(rules: readonly InboundRule[]): JsonObject[] {
-  return rules.flatMap(({ match, conf, policy }) => objectsOf(conf['http']).map((fault) => filter(policy.kri, match, fault)));
+export function faultFilters(rules: readonly UsableRule<'MeshFaultInjection'>[]): JsonObject[] {
+  return rules.flatMap(({ match, conf, policy }) => (conf.http ?? []).map((fault) => filter(policy.kri, match, fault)));
 }
 
 /** The configuration of a filter that does nothing. */
@@ -28,36 +32,30 @@ export function isFaultFilter({ typedConfig }: JsonObject): boolean {
 }
 
 /** A filter that is skipped for every other client. */
-function filter(name: string, match: JsonObject | null, fault: JsonObject): JsonObject {
+function filter(name: string, match: InboundMatch | null, fault: Fault): JsonObject {
   const predicate = match === null ? null : clientPredicate(match);
   const xdsMatcher =
     predicate === null ? {} : { matcherList: { matchers: [{ predicate: { notMatcher: predicate }, onMatch: SKIP }] } };
   return extension(name, MATCHING, { xdsMatcher, extensionConfig: faultExtension(fault) });
 }
 
-function faultExtension(fault: JsonObject): JsonObject {
+function faultExtension(fault: Fault): JsonObject {
   return extension(FAULT, 'extensions.filters.http.fault.v3.HTTPFault', faultOf(fault));
 }
 
-function faultOf({ abort, delay, responseBandwidth }: JsonObject): JsonObject {
+function faultOf({ abort, delay, responseBandwidth: bandwidth }: Fault): JsonObject {
   return given({
-    abort: isObject(abort)
-      ? { httpStatus: numberOf(abort['httpStatus']), percentage: percentage(abort['percentage']) }
-      : undefined,
-    delay: isObject(delay)
-      ? { fixedDelay: duration(delay['value'], '0s'), percentage: percentage(delay['percentage']) }
-      : undefined,
-    responseRateLimit: isObject(responseBandwidth)
-      ? {
-          fixedLimit: { limitKbps: kilobits(objectOf(responseBandwidth)['limit']) },
-          percentage: percentage(responseBandwidth['percentage']),
-        }
-      : undefined,
+    abort: abort && { httpStatus: abort.httpStatus, percentage: percentage(abort.percentage) },
+    delay: delay && { fixedDelay: duration(delay.value, '0s'), percentage: percentage(delay.percentage) },
+    responseRateLimit: bandwidth && {
+      fixedLimit: { limitKbps: kilobits(bandwidth.limit) },
+      percentage: percentage(bandwidth.percentage),
+    },
   });
 }
 
 /** `50Mbps` → `50000`. */
-function kilobits(limit: Json | undefined): string {
-  const [, number = '0', unit = 'kbps'] = /^(\d+) ?(kbps|Mbps|Gbps)$/.exec(textOf(limit)) ?? [];
+function kilobits(limit: string): string {
+  const [, number = '0', unit = 'kbps'] = /^(\d+) ?(kbps|Mbps|Gbps)$/.exec(limit) ?? [];
   return String(Number(number) * (KBPS[unit] ?? 1));
 }

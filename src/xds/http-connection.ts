@@ -1,5 +1,5 @@
 // The HTTP connection manager of a listener. Its routes come by RDS, so that a changed route closes no connection (xds 0).
-import { objectOf } from '../resource/read-json.ts';
+import type { Conf } from '../policy/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { Protocol } from './protocol.ts';
 import { duration, extension, FROM_ADS } from './proto-json.ts';
@@ -34,7 +34,7 @@ export type HttpConnection = {
   /** Name of the route configuration; left out: `name`. */
   readonly routes?: string;
   /** MeshTimeout in force. */
-  readonly timeout: JsonObject;
+  readonly timeout: Conf<'MeshTimeout'>;
   readonly accessLog: readonly JsonObject[];
   readonly tracing: JsonObject | null;
   /** Before the statistics of gRPC. */
@@ -46,7 +46,6 @@ export type HttpConnection = {
 /** The network filter. */
 export function httpConnectionManager(connection: HttpConnection): JsonObject {
   const { name, routes = name, protocol, direction, timeout, accessLog, tracing, filtersFirst, filters } = connection;
-  const http = objectOf(timeout['http']);
   return extension(
     'envoy.filters.network.http_connection_manager',
     'extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
@@ -55,7 +54,7 @@ export function httpConnectionManager(connection: HttpConnection): JsonObject {
       rds: { configSource: FROM_ADS, routeConfigName: routes },
       httpFilters: [...filtersFirst, ...(protocol === 'grpc' ? [GRPC_STATS] : []), ...filters, ROUTER],
       commonHttpProtocolOptions: { idleTimeout: '0s' },
-      requestHeadersTimeout: duration(http['requestHeadersTimeout'], '0s'),
+      requestHeadersTimeout: duration(timeout.http?.requestHeadersTimeout, '0s'),
       internalAddressConfig: { cidrRanges: PRIVATE_NETWORKS },
       ...(accessLog.length > 0 && { accessLog: [...accessLog] }),
       ...(tracing !== null && { tracing }),

@@ -6,6 +6,7 @@ import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
 import { label } from '../resource/labels.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Conf, Confs } from '../policy/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { applicationAddress } from './application-address.ts';
 import { accessLoggers, clientFilter, type LogContext } from './access-log.ts';
@@ -37,7 +38,7 @@ import { serverNames, withServerNames, type OtherNames } from './server-names.ts
 import { inboundAddressProblem } from './socket-address.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
-import { reportMatches, reportTo, usableRules, type Report } from './usable-policies.ts';
+import { reportMatches, reportTo, usableRules, type Report, type UsableRule } from './usable-policies.ts';
 
 /** What an inbound listens on and where its application is. */
 type Inbound = {
@@ -125,8 +126,8 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const { section, name, protocol, address, application } = inbound;
   const isRedirected = (transparentProxying(rules.proxy.resource)?.inboundPort ?? null) !== null;
   const report = reportTo(config.problems);
-  const rulesOf = (type: string): readonly InboundRule[] => usableRules(type, rulesOn(rules, type, section), report);
-  const confOf = (type: string): JsonObject => {
+  const rulesOf: RulesOf = (type) => usableRules(type, rulesOn(rules, type, section), report);
+  const confOf = <T extends keyof Confs>(type: T): Conf<T> => {
     const found = rulesOf(type);
     reportMatches(found, ONE_CONF, report);
     return catchAllConf(found);
@@ -136,7 +137,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const limits = routed?.limits.common ?? confOf('MeshRateLimit');
   const routes =
     routed === null ? [] : clientsOf(routed.timeouts, routed.limits).map((clients) => clientRoute(name, routed, clients, report));
-  const namedRulesOf = (type: string): InboundRule[] => withServerNames(rulesOf(type), names);
+  const namedRulesOf = <T extends keyof Confs>(type: T): UsableRule<T>[] => withServerNames(rulesOf(type), names);
   const logRules = namedRulesOf('MeshAccessLog');
   const logs = accessLogsOf(logRules, logContext(context, inbound));
   const faults = isHttp(protocol) ? namedRulesOf('MeshFaultInjection') : [];
@@ -166,7 +167,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
     statPrefix: name,
     cluster: name,
     ...(logs.length > 0 && { accessLog: logs }),
-    idleTimeout: duration(timeout['idleTimeout'], '3600s'),
+    idleTimeout: duration(timeout.idleTimeout, '3600s'),
   });
   config.listeners.set(
     name,
@@ -203,8 +204,8 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
 function filterChains(
   filtersOf: (isCertified: boolean) => JsonObject[],
   tls: ProxyTls | null,
-  conf: JsonObject,
-  permissions: readonly InboundRule[] | null,
+  conf: Conf<'MeshTLS'>,
+  permissions: readonly UsableRule<'MeshTrafficPermission'>[] | null,
 ): JsonObject {
   if (tls === null) return { filterChains: [{ filters: filtersOf(false) }] };
   const clients = permissions === null ? meshClients(tls) : [admittedId(permissions)];
@@ -220,8 +221,8 @@ function filterChains(
 }
 
 /** Whether a port takes clients with a certificate alone. @param conf MeshTLS in force */
-function isStrict(tls: ProxyTls, conf: JsonObject): boolean {
-  return conf['mode'] !== 'Permissive' && tls.maySayStrict;
+function isStrict(tls: ProxyTls, conf: Conf<'MeshTLS'>): boolean {
+  return conf.mode !== 'Permissive' && tls.maySayStrict;
 }
 
 /**
@@ -249,9 +250,10 @@ function rulesOn({ types }: ProxyRules, type: string, section: Section): readonl
 }
 
 /** The confs that may differ by client. */
-type RoutedConfs = { readonly timeouts: ClientRules; readonly limits: ClientRules };
+type RoutedConfs = { readonly timeouts: ClientRules<'MeshTimeout'>; readonly limits: ClientRules<'MeshRateLimit'> };
+type RulesOf = <T extends keyof Confs>(type: T) => readonly UsableRule<T>[];
 
-function routedConfs(rulesOf: (type: string) => readonly InboundRule[], report: Report): RoutedConfs {
+function routedConfs(rulesOf: RulesOf, report: Report): RoutedConfs {
   const timeouts = clientRules(rulesOf('MeshTimeout'), report);
   reportCommonTimes(timeouts, report);
   return { timeouts, limits: clientRules(rulesOf('MeshRateLimit'), report) };
@@ -262,23 +264,26 @@ function clientRoute(name: string, { timeouts, limits }: RoutedConfs, clients: C
   return { match: clientsMatch(clients), route, ...requestLimit(clientConf('MeshRateLimit', limits, clients, report)) };
 }
 
-function routeAction(cluster: string, timeout: JsonObject): JsonObject {
-  const http = objectOf(timeout['http']);
+function routeAction(cluster: string, { http }: Conf<'MeshTimeout'>): JsonObject {
   return {
     cluster,
-    timeout: duration(http['requestTimeout'], '15s'),
-    idleTimeout: duration(http['streamIdleTimeout'], '1800s'),
+    timeout: duration(http?.requestTimeout, '15s'),
+    idleTimeout: duration(http?.streamIdleTimeout, '1800s'),
   };
 }
 
 /** @param permissions null in plain text: nothing says who a client is */
-function inboundRoutes(name: string, routes: readonly JsonObject[], permissions: readonly InboundRule[] | null): JsonObject {
+function inboundRoutes(
+  name: string,
+  routes: readonly JsonObject[],
+  permissions: readonly UsableRule<'MeshTrafficPermission'>[] | null,
+): JsonObject {
   const permission = permissions === null ? {} : httpPermission(permissions);
   return routeConfiguration(name, routes, { requestHeadersToRemove: ['x-kuma-tags'], ...permission });
 }
 
 /** The loggers of each match, and those of the rules without one. */
-function accessLogsOf(rules: readonly InboundRule[], context: LogContext): JsonObject[] {
+function accessLogsOf(rules: readonly UsableRule<'MeshAccessLog'>[], context: LogContext): JsonObject[] {
   const matched = rules.flatMap(({ match, conf }) => (match === null ? [] : accessLoggers(conf, context, clientFilter(match))));
   return [...matched, ...accessLoggers(catchAllConf(rules), context)];
 }

@@ -1,23 +1,23 @@
 // MeshLoadBalancingStrategy on a cluster, and its hash policies on a route (policies 2.3, 5; MADR 075; xds 3.3).
-import { objectOf, textOf } from '../resource/read-json.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import type { Conf } from '../policy/confs.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { decimal, given, optionalDuration } from './proto-json.ts';
 
-const HASH_FUNCTIONS: ReadonlyMap<Json | undefined, string> = new Map([
-  ['MurmurHash2', 'MURMUR_HASH_2'],
-  ['XXHash', 'XX_HASH'],
-]);
+type Strategy = Conf<'MeshLoadBalancingStrategy'>;
+type Balancer = NonNullable<Strategy['loadBalancer']>;
+type HashPolicy = NonNullable<Strategy['hashPolicies']>[number];
+
+const HASH_FUNCTIONS = { MurmurHash2: 'MURMUR_HASH_2', XXHash: 'XX_HASH' } as const;
 
 /** The balancer of a cluster; round robin is Envoy's own. */
-export function loadBalancer(conf: JsonObject): JsonObject {
-  const balancer = objectOf(conf['loadBalancer']);
-  switch (balancer['type']) {
+export function loadBalancer({ loadBalancer: balancer }: Strategy): JsonObject {
+  switch (balancer?.type) {
     case 'RingHash':
-      return { lbPolicy: 'RING_HASH', ...ringHash(objectOf(balancer['ringHash'])) };
+      return { lbPolicy: 'RING_HASH', ...ringHash(balancer.ringHash ?? {}) };
     case 'Maglev':
-      return { lbPolicy: 'MAGLEV', ...maglev(objectOf(balancer['maglev'])) };
+      return { lbPolicy: 'MAGLEV', ...maglev(balancer.maglev ?? {}) };
     case 'LeastRequest':
-      return { lbPolicy: 'LEAST_REQUEST', ...leastRequest(objectOf(balancer['leastRequest'])) };
+      return { lbPolicy: 'LEAST_REQUEST', ...leastRequest(balancer.leastRequest ?? {}) };
     case 'Random':
       return { lbPolicy: 'RANDOM' };
     default:
@@ -26,50 +26,47 @@ export function loadBalancer(conf: JsonObject): JsonObject {
 }
 
 /** The hash policies of a route, for Envoy. @param list as `hashPoliciesOf` gives it */
-export function hashPolicies(list: readonly Json[] | null): JsonObject[] {
-  return (list ?? []).flatMap((one) => {
-    const policy = objectOf(one);
+export function hashPolicies(list: readonly HashPolicy[] | null): JsonObject[] {
+  return (list ?? []).flatMap((policy) => {
     const specifier = specifierOf(policy);
-    return specifier === null ? [] : [{ ...specifier, ...(policy['terminal'] === true && { terminal: true }) }];
+    return specifier === null ? [] : [{ ...specifier, ...(policy.terminal === true && { terminal: true }) }];
   });
 }
 
-function specifierOf({ type, header, cookie, connection, queryParameter, filterState }: JsonObject): JsonObject | null {
+function specifierOf({ type, header, cookie, connection, queryParameter, filterState }: HashPolicy): JsonObject | null {
   switch (type) {
     case 'Header':
-      return { header: { headerName: textOf(objectOf(header)['name']) } };
+      return { header: { headerName: header?.name ?? '' } };
     case 'Cookie': {
-      const { name = '', ttl, path } = objectOf(cookie);
+      const { name = '', ttl, path } = cookie ?? {};
       return { cookie: given({ name, ttl: optionalDuration(ttl), path }) };
     }
     case 'Connection':
-      return { connectionProperties: { sourceIp: objectOf(connection)['sourceIP'] === true } };
+      return { connectionProperties: { sourceIp: connection?.sourceIP === true } };
     case 'SourceIP':
       return { connectionProperties: { sourceIp: true } };
     case 'QueryParameter':
-      return { queryParameter: { name: textOf(objectOf(queryParameter)['name']) } };
+      return { queryParameter: { name: queryParameter?.name ?? '' } };
     case 'FilterState':
-      return { filterState: { key: textOf(objectOf(filterState)['key']) } };
+      return { filterState: { key: filterState?.key ?? '' } };
     default:
       return null;
   }
 }
 
-function ringHash({ hashFunction, minRingSize, maxRingSize }: JsonObject): JsonObject {
+function ringHash({ hashFunction, minRingSize, maxRingSize }: NonNullable<Balancer['ringHash']>): JsonObject {
   // Envoy's minimum is 1024, and it refuses a smaller maximum.
-  const least = minRingSize ?? (typeof maxRingSize === 'number' && maxRingSize < 1024 ? maxRingSize : undefined);
+  const least = minRingSize ?? (maxRingSize !== undefined && maxRingSize < 1024 ? maxRingSize : undefined);
   const config = given({
     minimumRingSize: wide(least),
     maximumRingSize: wide(maxRingSize),
-    hashFunction: HASH_FUNCTIONS.get(hashFunction),
+    hashFunction: hashFunction === undefined ? undefined : HASH_FUNCTIONS[hashFunction],
   });
   return Object.keys(config).length === 0 ? {} : { ringHashLbConfig: config };
 }
 
-function maglev({ tableSize }: JsonObject): JsonObject {
-  return tableSize === undefined
-    ? {}
-    : { maglevLbConfig: given({ tableSize: wide(typeof tableSize === 'number' ? primeFrom(tableSize) : undefined) }) };
+function maglev({ tableSize }: NonNullable<Balancer['maglev']>): JsonObject {
+  return tableSize === undefined ? {} : { maglevLbConfig: given({ tableSize: wide(primeFrom(tableSize)) }) };
 }
 
 /** Envoy takes a table of prime size alone: the next one. */
@@ -84,13 +81,13 @@ function isPrime(size: number): boolean {
   return true;
 }
 
-function leastRequest({ choiceCount, activeRequestBias }: JsonObject): JsonObject {
+function leastRequest({ choiceCount, activeRequestBias }: NonNullable<Balancer['leastRequest']>): JsonObject {
   const defaultValue = decimal(activeRequestBias);
   const config = given({ choiceCount, activeRequestBias: defaultValue === undefined ? undefined : { defaultValue } });
   return Object.keys(config).length === 0 ? {} : { leastRequestLbConfig: config };
 }
 
 /** proto3 JSON writes 64-bit integers as text. */
-function wide(value: Json | undefined): string | undefined {
-  return typeof value === 'number' ? String(value) : undefined;
+function wide(value: number | undefined): string | undefined {
+  return value === undefined ? undefined : String(value);
 }

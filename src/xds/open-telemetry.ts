@@ -35,7 +35,7 @@ export type Collector = {
  */
 export function collectorOf(
   index: MeshIndex,
-  { backendRef, endpoint }: JsonObject,
+  { backendRef, endpoint }: { readonly backendRef?: unknown; readonly endpoint?: unknown },
   from: Place,
   zone: string,
   { companion }: Pick<ProxyFeatures, 'companion'>,

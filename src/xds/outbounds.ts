@@ -18,6 +18,7 @@ import { tlsToServers } from '../policy/demanded-tls.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Conf } from '../policy/confs.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { accessLoggers, routeFilter, routeMetadata, routeMetadataFilter, type LogContext, type LogFilter } from './access-log.ts';
 import type { BackendResolver } from './backends.ts';
@@ -139,7 +140,7 @@ function addListener(config: ProxyConfig, context: OutboundContext, declared: De
   const outbound = usableOutbound(effectiveOutbound(index, rules, declared.outbound), resolver, reportTo(config.problems));
   const isTcpRouted = outbound.routes.some(({ kind, note }) => kind === 'MeshTCPRoute' && note === null);
   const asHttp = isHttp(protocolOf(outbound.protocol)) && !isTcpRouted;
-  const logs = (conf: JsonObject, filter: LogFilter = null): JsonObject[] =>
+  const logs: Loggers = (conf, filter = null): JsonObject[] =>
     Object.keys(conf).length === 0 ? [] : accessLoggers(conf, logContext(context, outbound, asHttp), filter);
   const name = outbound.kri;
   config.listeners.set(name, {
@@ -223,7 +224,7 @@ function socketTo(
   return clientSocket(tls, { ...server, params: offeredParams(catchAllConf(usableRules('MeshTLS', common, report))) });
 }
 
-type Loggers = (conf: JsonObject, filter?: LogFilter) => JsonObject[];
+type Loggers = (conf: Conf<'MeshAccessLog'>, filter?: LogFilter) => JsonObject[];
 
 function httpFilter(context: OutboundContext, outbound: EffectiveOutbound, logs: Loggers): JsonObject {
   const routed = routesWithLogs(outbound.routes);
@@ -245,13 +246,13 @@ function tcpProxy(outbound: EffectiveOutbound, loggersOf: Loggers, resolver: Bac
   const rule = outbound.routes.find(({ kind, note }) => kind === 'MeshTCPRoute' && note === null);
   const policies = rule?.policies ?? outbound.policies;
   const logs = loggersOf(confOf(policies, 'MeshAccessLog'));
-  const attempts = objectOf(confOf(policies, 'MeshRetry')['tcp'])['maxConnectAttempt'];
+  const attempts = confOf(policies, 'MeshRetry').tcp?.maxConnectAttempt;
   return extension('envoy.filters.network.tcp_proxy', 'extensions.filters.network.tcp_proxy.v3.TcpProxy', {
     statPrefix: outbound.kri,
     ...tcpClusters(rule, outbound, resolver),
     ...(logs.length > 0 && { accessLog: logs }),
     ...(attempts !== undefined && { maxConnectAttempts: attempts }),
-    idleTimeout: duration(confOf(policies, 'MeshTimeout')['idleTimeout'], '3600s'),
+    idleTimeout: duration(confOf(policies, 'MeshTimeout').idleTimeout, '3600s'),
   });
 }
 

@@ -2,11 +2,11 @@
 // Invariant: a denial wins over every permission, and a client without a permission is denied. An empty match denies every client, and
 // permits none. The rules of an HTTP inbound are in its routes: a permission that changes then replaces no chain, closes no connection,
 // and holds for the next request. Those of a TCP inbound replace its chain: a client that lost its permission must not stay connected.
-import type { InboundRule } from '../policy/inbound-rules.ts';
-import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import { PERMITTING_LISTS, type ClientList } from '../resource/schema/mesh-traffic-permission.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { clientPredicate } from './client-match.ts';
-import { clientsIn } from './permission-clients.ts';
+import { clientsIn, type PermissionRule } from './permission-clients.ts';
 import { extension, typed } from './proto-json.ts';
 
 const [DENIED, ALLOWED] = [onMatch('default', 'DENY'), onMatch('default', 'ALLOW')];
@@ -18,18 +18,18 @@ const HTTP_TYPE = 'extensions.filters.http.rbac.v3.RBAC';
 export const permissionFilter: JsonObject = extension(HTTP_FILTER, HTTP_TYPE, { matcher: matcher([], DENIED) });
 
 /** `{typedPerFilterConfig}` of a RouteConfiguration. @param rules of the inbound */
-export function httpPermission(rules: readonly InboundRule[]): JsonObject {
+export function httpPermission(rules: readonly PermissionRule[]): JsonObject {
   return { typedPerFilterConfig: { [HTTP_FILTER]: typed(`${HTTP_TYPE}PerRoute`, { rbac: matchersOf(rules) }) } };
 }
 
 /** The filter of a TCP inbound. @param name its prefix in statistics */
-export function networkPermission(rules: readonly InboundRule[], name: string): JsonObject {
+export function networkPermission(rules: readonly PermissionRule[], name: string): JsonObject {
   const config = { ...matchersOf(rules), statPrefix: `${name}.` };
   return extension('envoy.filters.network.rbac', 'extensions.filters.network.rbac.v3.RBAC', config);
 }
 
 /** The shadow denies the clients alone that the rules name: Envoy counts and logs a shadow denial of no other. */
-function matchersOf(rules: readonly InboundRule[]): JsonObject {
+function matchersOf(rules: readonly PermissionRule[]): JsonObject {
   const denied = matchers(rules, ['deny'], 'DENY');
   const allowed = matchers(rules, PERMITTING_LISTS, 'ALLOW');
   const shadowed = matchers(rules, ['allowWithShadowDeny'], 'DENY');
@@ -40,7 +40,7 @@ function matchersOf(rules: readonly InboundRule[]): JsonObject {
 }
 
 /** One matcher a rule, for the clients that it names under these keys. */
-function matchers(rules: readonly InboundRule[], keys: readonly string[], action: 'ALLOW' | 'DENY'): JsonObject[] {
+function matchers(rules: readonly PermissionRule[], keys: readonly ClientList[], action: 'ALLOW' | 'DENY'): JsonObject[] {
   return rules.flatMap((rule) => {
     const predicates = keys.flatMap((key) => clientsIn(rule, key)).flatMap((client) => predicateOf(rule, client));
     const [first] = predicates;
@@ -51,7 +51,7 @@ function matchers(rules: readonly InboundRule[], keys: readonly string[], action
 }
 
 /** A client of a rule with a match must fit both. */
-function predicateOf({ match }: InboundRule, client: JsonObject): JsonObject[] {
+function predicateOf({ match }: PermissionRule, client: InboundMatch): JsonObject[] {
   const own = clientPredicate(client);
   if (own === null) return [];
   const common = match === null ? null : clientPredicate(match);

@@ -6,10 +6,16 @@ import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { proxyIdentity, type ProxyIdentity } from '../policy/proxy-identity.ts';
 import { mayDemandTls } from '../policy/demanded-tls.ts';
-import { objectOf, textOf } from '../resource/read-json.ts';
+import { textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { inlineText } from './key-pair.ts';
 import { FROM_ADS, typed } from './proto-json.ts';
+
+/** As a MeshTLS has them. */
+type TlsBounds = {
+  readonly tlsVersion?: { readonly min?: string; readonly max?: string } | undefined;
+  readonly tlsCiphers?: readonly string[] | undefined;
+};
 
 /** The secret that holds the trusted authorities of the mesh. */
 export const TRUST_BUNDLE = 'system_trust_bundle';
@@ -73,8 +79,8 @@ export function meshClients({ trustDomains }: ProxyTls): JsonObject[] {
  * The versions and ciphers that a client offers: all that its servers may demand, now or after a change of MeshTLS. A server chooses from
  * them as MeshTLS says, so a change of MeshTLS is in force with each server, in any order (decision 99).
  */
-export function offeredParams({ tlsVersion }: JsonObject): JsonObject {
-  const bounds = Object.values(objectOf(tlsVersion)).map((given) => VERSIONS.indexOf(textOf(given)));
+export function offeredParams({ tlsVersion }: TlsBounds): JsonObject {
+  const bounds = Object.values(tlsVersion ?? {}).map((given) => VERSIONS.indexOf(given));
   const lowest = Math.min(USUAL_VERSION, ...bounds.filter((at) => at !== -1));
   return {
     ...version('tlsMinimumProtocolVersion', VERSIONS[lowest]),
@@ -109,13 +115,13 @@ const OLD_CIPHERS = ['AES128-SHA', 'AES256-SHA'].flatMap((cipher) => [`ECDHE-ECD
  * `{tlsParams}` of versions and ciphers; null where they say nothing. A bound that is not given follows the given one over the default of
  * Envoy, because an empty range refuses every handshake. With ciphers the highest version is 1.2 where none is given.
  */
-export function tlsParams({ tlsVersion, tlsCiphers }: JsonObject): JsonObject | null {
-  const { min, max } = objectOf(tlsVersion);
-  const [lowest = -1, highest = -1] = [min, max].map((given) => VERSIONS.indexOf(textOf(given)));
+export function tlsParams({ tlsVersion, tlsCiphers = [] }: TlsBounds): JsonObject | null {
+  const { min, max } = tlsVersion ?? {};
+  const [lowest = -1, highest = -1] = [min, max].map((given) => VERSIONS.indexOf(given ?? ''));
   const isOld = highest !== -1 && highest < USUAL_VERSION;
   // Ciphers of 1.2 say nothing about 1.3, which clients prefer.
-  const isOfCiphers = highest === -1 && lowest <= USUAL_VERSION && Array.isArray(tlsCiphers) && tlsCiphers.length > 0;
-  const cipherSuites = [...(Array.isArray(tlsCiphers) ? tlsCiphers : []), ...(isOld ? OLD_CIPHERS : [])];
+  const isOfCiphers = highest === -1 && lowest <= USUAL_VERSION && tlsCiphers.length > 0;
+  const cipherSuites = [...tlsCiphers, ...(isOld ? OLD_CIPHERS : [])];
   const params = {
     ...version('tlsMinimumProtocolVersion', lowest === -1 && isOld ? max : min),
     ...version('tlsMaximumProtocolVersion', isOfCiphers ? 'TLS12' : highest === -1 && lowest > USUAL_VERSION ? min : max),

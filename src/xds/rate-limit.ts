@@ -1,8 +1,12 @@
 // MeshRateLimit of an inbound: requests on a route, connections on the listener (policies 2.6, xds 3.3).
-import { isObject, numberOf, objectOf, objectsOf } from '../resource/read-json.ts';
+import type { Conf } from '../policy/confs.ts';
 import { STATUS_NAMES } from '../resource/schema/envoy-statuses.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { duration, extension, given, headerOptions, typed } from './proto-json.ts';
+
+type RateLimit = Conf<'MeshRateLimit'>;
+/** So many requests or connections in each interval. */
+type Rate = { readonly num: number; readonly interval: string };
 
 const HTTP_FILTER = 'envoy.filters.http.local_ratelimit';
 const HTTP_TYPE = 'extensions.filters.http.local_ratelimit.v3.LocalRateLimit';
@@ -15,13 +19,12 @@ const ALL = { numerator: 100 };
 export const rateLimitFilter: JsonObject = { ...extension(HTTP_FILTER, HTTP_TYPE, { statPrefix: 'rate_limit' }), disabled: true };
 
 /** `{typedPerFilterConfig}` of a route; null where requests have no limit. */
-export function requestLimit(conf: JsonObject): JsonObject | null {
-  const { disabled, requestRate, onRateLimit } = objectOf(objectOf(conf['local'])['http']);
-  if (disabled === true || !isObject(requestRate)) return null;
-  const { status, headers } = objectOf(onRateLimit);
-  const { set, add } = objectOf(headers);
-  const code = STATUS_NAMES.get(numberOf(status));
-  const [added, replaced] = [headerOptions([], objectsOf(add)), headerOptions(objectsOf(set), [])];
+export function requestLimit({ local }: RateLimit): JsonObject | null {
+  const { disabled, requestRate, onRateLimit = {} } = local?.http ?? {};
+  if (disabled === true || requestRate === undefined) return null;
+  const { status, headers: { set = [], add = [] } = {} } = onRateLimit;
+  const code = status === undefined ? undefined : STATUS_NAMES.get(status);
+  const [added, replaced] = [headerOptions([], add), headerOptions(set, [])];
   const config = typed(
     HTTP_TYPE,
     given({
@@ -38,20 +41,23 @@ export function requestLimit(conf: JsonObject): JsonObject | null {
 }
 
 /** The network filter that closes connections over the limit; null where they have none. */
-export function connectionLimit(conf: JsonObject): JsonObject | null {
-  const { disabled, connectionRate } = objectOf(objectOf(conf['local'])['tcp']);
-  return disabled === true || !isObject(connectionRate) ? null : limitTo(connectionRate);
+export function connectionLimit({ local }: RateLimit): JsonObject | null {
+  const { disabled, connectionRate } = local?.tcp ?? {};
+  return disabled === true || connectionRate === undefined ? null : limitTo(connectionRate);
 }
 
 /** The same filter where connections have no limit. */
 export function noConnectionLimit(): JsonObject {
-  return limitTo({ num: 1 }, { runtimeEnabled: { defaultValue: false, runtimeKey: 'meridian.tcp_rate_limit_enabled' } });
+  return limitTo(
+    { num: 1, interval: '1s' },
+    { runtimeEnabled: { defaultValue: false, runtimeKey: 'meridian.tcp_rate_limit_enabled' } },
+  );
 }
 
-function limitTo(rate: JsonObject, more: JsonObject = {}): JsonObject {
+function limitTo(rate: Rate, more: JsonObject = {}): JsonObject {
   return extension(CONNECTION_LIMIT, NETWORK_TYPE, { statPrefix: 'tcp_rate_limit', tokenBucket: tokenBucket(rate), ...more });
 }
 
-function tokenBucket({ num, interval }: Readonly<Record<string, Json>>): JsonObject {
-  return { maxTokens: num ?? 0, tokensPerFill: num ?? 0, fillInterval: duration(interval, '1s') };
+function tokenBucket({ num, interval }: Rate): JsonObject {
+  return { maxTokens: num, tokensPerFill: num, fillInterval: duration(interval, '1s') };
 }

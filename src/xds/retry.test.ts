@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { Conf } from '../policy/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { retryPolicy } from './retry.ts';
+
+type HttpRetry = NonNullable<Conf<'MeshRetry'>['http']>;
 
 const HTTP = 'gateway-error,connect-failure,refused-stream';
 const GRPC = 'cancelled,connect-failure,gateway-error,refused-stream,reset,resource-exhausted,unavailable';
@@ -69,13 +72,16 @@ describe('the retry policy of a route', () => {
       'a back-off by headers of the answer',
       {
         rateLimitedBackOff: {
-          resetHeaders: [{ name: 'a', format: 'Seconds' }, { format: 'UnixTimestamp' }],
+          resetHeaders: [
+            { name: 'a', format: 'Seconds' },
+            { name: 'b', format: 'UnixTimestamp' },
+          ],
           maxInterval: '5s',
         },
       },
       {
         retryOn: HTTP,
-        rateLimitedRetryBackOff: { resetHeaders: [{ name: 'a' }, { name: '', format: 'UNIX_TIMESTAMP' }], maxInterval: '5s' },
+        rateLimitedRetryBackOff: { resetHeaders: [{ name: 'a' }, { name: 'b', format: 'UNIX_TIMESTAMP' }], maxInterval: '5s' },
       },
     ],
     ['attempts to select a host', { hostSelectionMaxAttempts: 4 }, { retryOn: HTTP, hostSelectionRetryMaxAttempts: '4' }],
@@ -83,14 +89,16 @@ describe('the retry policy of a route', () => {
     expect(retryPolicy({ http }, 'http')).toEqual(expected);
   });
 
-  it('avoids priorities that were tried, after two tries unless the policy says another number', () => {
-    const updateFrequency = (selection: JsonObject): unknown => {
-      const hostSelection = [{ predicate: 'OmitPreviousHosts' }, { predicate: 'OmitPreviousPriorities', ...selection }];
+  it('avoids priorities that were tried, after the number of tries that the policy says', () => {
+    const updateFrequency = (tries: number): unknown => {
+      const hostSelection: HttpRetry['hostSelection'] = [
+        { predicate: 'OmitPreviousHosts', updateFrequency: 2 },
+        { predicate: 'OmitPreviousPriorities', updateFrequency: tries },
+      ];
       const policy = retryPolicy({ http: { hostSelection } }, 'http');
       expect(policy?.['retryHostPredicate']).toHaveLength(1);
       return policy?.['retryPriority'];
     };
-    expect(updateFrequency({})).toMatchObject({ typedConfig: { updateFrequency: 2 } });
-    expect(updateFrequency({ updateFrequency: 5 })).toMatchObject({ typedConfig: { updateFrequency: 5 } });
+    expect(updateFrequency(5)).toMatchObject({ typedConfig: { updateFrequency: 5 } });
   });
 });

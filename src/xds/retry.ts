@@ -1,9 +1,11 @@
 // MeshRetry as the retry policy of a route (policies 2.2, xds 3.3).
-import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Conf } from '../policy/confs.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isHttp, type Protocol } from './protocol.ts';
 import { extension, given, optionalDuration } from './proto-json.ts';
 import { headerMatcher } from './route-match.ts';
+
+type HttpRetry = NonNullable<Conf<'MeshRetry'>['http']>;
 
 const DEFAULT_HTTP = 'gateway-error,connect-failure,refused-stream';
 const DEFAULT_GRPC = 'cancelled,connect-failure,gateway-error,refused-stream,reset,resource-exhausted,unavailable';
@@ -20,36 +22,35 @@ const SPELLED: ReadonlyMap<string, string> = new Map([
 const METHOD = 'HttpMethod';
 
 /** The retry policy of a route; null where nothing is retried. */
-export function retryPolicy(conf: JsonObject, protocol: Protocol): JsonObject | null {
-  const of = protocol === 'grpc' ? conf['grpc'] : isHttp(protocol) ? conf['http'] : undefined;
-  if (of === undefined) return null;
-  const retry = objectOf(of);
-  if (retry['numRetries'] === 0) return null;
-  const on = Array.isArray(retry['retryOn']) ? retry['retryOn'].map(textOf) : [];
+export function retryPolicy(conf: Conf<'MeshRetry'>, protocol: Protocol): JsonObject | null {
+  // What gRPC does not have is absent there.
+  const retry: HttpRetry | undefined = protocol === 'grpc' ? conf.grpc : isHttp(protocol) ? conf.http : undefined;
+  if (retry === undefined || retry.numRetries === 0) return null;
+  const on = retry.retryOn ?? [];
   const codes = on.filter((name) => /^\d{3}$/.test(name)).map(Number);
   const methods = on.filter((name) => name.startsWith(METHOD));
   const conditions = on.filter((name) => !/^\d{3}$/.test(name) && !name.startsWith(METHOD)).map(spelled);
   const requestHeaders = [
     ...methods.map((name) => ({ name: ':method', stringMatch: { exact: name.slice(METHOD.length).toUpperCase() } })),
-    ...objectsOf(retry['retriableRequestHeaders']).map(headerMatcher),
+    ...(retry.retriableRequestHeaders ?? []).map(headerMatcher),
   ];
-  const responseHeaders = objectsOf(retry['retriableResponseHeaders']).map(headerMatcher);
+  const responseHeaders = (retry.retriableResponseHeaders ?? []).map(headerMatcher);
   const written = [...conditions, ...(codes.length > 0 ? ['retriable-status-codes'] : [])];
   const retryOn = written.length > 0 ? written : [protocol === 'grpc' ? DEFAULT_GRPC : DEFAULT_HTTP];
   // Without its condition Envoy ignores the list of headers.
   if (responseHeaders.length > 0) retryOn.push('retriable-headers');
   return given({
     retryOn: retryOn.join(','),
-    numRetries: retry['numRetries'],
-    perTryTimeout: optionalDuration(retry['perTryTimeout']),
+    numRetries: retry.numRetries,
+    perTryTimeout: optionalDuration(retry.perTryTimeout),
     retriableStatusCodes: codes.length > 0 ? codes : undefined,
     retriableRequestHeaders: requestHeaders.length > 0 ? requestHeaders : undefined,
     retriableHeaders: responseHeaders.length > 0 ? responseHeaders : undefined,
-    retryBackOff: backOff(retry['backOff']),
-    rateLimitedRetryBackOff: rateLimitedBackOff(retry['rateLimitedBackOff']),
-    ...hostSelection(objectsOf(retry['hostSelection'])),
+    retryBackOff: backOff(retry.backOff),
+    rateLimitedRetryBackOff: rateLimitedBackOff(retry.rateLimitedBackOff),
+    ...hostSelection(retry.hostSelection ?? []),
     hostSelectionRetryMaxAttempts:
-      retry['hostSelectionMaxAttempts'] === undefined ? undefined : String(retry['hostSelectionMaxAttempts']),
+      retry.hostSelectionMaxAttempts === undefined ? undefined : String(retry.hostSelectionMaxAttempts),
   });
 }
 
@@ -58,17 +59,17 @@ function spelled(name: string): string {
   return SPELLED.get(name) ?? name.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
 }
 
-function backOff(written: Json | undefined): JsonObject | undefined {
+function backOff(written: HttpRetry['backOff']): JsonObject | undefined {
   if (written === undefined) return undefined;
-  const { baseInterval, maxInterval } = objectOf(written);
+  const { baseInterval, maxInterval } = written;
   return given({ baseInterval: optionalDuration(baseInterval) ?? '0.025s', maxInterval: optionalDuration(maxInterval) });
 }
 
-function rateLimitedBackOff(written: Json | undefined): JsonObject | undefined {
+function rateLimitedBackOff(written: HttpRetry['rateLimitedBackOff']): JsonObject | undefined {
   if (written === undefined) return undefined;
-  const { resetHeaders, maxInterval } = objectOf(written);
+  const { resetHeaders, maxInterval } = written;
   return given({
-    resetHeaders: objectsOf(resetHeaders).map(({ name = '', format }) => ({
+    resetHeaders: resetHeaders.map(({ name, format }) => ({
       name,
       ...(format === 'UnixTimestamp' && { format: 'UNIX_TIMESTAMP' }),
     })),
@@ -76,7 +77,7 @@ function rateLimitedBackOff(written: Json | undefined): JsonObject | undefined {
   });
 }
 
-function hostSelection(selections: readonly JsonObject[]): Record<string, Json | undefined> {
+function hostSelection(selections: NonNullable<HttpRetry['hostSelection']>): Record<string, Json | undefined> {
   const hosts = selections.flatMap(({ predicate, tags }) =>
     predicate === 'OmitPreviousHosts'
       ? [
@@ -90,7 +91,7 @@ function hostSelection(selections: readonly JsonObject[]): Record<string, Json |
             extension(
               'envoy.retry_host_predicates.omit_host_metadata',
               'extensions.retry.host.omit_host_metadata.v3.OmitHostMetadataConfig',
-              { metadataMatch: { filterMetadata: { 'envoy.lb': objectOf(tags) } } },
+              { metadataMatch: { filterMetadata: { 'envoy.lb': tags ?? {} } } },
             ),
           ]
         : [],
@@ -104,7 +105,7 @@ function hostSelection(selections: readonly JsonObject[]): Record<string, Json |
         : extension(
             'envoy.retry_priorities.previous_priorities',
             'extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig',
-            { updateFrequency: priorities['updateFrequency'] ?? 2 },
+            { updateFrequency: priorities.updateFrequency },
           ),
   };
 }

@@ -1,7 +1,7 @@
 // The matches of a MeshHTTPRoute as matches of Envoy routes, in the order in which they are asked (xds 3.2).
 import { perObject } from '../base/per-object.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
 import { CATCH_ALL } from './names.ts';
 
 /** One match of a rule, with how it changes a rewritten prefix. */
@@ -86,8 +86,10 @@ function restOf({ method, headers, queryParams }: JsonObject): JsonObject {
   };
 }
 
+type WrittenMatch = { readonly type?: Json; readonly name?: Json; readonly value?: Json | undefined };
+
 /** `{type, name, value}` of a policy as a HeaderMatcher. */
-export function headerMatcher({ type, name = '', value = '' }: JsonObject): JsonObject {
+export function headerMatcher({ type, name = '', value = '' }: WrittenMatch): JsonObject {
   switch (type) {
     case 'Present':
       return { name, presentMatch: true };

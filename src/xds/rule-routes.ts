@@ -1,6 +1,6 @@
 // The Envoy routes of one rule of a route, with what they are made of (xds 3.2).
 import { LRUCache } from 'lru-cache';
-import { objectOf, objectsOf } from '../resource/read-json.ts';
+import { objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { EffectivePolicy, EffectiveRoute } from '../policy/effective-conf.ts';
 import type { Outbound } from '../policy/outbounds.ts';
@@ -41,12 +41,12 @@ export function ruleRoutes(
 
 /** The same object for equal settings. */
 export function routeSettings(policies: readonly EffectivePolicy[], protocol: Protocol): RouteSettings {
-  const timeouts = objectOf(confOf(policies, 'MeshTimeout')['http']);
+  const timeouts = confOf(policies, 'MeshTimeout').http;
   const retry = retryPolicy(confOf(policies, 'MeshRetry'), protocol);
   const hashes = hashPolicies(hashPoliciesOf(confOf(policies, 'MeshLoadBalancingStrategy')));
   const fields = {
-    timeout: duration(timeouts['requestTimeout'], '15s'),
-    idleTimeout: duration(timeouts['streamIdleTimeout'], '1800s'),
+    timeout: duration(timeouts?.requestTimeout, '15s'),
+    idleTimeout: duration(timeouts?.streamIdleTimeout, '1800s'),
     ...(retry !== null && { retryPolicy: retry }),
     ...(hashes.length > 0 && { hashPolicy: hashes }),
   };

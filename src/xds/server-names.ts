@@ -6,8 +6,9 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsTo } from '../policy/outbounds.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { isMemberOf } from '../policy/services.ts';
-import { isObject, objectsOf, textOf } from '../resource/read-json.ts';
-import { CLIENT_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
+import { isObject, objectsOf } from '../resource/read-json.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import { CLIENT_LISTS, type ClientList } from '../resource/schema/mesh-traffic-permission.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { snisOf } from './zone-ports.ts';
 
@@ -20,21 +21,29 @@ export function serverNames(index: MeshIndex, proxy: DataplaneProxy): OtherNames
   return (sni) => (known ??= namesOf(index, proxy)).get(sni) ?? [sni];
 }
 
+/** The lists of a MeshTrafficPermission; other confs have none of them. */
+type ClientLists = { [key in ClientList]?: readonly InboundMatch[] };
+
 /** The rules, with a copy for each server name of a port that a rule names by one. A connection has one name, so one copy fits. */
-export function withServerNames(rules: readonly InboundRule[], others: OtherNames): InboundRule[] {
+export function withServerNames<C extends object>(
+  rules: readonly InboundRule<C, InboundMatch>[],
+  others: OtherNames,
+): InboundRule<C, InboundMatch>[] {
   if (!namesServer(rules)) return [...rules];
   return rules.flatMap((rule) => {
-    const conf = { ...rule.conf };
+    const conf: ClientLists = { ...rule.conf };
     for (const key of CLIENT_LISTS)
-      if (conf[key] !== undefined) conf[key] = objectsOf(conf[key]).flatMap((client) => withNames(client, others));
+      if (conf[key] !== undefined) conf[key] = conf[key].flatMap((client) => withNames(client, others));
     const matches = rule.match === null ? [null] : withNames(rule.match, others);
-    return matches.map((match) => ({ ...rule, match, conf }));
+    return matches.map((match) => ({ ...rule, match, conf: conf as C }));
   });
 }
 
 /** Whether a rule names a server name, in its match or for its clients. */
-export function namesServer(rules: readonly Pick<InboundRule, 'match' | 'conf'>[]): boolean {
-  return rules.some(({ match, conf }) => hasName(match) || CLIENT_LISTS.some((key) => objectsOf(conf[key]).some(hasName)));
+export function namesServer(rules: readonly Pick<InboundRule<object, { readonly sni?: unknown }>, 'match' | 'conf'>[]): boolean {
+  const clientsOf = (conf: { readonly [key in ClientList]?: unknown }): JsonObject[] =>
+    CLIENT_LISTS.flatMap((key) => objectsOf(conf[key]));
+  return rules.some(({ match, conf }) => hasName(match) || clientsOf(conf).some(hasName));
 }
 
 const remembered = new WeakMap<Policy, boolean>();
@@ -55,13 +64,13 @@ export function meshNamesServer(index: MeshIndex): boolean {
   return false;
 }
 
-function hasName(match: JsonObject | null): boolean {
-  return isObject(match?.['sni']);
+function hasName(match: { readonly sni?: unknown } | null): boolean {
+  return isObject(match?.sni);
 }
 
-function withNames(match: JsonObject, others: OtherNames): JsonObject[] {
+function withNames(match: InboundMatch, others: OtherNames): InboundMatch[] {
   const { sni } = match;
-  return isObject(sni) ? [...others(textOf(sni['value']))].map((value) => ({ ...match, sni: { ...sni, value } })) : [match];
+  return sni === undefined ? [match] : [...others(sni.value)].map((value) => ({ ...match, sni: { ...sni, value } }));
 }
 
 function namesOf(index: MeshIndex, proxy: DataplaneProxy): ReadonlyMap<string, ReadonlySet<string>> {

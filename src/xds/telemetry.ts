@@ -12,6 +12,7 @@ import { DNS_DOCUMENT, documentsListener, type CompanionDocument } from './compa
 import { fieldOf, problemIn } from './config-problem.ts';
 import { DEFAULT_PORT, metricsCluster, metricsDocument, metricsListener, metricsSource, prometheusBackends } from './metrics.ts';
 import { clusterOfCollector, collectorCluster, collectorOf, type Collector } from './open-telemetry.ts';
+import type { OpenTelemetryLog } from './access-log.ts';
 import { proxyAddress } from './proxy-address.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
@@ -67,7 +68,7 @@ function traceBackend(context: TelemetryContext, conf: JsonObject): TraceBackend
 }
 
 /** Loggers, clusters and spans of a proxy have one place: a merged conf does not know where its references were written. */
-function collectorFor({ index, rules, features }: TelemetryContext, openTelemetry: JsonObject): Collector | null {
+function collectorFor({ index, rules, features }: TelemetryContext, openTelemetry: Partial<OpenTelemetryLog>): Collector | null {
   return collectorOf(index, openTelemetry, rules.proxy, rules.proxy.zone, features);
 }
 
@@ -75,7 +76,7 @@ function collectorFor({ index, rules, features }: TelemetryContext, openTelemetr
  * The cluster of the collector of an access log; null where there is none that the proxy can send to.
  * @param openTelemetry of the backend
  */
-export function logCollector(context: TelemetryContext, openTelemetry: JsonObject): string | null {
+export function logCollector(context: TelemetryContext, openTelemetry: OpenTelemetryLog): string | null {
   const collector = collectorFor(context, openTelemetry);
   return collector === null || !takesLogs(collector) ? null : collectorCluster('meshaccesslog', collector);
 }

@@ -1,18 +1,17 @@
 // The clients that may finish the TLS handshake of a TCP port. Envoy checks a permission when the first bytes of a client come, and passes
 // on what the server says before: a denied client would read it. So the handshake itself refuses it. Invariant: it refuses those clients
 // alone that the permissions deny, under every server name that a client may ask by. Envoy does not know the name here.
-import type { InboundRule } from '../policy/inbound-rules.ts';
-import { isObject, textOf } from '../resource/read-json.ts';
-import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import { PERMITTING_LISTS, type ClientList } from '../resource/schema/mesh-traffic-permission.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { clientsIn } from './permission-clients.ts';
+import { clientsIn, type PermissionRule } from './permission-clients.ts';
 import { extension } from './proto-json.ts';
 
 const NEVER = 'false';
 const ALWAYS = 'true';
 
 /** The matcher of the SPIFFE ID of a certificate. @param rules MeshTrafficPermissions of the port */
-export function admittedId(rules: readonly InboundRule[]): JsonObject {
+export function admittedId(rules: readonly PermissionRule[]): JsonObject {
   const permitted = conditions(rules, PERMITTING_LISTS, possibly);
   const denied = conditions(rules, ['deny'], certainly);
   const inlineString = `function envoy_match(id)\n  return (${anyOf(permitted)}) and not (${anyOf(denied)})\nend\n`;
@@ -21,9 +20,9 @@ export function admittedId(rules: readonly InboundRule[]): JsonObject {
 }
 
 function conditions(
-  rules: readonly InboundRule[],
-  keys: readonly string[],
-  conditionOf: (match: JsonObject) => string,
+  rules: readonly PermissionRule[],
+  keys: readonly ClientList[],
+  conditionOf: (match: InboundMatch) => string,
 ): string[] {
   return rules.flatMap((rule) =>
     keys
@@ -37,20 +36,19 @@ function anyOf(alternatives: readonly string[]): string {
 }
 
 /** Of a client that fits the match under some server name. */
-function possibly(match: JsonObject): string {
-  if (isObject(match['spiffeID'])) return idCondition(match['spiffeID']);
-  return isObject(match['sni']) ? ALWAYS : NEVER;
+function possibly({ spiffeID, sni }: InboundMatch): string {
+  if (spiffeID !== undefined) return idCondition(spiffeID);
+  return sni === undefined ? NEVER : ALWAYS;
 }
 
 /** Of a client that fits the match under every server name. */
-function certainly(match: JsonObject): string {
-  return isObject(match['spiffeID']) && !isObject(match['sni']) ? idCondition(match['spiffeID']) : NEVER;
+function certainly({ spiffeID, sni }: InboundMatch): string {
+  return spiffeID !== undefined && sni === undefined ? idCondition(spiffeID) : NEVER;
 }
 
-function idCondition({ type, value }: JsonObject): string {
-  const text = textOf(value);
-  if (type !== 'Prefix') return `id == ${luaText(text)}`;
-  return `id:sub(1, ${String(Buffer.byteLength(text))}) == ${luaText(text)}`;
+function idCondition({ type, value }: NonNullable<InboundMatch['spiffeID']>): string {
+  if (type !== 'Prefix') return `id == ${luaText(value)}`;
+  return `id:sub(1, ${String(Buffer.byteLength(value))}) == ${luaText(value)}`;
 }
 
 /** A string literal of Lua. Bytes with a meaning in Lua are written as numbers. */

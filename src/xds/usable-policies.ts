@@ -6,6 +6,8 @@ import { matchesHash } from '../policy/route-rules.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import { idleFilters } from '../resource/schema/route-filters.ts';
+import type { Conf, Confs } from '../policy/confs.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { areNamed, type BackendResolver } from './backends.ts';
 import { fieldOf, type ConfigProblem } from './config-problem.ts';
@@ -79,8 +81,16 @@ export function usablePolicies(policies: readonly EffectivePolicy[], report: Rep
   return usable.every((policy, at) => policy === policies[at]) ? policies : usable;
 }
 
+/** A rule whose conf and match are checked. */
+export type UsableRule<T extends keyof Confs> = InboundRule<Conf<T>, InboundMatch>;
+
 /** The rules of an inbound with the usable parts of their confs. A rule with an unreadable match is left out. */
-export function usableRules(type: string, rules: readonly InboundRule[], report: Report): InboundRule[] {
+export function usableRules<T extends keyof Confs>(type: T, rules: readonly InboundRule[], report: Report): UsableRule<T>[] {
+  // The check has seen them.
+  return checkedRules(type, rules, report) as UsableRule<T>[];
+}
+
+function checkedRules(type: string, rules: readonly InboundRule[], report: Report): InboundRule[] {
   const usable = rules.flatMap((rule) => {
     const { conf, refused } = usableConf(type, 'rules', rule.conf, rule.match);
     for (const { path, reason } of refused) {
@@ -102,7 +112,11 @@ export function usableRules(type: string, rules: readonly InboundRule[], report:
 }
 
 /** Reports the rules for some clients, where all clients have the same conf. */
-export function reportMatches(rules: readonly InboundRule[], reason: string, report: Report): void {
+export function reportMatches(
+  rules: readonly Omit<InboundRule<unknown, unknown>, 'conf'>[],
+  reason: string,
+  report: Report,
+): void {
   for (const { match, policy, index } of rules)
     if (match !== null) report({ policy: policy.kri, field: `spec.rules[${String(index)}].matches`, reason });
 }

@@ -3,7 +3,7 @@ import type { Section } from '../policy/dataplane-proxy.ts';
 import { catchAllConf } from '../policy/inbound-rules.ts';
 import { label } from '../resource/labels.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { accessLoggers, clientFilter } from './access-log.ts';
+import { accessLoggers, clientFilter, type OpenTelemetryLog } from './access-log.ts';
 import { proxyAddress } from './proxy-address.ts';
 import { extension, given, optionalDuration } from './proto-json.ts';
 import type { ProxyTls } from './proxy-tls.ts';
@@ -56,10 +56,10 @@ export function chainLoggers(
     isHttp,
     workload: workloadOf(context),
     tcpPipe: context.features.tcpLogPipe,
-    collector: (openTelemetry: JsonObject) => logCollector(context, openTelemetry),
+    collector: (openTelemetry: OpenTelemetryLog) => logCollector(context, openTelemetry),
   } as const;
   return [
-    ...ofClients.flatMap(({ match, conf }) => accessLoggers(conf, log, clientFilter(match))),
+    ...ofClients.flatMap(({ match, conf }) => accessLoggers(conf, log, match === null ? null : clientFilter(match))),
     ...[...named.map(({ conf }) => conf), catchAllConf(common)].flatMap((conf) => accessLoggers(conf, log)),
   ];
 }
@@ -79,7 +79,7 @@ export function chainTcpProxy(context: TelemetryContext, listener: ZoneListener,
     given({
       statPrefix: chain.statPrefix,
       cluster: chain.cluster,
-      idleTimeout: optionalDuration(timeout['idleTimeout']),
+      idleTimeout: optionalDuration(timeout.idleTimeout),
       ...(accessLog.length > 0 && { accessLog, accessLogOptions: { flushAccessLogOnConnected: true } }),
     }),
   );

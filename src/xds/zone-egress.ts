@@ -4,7 +4,6 @@ import { hashPoliciesOf } from '../policy/load-balancing.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { displayNameOf } from '../resource/labels.ts';
-import { objectOf } from '../resource/read-json.ts';
 import { clusterConf, externalSettings } from './cluster.ts';
 import { externalCluster, wantsTls } from './external-cluster.ts';
 import { faultFilters } from './fault-injection.ts';
@@ -55,7 +54,7 @@ function chainOf(
   const { rules } = listener;
   const { kri, resource } = outbound;
   const reason = 'has no effect on a zone egress: all clients of a port have one conf';
-  for (const type of ['MeshTimeout', 'MeshRateLimit', 'MeshTLS'])
+  for (const type of ['MeshTimeout', 'MeshRateLimit', 'MeshTLS'] as const)
     reportMatches(rules.chain(type, snis).byClient, reason, listener.report);
   const chain = { snis, statPrefix: kri, cluster: externalClusterName(kri, wantsTls(resource)), destination: kri };
   const permissions = permissionsOn(chainFilters(rules.chain('MeshTrafficPermission', snis)), snis);
@@ -88,14 +87,13 @@ function httpFilter(
   const routes = zoneResourceName(KIND, statPrefix);
   const timeout = rules.conf('MeshTimeout', snis);
   const limit = requestLimit(rules.conf('MeshRateLimit', snis));
-  const http = objectOf(timeout['http']);
   const balancing = confOf(policiesTo(context, outbound, listener.report), 'MeshLoadBalancingStrategy');
   const hashes = hashPolicies(hashPoliciesOf(balancing));
   const route = given({
     cluster,
     autoHostRewrite: true,
-    timeout: duration(http['requestTimeout'], '0s'),
-    idleTimeout: optionalDuration(http['streamIdleTimeout']),
+    timeout: duration(timeout.http?.requestTimeout, '0s'),
+    idleTimeout: optionalDuration(timeout.http?.streamIdleTimeout),
     hashPolicy: hashes.length > 0 ? hashes : undefined,
   });
   config.routes.set(routes, routeConfiguration(routes, [{ match: { prefix: '/' }, route, ...limit }], permission));

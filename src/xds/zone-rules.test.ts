@@ -35,7 +35,7 @@ function listenerRules(type: string, rules: [match: JsonObject | null, conf: Jso
   if (proxy === undefined || section === undefined) throw new Error('the mesh has an ingress');
   return new ListenerRules(buildRules(index, proxy), section, report);
 }
-const files = (rules: readonly InboundRule[]): unknown[] =>
+const files = (rules: readonly { readonly conf: object }[]): unknown[] =>
   rules.map(({ conf }) => Number(/"path":"\/(\d)"/.exec(JSON.stringify(conf))?.[1]));
 
 describe('the rules of a chain', () => {
@@ -73,7 +73,7 @@ describe('the rules of a chain', () => {
     expect(both.conf('MeshRateLimit', ['b'])).toEqual(limit(10, { headers: { set: headers('a') } }));
     expect(problems).toEqual([]);
     const conf = both.conf('MeshRateLimit', ['a']);
-    expect(usableConf('MeshRateLimit', 'rules', conf).refused).toEqual([]);
+    expect(usableConf('MeshRateLimit', 'rules', conf as JsonObject).refused).toEqual([]);
     expect(conf).toMatchObject({ local: { http: { requestRate: { num: 5 } } } });
     expect(problems.map(({ field }) => field)).toEqual([
       expect.stringMatching(/^spec\.rules\[1\]\.default\.local\.http\.onRateLimit\.headers/),

@@ -2,24 +2,26 @@
 // may ask by either of two server names: whether a rule is about the port is decided here, and not in Envoy.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import type { Section } from '../policy/dataplane-proxy.ts';
-import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
+import { catchAllConf } from '../policy/inbound-rules.ts';
 import { mergeConfs } from '../policy/merge-conf.ts';
-import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import { CLIENT_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import type { Conf, Confs } from '../policy/confs.ts';
+import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { EVERYONE } from './client-match.ts';
 import { fieldOf } from './config-problem.ts';
+import type { PermissionRule } from './permission-clients.ts';
 import { usableConf } from './usable-conf.ts';
-import { usableRules, type Report } from './usable-policies.ts';
+import { usableRules, type Report, type UsableRule } from './usable-policies.ts';
 
 /** The rules of one type on one chain. */
-export type ChainRules = {
+export type ChainRules<T extends keyof Confs> = {
   /** For some clients. No match names a server. */
-  readonly byClient: readonly InboundRule[];
+  readonly byClient: readonly UsableRule<T>[];
   /** For every client of this port, weakest first. */
-  readonly named: readonly InboundRule[];
+  readonly named: readonly UsableRule<T>[];
   /** For every client of every port, weakest first. */
-  readonly common: readonly InboundRule[];
+  readonly common: readonly UsableRule<T>[];
 };
 
 /** The usable rules of a listener. */
@@ -34,17 +36,17 @@ export class ListenerRules {
     this.#report = report;
   }
 
-  all(type: string): readonly InboundRule[] {
+  all<T extends keyof Confs>(type: T): readonly UsableRule<T>[] {
     const ofType = this.#rules.types.find((candidate) => candidate.type === type);
     const found = ofType?.inboundRules.find(({ section }) => section === this.#section)?.rules ?? [];
     return usableRules(type, found, this.#report);
   }
 
   /** @param snis the server names of the chain; empty: a chain for ports that no rule names */
-  chain(type: string, snis: readonly string[]): ChainRules {
+  chain<T extends keyof Confs>(type: T, snis: readonly string[]): ChainRules<T> {
     const rules = this.all(type);
-    const mine = rules.filter(({ match }) => isObject(match?.['sni']) && snis.includes(serverNameOf(match)));
-    const anywhere = rules.filter(({ match }) => !isObject(match?.['sni']));
+    const mine = rules.filter(({ match }) => match?.sni !== undefined && snis.includes(match.sni.value));
+    const anywhere = rules.filter(({ match }) => match?.sni === undefined);
     const withoutName = mine.map((rule) => ({ ...rule, match: clientOf(rule.match) }));
     return {
       byClient: [...withoutName, ...anywhere].filter(({ match }) => match !== null),
@@ -57,46 +59,42 @@ export class ListenerRules {
    * The usable conf for every client of a chain: that of rules which name the port lies over that of the others (xds 3.3). Two good
    * confs may merge into a bad one.
    */
-  conf(type: string, snis: readonly string[]): JsonObject {
+  conf<T extends keyof Confs>(type: T, snis: readonly string[]): Conf<T> {
     const { named, common } = this.chain(type, snis);
     const merged = mergeConfs([catchAllConf(common), ...named.map(({ conf }) => conf)]);
     const [last] = named.slice(-1);
     // What was left out of the rules is reported there.
     if (last === undefined || Object.keys(merged).length === 0) return merged;
-    const { conf, refused } = usableConf(type, 'rules', merged);
+    const { conf, refused } = usableConf(type, 'rules', merged as JsonObject);
     for (const { path, reason } of refused)
       this.#report({ policy: last.policy.kri, field: fieldOf('rules', last.index, path), reason });
-    return conf ?? {};
+    return (conf ?? {}) as Conf<T>;
   }
 }
 
 /** The rules for clients, the most specific first. */
-export function chainFilters({ byClient, named, common }: ChainRules): InboundRule[] {
+export function chainFilters<T extends keyof Confs>({ byClient, named, common }: ChainRules<T>): UsableRule<T>[] {
   return [...byClient, ...named, ...common];
 }
 
 /** MeshTrafficPermission rules whose clients are those of one chain: a client may name its server too. */
-export function permissionsOn(rules: readonly InboundRule[], snis: readonly string[]): InboundRule[] {
-  const clients = (given: Json | undefined): JsonObject[] =>
-    objectsOf(given).flatMap((client) => {
-      if (!isObject(client['sni'])) return [client];
-      if (!snis.includes(serverNameOf(client))) return [];
+export function permissionsOn(rules: readonly PermissionRule[], snis: readonly string[]): PermissionRule[] {
+  const clients = (given: readonly InboundMatch[] = []): InboundMatch[] =>
+    given.flatMap((client) => {
+      if (client.sni === undefined) return [client];
+      if (!snis.includes(client.sni.value)) return [];
       return [clientOf(client) ?? EVERYONE];
     });
   return rules.map((rule) => ({ ...rule, conf: Object.fromEntries(CLIENT_LISTS.map((key) => [key, clients(rule.conf[key])])) }));
 }
 
 /** The server names in the matches of rules. */
-export function namedServers(rules: readonly InboundRule[]): string[] {
-  return rules.flatMap(({ match }) => (isObject(match?.['sni']) ? [serverNameOf(match)] : []));
-}
-
-function serverNameOf(match: JsonObject | null): string {
-  return textOf(objectOf(match?.['sni'])['value']);
+export function namedServers(rules: readonly { readonly match: InboundMatch | null }[]): string[] {
+  return rules.flatMap(({ match }) => match?.sni?.value ?? []);
 }
 
 /** A match without its server name; null where it named nothing else. */
-function clientOf(match: JsonObject | null): JsonObject | null {
+function clientOf(match: InboundMatch | null): InboundMatch | null {
   const { sni: _sni, ...rest } = match ?? {};
   return Object.keys(rest).length === 0 ? null : rest;
 }

@@ -27,7 +27,7 @@ const server = make(
 const ofWest = [ingress, server];
 
 const permission = (conf: JsonObject): Resource => make('MeshTrafficPermission', 'clients', { rules: [{ default: conf }] });
-const allowed = permission({ allow: [{ spiffeID: { type: 'Prefix', value: 'spiffe://' } }] });
+const allowed = permission({ allow: [{ spiffeID: { type: 'Prefix', value: 'spiffe://default.' } }] });
 
 type Change = { puts?: readonly Resource[]; without?: readonly Resource[]; facts?: Partial<WayFacts> };
 
@@ -129,7 +129,7 @@ describe('the ways to a service of another zone', () => {
 it.each<[what: string, conf: JsonObject, why: string]>([
   [
     'deny',
-    { deny: [{ spiffeID: { type: 'Prefix', value: 'spiffe://' } }] },
+    { deny: [{ spiffeID: { type: 'Prefix', value: 'spiffe://default.' } }] },
     'its MeshTrafficPermission clients denies spiffe://',
   ],
   ['permit no client', {}, 'no MeshTrafficPermission of it allows spiffe://'],

@@ -39,6 +39,9 @@ const matchShape = {
 /** SPIFFE ID and SNI must both fit; without either every request does. An item of `allow` without either permits no client. */
 export const inboundMatch = withRules(z.object(matchShape), checkSpellings);
 
+/** A checked match. `spiffeId` is read as `spiffeID` when a policy is parsed. */
+export type InboundMatch = z.infer<typeof inboundMatch>;
+
 /** As `inboundMatch`, with at least one of the two. */
 export const narrowingMatch = withRules(z.object(matchShape), checkSpellings, (match, path, findings) => {
   if (!hasSpiffe(match) && match['sni'] === undefined) findings.violation(path, 'must have at least one of spiffeID, sni');

@@ -15,6 +15,7 @@ import { PROXY_KINDS } from './target-ref.ts';
 export const PERMITTING_LISTS = ['allow', 'allowWithShadowDeny'] as const;
 /** The lists of clients. */
 export const CLIENT_LISTS = ['allow', 'deny', 'allowWithShadowDeny'] as const;
+export type ClientList = (typeof CLIENT_LISTS)[number];
 const clients = (about: string) => z.array(inboundMatch).describe(about).optional();
 
 const conf = withRules(
