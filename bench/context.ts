@@ -9,6 +9,11 @@ export type Context<S> = {
   readonly postgres: () => Promise<Postgres>;
   /** Reports progress. */
   readonly say: (text: string) => void;
+  /**
+   * Measures a part that others do not depend on. Where it fails, the run goes on, and names it at its end.
+   * @returns nothing where it fails
+   */
+  readonly part: (name: string, measure: () => Promise<Metric[]>) => Promise<Metric[]>;
   /** Shows a table of its own below the metrics. */
   readonly addTable: (table: Table) => void;
 };

@@ -51,7 +51,8 @@ export class FakeProxies {
 
   /** @returns when the last proxy had received the watched resource so often, in milliseconds of `nowMs` */
   async received(count: number): Promise<number> {
-    const reports = await this.#each((report) => (report.kind === 'received' && report.count >= count ? report.at : null));
+    const what = `a change, the ${String(count)}th since it is counted`;
+    const reports = await this.#each(what, (report) => (report.kind === 'received' && report.count >= count ? report.at : null));
     return Math.max(...reports);
   }
 
@@ -60,14 +61,14 @@ export class FakeProxies {
   }
 
   async #warm(start: (member: Member) => void): Promise<{ at: number; received: number }> {
-    const reports = this.#each((report) => (report.kind === 'warm' ? report : null));
+    const reports = this.#each('all their resources', (report) => (report.kind === 'warm' ? report : null));
     for (const member of this.#members) start(member);
     const warm = await reports;
     return { at: Math.max(...warm.map(({ at }) => at)), received: warm.reduce((sum, { received }) => sum + received, 0) };
   }
 
   /** What each process reports first that fits. @throws Error when one ends or takes too long */
-  async #each<T>(fits: (report: ProxiesReport) => T | null): Promise<T[]> {
+  async #each<T>(what: string, fits: (report: ProxiesReport) => T | null): Promise<T[]> {
     return await Promise.all(
       this.#members.map(
         ({ child }) =>
@@ -83,7 +84,7 @@ export class FakeProxies {
               if (found !== null) settle(() => resolve(found));
             };
             const onExit = (): void => settle(() => reject(new Error('a process of fake proxies ended')));
-            const timer = setTimeout(() => settle(() => reject(new Error('not all proxies had it in time'))), PATIENCE_MS);
+            const timer = setTimeout(() => settle(() => reject(new Error(`not all proxies had ${what}, in time`))), PATIENCE_MS);
             child.on('message', take);
             child.once('exit', onExit);
           }),

@@ -1,6 +1,16 @@
 // A process with one heavy caller: begins when it is asked to, and goes on until it is ended.
 import { Agent, request } from 'node:http';
-import { dataplane, longRoute, MOVING, REMOTE, ROUTE, timeoutForAll, worstYaml, type HeavyCaller } from './heavy-documents.ts';
+import {
+  dataplane,
+  FIRST_HEAVY,
+  longRoute,
+  MOVING,
+  REMOTE,
+  ROUTE,
+  timeoutForAll,
+  worstYaml,
+  type HeavyCaller,
+} from './heavy-documents.ts';
 
 export type HeavyCommand = { readonly port: number; readonly caller: HeavyCaller; readonly mesh: string };
 /** `up`: ready for a command. `calling`: the first call was made. */
@@ -28,7 +38,7 @@ async function ask(port: number, { method, path, headers = {}, body = '' }: Call
 }
 
 async function repeat(work: (count: number) => Promise<void>): Promise<never> {
-  for (let count = 1; ; count += 1) await work(count);
+  for (let count = FIRST_HEAVY; ; count += 1) await work(count);
 }
 
 function begin({ port, caller, mesh }: HeavyCommand): void {

@@ -4,6 +4,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../src/base/errors.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { endChild, nextMessage, startScript } from './children.ts';
 import type { Context } from './context.ts';
@@ -54,7 +55,7 @@ type Write = { readonly path: string; readonly body: (count: number) => string; 
 
 /** @param wanted callers, `neighbours` for all, or `large` for what has no caller */
 export async function measureHeavyCallers(
-  { settings, postgres, say }: Context<Settings>,
+  { settings, postgres, say, part }: Context<Settings>,
   wanted: ReadonlySet<string>,
 ): Promise<Metric[]> {
   const isWanted = (name: string): boolean => wanted.has(SECTION) || wanted.has(name);
@@ -72,11 +73,11 @@ export async function measureHeavyCallers(
     const metrics: Metric[] = [];
     for (const caller of (Object.keys(heavyCallers) as HeavyCaller[]).filter(isWanted)) {
       say(`changes beside ${heavyCallers[caller]}`);
-      metrics.push(...(await bench.beside(caller)));
+      metrics.push(...(await part(caller, async () => await bench.beside(caller))));
     }
     if (!isWanted(LARGE)) return metrics;
     say(LARGE_THINGS);
-    return [...metrics, ...(await bench.smallChanges()), await bench.leftPreview()];
+    return [...metrics, ...(await part(LARGE, async () => [...(await bench.smallChanges()), await bench.leftPreview()]))];
   } finally {
     await bench.stop();
     await zone.stop();
@@ -130,11 +131,14 @@ class HeavyBench {
       await this.#changes(Math.min(warmUp, 20), write);
       add(alone, await this.#changes(count, write));
       const heavy = await startHeavy(this.#zone.apiPort, caller);
-      await this.#changes(5, write);
-      await this.#longestTurnMs();
-      add(beside, await this.#changes(count, write));
-      longest = Math.max(longest, await this.#longestTurnMs());
-      await endChild(heavy);
+      try {
+        await this.#changes(5, write);
+        await this.#longestTurnMs();
+        add(beside, await this.#changes(count, write));
+        longest = Math.max(longest, await this.#longestTurnMs());
+      } finally {
+        await endChild(heavy);
+      }
       await delay(500);
     }
     const ratio = (of: keyof Changes): number => percentile(beside[of], 0.99) / percentile(alone[of], 0.99);
@@ -207,9 +211,9 @@ class HeavyBench {
     const effects: number[] = [];
     for (let done = 1; done <= count; done += 1) {
       const began = nowMs();
-      const put = this.#put(write).then(() => puts.push(nowMs() - began));
-      effects.push((await proxies.received(done)) - began);
-      await put;
+      const put = this.#put(write).then(() => void puts.push(nowMs() - began));
+      const [at] = await Promise.all([proxies.received(done), put]);
+      effects.push(at - began);
     }
     return { puts, effects };
   }
@@ -223,8 +227,10 @@ class HeavyBench {
     let before = 0;
     for (let done = 1; done <= 2 * SMALL_CHANGES; done += 1) {
       if (done === SMALL_CHANGES + 1) before = cpuNanoseconds(this.#zone.pid);
-      await this.#put(write);
-      await proxies.received(done);
+      // The proxy may have it before the answer is here.
+      await Promise.all([proxies.received(done), this.#put(write)]).catch((error: unknown) => {
+        throw new Error(`mesh ${mesh}, ${type}: ${messageOf(error)}`);
+      });
     }
     return (cpuNanoseconds(this.#zone.pid) - before) / 1e6 / SMALL_CHANGES;
   }

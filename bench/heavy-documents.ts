@@ -23,6 +23,14 @@ export const REMOTE = '192.0.2.9';
 
 const YAML_BYTES = 150_000;
 
+/**
+ * The count of a heavy caller's next document. Counts below are those of the bench: its changes are never what a heavy caller has stored,
+ * because nothing is sent to a proxy then.
+ */
+export const FIRST_HEAVY = 1_000_000;
+/** Of the service, and of the inbound that is its endpoint. */
+const PORT = 8080;
+
 /** @param count makes a difference in one of the rules @param rules how many it has */
 export function longRoute(mesh: string, count: number, rules = RULES): JsonObject {
   const value = (at: number): string => (at === 0 ? `/v${String(count)}` : `/p${String(at)}`);
@@ -44,21 +52,19 @@ export function service(mesh: string, name: string): JsonObject {
     ...{ type: 'MeshService', mesh, name },
     spec: {
       selector: { dataplaneLabels: { matchLabels: { app: name } } },
-      ports: [{ name: 'http', port: 80, targetPort: 8080, appProtocol: 'http' }],
+      ports: [{ name: 'http', port: 80, targetPort: PORT, appProtocol: 'http' }],
     },
   };
 }
 
-/** @param count makes a difference */
+/** @param count makes a difference: a label of the endpoint */
 export function dataplane(mesh: string, name: string, index: number, count = 0): JsonObject {
   const address = `10.${String(1 + (index >> 16))}.${String((index >> 8) & 255)}.${String(index & 255)}`;
   return {
     ...{ type: 'Dataplane', mesh, name, labels: { app: SERVICE, revision: `r${String(count)}` } },
     networking: {
       address,
-      inbound: [
-        { name: 'http', port: 8080 + (count % 2), servicePort: 8080, protocol: 'http', tags: { 'kuma.io/service': SERVICE } },
-      ],
+      inbound: [{ name: 'http', port: PORT, servicePort: PORT, protocol: 'http', tags: { 'kuma.io/service': SERVICE } }],
       outbound: [{ port: 10_000, backendRef: { kind: 'MeshService', name: SERVICE, port: 80 } }],
     },
   };

@@ -25,12 +25,12 @@ const BEGIN_MS = 120_000;
 export const neighbours: Sections<Settings> = {
   names: { [SECTION]: 'a change for good zones beside bad ones, and beside all heavy callers', ...heavySections },
   measure: async (context, wanted) => [
-    ...(wanted.has(SECTION) ? await measureNeighbours(context) : []),
+    ...(wanted.has(SECTION) ? await context.part(SECTION, async () => await measureNeighbours(context)) : []),
     ...(await measureHeavyCallers(context, wanted)),
   ],
 };
 
-async function measureNeighbours({ settings, postgres, say }: Context<Settings>): Promise<Metric[]> {
+async function measureNeighbours({ settings, postgres, say, part }: Context<Settings>): Promise<Metric[]> {
   const { warmUp, neighbourChanges, attackChanges } = settings;
   const zones = Math.max(1, settings.zones - BAD.length);
   const fleet = await Fleet.meridian(await postgres(), { ...settings, zones }, onlyFor(zones));
@@ -55,26 +55,35 @@ async function measureNeighbours({ settings, postgres, say }: Context<Settings>)
     ];
     type Phase = { readonly count: number; readonly budget: Metric['budget']; readonly begin: () => Promise<ChildProcess[]> };
     /** The changes beside what `begin` starts, against those before and after it. */
-    const beside = async (name: string, { count, budget, begin }: Phase): Promise<void> => {
+    const measureBeside = async (name: string, { count, budget, begin }: Phase): Promise<Metric[]> => {
       say(`changes beside ${name}`);
       const began = nowMs();
       const bad = await begin();
-      say(`  on its way after ${((nowMs() - began) / 1000).toFixed(1)} s`);
-      await changes(Math.min(warmUp, 20));
-      const during = await changes(count);
-      const memory = memoryMb(fleet.pid);
-      await Promise.all(bad.map(endChild));
+      const besideBad = async (): Promise<Changes & { readonly memory: number }> => {
+        say(`  on its way after ${((nowMs() - began) / 1000).toFixed(1)} s`);
+        await changes(Math.min(warmUp, 20));
+        return { ...(await changes(count)), memory: memoryMb(fleet.pid) };
+      };
+      let during: Changes & { readonly memory: number };
+      try {
+        during = await besideBad();
+      } finally {
+        await Promise.all(bad.map(endChild));
+      }
       say('changes without it again');
       const after = await quiet(count);
       const alone = merged(before, after);
       before = after;
       const ratio = (share: number): number => percentile(during.latencies, share) / percentile(alone.latencies, share);
-      metrics.push(
+      return [
         { section: SECTION, name: `beside ${name}, p50`, unit: '×', meridian: ratio(0.5) },
         { section: SECTION, name: `beside ${name}, p99`, unit: '×', meridian: ratio(0.99), ...(budget && { budget }) },
         { section: SECTION, name: '… CPU of global for a change then', unit: '×', meridian: cpuOfOne(during) / cpuOfOne(alone) },
-        { section: SECTION, name: '… memory of global then', unit: 'MB', meridian: memory },
-      );
+        { section: SECTION, name: '… memory of global then', unit: 'MB', meridian: during.memory },
+      ];
+    };
+    const beside = async (name: string, phase: Phase): Promise<void> => {
+      metrics.push(...(await part(`${SECTION} beside ${name}`, async () => await measureBeside(name, phase))));
     };
     const joinBadZones = (all: readonly Manners[]): Promise<ChildProcess[]> =>
       Promise.all(all.map((manners) => joinBad(fleet.kdsAddress, manners)));

@@ -2,6 +2,7 @@
 import { cpus, loadavg, totalmem } from 'node:os';
 import { table } from '../src/cli/views/table.ts';
 import type { Table } from './context.ts';
+import type { Measured } from './measure-sections.ts';
 import { isWithin, type Budget, type Metric } from './metric.ts';
 import type { Postgres } from './postgres.ts';
 
@@ -28,19 +29,17 @@ export type Report = {
   readonly metrics: readonly (Metric & { readonly ratio: number | null; readonly verdict: Verdict })[];
   /** By the name of the table. */
   readonly tables: Readonly<Record<string, Table['rows']>>;
+  /** A sentence for each part that could not be measured. */
+  readonly failed: readonly string[];
 };
 
 type Verdict = 'ok' | 'over' | 'none';
-type Found = {
-  readonly postgres: Postgres['facts'] | null;
-  readonly metrics: readonly Metric[];
-  readonly tables: readonly Table[];
-};
+type Found = Measured & { readonly postgres: Postgres['facts'] | null };
 
 export function makeReport<S>(
   { fixedSizes, judged }: { readonly fixedSizes?: Readonly<Record<string, number>>; readonly judged?: Judged<S> },
   settings: S,
-  { postgres, metrics, tables }: Found,
+  { postgres, metrics, tables, failed }: Found,
 ): Report {
   return {
     date: new Date().toISOString(),
@@ -54,11 +53,16 @@ export function makeReport<S>(
       return { ...metric, ratio: ratioOf(metric), verdict: isJudged ? (isWithin(metric) ? 'ok' : 'over') : 'none' };
     }),
     tables: Object.fromEntries(tables.map(({ name, rows }) => [name, rows])),
+    failed,
   };
 }
 
 /** @param sizes those that the budgets are for */
-export function describeReport({ machine, metrics, date }: Report, tables: readonly Table[], sizes = 'other sizes'): string {
+export function describeReport(
+  { machine, metrics, failed, date }: Report,
+  tables: readonly Table[],
+  sizes = 'other sizes',
+): string {
   const { postgres, cores, memoryGb, load } = machine;
   const lines = [
     `${machine.cpu}, ${String(cores)} cores, ${String(memoryGb)} GB, load ${load.toFixed(1)}; Node ${machine.node}; ${date}`,
@@ -74,6 +78,7 @@ export function describeReport({ machine, metrics, date }: Report, tables: reado
     const cells = rows.map((row) => Object.keys(columns).map((key) => show(row[key] ?? NaN)));
     lines.push('', table(Object.values(columns), cells));
   }
+  if (failed.length > 0) lines.push('', ...failed);
   return lines.join('\n');
 }
 

@@ -2,14 +2,13 @@
 // run ends well, fails or is interrupted.
 import { writeFile } from 'node:fs/promises';
 import { endChildren } from './children.ts';
-import type { Context, Table } from './context.ts';
 import { nowMs } from './measure.ts';
-import type { Metric } from './metric.ts';
+import { measureSections } from './measure-sections.ts';
 import { startPostgres, type Postgres } from './postgres.ts';
 import type { Program } from './program.ts';
 import { describeReport, makeReport } from './report.ts';
 
-/** Prints what the sections found. @param json file for the same as JSON */
+/** Prints what the sections found, and those that could not be measured. @param json file for the same as JSON */
 export async function runSections<S>(
   program: Program<S>,
   settings: S,
@@ -22,20 +21,18 @@ export async function runSections<S>(
     if (starting === null) say('starting PostgreSQL');
     return (starting ??= (program.startPostgres ?? startPostgres)());
   };
+  /** A section has said already why it does not start. */
+  const started = async (): Promise<Postgres | null> => await (starting?.catch(() => null) ?? null);
   const end = endOnce(async () => {
     await endChildren();
-    await (await starting)?.stop();
+    await (await started())?.stop();
   });
   try {
-    const tables: Table[] = [];
-    const context: Context<S> = { settings, postgres, say, addTable: (table) => void tables.push(table) };
-    const metrics: Metric[] = [];
-    for (const { names, measure } of program.sections)
-      if (Object.keys(names).some((name) => wanted.has(name))) metrics.push(...(await measure(context, wanted)));
-    // A section may have asked for it meanwhile, which the compiler does not see.
-    const server = await (starting as Promise<Postgres> | null);
-    const report = makeReport(program, settings, { postgres: server?.facts ?? null, metrics, tables });
-    process.stdout.write(`\n${describeReport(report, tables, program.judged?.sizes)}\n`);
+    const measured = await measureSections(program.sections, wanted, { settings, postgres, say });
+    const server = await started();
+    const report = makeReport(program, settings, { postgres: server?.facts ?? null, ...measured });
+    process.stdout.write(`\n${describeReport(report, measured.tables, program.judged?.sizes)}\n`);
+    if (measured.failed.length > 0) process.exitCode = 1;
     if (program.failsOverBudget === true && report.metrics.some(({ verdict }) => verdict === 'over')) process.exitCode = 1;
     if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   } finally {
