@@ -78,6 +78,13 @@ async function isUsed(at: number): Promise<void> {
   await vi.waitFor(async () => expect(await client.admin('/clusters')).toContain(`127.0.0.1:${String(at)}::`));
 }
 
+/** How many connections the listeners of an Envoy have, without that of its admin page. */
+async function connectionsOf(proxy: Proxy): Promise<number> {
+  const filter = encodeURIComponent(String.raw`^listener\.[^a].*\.downstream_cx_active$`);
+  const lines = (await proxy.admin(`/stats?filter=${filter}`)).trim().split('\n');
+  return lines.reduce((sum, line) => sum + Number(line.split(': ').at(-1)), 0);
+}
+
 const published = async (): Promise<unknown[]> =>
   objectsOf((await west.zone.read(`/meshes/${MESH}/meshzoneaddresses`))['items']).map(({ spec }) => objectOf(spec)['port']);
 
@@ -95,6 +102,8 @@ it('a second ingress is written first, and its Envoy runs later', async () => {
     await requests.more(100);
     await west.delete('Dataplane', 'ingress-2');
     await vi.waitFor(async () => expect(await client.admin('/clusters')).not.toContain(`127.0.0.1:${String(at)}::`));
+    // Its last requests are answered: the client has closed its connections.
+    await vi.waitFor(async () => expect(await connectionsOf(second)).toBe(0));
     await second.stop();
   });
   expect(failed).toEqual(new Map());
