@@ -6,7 +6,7 @@ import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
-import { tlsToServers } from '../policy/demanded-tls.ts';
+import { isCalled, tlsToServers } from '../policy/demanded-tls.ts';
 import { targetRefOf } from '../policy/target-ref.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { parseMeshIdentity, selectsProxy } from '../resource/mesh-identity.ts';
@@ -37,6 +37,7 @@ export type WayFacts = {
   readonly unheard: (zone: string) => string;
 };
 
+const NO_IDENTITY = 'it has no identity, and clients of this service use TLS alone: select its Dataplane with a MeshIdentity';
 /** The largest number of shown callers, zone proxies and servers each; those with a problem come first. */
 const MAX_SHOWN = 5;
 
@@ -277,14 +278,16 @@ function serverParts(
     const why = isAvailable ? `ask the control plane of ${zone} for its servers` : `zone ${zone} says that none is available`;
     return [{ ...part, name: '', address: '', state: isAvailable ? 'unknown' : 'broken', why }];
   }
-  const servers = members.flatMap((member) => serversOf(index, member, port));
+  const servers = members.flatMap((member) => serversOf(index, member, port).map((server) => ({ ...server, member })));
   if (servers.length === 0)
     return [{ ...part, name: '', address: '', state: 'broken', why: 'its selector finds no Dataplane with inbounds' }];
   return servers.map((server): Part => {
-    const { proxy, ready, silent } = server;
+    const { proxy, ready, silent, member } = server;
     const [first] = ready.length > 0 ? ready : silent;
     const place = { ...part, name: proxy.displayName, address: first === undefined ? '' : placeText(first.address, first.port) };
     if (ready.length === 0) return { ...place, state: 'broken', why: whyUnready(server, port) };
+    // The identities of other zones are theirs.
+    if (facts.asked === zone && !isCalled(index, member, proxy)) return { ...place, state: 'broken', why: NO_IDENTITY };
     const why = clients.length === 0 ? null : deniedAll(index, { proxy, members, port }, clients);
     return why === null ? connected(place, proxy, facts) : { ...place, state: 'broken', why };
   });

@@ -6,7 +6,7 @@ import { asReady } from '../resource/mesh-identity.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import { MeshIndex } from './mesh-index.ts';
-import { demandsTls, mayDemandTls, takesTls, tlsToServers, withDemandedTls } from './demanded-tls.ts';
+import { demandsTls, isCalled, mayDemandTls, takesTls, tlsToServers, withDemandedTls } from './demanded-tls.ts';
 
 const ENFORCED = { status: 'Ready', enforced: true };
 const NOT_READY = { status: 'NotReady' };
@@ -88,7 +88,7 @@ describe('a client uses TLS to a server', () => {
     [false, 'not before that', service('cart', NOT_READY), [server('a', { hasDemanded: false })]],
     [true, 'when the server demands it, in a new service', fresh, [server('a')]],
     [true, 'when the server demands it, and others do not accept it', service('cart', NOT_READY), [server('a')]],
-    [false, 'not without an identity, in a service that is ready', enforced, [server('a', { isIdentified: false })]],
+    [true, 'without an identity too, in a service that is ready', enforced, [server('a', { isIdentified: false })]],
     [true, 'while its inbounds are opened', fresh, [server('a'), withdrawal('open', 'fresh')]],
     [false, 'not when clients change to plain text', fresh, [server('a'), withdrawal('clients', 'fresh')]],
   ])('%s: %s', (uses, _, of, rows) => {
@@ -102,12 +102,27 @@ describe('a client uses TLS to a server', () => {
   });
 });
 
+describe('a client calls a server', () => {
+  const named = identity.name;
+  it.each<[calls: boolean, what: string, of: Resource, row: Resource]>([
+    [true, 'with an identity, in a service that is ready', enforced, server('a')],
+    [false, 'not without one', enforced, server('a', { isIdentified: false })],
+    [true, 'without one in a service that is not ready', service('cart', NOT_READY), server('a', { isIdentified: false })],
+  ])('%s: %s', (calls, _, of, row) => {
+    const { index, proxy } = meshOf(of, row);
+    expect(isCalled(index, of, proxy)).toBe(calls);
+    // Without any identity in the mesh a status says nothing.
+    index.remove({ type: 'MeshIdentity', mesh: 'default', name: named });
+    expect(isCalled(index, of, proxy)).toBe(true);
+  });
+});
+
 describe('the servers of services', () => {
   const plain = server('plain', { isIdentified: false });
 
   it.each<[servers: string, ids: string[], what: string, services: Resource[], proxies: Resource[]]>([
     ['all', ['a', 'b'], 'that demand it, of a new service', [fresh], [server('a'), server('b')]],
-    ['some', ['a'], 'of which one has no identity', [service('cart', ENFORCED)], [server('a'), plain]],
+    ['all', ['a'], 'of which one has no identity', [service('cart', ENFORCED)], [server('a'), plain]],
     ['none', [], 'without an identity', [service('cart', NOT_READY)], [plain]],
     ['all', [], 'that are not there yet, of a service that was ready', [service('cart', ENFORCED)], []],
     ['none', [], 'that are not there yet, of another', [service('cart', NOT_READY)], []],

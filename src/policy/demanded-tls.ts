@@ -1,5 +1,5 @@
-// Which servers demand TLS, and to which of them a client uses it (decision 106). Pure. Invariant: a server that demands TLS is called with
-// TLS, whatever its services say.
+// Which servers demand TLS, and to which of them a client uses it (decision 106). Pure. Invariants: a server that demands TLS is called with
+// TLS, whatever its services say, and no client sends plain text to a service that is Ready.
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { hasIdentities, proxyIdentity, spiffeIdsOf, withdrawnIn } from './proxy-identity.ts';
@@ -42,13 +42,17 @@ export function mayBeginToDemandTls(index: MeshIndex, proxy: DataplaneProxy): bo
   return index.selections.servicesOf(proxy).every(({ status }) => objectOf(status['tls'])['enforced'] === true);
 }
 
-/**
- * Whether a client of the same zone uses TLS to a server of a MeshService. A server without an identity is called in plain text, also beside
- * others that accept TLS.
- */
+/** Whether a client of the same zone uses TLS to a server of a MeshService. */
 export function takesTls(index: MeshIndex, service: Resource, server: DataplaneProxy): boolean {
-  if (proxyIdentity(index, server) === null) return false;
   return acceptsTls(service) || demandsTls(index, server);
+}
+
+/**
+ * Whether clients of the same zone call a server of a MeshService. A Dataplane without an identity is no server of a service that is Ready: it
+ * could not prove who it is, and in plain text any Dataplane with the labels of the selector would get the requests.
+ */
+export function isCalled(index: MeshIndex, service: Resource, server: DataplaneProxy): boolean {
+  return !acceptsTls(service) || !hasIdentities(index) || proxyIdentity(index, server) !== null;
 }
 
 /** Whether the row of a proxy with an identity says that it demands TLS, and no client has to call it in plain text. */
@@ -75,7 +79,7 @@ export function tlsToServers(index: MeshIndex, services: readonly Resource[]): T
     if (isTls) tls += 1;
   };
   for (const service of services) {
-    const servers = index.selections.proxiesOf(service).filter(hasInbound);
+    const servers = index.selections.proxiesOf(service).filter((proxy) => hasInbound(proxy) && isCalled(index, service, proxy));
     if (servers.length === 0) note(acceptsTls(service));
     for (const server of servers) {
       const isTls = takesTls(index, service, server);

@@ -5,7 +5,7 @@ import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import { proxyIdentity } from '../policy/proxy-identity.ts';
-import { publishedIds, takesTls, tlsToServers } from '../policy/demanded-tls.ts';
+import { isCalled, publishedIds, takesTls, tlsToServers } from '../policy/demanded-tls.ts';
 import { selectedDataplanes, servicesBehind } from '../policy/services.ts';
 import { label } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
@@ -63,6 +63,7 @@ export function localEndpoints(index: MeshIndex, { resource, port }: Outbound, z
   const [ready, silent]: [Endpoint[], Endpoint[]] = [[], []];
   for (const service of local)
     for (const server of serversOf(index, service, port)) {
+      if (!isCalled(index, service, server.proxy)) continue;
       const isMarked = isMixed && takesTls(index, service, server.proxy);
       for (const endpoint of server.ready) ready.push(isMarked ? marked(endpoint) : endpoint);
       for (const endpoint of server.silent) silent.push(isMarked ? marked(endpoint) : endpoint);

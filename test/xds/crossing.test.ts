@@ -124,29 +124,33 @@ describe('a service of the own zone', () => {
     expect(socketsOf([fresh, ...strictCart])).toEqual([{ sni: 'sni.msvc.default.east.cart.http', ids }, null]);
   });
 
-  it('is called in plain text where a server has no identity, and with TLS where one demands it', () => {
+  it('is called in plain text where a server has no identity, and with TLS where one demands it; one that is ready, with TLS alone', () => {
     const plain = make(
       'Dataplane',
       'plain',
       { networking: { address: '10.0.0.9', inbound: [{ port: 8080 }] } },
       { zone: 'east', labels: { app: 'cart', 'kuma.io/workload': '' } },
     );
-    for (const tls of [{ status: 'NotReady' }, { status: 'Ready', enforced: true }]) {
-      const config = configOf({ puts: [cartOf('east', {}, tls), plain, ...strictCart] });
-      const { transportSocket = null, transportSocketMatches } = cluster(config, EAST);
-      expect([transportSocket, objectsOf(transportSocketMatches).map(({ name }) => name)]).toEqual([null, ['own zone']]);
-      expect(tlsOf(objectsOf(transportSocketMatches)[0]?.['transportSocket']).ids).toEqual(ids);
-      expect(marks(config)).toEqual([
-        ['10.0.0.1', true],
-        ['10.0.0.9', false],
-      ]);
-    }
+    const config = configOf({ puts: [cartOf('east', {}, { status: 'NotReady' }), plain, ...strictCart] });
+    const { transportSocket = null, transportSocketMatches } = cluster(config, EAST);
+    expect([transportSocket, objectsOf(transportSocketMatches).map(({ name }) => name)]).toEqual([null, ['own zone']]);
+    expect(tlsOf(objectsOf(transportSocketMatches)[0]?.['transportSocket']).ids).toEqual(ids);
+    expect(marks(config)).toEqual([
+      ['10.0.0.1', true],
+      ['10.0.0.9', false],
+    ]);
+    const ready = configOf({ puts: [cartOf('east', {}, { status: 'Ready', enforced: true }), plain, ...strictCart] });
+    expect(tlsOf(cluster(ready, EAST)['transportSocket']).ids).toEqual(ids);
+    expect(endpoints(ready, EAST).filter((endpoint) => endpoint.startsWith('east'))).toEqual(['east 10.0.0.1 0']);
   });
 
-  it('is called in plain text while its servers do not accept TLS, or have no identity', () => {
+  it('is called in plain text while its servers do not accept TLS', () => {
     expect(socketsOf([cartOf('east', {}, { status: 'NotReady' })])).toEqual([null, null]);
+  });
+
+  it('has no endpoint while it accepts TLS and none of its servers has an identity', () => {
     const ofCaller = { ...identity, spec: { ...identity.spec, selector: { dataplane: { matchLabels: { app: 'caller' } } } } };
-    expect(socketsOf([ofCaller])).toEqual([null, null]);
+    expect(endpoints(configOf({ puts: [ofCaller] }), EAST)).toEqual([]);
   });
 });
 
