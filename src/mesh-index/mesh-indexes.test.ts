@@ -189,7 +189,7 @@ describe('the indexes of meshes', () => {
     expect(taken).toEqual([['flapping {"to":[]}'], ['flapping {"to":[{"time":20}]}']]);
   });
 
-  it('hold that an Envoy demands TLS, and tell it where its services do not say so already', async () => {
+  it('observe that an Envoy demands TLS only where the status of its services does not imply it', async () => {
     const { store, indexes } = await started();
     const taken: string[][] = [];
     const observer = {
