@@ -29,6 +29,7 @@ import { PartCache } from './part-cache.ts';
 import { PartMaker } from './part-maker.ts';
 import type { EncodedPart } from './encoded-part.ts';
 import type { EncodedDestination, EncodedOutbound, ProxyView, SharedParts } from './proxy-view.ts';
+import { ServiceNames } from './service-names.ts';
 import { SharedMaps } from './shared-map.ts';
 import { ViewCertificates } from './view-certificates.ts';
 import type { KeptPart } from './view-parts.ts';
@@ -47,8 +48,7 @@ export class MeshViews {
   readonly #shared: SharedParts = { outbounds: new SharedMaps(), destinations: new SharedMaps() };
   /** What zone proxies have for each port that they open. */
   readonly #zonePorts = new PartCache<EncodedPart & KeptPart>();
-  /** Names of listeners and clusters, by the service that they are of. */
-  readonly #names = new Map<string, Set<string>>();
+  readonly #names = new ServiceNames();
   readonly #certificates: ViewCertificates;
   readonly #longRoutes: LongRoutes;
   readonly #examples = new JoinedExamples();
@@ -178,7 +178,7 @@ export class MeshViews {
     const steps = new EqualSteps();
     this.#forget(change);
     const asked = askedOfProxies(this.#index);
-    const long = this.#namesOf(this.#longRoutes.services());
+    const long = this.#names.of(this.#longRoutes.services());
     for (const connected of [...this.#proxies.values()]) {
       const { name } = connected.proxy.resource;
       // It left between two steps: a certificate that it orders now would be renewed for ever.
@@ -196,8 +196,8 @@ export class MeshViews {
       yield;
     }
     const { isEvery, named } = change.shared.services;
-    for (const service of change.scope.isEverything || isEvery ? [...this.#names.keys()] : named)
-      if (!SERVICES.some((type) => this.#index.withKri(type, service) !== undefined)) this.#names.delete(service);
+    for (const service of change.scope.isEverything || isEvery ? [...this.#names.services()] : named)
+      if (!SERVICES.some((type) => this.#index.withKri(type, service) !== undefined)) this.#names.forget(service);
   }
 
   /** A proxy whose certificate is of an identity that goes is asked when it has the other one. @param asked of all proxies */
@@ -262,7 +262,7 @@ export class MeshViews {
     if (isChanged || isListening || touching.isInbound || scope.servers.has(name)) this.#setOwn(connected, context);
     if (opensPorts || isChanged)
       this.#setZonePorts(connected, context, isEvery || isChanged ? null : new Set([...named, ...scope.endpoints.named]));
-    const listed = change.listed(touching, (services) => this.#namesOf(services));
+    const listed = change.listed(touching, (services) => this.#names.of(services));
     const left = new Set<string>();
     const listeners = isEvery ? keysOf(view.outbounds()) : listed.listeners;
     for (const listener of isOtherClient ? new Set([...listeners, ...view.ownOutbounds()]) : listeners) {
@@ -366,7 +366,7 @@ export class MeshViews {
     const { outbound } = declared;
     const { kri, base } = outbound;
     const part = this.#outbounds.get(base, connected.keyOf(declared), connected.version, () => {
-      this.#note(outbound);
+      this.#names.note(outbound);
       return this.#parts.make(context, (config) => ({ declared, destinations: addOutbound(config, context, declared) }));
     });
     const before = connected.view.outbound(kri);
@@ -380,7 +380,7 @@ export class MeshViews {
   #setDestination({ key, version, view }: ConnectedProxy, outbound: Outbound, context: OutboundContext): void {
     const { kri, base } = outbound;
     const part = this.#destinations.get(base, `${key} ${kri}`, version, () => {
-      this.#note(outbound);
+      this.#names.note(outbound);
       return this.#parts.make(context, (config) => {
         addDestination(config, context, outbound);
         const isTls = config.clusters.get(kri)?.['transportSocket'] !== undefined;
@@ -388,16 +388,6 @@ export class MeshViews {
       });
     });
     view.setDestination(kri, part);
-  }
-
-  #note({ base, kri }: Outbound): void {
-    const names = this.#names.get(base);
-    if (names === undefined) this.#names.set(base, new Set([kri]));
-    else names.add(kri);
-  }
-
-  #namesOf(services: Iterable<string>): string[] {
-    return [...services].flatMap((service) => [...(this.#names.get(service) ?? [])]);
   }
 }
 

@@ -3,18 +3,11 @@
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
 import { SparseMap } from '../base/sparse-map.ts';
 import { DraftBuilder, isStray, type Draft, type Item } from './response-draft.ts';
-import type { Encoding, Entry, Form, Withheld } from './entry.ts';
+import type { Encoding } from './entry.ts';
 import { Bitset } from './bitset.ts';
 import { NackedResources } from './nacked-resources.ts';
+import { encodingFor, nameFor, type PeerView } from './peer-view.ts';
 import type { Slot, TypeLog } from './type-log.ts';
-
-/** Decides which resources one peer sees, and in which form. */
-export type PeerView = {
-  readonly canSee: (entry: Entry) => boolean;
-  readonly form: Form;
-  /** Bytes of resources and names that fit into a message. A larger resource must not delay the others of its type. */
-  readonly largestBytes: number;
-};
 
 export type SubscriptionOptions = {
   /** The versions that the peer reported, by wire name; null if it reported none and gets the full state (D29). */
@@ -307,8 +300,7 @@ export class Subscription {
 
   /** Null if the peer must not see or cannot read it. */
   #encodingOf(slot: Slot): Encoding | null {
-    const { entry } = slot;
-    const encoding = entry !== null && this.#view.canSee(entry) ? this.#limited(entry.in(this.#view.form)) : null;
+    const encoding = encodingFor(this.#view, slot.entry);
     if (encoding !== null && 'withheld' in encoding) {
       this.#withheld.set(slot, encoding.withheld);
       return null;
@@ -317,14 +309,8 @@ export class Subscription {
     return encoding;
   }
 
-  #limited(encoding: Encoding | Withheld): Encoding | Withheld {
-    const { largestBytes } = this.#view;
-    if ('withheld' in encoding || encoding.bytes.length <= largestBytes) return encoding;
-    return { withheld: `it has ${String(encoding.bytes.length)} bytes; a message to this peer takes ${String(largestBytes)}` };
-  }
-
-  #nameOf({ plainName, wireName }: Item): string {
-    return this.#view.form === 'legacy' ? plainName : wireName;
+  #nameOf(item: Item): string {
+    return nameFor(this.#view, item);
   }
 
   /** The peer stored the pending response. @returns what it removed */

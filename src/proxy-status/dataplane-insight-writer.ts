@@ -6,7 +6,7 @@ import type { XdsType } from '../ads/session-messages.ts';
 import { every, rest, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { describeKey, keyText, nameText, type Resource, type ResourceKey } from '../resource/types.ts';
+import { describeKey, keyText, nameText, type Resource } from '../resource/types.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import { FeedFollower } from '../store/follow-feed.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
@@ -14,6 +14,7 @@ import { timeOf } from '../subscriptions/merge-subscriptions.ts';
 import { isLive } from './proxy-subscription.ts';
 import { CountedProxy } from './counted-proxy.ts';
 import { HoldQueue } from './hold-queue.ts';
+import { dataplaneKey, insightKey, type DataplaneName } from './proxy-keys.ts';
 import {
   beginRun,
   closeProxy,
@@ -42,8 +43,6 @@ export type DataplaneInsightWriterOptions = {
   /** `metrics.dataplane.subscriptionLimit`. */
   readonly subscriptionLimit: number;
 };
-
-type DataplaneName = { readonly mesh: string; readonly name: string };
 
 /** Rows of one statement. */
 const BATCH = 500;
@@ -390,12 +389,4 @@ export class DataplaneInsightWriter {
       return null;
     return { op: 'update', key, labels, spec, status, expectVersion: row.version };
   }
-}
-
-export function dataplaneKey({ mesh, name }: DataplaneName): ResourceKey {
-  return { type: 'Dataplane', mesh, name };
-}
-
-export function insightKey({ mesh, name }: DataplaneName): ResourceKey {
-  return { type: 'DataplaneInsight', mesh, name };
 }

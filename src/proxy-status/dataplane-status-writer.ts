@@ -9,7 +9,7 @@ import { withDemandedTls } from '../policy/demanded-tls.ts';
 import { openedStatus, withOpened, type SectionPlace } from '../resource/section-places.ts';
 import { nameText, type JsonObject, type Resource, type RowVersion } from '../resource/types.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
-import { dataplaneKey } from './dataplane-insight-writer.ts';
+import { dataplaneKey, type DataplaneName } from './proxy-keys.ts';
 
 export type DataplaneStatusWriterOptions = {
   readonly store: Pick<ResourceStore, 'getMany' | 'writeBatch'>;
@@ -17,7 +17,6 @@ export type DataplaneStatusWriterOptions = {
   readonly clock: Clock;
 };
 
-type DataplaneName = { readonly mesh: string; readonly name: string };
 /** Null: there was no such event. */
 type Waiting = {
   readonly at: DataplaneName;

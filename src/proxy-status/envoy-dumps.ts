@@ -11,7 +11,7 @@ import type { ResourceStore } from '../store/resource-store.ts';
 import { adminSocket } from '../xds/bootstrap.ts';
 import { proxyFeatures } from '../xds/proxy-features.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
-import { insightKey } from './dataplane-insight-writer.ts';
+import { insightKey } from './proxy-keys.ts';
 
 export type DumpKind = 'configDump' | 'stats' | 'clusters';
 export type DumpOptions = { readonly json: boolean; readonly usedOnly: boolean; readonly includeEds: boolean };

@@ -5,7 +5,7 @@ import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import { describeKey, type JsonObject, type Resource } from '../resource/types.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { holdOf } from './dataplane-insight.ts';
-import { dataplaneKey, insightKey } from './dataplane-insight-writer.ts';
+import { dataplaneKey, insightKey } from './proxy-keys.ts';
 
 /** `run` names the bootstrap of the proxy that says it. */
 type Leaving = { readonly mesh: string; readonly name: string; readonly run: string; readonly state: 'draining' | 'ended' };

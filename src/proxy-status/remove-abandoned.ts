@@ -10,7 +10,7 @@ import type { ResourceStore } from '../store/resource-store.ts';
 import { timeOf } from '../subscriptions/merge-subscriptions.ts';
 import { DeadReplicas } from './dead-replicas.ts';
 import { holdOf } from './dataplane-insight.ts';
-import { dataplaneKey, insightKey } from './dataplane-insight-writer.ts';
+import { dataplaneKey, insightKey } from './proxy-keys.ts';
 
 export type RemoveAbandonedOptions = {
   readonly store: ResourceStore;

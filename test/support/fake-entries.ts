@@ -2,7 +2,8 @@
 // Invariant: the bytes of an entry are `[name, version]`; a name that begins with «odd» exists only in the native form.
 import type { Encoding, Entry } from '../../src/kds/entry.ts';
 import type { Draft } from '../../src/kds/response-draft.ts';
-import { Subscription, type PeerView, type SubscriptionOptions } from '../../src/kds/subscription.ts';
+import type { PeerView } from '../../src/kds/peer-view.ts';
+import { Subscription, type SubscriptionOptions } from '../../src/kds/subscription.ts';
 import type { TypeLog } from '../../src/kds/type-log.ts';
 
 const EVERYBODY = { to: 'all' } as const;

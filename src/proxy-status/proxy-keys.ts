@@ -1,0 +1,12 @@
+// The keys of the two rows of a proxy: its Dataplane, and what is known of it.
+import type { ResourceKey } from '../resource/types.ts';
+
+export type DataplaneName = { readonly mesh: string; readonly name: string };
+
+export function dataplaneKey({ mesh, name }: DataplaneName): ResourceKey {
+  return { type: 'Dataplane', mesh, name };
+}
+
+export function insightKey({ mesh, name }: DataplaneName): ResourceKey {
+  return { type: 'DataplaneInsight', mesh, name };
+}
