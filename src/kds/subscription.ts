@@ -3,10 +3,9 @@
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
 import { SparseMap } from '../base/sparse-map.ts';
 import { DraftBuilder, isStray, type Draft, type Item } from './response-draft.ts';
-import type { Encoding } from './entry.ts';
+import { encodingFor, type Encoding, type PeerView } from './entry.ts';
 import { Bitset } from './bitset.ts';
 import { NackedResources } from './nacked-resources.ts';
-import { encodingFor, nameFor, type PeerView } from './peer-view.ts';
 import type { Slot, TypeLog } from './type-log.ts';
 
 export type SubscriptionOptions = {
@@ -309,8 +308,8 @@ export class Subscription {
     return encoding;
   }
 
-  #nameOf(item: Item): string {
-    return nameFor(this.#view, item);
+  #nameOf({ plainName, wireName }: Item): string {
+    return this.#view.form === 'legacy' ? plainName : wireName;
   }
 
   /** The peer stored the pending response. @returns what it removed */
