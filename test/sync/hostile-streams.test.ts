@@ -11,6 +11,9 @@ import { SLOW, ending, open, serverUnderAttack, streams, takenIn, type Call } fr
 /** Each opens a hundred streams, as many as a connection may have. */
 const CONNECTIONS = sized({ push: 30, full: 100 });
 
+/** The text of a gRPC client for ENHANCE_YOUR_CALM. */
+const REFUSED_BY_HTTP2 = 'Bandwidth exhausted or memory limit exceeded';
+
 describe('a server with hostile peers', () => {
   const server = serverUnderAttack();
 
@@ -63,10 +66,12 @@ describe('a server with hostile peers', () => {
     for (const call of calls) call.resume().once('status', (ended) => refused.push(ended));
     await vi.waitFor(() => expect(refused).toHaveLength(2_000 - DEFAULT_QUOTAS.streams));
     expect(await server.firstState()).toEqual([SLOW]);
-    for (const { code, details } of refused) {
-      expect(status[code]).toBe('RESOURCE_EXHAUSTED');
+    expect(new Set(refused.map(({ code }) => status[code]))).toEqual(new Set(['RESOURCE_EXHAUSTED']));
+    // A connection that waited for its turn has few streams. HTTP/2 itself refuses one that is opened before the server has released the last.
+    const byQuota = refused.filter(({ details }) => details !== REFUSED_BY_HTTP2);
+    expect(byQuota).not.toHaveLength(0);
+    for (const { details } of byQuota)
       expect(details).toMatch(/^the zone has 8 open streams of globalToZone, .*multizone\.global\.kds\.quotas\.streams/);
-    }
     for (const call of calls) call.cancel();
   });
 
