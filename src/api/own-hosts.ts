@@ -4,7 +4,7 @@
 import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parseAuthority } from '../token/request-facts.ts';
-import { shown } from '../resource/schema/spec-path.ts';
+import { shown } from '../resource/spec-path.ts';
 import { ApiError } from './error-body.ts';
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -6,7 +6,7 @@ import { GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { COMPUTED_LABELS } from '../gateway-api/to-mesh-routes.ts';
 import { label } from '../resource/labels.ts';
 import { SYSTEM_NAMESPACE } from '../resource/policy-role.ts';
-import { specJsonSchema } from '../resource/schema/spec-json-schema.ts';
+import { specJsonSchema } from '../validation/spec-json-schema.ts';
 import { isClusterWide, storedNameOf as storedName } from '../resource/stored-name.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';

@@ -7,8 +7,8 @@ import { documentOf, GATEWAY_TYPES, universalOf } from '../gateway-api/stored-do
 import { displayNameOf, label } from '../resource/labels.ts';
 import { SYSTEM_NAMESPACE } from '../resource/policy-role.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
-import { keyHint } from '../resource/schema/nearest-key.ts';
-import { child } from '../resource/schema/spec-path.ts';
+import { keyHint } from '../resource/nearest-key.ts';
+import { child } from '../resource/spec-path.ts';
 import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';

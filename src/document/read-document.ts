@@ -3,7 +3,7 @@
 import type { Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
 import { isObject, objectOf, textOf } from '../resource/read-json.ts';
-import { shown } from '../resource/schema/spec-path.ts';
+import { shown } from '../resource/spec-path.ts';
 import { isClusterWide, namesOf } from '../resource/stored-name.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';

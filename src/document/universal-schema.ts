@@ -1,5 +1,5 @@
 // The JSON Schema of a resource in Universal form, from the schema of its spec. Pure.
-import { specJsonSchema } from '../resource/schema/spec-json-schema.ts';
+import { specJsonSchema } from '../validation/spec-json-schema.ts';
 import { isServiceType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 

@@ -1,8 +1,8 @@
 // The formats of names, paths and values in Gateway API and Kubernetes, each with the description that a violation prints.
 // Invariant: the checks of a MeshHTTPRoute accept every text of these formats.
-import { CHANGED_HEADER_NAME, HEADER_VALUE_FORM, isHeaderValue } from '../resource/schema/header-text.ts';
-import { isParameterName } from '../resource/schema/parameter-name.ts';
-import { isRe2 } from '../resource/schema/expressions/re2.ts';
+import { CHANGED_HEADER_NAME, HEADER_VALUE_FORM, isHeaderValue } from '../schema/header-text.ts';
+import { isParameterName } from '../schema/parameter-name.ts';
+import { isRe2 } from '../schema/expressions/re2.ts';
 import type { TextForm } from './field.ts';
 
 const LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';

@@ -3,8 +3,8 @@
 import { typeRulesOf } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
-import type { InboundMatch } from '../resource/schema/inbound-match.ts';
-import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
+import { PERMITTING_LISTS } from '../policies/mesh-traffic-permission/spec.ts';
 import type { Json } from '../resource/types.ts';
 import { clientsIn, type PermissionRule } from '../xds/permission-clients.ts';
 import { certifiedIdentity } from '../xds/proxy-tls.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { decodeKumaResource } from '../resource/codec.ts';
-import { completeSpec } from '../resource/schema/complete-spec.ts';
+import { completeSpec } from '../validation/complete-spec.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import { decodeDeltaResponse } from '../wire/kds-messages.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';

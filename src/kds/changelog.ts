@@ -3,7 +3,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { completeSpec } from '../resource/schema/complete-spec.ts';
+import { completeSpec } from '../validation/complete-spec.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { keyOfNameText, nameText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isMember, type ZoneProfile } from '../resource/zone-profile.ts';

@@ -1,7 +1,7 @@
 // The latest state of a resource for peers: encoded once and shared by all. A second form for peers that cannot read this one is
 // encoded when such a peer first needs it (D26, D28; engine 16).
 import { decodeKumaResource, encodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
-import { toKumaForm } from '../resource/kuma-form.ts';
+import { toKumaForm } from '../validation/kuma-form.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Mode } from '../resource/types.ts';
 import { decodeDeltaResponse, encodeResourceEntry } from '../wire/kds-messages.ts';

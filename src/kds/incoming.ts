@@ -2,7 +2,7 @@
 // that names it, and the others continue (engine 15).
 import { MeridianError, messageOf, type Violation } from '../base/errors.ts';
 import { decodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
-import { decodableStatus, undecodable } from '../resource/schema/undecodable.ts';
+import { decodableStatus, undecodable } from '../validation/undecodable.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { nameText, type ResourceKey } from '../resource/types.ts';

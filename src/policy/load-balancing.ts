@@ -3,7 +3,7 @@
 // reader. Invariant: that value is never used; the cluster is configured from the service's key (D12).
 import type { Json, JsonObject } from '../resource/types.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
-import type { Conf } from './confs.ts';
+import type { Conf } from '../policies/confs.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import type { Contribution, ResourceRule, ResourceRules } from './resource-rules.ts';

@@ -2,7 +2,7 @@
 // text, so `…/app/c` fits `…/app/cl` too (decision 120). Pure.
 import type { Steps } from '../base/steps.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import { CLIENT_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
+import { CLIENT_LISTS } from '../policies/mesh-traffic-permission/spec.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { proxyIdentity } from './proxy-identity.ts';

@@ -2,7 +2,7 @@
 import { renderTemplate } from './go-template.ts';
 import { displayNameOf, label } from './labels.ts';
 import { homeZoneOf } from './ownership.ts';
-import { isDnsName } from './schema/dns-name.ts';
+import { isDnsName } from './dns-name.ts';
 import type { Resource } from './types.ts';
 
 export type Rendered = { readonly hostname: string } | { readonly error: string };

@@ -1,7 +1,7 @@
 // No schema can name a Secret in a way that is overlooked: who writes a document needs the right to the Secrets in it.
 import { expect, it } from 'vitest';
 import { isObject } from './read-json.ts';
-import { specJsonSchema } from './schema/spec-json-schema.ts';
+import { specJsonSchema } from '../validation/spec-json-schema.ts';
 import { secretRefsIn } from './secret-refs.ts';
 import { resourceTypes } from './type-registry.ts';
 import type { Json } from './types.ts';

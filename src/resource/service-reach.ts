@@ -1,7 +1,7 @@
 // How another zone reaches a MeshService: the addresses and the SNI that its zone has published (MADR 095, D20, D27). Pure. Invariant:
 // the form of the SNI is that of the zone: hashed where the service has `spec.zoneIngress`, else Kuma's.
 import { compareText } from '../base/compare-text.ts';
-import { at, items } from './schema/json-access.ts';
+import { at, items } from './json-access.ts';
 import { isObject } from './read-json.ts';
 import { zoneNamed } from './ownership.ts';
 import { kumaSni, serviceSni } from './sni.ts';

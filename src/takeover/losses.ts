@@ -1,7 +1,7 @@
 // What the zones of a Kuma global lose when a Meridian global takes over its resources, by resource and field, each with a remedy. The
 // command `takeover check`, the start of a global and an import ask this file alone. Pure.
 import { compareText } from '../base/compare-text.ts';
-import { reasonsWithheld } from '../resource/kuma-form.ts';
+import { reasonsWithheld } from '../validation/kuma-form.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { olderKeysIn } from '../resource/older-keys.ts';
 import { originOf } from '../resource/ownership.ts';
@@ -9,7 +9,7 @@ import { find, path } from '../resource/spec-places.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isObject } from '../resource/read-json.ts';
-import { unknownKeys } from '../resource/unknown-keys.ts';
+import { unknownKeys } from '../validation/unknown-keys.ts';
 import { isComputed, successorOf } from './older-types.ts';
 import type { KumaRelease, TakenRow } from './taken-row.ts';
 

@@ -1,7 +1,7 @@
 // The way back to a Kuma global: each row in the form of Kuma, and what has none. Pure.
 import { isDeepStrictEqual } from 'node:util';
 import { compareText } from '../base/compare-text.ts';
-import { reasonsWithheld, toKumaForm } from '../resource/kuma-form.ts';
+import { reasonsWithheld, toKumaForm } from '../validation/kuma-form.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { olderKeysIn } from '../resource/older-keys.ts';
 import { findType } from '../resource/type-registry.ts';

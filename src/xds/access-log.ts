@@ -2,8 +2,8 @@
 import { compareText } from '../base/compare-text.ts';
 import { originAttributes } from './origin-attributes.ts';
 import { objectOf } from '../resource/read-json.ts';
-import type { Conf } from '../policy/confs.ts';
-import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import type { Conf } from '../policies/confs.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { anyValue } from './open-telemetry.ts';
 import { extension } from './proto-json.ts';

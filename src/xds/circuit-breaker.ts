@@ -1,6 +1,6 @@
 // MeshCircuitBreaker: limits of connections, and endpoints that are taken out for a time (policies 2.6, xds 3.3). Invariant: a detector
 // that the policy does not name takes no endpoint out.
-import type { Conf } from '../policy/confs.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { decimal, given, optionalDuration } from './proto-json.ts';
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
 import { parsePolicy } from '../policy/parse-policy.ts';
-import type { Conf, Confs } from '../policy/confs.ts';
-import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import type { Conf, Confs } from '../policies/confs.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { clientConf, clientRules, clientsMatch, clientsOf, reportCommonTimes, type ClientRules } from './client-confs.ts';
 import type { ConfigProblem } from './config-problem.ts';

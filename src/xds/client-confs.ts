@@ -3,8 +3,8 @@
 import { catchAllConf } from '../policy/inbound-rules.ts';
 import { mergeConf } from '../policy/merge-conf.ts';
 import { isObject } from '../resource/read-json.ts';
-import type { Conf, Confs } from '../policy/confs.ts';
-import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import type { Conf, Confs } from '../policies/confs.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { fieldOf } from './config-problem.ts';
 import { extension } from './proto-json.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
 import type { InboundRule } from '../policy/inbound-rules.ts';
 import { parsePolicy } from '../policy/parse-policy.ts';
-import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { clientFilter } from './access-log.ts';
 import { clientPredicate } from './client-match.ts';

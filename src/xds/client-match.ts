@@ -1,5 +1,5 @@
 // A match of `rules[]` on the client of a request, as a predicate of Envoy's matchers (policies 1.3, xds 6).
-import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { extension } from './proto-json.ts';
 

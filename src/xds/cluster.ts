@@ -1,7 +1,7 @@
 // A Cluster: how a proxy connects to one port of a service, or to its own application (xds 3.1, 3.2).
 import type { EffectivePolicy } from '../policy/effective-conf.ts';
 import { objectOf } from '../resource/read-json.ts';
-import type { Conf } from '../policy/confs.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { connectionLimits, outlierDetection } from './circuit-breaker.ts';
 import { healthChecks } from './health-check.ts';

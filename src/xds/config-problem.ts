@@ -1,7 +1,7 @@
 // A part of a resource that could not become configuration, with the field that is the cause.
 import type { Contribution } from '../policy/resource-rules.ts';
 import { isObject } from '../resource/read-json.ts';
-import type { ConfSection } from '../resource/schema/check-conf.ts';
+import type { ConfSection } from '../validation/check-conf.ts';
 import type { Json } from '../resource/types.ts';
 
 export type ConfigProblem = {

@@ -2,7 +2,7 @@
 import { perObject } from '../base/per-object.ts';
 import type { Client } from './client.ts';
 import type { Endpoint, OtherZone } from './servers.ts';
-import type { Conf } from '../policy/confs.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { decimal, socketAddress } from './proto-json.ts';
 

@@ -1,7 +1,7 @@
 // Each fault of a MeshFaultInjection as a filter.
 import { describe, expect, it } from 'vitest';
 import { objectOf } from '../resource/read-json.ts';
-import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { clientPredicate } from './client-match.ts';
 import { faultFilters } from './fault-injection.ts';

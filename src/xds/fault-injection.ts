@@ -1,7 +1,7 @@
 // MeshFaultInjection as HTTP filters of an inbound: one filter a fault; all that match are applied (policies 2.6, xds 3.3).
 import { objectOf } from '../resource/read-json.ts';
-import type { Conf } from '../policy/confs.ts';
-import type { InboundMatch } from '../resource/schema/inbound-match.ts';
+import type { Conf } from '../policies/confs.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { clientPredicate } from './client-match.ts';
 import { duration, extension, given, percentage, typed } from './proto-json.ts';

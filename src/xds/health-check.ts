@@ -1,5 +1,5 @@
 // MeshHealthCheck: a proxy asks the endpoints of a service whether they answer (policies 2.6, xds 3.3).
-import type { Conf } from '../policy/confs.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
 import type { Client } from './client.ts';
 import { isHttp, type Protocol } from './protocol.ts';

@@ -6,7 +6,7 @@ import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
 import { label } from '../resource/labels.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { Conf, Confs } from '../policy/confs.ts';
+import type { Conf, Confs } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { applicationAddress } from './application-address.ts';
 import { accessLoggers, clientFilter, type LogContext } from './access-log.ts';

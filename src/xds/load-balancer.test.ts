@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Conf } from '../policy/confs.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { hashPolicies, loadBalancer } from './load-balancer.ts';
 

@@ -1,5 +1,5 @@
 // MeshLoadBalancingStrategy on a cluster, and its hash policies on a route (policies 2.3, 5; MADR 075; xds 3.3).
-import type { Conf } from '../policy/confs.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { decimal, given, optionalDuration } from './proto-json.ts';
 

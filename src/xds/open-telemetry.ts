@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Place } from '../policy/parse-policy.ts';
 import { targetRefOf } from '../policy/target-ref.ts';
-import { COLLECTOR_PORT, parseCollectorEndpoint } from '../resource/collector-endpoint.ts';
+import { COLLECTOR_PORT, parseCollectorEndpoint } from '../schema/collector-endpoint.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { isObject, numberOf, objectOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject, Resource } from '../resource/types.ts';

@@ -18,7 +18,7 @@ import { tlsToServers } from '../policy/demanded-tls.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { Conf } from '../policy/confs.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { accessLoggers, routeFilter, routeMetadata, routeMetadataFilter, type LogContext, type LogFilter } from './access-log.ts';
 import type { BackendResolver } from './backends.ts';

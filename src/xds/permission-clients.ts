@@ -1,6 +1,6 @@
 // The clients in the conf of a MeshTrafficPermission (policies 6).
-import type { InboundMatch } from '../resource/schema/inbound-match.ts';
-import type { ClientList } from '../resource/schema/mesh-traffic-permission.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
+import type { ClientList } from '../policies/mesh-traffic-permission/spec.ts';
 import { EVERYONE, isEmptyMatch } from './client-match.ts';
 import type { UsableRule } from './usable-policies.ts';
 

@@ -3,7 +3,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { isObject, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
-import { readEnvoyValue } from '../resource/schema/envoy-value.ts';
+import { readEnvoyValue } from '../schema/envoy-value.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { canonicalEnvoyJson, mergeEnvoyJson } from '../wire/merge-envoy.ts';
 import { ProtoJsonError } from '../wire/proto-error.ts';

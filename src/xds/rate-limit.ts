@@ -1,6 +1,6 @@
 // MeshRateLimit of an inbound: requests on a route, connections on the listener (policies 2.6, xds 3.3).
-import type { Conf } from '../policy/confs.ts';
-import { STATUS_NAMES } from '../resource/schema/envoy-statuses.ts';
+import type { Conf } from '../policies/confs.ts';
+import { STATUS_NAMES } from '../schema/envoy-statuses.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { duration, extension, given, headerOptions, typed } from './proto-json.ts';
 

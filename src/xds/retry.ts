@@ -1,5 +1,5 @@
 // MeshRetry as the retry policy of a route (policies 2.2, xds 3.3).
-import type { Conf } from '../policy/confs.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isHttp, type Protocol } from './protocol.ts';
 import { extension, given, optionalDuration } from './proto-json.ts';

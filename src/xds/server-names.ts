@@ -7,8 +7,8 @@ import { outboundsTo } from '../policy/outbounds.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { isMemberOf } from '../policy/services.ts';
 import { isObject, objectsOf } from '../resource/read-json.ts';
-import type { InboundMatch } from '../resource/schema/inbound-match.ts';
-import { CLIENT_LISTS, type ClientList } from '../resource/schema/mesh-traffic-permission.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
+import { CLIENT_LISTS, type ClientList } from '../policies/mesh-traffic-permission/spec.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { snisOf } from './zone-ports.ts';
 

@@ -3,10 +3,10 @@
 import type { ProxyRules } from '../policy/build-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
-import { COLLECTOR_ENDPOINT_FORM } from '../resource/collector-endpoint.ts';
+import { COLLECTOR_ENDPOINT_FORM } from '../schema/collector-endpoint.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { ConfSection } from '../resource/schema/check-conf.ts';
+import type { ConfSection } from '../validation/check-conf.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { DNS_DOCUMENT, documentsListener, type CompanionDocument } from './companion-documents.ts';
 import { fieldOf, problemIn } from './config-problem.ts';

@@ -1,7 +1,7 @@
 // What stays of a conf that no check has seen, and what is named as left out.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
-import type { ConfSection } from '../resource/schema/check-conf.ts';
+import type { ConfSection } from '../validation/check-conf.ts';
 import { usableConf } from './usable-conf.ts';
 
 const http = (http: JsonObject): JsonObject => ({ idleTimeout: '5s', http });

@@ -3,7 +3,7 @@
 import type { Violation } from '../base/errors.ts';
 import type { Contribution } from '../policy/resource-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
-import { checkConfItem, type ConfSection } from '../resource/schema/check-conf.ts';
+import { checkConfItem, type ConfSection } from '../validation/check-conf.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { problemIn, type ConfigProblem } from './config-problem.ts';
 

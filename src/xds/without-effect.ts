@@ -4,7 +4,7 @@ import type { ProxyRules } from '../policy/build-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { fieldsNotLed, onlyLeads, whyNotLed } from '../policy/zone-proxy-reach.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
-import { PERMITTING_LISTS } from '../resource/schema/mesh-traffic-permission.ts';
+import { PERMITTING_LISTS } from '../policies/mesh-traffic-permission/spec.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isEmptyMatch } from './client-match.ts';
 import { fieldOf } from './config-problem.ts';

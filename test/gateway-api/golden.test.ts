@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fromMeshRoute } from '../../src/gateway-api/from-mesh-route.ts';
 import { parseRoute } from '../../src/gateway-api/parse-route.ts';
 import { toMeshRoutes } from '../../src/gateway-api/to-mesh-routes.ts';
-import { checkSpec } from '../../src/resource/schema/check-spec.ts';
+import { checkSpec } from '../../src/validation/check-spec.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import { caseNames, expectedText, readCase, textsOf, writeExpected } from './case-folder.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createAuthority } from '../../src/base/self-signed.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
-import { fieldsIn, find, findIn } from '../../src/resource/schema/spec-table.fixture.ts';
+import { fieldsIn, find, findIn } from '../../src/validation/spec-table.fixture.ts';
 
 type Verdict = { readonly type: string; readonly spec: string; readonly fields: readonly string[] };
 

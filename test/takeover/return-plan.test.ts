@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { returnPlan } from '../../src/takeover/return-plan.ts';
 import { readStoredRows, storeRewrites } from '../../src/takeover/return-rows.ts';
 import { TAKEN_OVER } from '../../src/takeover/takeover-guard.ts';
-import { toKumaForm } from '../../src/resource/kuma-form.ts';
+import { toKumaForm } from '../../src/validation/kuma-form.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { TinyStore } from '../support/tiny-store.ts';

@@ -1,8 +1,8 @@
 // Random policies that the checks of a PUT accept, made from the schemas: every word of a choice, edges of ranges, and texts that
 // break things. What a rule refuses is taken out again.
 import { z } from 'zod';
-import { checkSpec } from '../../src/resource/schema/check-spec.ts';
-import { specDefinitions } from '../../src/resource/schema/schemas.ts';
+import { checkSpec } from '../../src/validation/check-spec.ts';
+import { specDefinitions } from '../../src/validation/schemas.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { Json, JsonObject } from '../../src/resource/types.ts';
 import { fc } from '../support/property.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
-import { specOf } from '../../src/resource/schema/arbitrary-spec.fixture.ts';
+import { specOf } from '../../src/validation/arbitrary-spec.fixture.ts';
 import { objectsOf } from '../../src/resource/read-json.ts';
 import { resourceTypes } from '../../src/resource/type-registry.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';

@@ -1,6 +1,6 @@
 // Each expression of `%CEL(…)%` that a check accepts, Envoy accepts.
 import { expect, inject, it } from 'vitest';
-import { isEnvoyCel } from '../../src/resource/schema/expressions/envoy-cel.ts';
+import { isEnvoyCel } from '../../src/schema/expressions/envoy-cel.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { validate, type NamedConfig } from '../support/envoy.ts';
 import { fc } from '../support/property.ts';

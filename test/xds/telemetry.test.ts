@@ -1,6 +1,6 @@
 // What a proxy has for its own telemetry, and what is said about policies that change nothing.
 import { describe, expect, it } from 'vitest';
-import { COLLECTOR_ENDPOINT_FORM } from '../../src/resource/collector-endpoint.ts';
+import { COLLECTOR_ENDPOINT_FORM } from '../../src/schema/collector-endpoint.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';

@@ -1,7 +1,7 @@
 // Finds the resource for the arguments of a command: a type by any of its names, an object by stored or display name (D3).
 import { MeridianError } from '../../base/errors.ts';
 import { label } from '../../resource/labels.ts';
-import { nearestKey } from '../../resource/schema/nearest-key.ts';
+import { nearestKey } from '../../resource/nearest-key.ts';
 import { findTypeByAnyName, resourceTypes, type TypeInfo } from '../../resource/type-registry.ts';
 import type { ApiClient, Item } from './api-client.ts';
 import { UsageError } from '../exit-codes.ts';

@@ -32,7 +32,7 @@ async function explain(asked: string, { recursive = false, output }: Options): P
   const [typeName = '', ...path] = asked.split('.').map((step) => step.replace(/\[\d*\]$/, ''));
   const info = requireType(typeName);
   // Load the schemas late: they take more time than the rest of a short command.
-  const { specJsonSchema } = await import('../../resource/schema/spec-json-schema.ts');
+  const { specJsonSchema } = await import('../../validation/spec-json-schema.ts');
   const schema = specJsonSchema(info.name);
   if (schema === null) throw new UsageError(`${info.name} is a type of the Gateway API: its documentation describes the fields`);
   const found = fieldSchema(info, schema, path);

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { isDnsName } from '../../resource/schema/dns-name.ts';
+import { isDnsName } from '../../resource/dns-name.ts';
 import { UsageError } from '../exit-codes.ts';
 import { collect } from '../options.ts';
 import { note } from '../output.ts';

@@ -3,7 +3,7 @@
 import { LineCounter } from 'yaml';
 import { MeridianError, messageOf } from '../../base/errors.ts';
 import { parseYaml } from '../../base/parse-yaml.ts';
-import { nearestKey } from '../../resource/schema/nearest-key.ts';
+import { nearestKey } from '../../resource/nearest-key.ts';
 import { findType } from '../../resource/type-registry.ts';
 import { applyRank } from './apply-order.ts';
 import { readSources, shownName, type SourceText } from './sources.ts';

@@ -1,6 +1,6 @@
 // The output of `meridian explain` for types and fields.
 import { describe, expect, it } from 'vitest';
-import { specJsonSchema } from '../../resource/schema/spec-json-schema.ts';
+import { specJsonSchema } from '../../validation/spec-json-schema.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import { explainText, fieldSchema } from './explain-text.ts';
 import { readableTypes } from '../client/find.ts';

@@ -1,6 +1,6 @@
 // The text of `meridian explain` for a type or a field, from the JSON Schema of its spec. Pure.
 import { isObject, objectOf, textOf } from '../../resource/read-json.ts';
-import { nearestKey } from '../../resource/schema/nearest-key.ts';
+import { nearestKey } from '../../resource/nearest-key.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
 import { UsageError } from '../exit-codes.ts';

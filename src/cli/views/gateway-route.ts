@@ -2,7 +2,7 @@
 // Invariant: the control plane of the route has written the conditions; nothing is decided here.
 import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf, label } from '../../resource/labels.ts';
-import { at, items, textAt } from '../../resource/schema/json-access.ts';
+import { at, items, textAt } from '../../resource/json-access.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
 import type { Item } from '../client/api-client.ts';
 import type { Column } from './table.ts';

@@ -1,5 +1,5 @@
 // The columns of `meridian get meshservices`: ports, hostnames and ingress.
-import { at, items, textAt } from '../../resource/schema/json-access.ts';
+import { at, items, textAt } from '../../resource/json-access.ts';
 import type { Json } from '../../resource/types.ts';
 import type { Column } from './table.ts';
 

@@ -1,7 +1,7 @@
 // How each zone reaches a service, or why it does not: the answer of `meridian inspect service`. Pure.
 // Invariant: every zone has exactly one line for each service, or one for each port that other zones can reach.
 import { displayNameOf, label } from '../../resource/labels.ts';
-import { at, items } from '../../resource/schema/json-access.ts';
+import { at, items } from '../../resource/json-access.ts';
 import { objectOf } from '../../resource/read-json.ts';
 import { isMember } from '../../resource/service-members.ts';
 import { ingressesOf, sniAcrossZones } from '../../resource/service-reach.ts';

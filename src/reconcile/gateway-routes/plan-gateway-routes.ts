@@ -8,7 +8,7 @@ import { documentOf, GATEWAY_TYPES } from '../../gateway-api/stored-document.ts'
 import { type DerivedResource, toMeshRoutes } from '../../gateway-api/to-mesh-routes.ts';
 import { computeLabels, type ControlPlaneIdentity } from '../../resource/compute-labels.ts';
 import { label, manager } from '../../resource/labels.ts';
-import { completeSpec } from '../../resource/schema/complete-spec.ts';
+import { completeSpec } from '../../validation/complete-spec.ts';
 import { namesOf } from '../../resource/stored-name.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import { keyOf, keyText, type JsonObject, type Resource, type ResourceKey } from '../../resource/types.ts';

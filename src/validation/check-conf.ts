@@ -1,0 +1,49 @@
+// Checks one conf of a policy by the schema of the item that holds it, for confs that no PUT has checked: those of peers, and merged ones.
+import { z } from 'zod';
+import { collectViolations, type Violation } from '../base/violations.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { cleanSpec } from '../schema/clean-spec.ts';
+import { Findings } from '../schema/findings.ts';
+import { addSchemaViolations } from '../schema/schema-violations.ts';
+import { specDefinitions } from './schemas.ts';
+import { applyRules, without } from '../schema/spec-rules.ts';
+
+/** The section of a policy that a conf comes from. */
+export type ConfSection = 'to' | 'rules' | 'from' | 'default';
+
+/** An item of a section without its targetRef: `{default}`, of `rules` also `{matches}`; the keys of a route stand beside them. */
+export type ConfItem = JsonObject;
+
+const itemSchemas = new Map<string, z.ZodObject>();
+
+/**
+ * The violations of an item, with paths from it (`default.http.requestTimeout`). Rules about the named destination or about the whole policy do
+ * not apply, and unknown keys are left alone.
+ * @throws Error when the type has no such section
+ */
+export function checkConfItem(type: string, section: ConfSection, item: ConfItem): Violation[] {
+  const schema = itemSchemaOf(type, section);
+  return collectViolations((refuse) => {
+    const findings = new Findings((field, reason) => refuse(field.replace(/^spec\.?/, ''), reason));
+    const clean = cleanSpec(item, findings);
+    addSchemaViolations(schema, clean, findings);
+    applyRules(schema, clean, findings, () => undefined);
+  });
+}
+
+function itemSchemaOf(type: string, section: ConfSection): z.ZodObject {
+  const key = `${type} ${section}`;
+  let schema = itemSchemas.get(key);
+  if (schema === undefined) itemSchemas.set(key, (schema = readItemSchema(type, section)));
+  return schema;
+}
+
+function readItemSchema(type: string, section: ConfSection): z.ZodObject {
+  const spec = specDefinitions.get(type)?.schema;
+  const part = spec instanceof z.ZodObject ? (spec.shape[section] as z.ZodType | undefined) : undefined;
+  if (part !== undefined && section === 'default') return z.object({ default: part });
+  const list = part instanceof z.ZodOptional ? part.unwrap() : part;
+  const item = list instanceof z.ZodArray ? list.element : undefined;
+  if (!(item instanceof z.ZodObject)) throw new Error(`${type} has no confs in ${section}`);
+  return without(item, 'targetRef');
+}
