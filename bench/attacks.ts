@@ -1,9 +1,9 @@
 // The attacks of a hostile zone for the section `neighbours`. Each runs until the process ends.
 import { setImmediate } from 'node:timers/promises';
 import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
-import { feature, zoneHeaderFeatures } from '../src/kds/features.ts';
-import { nodeMetadata } from '../src/kds/node.ts';
-import { globalService, syncService } from '../src/kds/services.ts';
+import { feature, zoneHeaderFeatures } from '../src/kds/protocol/features.ts';
+import { nodeMetadata } from '../src/kds/protocol/node.ts';
+import { globalService, syncService } from '../src/kds/protocol/services.ts';
 import { encodeKumaResource } from '../src/resource/codec.ts';
 import { typeOf } from '../src/resource/type-registry.ts';
 import type { JsonObject } from '../src/resource/types.ts';

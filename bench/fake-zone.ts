@@ -1,11 +1,11 @@
 // A zone that holds no database: it joins as a Meridian zone does, answers every response as its manners are, and counts
 // MeshTimeouts. Until it has everything it connects again when its connection fails.
 import { connect } from 'node:net';
-import { reconnectPauseMs } from '../src/kds/client.ts';
-import { zoneHeaderFeatures } from '../src/kds/features.ts';
-import { nodeMetadata } from '../src/kds/node.ts';
-import { zoneConsumes } from '../src/kds/rules.ts';
-import { globalService, syncService } from '../src/kds/services.ts';
+import { reconnectPauseMs } from '../src/kds/client/client.ts';
+import { zoneHeaderFeatures } from '../src/kds/protocol/features.ts';
+import { nodeMetadata } from '../src/kds/protocol/node.ts';
+import { zoneConsumes } from '../src/kds/protocol/rules.ts';
+import { globalService, syncService } from '../src/kds/protocol/services.ts';
 import { encodeHealthCheckRequest } from '../src/wire/global-service-messages.ts';
 import { decodeInStep, isInStep } from '../src/wire/in-step.ts';
 import { encodeDeltaRequest } from '../src/wire/kds-messages.ts';

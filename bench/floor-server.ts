@@ -10,10 +10,10 @@ import {
   type ServerUnaryCall,
   type sendUnaryData,
 } from '@grpc/grpc-js';
-import { takeEach } from '../src/kds/bundles.ts';
-import { feature } from '../src/kds/features.ts';
-import { globalSendRules } from '../src/kds/rules.ts';
-import { globalService, syncService } from '../src/kds/services.ts';
+import { takeEach } from '../src/kds/protocol/bundles.ts';
+import { feature } from '../src/kds/protocol/features.ts';
+import { globalSendRules } from '../src/kds/protocol/rules.ts';
+import { globalService, syncService } from '../src/kds/protocol/services.ts';
 import { encodeKumaResource, wireVersion } from '../src/resource/codec.ts';
 import { typeOf } from '../src/resource/type-registry.ts';
 import { toBuffer } from '../src/wire/fields.ts';

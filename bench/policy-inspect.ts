@@ -8,7 +8,7 @@ import { systemClock } from '../src/base/clock.ts';
 import { createApi } from '../src/api/create-api.ts';
 import { createLogger } from '../src/base/log.ts';
 import { addPolicyInspect } from '../src/inspect/add-inspect-routes.ts';
-import { globalSendRules } from '../src/kds/rules.ts';
+import { globalSendRules } from '../src/kds/protocol/rules.ts';
 import type { Resource } from '../src/resource/types.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { ResourceStore, Write } from '../src/store/resource-store.ts';

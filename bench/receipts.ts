@@ -2,9 +2,9 @@
 // Without a network: events as the streams of zones make them.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { nodeFeatures } from '../src/kds/features.ts';
-import { zoneConsumes } from '../src/kds/rules.ts';
-import type { SyncEvent } from '../src/kds/sync-events.ts';
+import { nodeFeatures } from '../src/kds/protocol/features.ts';
+import { zoneConsumes } from '../src/kds/protocol/rules.ts';
+import type { SyncEvent } from '../src/kds/protocol/sync-events.ts';
 import { RecentChanges } from '../src/receipts/recent-changes.ts';
 import type { Context, Sections } from './context.ts';
 import { cpuMs } from './measure.ts';

@@ -2,12 +2,12 @@
 // its streams end, and says then what it has. It counts what it is sent although it has it. It may refuse everything, and have a service.
 import { hash } from 'node:crypto';
 import { connect } from 'node:net';
-import { MAX_LATE, reconnectPauseMs } from '../src/kds/client.ts';
-import { zoneHeaderFeatures } from '../src/kds/features.ts';
-import { nodeMetadata } from '../src/kds/node.ts';
-import { STORE_ID_HEADER } from '../src/kds/peer-metadata.ts';
-import { zoneConsumes } from '../src/kds/rules.ts';
-import { globalService, syncService } from '../src/kds/services.ts';
+import { MAX_LATE, reconnectPauseMs } from '../src/kds/client/client.ts';
+import { zoneHeaderFeatures } from '../src/kds/protocol/features.ts';
+import { nodeMetadata } from '../src/kds/protocol/node.ts';
+import { STORE_ID_HEADER } from '../src/kds/protocol/peer-metadata.ts';
+import { zoneConsumes } from '../src/kds/protocol/rules.ts';
+import { globalService, syncService } from '../src/kds/protocol/services.ts';
 import { encodeHealthCheckRequest } from '../src/wire/global-service-messages.ts';
 import type { ErrorDetail } from '../src/wire/error-detail.ts';
 import { decodeInStep, isInStep } from '../src/wire/in-step.ts';

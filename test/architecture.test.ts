@@ -148,7 +148,6 @@ const ROOM: RoomSize = { files: 45, lines: 4_500 };
 /** Rooms that are larger, and how large they may be. A room that grows over this is divided first. */
 const LARGE_ROOMS: Record<string, RoomSize> = {
   api: { files: 80, lines: 7_200 },
-  kds: { files: 72, lines: 8_600 },
   xds: { files: 72, lines: 8_000 },
 };
 
@@ -165,7 +164,7 @@ const READ_REAL_TIME: Record<string, string> = {
   'base/clock.ts': 'the clock itself',
   'cli/': 'a command runs in the time of the person who waits for it',
   'base/fair-turns.ts': 'slices of the event loop',
-  'kds/fair-work.ts': 'slices of the event loop',
+  'kds/admission/fair-work.ts': 'slices of the event loop',
 };
 
 /** The change feed itself, and what hands it on. */

@@ -14,7 +14,7 @@ import { createProgram } from '../src/cli/program.ts';
 import { createInsightsMetric } from '../src/global/insights-metric.ts';
 import { createWaitingMetric } from '../src/global/waiting-metric.ts';
 import { createConflictMetric } from '../src/peering/conflict-metric.ts';
-import { OpenSenders } from '../src/kds/open-senders.ts';
+import { OpenSenders } from '../src/kds/sender/open-senders.ts';
 import { createSyncMetrics } from '../src/kds/sync-metrics.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { createPlaintextMetric } from '../src/proxy-status/plaintext-metric.ts';

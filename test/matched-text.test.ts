@@ -11,7 +11,7 @@ const SRC = join(import.meta.dirname, '../src');
 const ALLOWED: Readonly<Record<string, string>> = {
   'ads/refused-resources.ts': 'a NACK of an Envoy',
   'api/json-body.ts': 'the place of a fault in JSON, from V8',
-  'kds/nack.ts': 'a NACK of a Kuma peer',
+  'kds/protocol/nack.ts': 'a NACK of a Kuma peer',
   'store/pg-errors.ts': 'an error of the driver pg',
 };
 

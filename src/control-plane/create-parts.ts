@@ -10,9 +10,9 @@ import { createExpiryMetrics, type ExpiryMetrics } from '../base/expiry-metrics.
 import type { Logger } from '../base/log.ts';
 import { productVersion } from '../base/version.ts';
 import { createEvents, type Events } from '../events/create-events.ts';
-import { GlobalLink } from '../kds/global-link.ts';
-import { OpenSenders } from '../kds/open-senders.ts';
-import type { SendRules } from '../kds/rules.ts';
+import { GlobalLink } from '../kds/client/global-link.ts';
+import { OpenSenders } from '../kds/sender/open-senders.ts';
+import type { SendRules } from '../kds/protocol/rules.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { ProxyInsights } from '../zone-status/proxy-insights.ts';
 import { CurrentProblems, type ProblemSources } from '../problems/current-problems.ts';

@@ -17,7 +17,7 @@ import { aborted, supervise } from '../base/supervise.ts';
 import { productName, productVersion } from '../base/version.ts';
 import { clusterIdOf } from '../defaults/create-defaults.ts';
 import { defaultsComplete } from '../defaults/defaults-complete.ts';
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { openStore } from '../store/open-store.ts';

@@ -1,6 +1,6 @@
 // The side of the sync of a control plane, and the values that follow from it alone.
 import type { Config } from '../base/config.ts';
-import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
+import { globalSendRules, zoneSendRules, type SendRules } from '../kds/protocol/rules.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 
 export type Side = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string; readonly hasGlobal: boolean };

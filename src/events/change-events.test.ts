@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
-import type { LoggedChange } from '../kds/changelog.ts';
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { LoggedChange } from '../kds/log/changelog.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import { noZones, type ZonesTally } from '../receipts/tally-questions.ts';
 import type { Change } from '../receipts/kept-change.ts';
 import { RecentChanges } from '../receipts/recent-changes.ts';

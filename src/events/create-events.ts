@@ -1,5 +1,5 @@
 // The events of a control plane: the hub with its sources.
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import type { CurrentProblems } from '../problems/current-problems.ts';
 import type { ReplicaRoster } from '../replicas/replica-roster.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';

@@ -3,7 +3,7 @@ import { subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { profileOf, type ZoneProfile } from '../resource/zone-profile.ts';
-import type { LiveLag } from '../kds/open-senders.ts';
+import type { LiveLag } from '../kds/sender/open-senders.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
 import { zoneSync, type ZoneSync } from '../zone-status/zone-sync.ts';
 

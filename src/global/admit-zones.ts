@@ -1,6 +1,6 @@
 // Applies `multizone.global.kds.auth`: adapts the check of src/token to the protocol, and logs a warning before a token expires.
 import type { Host } from '../control-plane/host.ts';
-import { admitAll, type AdmitZone } from '../kds/zone-access.ts';
+import { admitAll, type AdmitZone } from '../kds/protocol/zone-access.ts';
 import { expiryWarning } from '../token/zone-token-advice.ts';
 import { earliestEnds, watchZoneTokens, ZoneAuthenticator } from '../token/zone-authenticator.ts';
 

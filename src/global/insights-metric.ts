@@ -1,6 +1,6 @@
 // `meridian_insights_waiting`: the zones whose insights of proxies wait for their turn.
 import { Gauge, type Registry } from 'prom-client';
-import type { InsightTurns } from '../kds/insight-turns.ts';
+import type { InsightTurns } from '../kds/insights/insight-turns.ts';
 
 /** @param turns read at each scrape */
 export function createInsightsMetric(registry: Registry, turns: Pick<InsightTurns, 'waiting'>): void {

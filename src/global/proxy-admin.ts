@@ -1,7 +1,7 @@
 // The access of global to a proxy: over the admin stream of its zone, on this replica or another (kds-wire 2.7, rest-api 4).
 import type { ProxyAdmin, ProxyAdminKind } from '../api/proxy-admin-routes.ts';
 import { MeridianError } from '../base/errors.ts';
-import type { AdminStreams } from '../kds/admin-streams.ts';
+import type { AdminStreams } from '../kds/protocol/admin-streams.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { zoneOf } from '../resource/ownership.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';

@@ -1,8 +1,8 @@
 // Registers the inspect routes for policies and sync (rest-api 4).
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
-import { noSyncStates, type SyncStates } from '../kds/open-senders.ts';
-import type { SendRules } from '../kds/rules.ts';
+import { noSyncStates, type SyncStates } from '../kds/sender/open-senders.ts';
+import type { SendRules } from '../kds/protocol/rules.ts';
 import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import { addConfigRoute } from './config-routes.ts';
 import { explainer, type ConfirmedOf, type DeliveriesElsewhere } from './explainer.ts';

@@ -1,9 +1,9 @@
 // The answers of explain-sync compared with the sender's log, for random rows and random `labels.skipPrefixes`.
 import { expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
-import { Changelog } from '../kds/changelog.ts';
-import type { Delivery } from '../kds/open-senders.ts';
-import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
+import { Changelog } from '../kds/log/changelog.ts';
+import type { Delivery } from '../kds/sender/open-senders.ts';
+import { globalSendRules, zoneSendRules, type SendRules } from '../kds/protocol/rules.ts';
 import { label } from '../resource/labels.ts';
 import type { Resource } from '../resource/types.ts';
 import { makeRow } from '../../test/support/make-row.ts';

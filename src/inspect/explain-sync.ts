@@ -2,10 +2,17 @@
 // Invariant: the result equals the decision of the sender, also while a zone is disconnected. Pure.
 import type { Answer } from '../api/answers.ts';
 import { messageOf } from '../base/errors.ts';
-import { reasonHidden, type Viewer, visibilityOf, globalSendRules, type Decision, type SendRules } from '../kds/rules.ts';
-import { feature } from '../kds/features.ts';
-import { NO_GLOBAL } from '../kds/global-link.ts';
-import type { Delivery } from '../kds/open-senders.ts';
+import {
+  reasonHidden,
+  type Viewer,
+  visibilityOf,
+  globalSendRules,
+  type Decision,
+  type SendRules,
+} from '../kds/protocol/rules.ts';
+import { feature } from '../kds/protocol/features.ts';
+import { NO_GLOBAL } from '../kds/client/global-link.ts';
+import type { Delivery } from '../kds/sender/open-senders.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { kriOf } from '../resource/kri.ts';

@@ -1,8 +1,8 @@
 // Explains the sync of resources by the rules and by the confirmations of peers: for one resource, a page, or a matrix.
 import type { Answer } from '../api/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import type { Delivery, SyncStates } from '../kds/open-senders.ts';
-import type { SendRules } from '../kds/rules.ts';
+import type { Delivery, SyncStates } from '../kds/sender/open-senders.ts';
+import type { SendRules } from '../kds/protocol/rules.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import { explainInZone, explainOnGlobal, type KnownZone, type LivePeer } from './explain-sync.ts';

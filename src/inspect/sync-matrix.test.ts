@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { globalSendRules } from '../kds/rules.ts';
+import { globalSendRules } from '../kds/protocol/rules.ts';
 import { label } from '../resource/labels.ts';
 import { ANY_ZONE, profileOf } from '../resource/zone-profile.ts';
 import { makeRow } from '../../test/support/make-row.ts';

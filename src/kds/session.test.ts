@@ -4,9 +4,9 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { runSteps } from '../base/steps.ts';
 import { encodeDeltaRequest, type DeltaRequest } from '../wire/kds-messages.ts';
-import { atOnce, type Pace } from './pace.ts';
-import type { Receiver } from './receiver.ts';
-import type { Sender } from './sender.ts';
+import { atOnce, type Pace } from './protocol/pace.ts';
+import type { Receiver } from './receiver/receiver.ts';
+import type { Sender } from './sender/sender.ts';
 import { eachMessage, messagesOf } from '../grpc/messages-of.ts';
 import { consume, serve } from './session.ts';
 

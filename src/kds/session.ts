@@ -5,10 +5,10 @@ import type { Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
 import { eachMessage } from '../grpc/messages-of.ts';
 import { decodeDeltaRequest, decodeDeltaRequestInSteps, type DeltaRequest } from '../wire/kds-messages.ts';
-import { takeEach } from './bundles.ts';
-import { atOnce, SMALL_BYTES, type Pace } from './pace.ts';
-import type { Receiver } from './receiver.ts';
-import type { Sender } from './sender.ts';
+import { takeEach } from './protocol/bundles.ts';
+import { atOnce, SMALL_BYTES, type Pace } from './protocol/pace.ts';
+import type { Receiver } from './receiver/receiver.ts';
+import type { Sender } from './sender/sender.ts';
 
 /** Answers that may wait in this process. A peer with one response in flight per type never exceeds the number of types. */
 const MAX_UNREAD = 100;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRegistry } from '../base/process-metrics.ts';
-import { namedResources } from './refusal-report.ts';
-import type { SyncEvent } from './sync-events.ts';
+import { namedResources } from './protocol/refusal-report.ts';
+import type { SyncEvent } from './protocol/sync-events.ts';
 import { createSyncMetrics } from './sync-metrics.ts';
 
 const stream = { peer: 'east', streamId: 's1' } as const;

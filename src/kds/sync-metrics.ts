@@ -2,8 +2,8 @@
 // sources are the events of the sessions and, for the lag, the open streams.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { resourceTypes } from '../resource/type-registry.ts';
-import type { QuotaName, StreamKind, SyncEvent } from './sync-events.ts';
-import type { OpenSenders } from './open-senders.ts';
+import type { QuotaName, StreamKind, SyncEvent } from './protocol/sync-events.ts';
+import type { OpenSenders } from './sender/open-senders.ts';
 
 export type SyncMetricsOptions = {
   readonly registry: Registry;

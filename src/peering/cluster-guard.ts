@@ -2,7 +2,7 @@
 // applies no changes of a global with another id until a person accepts that id.
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
-import type { Admission } from '../kds/receiver.ts';
+import type { Admission } from '../kds/receiver/receiver.ts';
 import { clusterIdKey as key } from '../defaults/create-defaults.ts';
 import { recordRefusal } from './peer-identity.ts';
 import type { ResourceStore } from '../store/resource-store.ts';

@@ -3,7 +3,7 @@
 // row was deleted and created again between two reads.
 import { isDeepStrictEqual } from 'node:util';
 import { MeridianError } from '../base/errors.ts';
-import type { ZoneChange, ZoneRegistry } from '../kds/zone-access.ts';
+import type { ZoneChange, ZoneRegistry } from '../kds/protocol/zone-access.ts';
 import { RFC_1035_LABEL } from '../resource/stored-name.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { ANY_ZONE, profileOf, type ZoneProfile } from '../resource/zone-profile.ts';

@@ -4,7 +4,7 @@
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { ZoneStores } from '../kds/zone-access.ts';
+import type { ZoneStores } from '../kds/protocol/zone-access.ts';
 import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import { create } from '../defaults/create-defaults.ts';
 import { acceptedPeer, currentRefusal, recordRefusal, zoneOfStoreKey, zoneStoreKey } from './peer-identity.ts';

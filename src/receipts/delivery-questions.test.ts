@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../base/log.ts';
-import type { Delivery } from '../kds/open-senders.ts';
+import type { Delivery } from '../kds/sender/open-senders.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';

@@ -1,6 +1,6 @@
 // The state of a page of resources in zones that are connected to other replicas: this replica asks the others about them. Invariant: an
 // answer includes every change that was committed before its question.
-import type { Delivery, OpenSenders } from '../kds/open-senders.ts';
+import type { Delivery, OpenSenders } from '../kds/sender/open-senders.ts';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';

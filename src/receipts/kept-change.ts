@@ -1,5 +1,5 @@
 // A change that is kept, with the answers of the peers to it.
-import type { LoggedChange } from '../kds/changelog.ts';
+import type { LoggedChange } from '../kds/log/changelog.ts';
 import type { Marks, Tally } from './peer-marks.ts';
 
 /** The changes of one resource that are kept, the oldest first. */

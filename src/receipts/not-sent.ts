@@ -1,5 +1,5 @@
 // The reason why a stored resource is not in the log of this control plane. Pure.
-import { visibilityOf, type SendRules } from '../kds/rules.ts';
+import { visibilityOf, type SendRules } from '../kds/protocol/rules.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 

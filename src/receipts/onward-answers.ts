@@ -2,8 +2,8 @@
 // Invariant: a zone learns nothing of the resources of others.
 import { MeridianError } from '../base/errors.ts';
 import type { FollowRollout } from '../api/await-zones.ts';
-import { globalReceiveRules, type SendRules } from '../kds/rules.ts';
-import type { AnswerZone } from '../kds/zone-questions.ts';
+import { globalReceiveRules, type SendRules } from '../kds/protocol/rules.ts';
+import type { AnswerZone } from '../kds/server/zone-questions.ts';
 import { belongsToZone } from '../resource/ownership.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
 import { findType } from '../resource/type-registry.ts';

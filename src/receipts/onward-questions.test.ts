@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { MeridianError } from '../base/errors.ts';
-import type { GlobalKind } from '../kds/global-link.ts';
-import { globalSendRules, type Visibility } from '../kds/rules.ts';
-import type { LoggedChange } from '../kds/changelog.ts';
+import type { GlobalKind } from '../kds/client/global-link.ts';
+import { globalSendRules, type Visibility } from '../kds/protocol/rules.ts';
+import type { LoggedChange } from '../kds/log/changelog.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { onwardAnswers } from './onward-answers.ts';

@@ -4,8 +4,8 @@
 import { z } from 'zod';
 import { MeridianError } from '../base/errors.ts';
 import { onwardRollout, onwardSummary } from '../api/answer-parts.ts';
-import type { GlobalLink } from '../kds/global-link.ts';
-import { splitWireName } from '../kds/incoming.ts';
+import type { GlobalLink } from '../kds/client/global-link.ts';
+import { splitWireName } from '../kds/protocol/wire-name.ts';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { Following } from '../store/follow-feed.ts';

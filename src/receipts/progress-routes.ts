@@ -8,7 +8,7 @@ import { nextPage, parsePage, queryOf, routePathOf } from '../api/list-query.ts'
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
 import { about, component, pageOf } from '../api/route-config.ts';
 import { zoneType } from '../api/route-types.ts';
-import type { TypeProgress } from '../kds/open-senders.ts';
+import type { TypeProgress } from '../kds/sender/open-senders.ts';
 import type { Resource } from '../resource/types.ts';
 import { zoneSync } from '../zone-status/zone-sync.ts';
 import type { ZoneProgress } from './zone-progress.ts';

@@ -3,8 +3,8 @@ import { afterEach, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { createLogger } from '../base/log.ts';
-import { Changelog } from '../kds/changelog.ts';
-import { globalSendRules } from '../kds/rules.ts';
+import { Changelog } from '../kds/log/changelog.ts';
+import { globalSendRules } from '../kds/protocol/rules.ts';
 import { ANY_ZONE, type ZoneProfile } from '../resource/zone-profile.ts';
 import { Receipts } from './receipts.ts';
 

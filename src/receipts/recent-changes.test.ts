@@ -1,8 +1,8 @@
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
-import type { LoggedChange } from '../kds/changelog.ts';
-import { namedResources } from '../kds/refusal-report.ts';
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { LoggedChange } from '../kds/log/changelog.ts';
+import { namedResources } from '../kds/protocol/refusal-report.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import { byteOf, millisecondsOf } from './milliseconds-byte.ts';
 import type { Change } from './kept-change.ts';
 import { MAX_CHANGES, RecentChanges } from './recent-changes.ts';

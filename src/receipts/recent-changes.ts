@@ -3,9 +3,9 @@
 // Invariants: at most MAX_CHANGES changes and MAX_BYTES of times are kept, and of older ones a bit for each peer; an acknowledgement costs what it acknowledges; a change that a
 // later one of the same resource replaced before it was sent counts as acknowledged with the later one; a peer has not acknowledged what it
 // could not see when the response was made.
-import type { LoggedChange, LoggedMove } from '../kds/changelog.ts';
-import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
-import { isVisibleTo, reasonHidden, type ProfileOf, type Viewer } from '../kds/rules.ts';
+import type { LoggedChange, LoggedMove } from '../kds/log/changelog.ts';
+import type { StreamKind, SyncEvent } from '../kds/protocol/sync-events.ts';
+import { isVisibleTo, reasonHidden, type ProfileOf, type Viewer } from '../kds/protocol/rules.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 import { historiesBetween, newestOf, overtakenBetween, upTo } from './change-lists.ts';
 import type { Change, History } from './kept-change.ts';

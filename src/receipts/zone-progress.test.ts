@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
-import type { TypeProgress } from '../kds/open-senders.ts';
+import type { TypeProgress } from '../kds/sender/open-senders.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { ZoneProgress } from './zone-progress.ts';

@@ -2,7 +2,7 @@
 import { textOf } from '../resource/read-json.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import type { JsonObject } from '../resource/types.ts';
-import type { OpenSenders, TypeProgress } from '../kds/open-senders.ts';
+import type { OpenSenders, TypeProgress } from '../kds/sender/open-senders.ts';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import type { Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';

@@ -1,7 +1,7 @@
 // One KDSSubscription: the record of one stream on which this side is the xDS server (kds-wire 4), and its proto3 JSON, which omits
 // zero values and writes uint64 as strings. Pure.
-import { feature } from '../kds/features.ts';
-import type { PeerNode } from '../kds/sync-events.ts';
+import { feature } from '../kds/protocol/features.ts';
+import type { PeerNode } from '../kds/protocol/sync-events.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { renderCounts, totalOf, withoutZeros, type RunningCounts } from '../subscriptions/response-counts.ts';
 

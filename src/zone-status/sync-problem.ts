@@ -1,7 +1,7 @@
 // The sync problems of a zone, for people: the resources that a peer refuses or cannot read, and why. ZoneInsight has no field for
 // them, so they are stored in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
-import { namedResources, type NamedResources } from '../kds/refusal-report.ts';
-import type { SyncEvent } from '../kds/sync-events.ts';
+import { namedResources, type NamedResources } from '../kds/protocol/refusal-report.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
 

@@ -1,7 +1,7 @@
 // Many zones in few statements: when their insights are read, and when they are stored.
 import { describe, expect, it } from 'vitest';
 import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import { closed, opened, sent, setUp } from './zone-insight-writer.fixture.ts';
 import type { ZoneInsightWriterOptions } from './zone-insight-writer.ts';
 

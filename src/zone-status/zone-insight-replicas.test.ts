@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { ManualClock } from '../../test/support/manual-clock.ts';
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 import { closed, opened, setUp } from './zone-insight-writer.fixture.ts';
 import { ZoneInsightWriter } from './zone-insight-writer.ts';

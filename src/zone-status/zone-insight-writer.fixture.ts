@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { ZoneInsightWriter, type ZoneInsightWriterOptions } from './zone-insight-writer.ts';
 

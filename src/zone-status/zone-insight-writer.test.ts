@@ -1,5 +1,5 @@
-import { namedResources } from '../kds/refusal-report.ts';
-import type { SyncEvent } from '../kds/sync-events.ts';
+import { namedResources } from '../kds/protocol/refusal-report.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { opened, sent, setUp } from './zone-insight-writer.fixture.ts';

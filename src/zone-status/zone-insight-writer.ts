@@ -1,7 +1,7 @@
 // Writes the state of this process's streams to ZoneInsight rows (kds-wire 2.6). `observe` only updates memory, so no stream waits
 // for the store. One write per zone is in flight, and later events share the next. Counts are written
 // in few statements, for a part of the zones at a time, so that the rows a second do not grow with the fleet. A deleted zone leaves nothing in memory.
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
 import { PacedKeys } from '../base/paced-keys.ts';
@@ -24,7 +24,7 @@ import {
 import { writeWithRetries } from './retried-write.ts';
 import { rivalSpeakers } from './rival-speakers.ts';
 import { lagToStore, type LagOf } from './zone-sync.ts';
-import type { Lag } from '../kds/open-senders.ts';
+import type { Lag } from '../kds/sender/open-senders.ts';
 import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 

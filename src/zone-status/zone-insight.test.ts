@@ -1,5 +1,5 @@
-import { namedResources } from '../kds/refusal-report.ts';
-import type { QuotaName, SyncEvent } from '../kds/sync-events.ts';
+import { namedResources } from '../kds/protocol/refusal-report.ts';
+import type { QuotaName, SyncEvent } from '../kds/protocol/sync-events.ts';
 import { fc } from '../../test/support/property.ts';
 import { renderProblems } from './sync-problem.ts';
 import { describe, expect, it } from 'vitest';

@@ -1,8 +1,8 @@
 // The streams of a zone as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Events are folded into the state of this process, and
 // that state is merged into the current row, which another process may have written. Pure but for the counts of responses, which change in
 // place.
-import type { Lag } from '../kds/open-senders.ts';
-import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
+import type { Lag } from '../kds/sender/open-senders.ts';
+import type { StreamKind, SyncEvent } from '../kds/protocol/sync-events.ts';
 import { renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
 import { foldProblems, renderProblems, type SyncProblems } from './sync-problem.ts';
 import { countCall, mergeCalls, type RecentCalls } from './recent-calls.ts';

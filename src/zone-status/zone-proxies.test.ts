@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import { countedProxies, foldProxies, renderProxies } from './zone-proxies.ts';
 
 const group: ProxyGroup = {

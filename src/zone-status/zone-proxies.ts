@@ -1,6 +1,6 @@
 // The counts of the proxies of a zone, in the status of its ZoneInsight (decision 84). Pure.
 // Invariant: of two receivers the one with the newer epoch counts, in whatever order they are stored.
-import type { SyncEvent } from '../kds/sync-events.ts';
+import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';

@@ -1,5 +1,5 @@
 // The present state of the sync of a zone, for people: online, lagging, refused, offline or disabled. Pure.
-import { isBehind, type Lag, type LiveLag } from '../kds/open-senders.ts';
+import { isBehind, type Lag, type LiveLag } from '../kds/sender/open-senders.ts';
 import { describedSubscription, isOnline, subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';

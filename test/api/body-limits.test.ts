@@ -8,7 +8,7 @@ import { MAX_BODY_BYTES } from '../../src/api/body-size.ts';
 import { SMALL_BODY_BYTES } from '../../src/api/http-server.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { MAX_PREVIEW_BYTES } from '../../src/inspect/preview-routes.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi, type Place } from './test-api.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import { ValueComparison } from '../../src/policy/value-changes.ts';
 import type { JsonObject, Labels } from '../../src/resource/types.ts';
 import { TinyStore } from '../support/tiny-store.ts';

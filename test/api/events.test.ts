@@ -9,9 +9,9 @@ import { EventHub, type EventSource, type Tell } from '../../src/events/event-hu
 import { addEventRoutes, UNREAD_MS } from '../../src/events/event-routes.ts';
 import { PACE_MS } from '../../src/events/event-hub.ts';
 import { answerSchemas } from '../../src/api/answers.ts';
-import { Changelog } from '../../src/kds/changelog.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
-import type { SyncEvent } from '../../src/kds/sync-events.ts';
+import { Changelog } from '../../src/kds/log/changelog.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
+import type { SyncEvent } from '../../src/kds/protocol/sync-events.ts';
 import { ProxyInsights } from '../../src/zone-status/proxy-insights.ts';
 import { HIDDEN } from '../../src/base/hidden-keys.ts';
 import { createSelfSigned } from '../../src/base/self-signed.ts';

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';
 import { tokenRoutes } from '../../src/token/token-routes.ts';

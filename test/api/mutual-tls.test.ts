@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { HttpsListener } from '../../src/api/https-listener.ts';
 import { createAuthority, type Certificate } from '../../src/base/self-signed.ts';
-import { ReplaceableCredentials } from '../../src/kds/server-credentials.ts';
+import { ReplaceableCredentials } from '../../src/kds/server/server-credentials.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { defaultAccess, localAccess, type Access, type WriteRule } from '../../src/api/access.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { TinyStore } from '../support/tiny-store.ts';

@@ -11,7 +11,7 @@ import { HIDDEN } from '../../src/base/hidden-keys.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { createSelfSigned } from '../../src/base/self-signed.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { globalSendRules, zoneSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules, zoneSendRules } from '../../src/kds/protocol/rules.ts';
 import { kriOf } from '../../src/resource/kri.ts';
 import { resourceTypes } from '../../src/resource/type-registry.ts';
 import type { JsonObject } from '../../src/resource/types.ts';

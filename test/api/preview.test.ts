@@ -5,7 +5,7 @@ import type { Answer } from '../../src/api/answers.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { MAX_PREVIEWED } from '../../src/inspect/preview-routes.ts';
 import { MAX_COMPARED } from '../../src/inspect/preview.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';

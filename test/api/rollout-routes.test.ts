@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { Changelog } from '../../src/kds/changelog.ts';
-import { globalSendRules, zoneSendRules } from '../../src/kds/rules.ts';
+import { Changelog } from '../../src/kds/log/changelog.ts';
+import { globalSendRules, zoneSendRules } from '../../src/kds/protocol/rules.ts';
 import { addReceiptRoutes, followNothing, rolloutFollower, type OnwardFollower } from '../../src/receipts/receipt-routes.ts';
 import { Receipts } from '../../src/receipts/receipts.ts';
 import type { Labels } from '../../src/resource/types.ts';

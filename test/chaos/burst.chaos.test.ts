@@ -2,7 +2,7 @@
 // CHAOS_BURST_MINUTES sets the duration.
 import { stderr } from 'node:process';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { globalConsumes, zoneConsumes } from '../../src/kds/rules.ts';
+import { globalConsumes, zoneConsumes } from '../../src/kds/protocol/rules.ts';
 import type { TypeInfo } from '../../src/resource/type-registry.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';

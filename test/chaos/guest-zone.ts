@@ -1,10 +1,10 @@
 // A simulated zone without a database. It joins like a Meridian zone and follows the protocol, or never answers, or refuses
 // everything. It counts the resources that it receives.
 import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
-import { feature, zoneHeaderFeatures } from '../../src/kds/features.ts';
-import { nodeMetadata } from '../../src/kds/node.ts';
-import { zoneConsumes } from '../../src/kds/rules.ts';
-import { syncService } from '../../src/kds/services.ts';
+import { feature, zoneHeaderFeatures } from '../../src/kds/protocol/features.ts';
+import { nodeMetadata } from '../../src/kds/protocol/node.ts';
+import { zoneConsumes } from '../../src/kds/protocol/rules.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { decodeDeltaRequest, decodeDeltaResponse, encodeDeltaRequest, encodeDeltaResponse } from '../../src/wire/kds-messages.ts';
 
 export type Manner = 'acknowledges' | 'says nothing' | 'refuses everything';

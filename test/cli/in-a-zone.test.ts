@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { defaultAccess, tokenAccess, type AccessRules } from '../../src/api/access.ts';
 import type { ApiOptions } from '../../src/api/api-options.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import { testApi, type Place } from '../api/test-api.ts';
 import { runMeridian, type Outcome } from '../support/run-meridian.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

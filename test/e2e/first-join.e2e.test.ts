@@ -2,7 +2,7 @@
 import { createPublicKey } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { productVersion } from '../../src/base/version.ts';
-import { zoneConsumes } from '../../src/kds/rules.ts';
+import { zoneConsumes } from '../../src/kds/protocol/rules.ts';
 import { globalHostnameGenerators, zoneHostnameGenerators } from '../../src/defaults/default-resources.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';

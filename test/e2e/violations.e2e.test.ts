@@ -2,8 +2,8 @@
 import { Client, Metadata, credentials, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { MAX_APPLY_BYTES } from '../../src/api/apply-routes.ts';
-import { feature, zoneHeaderFeatures } from '../../src/kds/features.ts';
-import { syncService } from '../../src/kds/services.ts';
+import { feature, zoneHeaderFeatures } from '../../src/kds/protocol/features.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { label } from '../../src/resource/labels.ts';

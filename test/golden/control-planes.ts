@@ -8,12 +8,18 @@ import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { KnownZones } from '../../src/peering/known-zones.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { Changelog } from '../../src/kds/changelog.ts';
-import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
-import type { SyncEvent } from '../../src/kds/sync-events.ts';
-import { Receiver, type ReceiverOptions } from '../../src/kds/receiver.ts';
-import { globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules, type SendRules } from '../../src/kds/rules.ts';
-import { Sender, type SenderOptions } from '../../src/kds/sender.ts';
+import { Changelog } from '../../src/kds/log/changelog.ts';
+import { InitialSyncLimiter } from '../../src/kds/admission/initial-sync-limiter.ts';
+import type { SyncEvent } from '../../src/kds/protocol/sync-events.ts';
+import { Receiver, type ReceiverOptions } from '../../src/kds/receiver/receiver.ts';
+import {
+  globalReceiveRules,
+  globalSendRules,
+  zoneReceiveRules,
+  zoneSendRules,
+  type SendRules,
+} from '../../src/kds/protocol/rules.ts';
+import { Sender, type SenderOptions } from '../../src/kds/sender/sender.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
 import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
 import { createZoneDefaults } from '../../src/defaults/zone-defaults.ts';

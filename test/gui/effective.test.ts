@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import { sectionsOf, type Effective } from '../../web/src/effective.ts';
 import { losersOf, type Rules } from '../../web/src/losers.ts';
 import { testApi } from '../api/test-api.ts';

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../../src/api/answers.ts';
 import { ZoneEvents } from '../../src/events/zone-events.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import { testApi } from '../api/test-api.ts';
 import { following } from '../support/following.ts';
 import { ManualClock } from '../support/manual-clock.ts';

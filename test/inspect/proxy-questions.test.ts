@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import { objectOf } from '../../src/resource/read-json.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';
 import { testApi, type Place } from '../api/test-api.ts';

@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../../src/api/answers.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import type { DeliveriesElsewhere } from '../../src/inspect/explainer.ts';
-import { noSyncStates } from '../../src/kds/open-senders.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { noSyncStates } from '../../src/kds/sender/open-senders.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { zoneSendRules } from '../../src/kds/rules.ts';
+import { zoneSendRules } from '../../src/kds/protocol/rules.ts';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 

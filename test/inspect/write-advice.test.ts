@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { WriteAdvice } from '../../src/inspect/write-advice.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import { MeshIndexes } from '../../src/mesh-index/mesh-indexes.ts';
 import { idleProblems } from '../../src/problems/idle-problems.ts';
 import { objectsOf } from '../../src/resource/read-json.ts';

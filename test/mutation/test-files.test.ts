@@ -8,7 +8,7 @@ it.each([
   ['test/envoy/zones.envoy.test.ts', 'envoy'],
   ['test/api/put-way.isolated.test.ts', 'isolated'],
   ['test/architecture.test.ts', null],
-  ['src/kds/sender.ts', null],
+  ['src/kds/sender/sender.ts', null],
 ])('%s belongs to the project %s', (file, project) => {
   expect(projectOf(file)).toBe(project);
 });

@@ -1,6 +1,6 @@
 // A Meridian sender with a recorded peer: it gets the requests of the peer and records its responses.
 // Invariant: only the nonce of a recorded request is replaced, by the nonce of the corresponding response.
-import type { Sender } from '../../src/kds/sender.ts';
+import type { Sender } from '../../src/kds/sender/sender.ts';
 import { decodeDeltaResponse, type DeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
 
 export class ReplayedSender {

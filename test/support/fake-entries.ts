@@ -1,9 +1,9 @@
 // Fake entries, their log, and a peer that subscribes to it, for tests of only the sync logic.
 // Invariant: the bytes of an entry are `[name, version]`; a name that begins with «odd» exists only in the native form.
-import type { Encoding, Entry, PeerView } from '../../src/kds/entry.ts';
-import type { Draft } from '../../src/kds/response-draft.ts';
-import { Subscription, type SubscriptionOptions } from '../../src/kds/subscription.ts';
-import type { TypeLog } from '../../src/kds/type-log.ts';
+import type { Encoding, Entry, PeerView } from '../../src/kds/log/entry.ts';
+import type { Draft } from '../../src/kds/sender/response-draft.ts';
+import { Subscription, type SubscriptionOptions } from '../../src/kds/sender/subscription.ts';
+import type { TypeLog } from '../../src/kds/log/type-log.ts';
 
 const EVERYBODY = { to: 'all' } as const;
 

@@ -1,7 +1,7 @@
 // Input of the KDS rule tables: rows named `thing`, the labels of zone `east`, and the expected visibilities.
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../src/resource/types.ts';
-import type { Visibility } from '../../src/kds/rules.ts';
+import type { Visibility } from '../../src/kds/protocol/rules.ts';
 import { makeRow } from './make-row.ts';
 
 export const NAMESPACE = 'payments';

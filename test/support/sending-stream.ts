@@ -3,12 +3,12 @@ import { ManualClock } from './manual-clock.ts';
 import { put, subscribe } from './fake-entries.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { RateLimitedLogger } from '../../src/grpc/rate-limited-logger.ts';
-import type { LoggedChange } from '../../src/kds/changelog.ts';
-import type { Draft } from '../../src/kds/response-draft.ts';
-import type { Subscription } from '../../src/kds/subscription.ts';
-import type { SyncEvent } from '../../src/kds/sync-events.ts';
-import { TypeLog } from '../../src/kds/type-log.ts';
-import { Nonces, TypeStream } from '../../src/kds/type-stream.ts';
+import type { LoggedChange } from '../../src/kds/log/changelog.ts';
+import type { Draft } from '../../src/kds/sender/response-draft.ts';
+import type { Subscription } from '../../src/kds/sender/subscription.ts';
+import type { SyncEvent } from '../../src/kds/protocol/sync-events.ts';
+import { TypeLog } from '../../src/kds/log/type-log.ts';
+import { Nonces, TypeStream } from '../../src/kds/sender/type-stream.ts';
 import type { Change } from '../../src/receipts/kept-change.ts';
 import { RecentChanges } from '../../src/receipts/recent-changes.ts';
 

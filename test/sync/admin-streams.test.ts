@@ -3,7 +3,7 @@ import { duplexPair, type Duplex } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createProxyAdmin } from '../../src/global/proxy-admin.ts';
-import { adminKinds, answerAdminRequests, AdminStreams } from '../../src/kds/admin-streams.ts';
+import { adminKinds, answerAdminRequests, AdminStreams } from '../../src/kds/protocol/admin-streams.ts';
 import type { Resource } from '../../src/resource/types.ts';
 import {
   decodeAdminRequest,

@@ -1,9 +1,9 @@
 // Bundles on the wire: who gets them, and what a hostile one does.
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it, vi } from 'vitest';
-import { feature } from '../../src/kds/features.ts';
-import { zoneConsumes } from '../../src/kds/rules.ts';
-import { syncService } from '../../src/kds/services.ts';
+import { feature } from '../../src/kds/protocol/features.ts';
+import { zoneConsumes } from '../../src/kds/protocol/rules.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { decodeBundle, encodeBundle, isBundle } from '../../src/wire/bundle.ts';
 import { decodeDeltaRequest, decodeDeltaResponse, encodeDeltaRequest, encodeDeltaResponse } from '../../src/wire/kds-messages.ts';
 import { fc } from '../support/property.ts';

@@ -1,9 +1,9 @@
 // The zone end of KDS with the store of a test, as the zone `east`.
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { Changelog } from '../../src/kds/changelog.ts';
-import { runKdsClient, type KdsClientOptions } from '../../src/kds/client.ts';
-import { zoneSendRules } from '../../src/kds/rules.ts';
+import { Changelog } from '../../src/kds/log/changelog.ts';
+import { runKdsClient, type KdsClientOptions } from '../../src/kds/client/client.ts';
+import { zoneSendRules } from '../../src/kds/protocol/rules.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
 import type { TinyStore } from '../support/tiny-store.ts';
 

@@ -2,7 +2,7 @@
 import { connect, type ClientHttp2Stream } from 'node:http2';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { syncService } from '../../src/kds/services.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { encodeDeltaRequest, encodeDeltaResponse } from '../../src/wire/kds-messages.ts';
 import { firstRequest } from './first-request.ts';
 import { serverUnderAttack } from './server-under-attack.ts';

@@ -1,7 +1,7 @@
 // A stream that ends before its first message is read stays ended, although the peer continues to send.
 import { connect } from 'node:http2';
 import { describe, expect, it, vi } from 'vitest';
-import { syncService } from '../../src/kds/services.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import { encodeDeltaResponse, encodeResourceEntry } from '../../src/wire/kds-messages.ts';

@@ -1,7 +1,7 @@
 // A zone sends resources with the labels of another zone. Every type is stored as the sender's, and rows of others do not change.
 import { describe, expect, it } from 'vitest';
-import { globalConsumes } from '../../src/kds/rules.ts';
-import { syncService } from '../../src/kds/services.ts';
+import { globalConsumes } from '../../src/kds/protocol/rules.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import type { TypeInfo } from '../../src/resource/type-registry.ts';

@@ -1,8 +1,8 @@
 // A zone that asks for its full state again and again waits for it; one that says what it has does not.
 import { describe, expect, it, vi } from 'vitest';
-import { feature } from '../../src/kds/features.ts';
-import { DEFAULT_QUOTAS } from '../../src/kds/quotas.ts';
-import type { SyncEvent } from '../../src/kds/sync-events.ts';
+import { feature } from '../../src/kds/protocol/features.ts';
+import { DEFAULT_QUOTAS } from '../../src/kds/admission/quotas.ts';
+import type { SyncEvent } from '../../src/kds/protocol/sync-events.ts';
 import { clusterIdKey } from '../../src/defaults/create-defaults.ts';
 import { PlayedZone } from './played-zone.ts';
 import { serverUnderAttack, SLOW } from './server-under-attack.ts';

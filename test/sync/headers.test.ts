@@ -2,8 +2,8 @@
 import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { readNodeMetadata } from '../../src/kds/node.ts';
-import { globalService, syncService } from '../../src/kds/services.ts';
+import { readNodeMetadata } from '../../src/kds/protocol/node.ts';
+import { globalService, syncService } from '../../src/kds/protocol/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';

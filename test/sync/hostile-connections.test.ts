@@ -2,7 +2,7 @@
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { syncService } from '../../src/kds/services.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { serverUnderAttack } from './server-under-attack.ts';
 
 describe('a server with hostile peers', () => {

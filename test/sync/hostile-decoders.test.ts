@@ -1,7 +1,7 @@
 // For any bytes from a peer, a decoder returns a value or throws an Error, and no prototype changes.
 import { fc } from '../support/property.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import { globalReceiveRules } from '../../src/kds/rules.ts';
+import { globalReceiveRules } from '../../src/kds/protocol/rules.ts';
 import { decodeKumaResource, encodeKumaResource } from '../../src/resource/codec.ts';
 import { resourceTypes, typeOf } from '../../src/resource/type-registry.ts';
 import type { JsonObject } from '../../src/resource/types.ts';

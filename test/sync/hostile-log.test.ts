@@ -1,7 +1,7 @@
 // A repeated fault of a peer is logged once, with the reason: a peer cannot fill the log of global.
 import { Metadata, type Client } from '@grpc/grpc-js';
 import { describe, expect, it, vi } from 'vitest';
-import { globalService, syncService } from '../../src/kds/services.ts';
+import { globalService, syncService } from '../../src/kds/protocol/services.ts';
 import {
   decodeDeltaRequest,
   decodeDeltaResponse,

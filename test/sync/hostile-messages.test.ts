@@ -2,7 +2,7 @@
 import { status } from '@grpc/grpc-js';
 import { fc } from '../support/property.ts';
 import { describe, expect, it, vi } from 'vitest';
-import { syncService } from '../../src/kds/services.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';

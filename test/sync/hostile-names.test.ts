@@ -1,7 +1,7 @@
 // Peers without a name, or with an invalid zone name, are refused.
 import { Metadata, status } from '@grpc/grpc-js';
 import { describe, expect, it, vi } from 'vitest';
-import { globalService, syncService } from '../../src/kds/services.ts';
+import { globalService, syncService } from '../../src/kds/protocol/services.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { decodeDeltaResponse, encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
 import { firstRequest } from './first-request.ts';

@@ -1,8 +1,8 @@
 // Thousands of idle, greedy and cancelled streams: another zone is still served.
 import { status, type StatusObject } from '@grpc/grpc-js';
 import { describe, expect, it, vi } from 'vitest';
-import { DEFAULT_QUOTAS } from '../../src/kds/quotas.ts';
-import { syncService } from '../../src/kds/services.ts';
+import { DEFAULT_QUOTAS } from '../../src/kds/admission/quotas.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
 import { sized } from '../support/test-size.ts';
 import { firstRequest } from './first-request.ts';

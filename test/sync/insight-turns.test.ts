@@ -1,12 +1,12 @@
 // The insights of a zone that wait for their turn on global: both ends of the stream, with the clock of the test.
 import { afterEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { Changelog } from '../../src/kds/changelog.ts';
-import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
-import { InsightTurns } from '../../src/kds/insight-turns.ts';
-import { Receiver } from '../../src/kds/receiver.ts';
-import { globalReceiveRules, zoneSendRules } from '../../src/kds/rules.ts';
-import { Sender } from '../../src/kds/sender.ts';
+import { Changelog } from '../../src/kds/log/changelog.ts';
+import { InitialSyncLimiter } from '../../src/kds/admission/initial-sync-limiter.ts';
+import { InsightTurns } from '../../src/kds/insights/insight-turns.ts';
+import { Receiver } from '../../src/kds/receiver/receiver.ts';
+import { globalReceiveRules, zoneSendRules } from '../../src/kds/protocol/rules.ts';
+import { Sender } from '../../src/kds/sender/sender.ts';
 import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { fc } from '../support/property.ts';

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { feature } from '../../src/kds/features.ts';
-import type { SyncEvent } from '../../src/kds/sync-events.ts';
+import { feature } from '../../src/kds/protocol/features.ts';
+import type { SyncEvent } from '../../src/kds/protocol/sync-events.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';

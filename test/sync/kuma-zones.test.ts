@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { feature } from '../../src/kds/features.ts';
+import { feature } from '../../src/kds/protocol/features.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import type { JsonObject, Labels } from '../../src/resource/types.ts';
 import { ZoneInsightWriter } from '../../src/zone-status/zone-insight-writer.ts';

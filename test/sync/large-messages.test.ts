@@ -1,7 +1,7 @@
 // Messages of almost 10 MiB, the limit of both sides, and gzip messages, as every Kuma zone sends them.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { feature } from '../../src/kds/features.ts';
-import { syncService } from '../../src/kds/services.ts';
+import { feature } from '../../src/kds/protocol/features.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import { hashName } from '../../src/resource/hash-name.ts';

@@ -1,6 +1,6 @@
 // A zone connects to a replica that has not yet read what another replica has sent to the zone (engine 10).
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { feature } from '../../src/kds/features.ts';
+import { feature } from '../../src/kds/protocol/features.ts';
 import { PlayedZone } from './played-zone.ts';
 import { serverUnderAttack } from './server-under-attack.ts';
 

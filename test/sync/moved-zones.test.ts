@@ -2,12 +2,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { AdminStreams } from '../../src/kds/admin-streams.ts';
-import { Changelog } from '../../src/kds/changelog.ts';
-import { feature } from '../../src/kds/features.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
-import { KdsServer } from '../../src/kds/server.ts';
-import type { SyncEvent, SyncObserver } from '../../src/kds/sync-events.ts';
+import { AdminStreams } from '../../src/kds/protocol/admin-streams.ts';
+import { Changelog } from '../../src/kds/log/changelog.ts';
+import { feature } from '../../src/kds/protocol/features.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
+import { KdsServer } from '../../src/kds/server/server.ts';
+import type { SyncEvent, SyncObserver } from '../../src/kds/protocol/sync-events.ts';
 import { KnownZones } from '../../src/peering/known-zones.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
 import { FenceWatch } from '../../src/store/fence-watch.ts';
@@ -19,7 +19,7 @@ import { connectZone } from './connected-zone.ts';
 import { PlayedZone } from './played-zone.ts';
 import { ending, open } from './server-under-attack.ts';
 import { Client, credentials, status } from '@grpc/grpc-js';
-import { syncService } from '../../src/kds/services.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 
 const log = createLogger('silent');
 const policy = (name: string) => ({ type: 'MeshTimeout', mesh: 'default', name });

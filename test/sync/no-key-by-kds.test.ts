@@ -3,8 +3,8 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { createSelfSigned } from '../../src/base/self-signed.ts';
-import { Changelog } from '../../src/kds/changelog.ts';
-import { globalSendRules, isVisibleTo, zoneSendRules, type SendRules } from '../../src/kds/rules.ts';
+import { Changelog } from '../../src/kds/log/changelog.ts';
+import { globalSendRules, isVisibleTo, zoneSendRules, type SendRules } from '../../src/kds/protocol/rules.ts';
 import { resourceTypes } from '../../src/resource/type-registry.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { ANY_ZONE, type ZoneProfile } from '../../src/resource/zone-profile.ts';

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { Receiver } from '../../src/kds/receiver.ts';
-import { globalConsumes, globalReceiveRules } from '../../src/kds/rules.ts';
+import { Receiver } from '../../src/kds/receiver/receiver.ts';
+import { globalConsumes, globalReceiveRules } from '../../src/kds/protocol/rules.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { hashName, hashNameOf } from '../../src/resource/hash-name.ts';
 import { label } from '../../src/resource/labels.ts';

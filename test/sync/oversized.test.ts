@@ -2,11 +2,11 @@
 import { expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { Changelog } from '../../src/kds/changelog.ts';
-import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
-import { Receiver } from '../../src/kds/receiver.ts';
-import { globalSendRules, zoneReceiveRules } from '../../src/kds/rules.ts';
-import { Sender } from '../../src/kds/sender.ts';
+import { Changelog } from '../../src/kds/log/changelog.ts';
+import { InitialSyncLimiter } from '../../src/kds/admission/initial-sync-limiter.ts';
+import { Receiver } from '../../src/kds/receiver/receiver.ts';
+import { globalSendRules, zoneReceiveRules } from '../../src/kds/protocol/rules.ts';
+import { Sender } from '../../src/kds/sender/sender.ts';
 import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
 import { encodeStruct } from '../../src/wire/struct.ts';
 import { TinyStore } from '../support/tiny-store.ts';

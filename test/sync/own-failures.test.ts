@@ -3,8 +3,8 @@
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { MeridianError } from '../../src/base/errors.ts';
-import { syncService } from '../../src/kds/services.ts';
-import { admitAll } from '../../src/kds/zone-access.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
+import { admitAll } from '../../src/kds/protocol/zone-access.ts';
 import { ending, open, serverUnderAttack } from './server-under-attack.ts';
 
 const ZONES = 60;

@@ -1,7 +1,7 @@
 // A simulated global over gRPC: it answers health checks, and sends on streams only what a test tells it to send.
 import { Metadata, Server, ServerCredentials, type ServiceError } from '@grpc/grpc-js';
 import type { ServerDuplexStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
-import { globalService, syncService } from '../../src/kds/services.ts';
+import { globalService, syncService } from '../../src/kds/protocol/services.ts';
 import { encodeHealthCheckResponse } from '../../src/wire/global-service-messages.ts';
 
 export type GlobalCall = ServerDuplexStream<Buffer, Buffer>;

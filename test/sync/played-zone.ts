@@ -1,7 +1,7 @@
 // The GlobalToZoneSync stream of a simulated zone: it subscribes to types and reads one response after the other.
 import type { Duplex } from 'node:stream';
 import type { Client } from '@grpc/grpc-js';
-import { syncService } from '../../src/kds/services.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { messagesOf } from '../../src/grpc/messages-of.ts';
 import { decodeKumaResource, type WireResource } from '../../src/resource/codec.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';

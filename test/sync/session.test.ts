@@ -4,11 +4,17 @@ import { systemClock } from '../../src/base/clock.ts';
 import { fc } from '../support/property.ts';
 import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { Changelog } from '../../src/kds/changelog.ts';
-import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
-import { Receiver } from '../../src/kds/receiver.ts';
-import { globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules, type ReceiveRules } from '../../src/kds/rules.ts';
-import { Sender } from '../../src/kds/sender.ts';
+import { Changelog } from '../../src/kds/log/changelog.ts';
+import { InitialSyncLimiter } from '../../src/kds/admission/initial-sync-limiter.ts';
+import { Receiver } from '../../src/kds/receiver/receiver.ts';
+import {
+  globalReceiveRules,
+  globalSendRules,
+  zoneReceiveRules,
+  zoneSendRules,
+  type ReceiveRules,
+} from '../../src/kds/protocol/rules.ts';
+import { Sender } from '../../src/kds/sender/sender.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
 import { TinyStore } from '../support/tiny-store.ts';

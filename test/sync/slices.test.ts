@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { FairWork } from '../../src/kds/fair-work.ts';
-import type { SyncEvent } from '../../src/kds/sync-events.ts';
-import { Receiver } from '../../src/kds/receiver.ts';
-import { globalReceiveRules } from '../../src/kds/rules.ts';
+import { FairWork } from '../../src/kds/admission/fair-work.ts';
+import type { SyncEvent } from '../../src/kds/protocol/sync-events.ts';
+import { Receiver } from '../../src/kds/receiver/receiver.ts';
+import { globalReceiveRules } from '../../src/kds/protocol/rules.ts';
 import type { Write } from '../../src/store/resource-store.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';

@@ -1,7 +1,7 @@
 // Global watches the health of its zones: it sets the interval of their health checks, and ends stale streams (kds-wire 2.5).
 import { Metadata, status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import { globalService, syncService } from '../../src/kds/services.ts';
+import { globalService, syncService } from '../../src/kds/protocol/services.ts';
 import { decodeHealthCheckResponse } from '../../src/wire/global-service-messages.ts';
 import { ending, open, serverUnderAttack, takenIn } from './server-under-attack.ts';
 

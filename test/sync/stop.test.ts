@@ -1,7 +1,7 @@
 // The server stops even if gRPC reports open sessions. A control plane that does not stop keeps its lock and its database.
 import { connectivityState, Server } from '@grpc/grpc-js';
 import { expect, it, vi } from 'vitest';
-import { syncService } from '../../src/kds/services.ts';
+import { syncService } from '../../src/kds/protocol/services.ts';
 import { open, ServerUnderAttack } from './server-under-attack.ts';
 
 it('the server stops although gRPC never reports the end of its sessions', async () => {

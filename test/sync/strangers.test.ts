@@ -4,9 +4,9 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { Metadata, status, type Client } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { globalService, syncService } from '../../src/kds/services.ts';
-import { NO_HEALTH_POLICY } from '../../src/kds/stale-streams.ts';
-import { admitAll } from '../../src/kds/zone-access.ts';
+import { globalService, syncService } from '../../src/kds/protocol/services.ts';
+import { NO_HEALTH_POLICY } from '../../src/kds/server/stale-streams.ts';
+import { admitAll } from '../../src/kds/protocol/zone-access.ts';
 import { SLOW, ending, open, serverUnderAttack, takenIn } from './server-under-attack.ts';
 
 const PER_ADDRESS = 12;

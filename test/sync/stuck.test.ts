@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { Changelog } from '../../src/kds/changelog.ts';
-import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
-import { Sender, type SenderOptions } from '../../src/kds/sender.ts';
+import { Changelog } from '../../src/kds/log/changelog.ts';
+import { InitialSyncLimiter } from '../../src/kds/admission/initial-sync-limiter.ts';
+import { globalSendRules } from '../../src/kds/protocol/rules.ts';
+import { Sender, type SenderOptions } from '../../src/kds/sender/sender.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../../src/wire/kds-messages.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { firstRequest } from './first-request.ts';

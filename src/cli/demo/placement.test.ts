@@ -1,6 +1,6 @@
 // The places where the demo expects a resource, compared with the table of kds-wire 5.4 and the rules of the engine for every type.
 import { describe, expect, it } from 'vitest';
-import { visibilityOf, globalReceiveRules, globalSendRules, zoneSendRules } from '../../kds/rules.ts';
+import { visibilityOf, globalReceiveRules, globalSendRules, zoneSendRules } from '../../kds/protocol/rules.ts';
 import { hashName } from '../../resource/hash-name.ts';
 import { label } from '../../resource/labels.ts';
 import { resourceTypes, typeOf } from '../../resource/type-registry.ts';

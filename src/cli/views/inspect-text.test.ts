@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../../test/policy/make-resource.ts';
 import { effectiveHead, effectiveOutboundView } from '../../inspect/effective-view.ts';
-import { globalSendRules } from '../../kds/rules.ts';
+import { globalSendRules } from '../../kds/protocol/rules.ts';
 import { explainOnGlobal } from '../../inspect/explain-sync.ts';
 import { reachHead, touchedView } from '../../inspect/reach-view.ts';
 import { buildRules } from '../../policy/build-rules.ts';

@@ -1,0 +1,51 @@
+// The reports of a receiver about the proxies of a zone. With counts it reports how many proxies of each kind exist (decision 84). With
+// stored insights it reports once that it counts nothing. Invariant: rows of insights are deleted only after the report that replaces them.
+import type { ProxyGroup } from '../../resource/proxy-facts.ts';
+import { typeOf, type TypeInfo } from '../../resource/type-registry.ts';
+import type { CountedProxies } from './counted-proxies.ts';
+import { PACED_TYPE } from './insights-of-stream.ts';
+import type { PeerRows } from '../receiver/peer-rows.ts';
+import { isCountedType, type CountedType } from './proxy-counts.ts';
+
+export type ProxyReportsOptions = {
+  /** Null: insights are stored. */
+  readonly proxies: Pick<CountedProxies, 'takeChanged'> | null;
+  readonly rows: Pick<PeerRows, 'inScope' | 'delete'>;
+  /** @param groups null: nothing is counted @param replacesRows there are rows of insights */
+  readonly report: (groups: readonly ProxyGroup[] | null, replacesRows: boolean) => void;
+};
+
+export class ProxyReports {
+  readonly #options: ProxyReportsOptions;
+  #hasReported = false;
+
+  constructor(options: ProxyReportsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Reports the proxies when all are known, and whenever they change.
+   * @param info type of the response that was kept
+   * @param awaits whether the full state of a type is not complete
+   */
+  async kept(info: TypeInfo, awaits: (type: CountedType) => boolean): Promise<void> {
+    const { proxies, rows } = this.#options;
+    if (!isCountedType(info.name)) return;
+    const isFirst = !this.#hasReported;
+    if (awaits(PACED_TYPE)) return;
+    if (proxies === null) {
+      if (isFirst && info.name === PACED_TYPE) this.#report(null, false);
+      return;
+    }
+    if (awaits('Dataplane')) return;
+    const replaced = isFirst ? await rows.inScope([typeOf(PACED_TYPE)]) : [];
+    const groups = proxies.takeChanged();
+    if (groups !== null) this.#report(groups, replaced.length > 0);
+    await rows.delete(replaced);
+  }
+
+  #report(groups: readonly ProxyGroup[] | null, replacesRows: boolean): void {
+    this.#hasReported = true;
+    this.#options.report(groups, replacesRows);
+  }
+}

@@ -1,0 +1,84 @@
+// One stream of a zone from its call to its end. Invariants: it ends once, with the status of the first error; what it holds of this
+// process is given back at its end.
+import { randomUUID } from 'node:crypto';
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { CallTurn } from '../../grpc/call-turn.ts';
+import { canceled, isOwnFailure, statusOf } from '../../grpc/status.ts';
+import type { Caller } from '../protocol/peer-metadata.ts';
+import type { StreamKind } from '../protocol/sync-events.ts';
+
+export type Call = ServerDuplexStream<Buffer, Buffer>;
+
+/** A stream, for the work on it. */
+export type Stream = Caller & {
+  readonly kind: StreamKind;
+  readonly call: Call;
+  readonly streamId: string;
+  readonly log: Logger;
+  /** Ends it with the status of the error, which is also the reason that is logged; the first counts. */
+  readonly end: (error: unknown) => void;
+};
+
+export class StreamLife {
+  readonly stream: Stream;
+  readonly turn: CallTurn;
+  /** It was admitted, and its work has begun. */
+  isOpen = false;
+  readonly #entrance = Promise.withResolvers<undefined>();
+  readonly #held: (() => void)[] = [];
+  #error: unknown = null;
+
+  constructor(kind: StreamKind, call: Call, caller: Caller, turn: CallTurn, log: Logger) {
+    this.turn = turn;
+    this.stream = { ...caller, kind, call, streamId: randomUUID(), log, end: (error) => this.#end(error) };
+    call.once('cancelled', () => {
+      turn.leave();
+      this.enter();
+    });
+    call.on('error', () => undefined);
+  }
+
+  /** The stream may open now. */
+  enter(): void {
+    this.#entrance.resolve(undefined);
+  }
+
+  /** The zone or this process has ended it. */
+  get isOver(): boolean {
+    return this.#error !== null || this.stream.call.cancelled;
+  }
+
+  /** Why it is over. */
+  get reason(): string {
+    return messageOf(this.#error ?? canceled('the zone ended the stream'));
+  }
+
+  /** Settles when the stream may open, or is over. */
+  async awaitEntrance(): Promise<void> {
+    await this.#entrance.promise;
+  }
+
+  /** This process refused it because of the caller. A zone that has left was not refused. */
+  get wasRefused(): boolean {
+    return !this.isOpen && this.#error !== null && !isOwnFailure(this.#error);
+  }
+
+  /** @param giveBack called at the end of the stream, the last one first */
+  holds(giveBack: () => void): void {
+    this.#held.push(giveBack);
+  }
+
+  giveBack(): void {
+    for (const each of this.#held.splice(0).reverse()) each();
+  }
+
+  #end(error: unknown): void {
+    if (this.#error !== null) return;
+    this.#error = error;
+    this.enter();
+    const { call } = this.stream;
+    if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
+  }
+}
