@@ -1,4 +1,4 @@
-# A registry is needed to look up the digest of an image, so that the digests of today are given at the build (docs/operations.md):
+# A registry is needed to look up the digest of an image, so that the digests of today are given at the build (docs/running.md):
 #   docker build --build-arg BUILD_IMAGE=node:24-slim@sha256:… --build-arg RUN_IMAGE=debian:bookworm-slim@sha256:… .
 ARG BUILD_IMAGE=node:24-slim
 ARG RUN_IMAGE=debian:bookworm-slim

@@ -96,7 +96,7 @@ describe('the pages for people', () => {
   });
 
   it('describe every metric of the code', async () => {
-    const described = new Set(code.filter(({ page }) => page === 'docs/operations.md').map(({ text }) => text));
+    const described = new Set(code.filter(({ page }) => page === 'docs/running.md').map(({ text }) => text));
     const names = [...(await metricNames())].filter((name) => !/_(bucket|sum|count)$/.test(name) || name === 'resources_count');
     expect(names.filter((name) => !described.has(name))).toEqual([]);
   });

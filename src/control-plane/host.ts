@@ -34,7 +34,7 @@ import { endTasks, OpenTasks } from './end-tasks.ts';
 const ANSWER_MS = 5_000;
 /**
  * The time limits of a stop in milliseconds: for ports and components, then for the store. Requests in flight have 10 s. Both
- * together are less than the 30 s after which Kubernetes kills a process (docs/operations.md, Stopping).
+ * together are less than the 30 s after which Kubernetes kills a process (docs/running.md, Stopping).
  */
 const MAX_END_MS = 15_000;
 const MAX_CLOSE_MS = 5_000;

@@ -84,7 +84,7 @@ const KINDS = {
   },
   applicationSilent: {
     remedy:
-      'start the application, or correct the inbound: meridian inspect dataplane NAME --mesh MESH; see «Health» of docs/operations.md to probe it otherwise',
+      'start the application, or correct the inbound: meridian inspect dataplane NAME --mesh MESH; see «Health» of docs/proxies.md to probe it otherwise',
   },
   authorityEnds: {
     remedy:

@@ -1,4 +1,4 @@
-// A global that listens on https alone, and its first user: the commands of docs/operations.md, "First access", as they are written there.
+// A global that listens on https alone, and its first user: the commands of docs/security.md, "First access", as they are written there.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
@@ -11,8 +11,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { WAIT } from '../support/wait.ts';
 
 it('a global on https alone gives its first user a token on its machine, who uses it from another one', async () => {
-  const [config] = documentedBlocks('operations.md', 'First access', 'yaml');
-  const [steps] = documentedBlocks('operations.md', 'First access', 'sh');
+  const [config] = documentedBlocks('security.md', 'First access', 'yaml');
+  const [steps] = documentedBlocks('security.md', 'First access', 'sh');
   const folder = temporaryFolder();
   const [api, https, kds, diagnostics] = [await freePort(), await freePort(), await freePort(), await freePort()];
   await writeFile(join(folder, 'global.yaml'), config);

@@ -1,4 +1,4 @@
-// A control plane that does not own its tables, with the documented rights (docs/operations.md, Rights).
+// A control plane that does not own its tables, with the documented rights (docs/running.md, Rights).
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -14,7 +14,7 @@ const log = createLogger('silent');
 
 /** The grants of the documentation for another role. */
 async function grantsTo(role: string): Promise<string> {
-  const page = await readFile(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+  const page = await readFile(join(import.meta.dirname, '../../docs/running.md'), 'utf8');
   return page
     .split('\n')
     .filter((line) => /^grant .* to meridian;$/.test(line))
