@@ -6,7 +6,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { InboundMatch } from '../schema/inbound-match.ts';
 import { PERMITTING_LISTS } from '../policies/mesh-traffic-permission/spec.ts';
 import type { Json } from '../resource/types.ts';
-import { clientsIn, type PermissionRule } from '../xds/permission-clients.ts';
+import { clientsIn, type PermissionRule } from '../policies/mesh-traffic-permission/clients.ts';
 import { certifiedIdentity } from '../xds/proxy-tls.ts';
 import { usableRules } from '../xds/usable-policies.ts';
 

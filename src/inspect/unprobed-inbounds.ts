@@ -4,7 +4,7 @@ import { label } from '../resource/labels.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
 import { isSwitchedOff } from '../xds/default-probe.ts';
-import { isHttp, protocolOf } from '../xds/protocol.ts';
+import { isHttp, protocolOf } from '../envoy/protocol.ts';
 
 type Dataplane = Pick<Resource, 'labels' | 'spec'>;
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
 import { applicationAddress } from './application-address.ts';
-import { isHttp, protocolOf } from './protocol.ts';
+import { isHttp, protocolOf } from '../envoy/protocol.ts';
 
 it.each<[inbound: JsonObject, address: string, port: number]>([
   [{ port: 80 }, '10.0.0.1', 80],

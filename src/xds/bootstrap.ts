@@ -1,7 +1,7 @@
 // The configuration that an Envoy starts with: its identity, and the control plane that sends the rest (xds 1). Pure.
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { typed } from './proto-json.ts';
+import { typed } from '../envoy/proto-json.ts';
 
 export type BootstrapOptions = {
   readonly mesh: string;

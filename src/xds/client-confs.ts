@@ -7,7 +7,7 @@ import type { Conf, Confs } from '../policies/confs.ts';
 import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { fieldOf } from './config-problem.ts';
-import { extension } from './proto-json.ts';
+import { extension } from '../envoy/proto-json.ts';
 import { usableConf } from './usable-conf.ts';
 import { reportMatches, type Report, type UsableRule } from './usable-policies.ts';
 

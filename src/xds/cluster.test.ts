@@ -5,7 +5,7 @@ import { parseDataplane } from '../policy/dataplane-proxy.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { Client } from './client.ts';
 import { applicationCluster, outsideCluster, serviceCluster, type ClusterConf } from './cluster.ts';
-import type { Protocol } from './protocol.ts';
+import type { Protocol } from '../envoy/protocol.ts';
 
 const client = new Client(parseDataplane(makeDataplane('caller', { zone: 'east' })));
 const NONE: ClusterConf = { timeout: {}, circuitBreaker: {}, healthCheck: {}, loadBalancing: {} };

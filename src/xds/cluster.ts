@@ -3,12 +3,12 @@ import type { EffectivePolicy } from '../policy/effective-conf.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { connectionLimits, outlierDetection } from './circuit-breaker.ts';
-import { healthChecks } from './health-check.ts';
-import { loadBalancer } from './load-balancer.ts';
+import { connectionLimits, outlierDetection } from '../policies/mesh-circuit-breaker/envoy.ts';
+import { healthChecks } from '../policies/mesh-health-check/envoy.ts';
+import { loadBalancer } from '../policies/mesh-load-balancing-strategy/envoy.ts';
 import type { Client } from './client.ts';
-import type { Protocol } from './protocol.ts';
-import { duration, FROM_ADS, given, socketAddress, typed } from './proto-json.ts';
+import type { Protocol } from '../envoy/protocol.ts';
+import { duration, FROM_ADS, given, socketAddress, typed } from '../envoy/proto-json.ts';
 import { confOf } from './conf-of.ts';
 
 /** The confs in force on a cluster, by policy type; `{}` where none is. */

@@ -4,7 +4,7 @@ import type { Client } from './client.ts';
 import type { Endpoint, OtherZone } from './servers.ts';
 import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { decimal, socketAddress } from './proto-json.ts';
+import { decimal, socketAddress } from '../envoy/proto-json.ts';
 
 /** The servers of a port, as a client may reach them. @property silent they have requests where there is no other server */
 export type Servers = {

@@ -9,7 +9,7 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 import { outsideCluster } from './cluster.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { externalCluster } from './external-cluster.ts';
-import { FROM_ADS } from './proto-json.ts';
+import { FROM_ADS } from '../envoy/proto-json.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
 
 const SYSTEM_CA = '/etc/ca.pem';

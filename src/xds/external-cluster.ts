@@ -9,7 +9,7 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 import { areNamed } from './backends.ts';
 import { inlineText, KeyPair } from './key-pair.ts';
 import { clientKeyName } from './names.ts';
-import { FROM_ADS, given, socketAddress, typed } from './proto-json.ts';
+import { FROM_ADS, given, socketAddress, typed } from '../envoy/proto-json.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 import { tlsParams } from './proxy-tls.ts';
 import type { Report } from './usable-policies.ts';

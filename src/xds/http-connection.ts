@@ -1,8 +1,8 @@
 // The HTTP connection manager of a listener. Its routes come by RDS, so that a changed route closes no connection (xds 0).
 import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
-import type { Protocol } from './protocol.ts';
-import { duration, extension, FROM_ADS } from './proto-json.ts';
+import type { Protocol } from '../envoy/protocol.ts';
+import { duration, extension, FROM_ADS } from '../envoy/proto-json.ts';
 
 const PRIVATE_NETWORKS = [
   { addressPrefix: '10.0.0.0', prefixLen: 8 },

@@ -9,7 +9,7 @@ import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Conf, Confs } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { applicationAddress } from './application-address.ts';
-import { accessLoggers, clientFilter, type LogContext } from './access-log.ts';
+import { accessLoggers, clientFilter, type LogContext } from '../policies/mesh-access-log/envoy.ts';
 import {
   clientConf,
   clientIdFilter,
@@ -21,17 +21,17 @@ import {
   type Clients,
 } from './client-confs.ts';
 import { applicationCluster } from './cluster.ts';
-import { isHttp, protocolOf, type Protocol } from './protocol.ts';
-import { faultFilters } from './fault-injection.ts';
+import { isHttp, protocolOf, type Protocol } from '../envoy/protocol.ts';
+import { faultFilters } from '../policies/mesh-fault-injection/envoy.ts';
 import { httpConnectionManager } from './http-connection.ts';
 import { inboundName } from './names.ts';
-import { duration, extension, given, socketAddress } from './proto-json.ts';
-import { connectionLimit, rateLimitFilter, requestLimit } from './rate-limit.ts';
+import { duration, extension, given, socketAddress } from '../envoy/proto-json.ts';
+import { connectionLimit, rateLimitFilter, requestLimit } from '../policies/mesh-rate-limit/envoy.ts';
 import type { OutboundContext } from './outbounds.ts';
-import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
+import { httpPermission, networkPermission, permissionFilter } from '../policies/mesh-traffic-permission/envoy.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { MESH_ALPN, meshClients, serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
-import { admittedId } from './tls-admission.ts';
+import { admittedId } from '../policies/mesh-traffic-permission/tls-admission.ts';
 import { logCollector, tracerOf, type TelemetryContext } from './telemetry.ts';
 import { routeConfiguration } from './route-config.ts';
 import { serverNames, withServerNames, type OtherNames } from './server-names.ts';

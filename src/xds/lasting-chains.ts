@@ -5,11 +5,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { isFaultFilter, noFault } from './fault-injection.ts';
+import { isFaultFilter, noFault } from '../policies/mesh-fault-injection/envoy.ts';
 import { isOwn, servesOthers } from './names.ts';
 import type { ProxyConfig } from './proxy-config.ts';
-import { FROM_ADS, given } from './proto-json.ts';
-import { CONNECTION_LIMIT, noConnectionLimit, rateLimitFilter } from './rate-limit.ts';
+import { FROM_ADS, given } from '../envoy/proto-json.ts';
+import { CONNECTION_LIMIT, noConnectionLimit, rateLimitFilter } from '../policies/mesh-rate-limit/envoy.ts';
 
 /** Faults of an inbound that come and go without a new chain: each costs a filter of every request. */
 const FAULTS = 2;

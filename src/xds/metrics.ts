@@ -3,7 +3,7 @@
 import { objectOf, objectsOf, numberOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { backendCluster } from './open-telemetry.ts';
-import { extension, given, socketAddress, typed } from './proto-json.ts';
+import { extension, given, socketAddress, typed } from '../envoy/proto-json.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 
 const SYSTEM = 'system_meshmetric_prometheus';

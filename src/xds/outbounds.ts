@@ -20,17 +20,24 @@ import { homeZoneOf } from '../resource/ownership.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Conf } from '../policies/confs.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
-import { accessLoggers, routeFilter, routeMetadata, routeMetadataFilter, type LogContext, type LogFilter } from './access-log.ts';
+import {
+  accessLoggers,
+  routeFilter,
+  routeMetadata,
+  routeMetadataFilter,
+  type LogContext,
+  type LogFilter,
+} from '../policies/mesh-access-log/envoy.ts';
 import type { BackendResolver } from './backends.ts';
 import type { Client } from './client.ts';
 import { clusterConf, serviceCluster } from './cluster.ts';
-import { isHttp, protocolOf } from './protocol.ts';
+import { isHttp, protocolOf } from '../envoy/protocol.ts';
 import { loadAssignment, localityWeights, singleAssignment, TLS_MARK } from './endpoints.ts';
 import { httpConnectionManager } from './http-connection.ts';
 import { placeName } from './listener-place.ts';
 import { NO_CLUSTER, routeName } from './names.ts';
 import { ownPlaces } from './own-places.ts';
-import { duration, extension, socketAddress } from './proto-json.ts';
+import { duration, extension, socketAddress } from '../envoy/proto-json.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { portSharing, type ProxyFeatures } from './proxy-features.ts';

@@ -9,7 +9,7 @@ import { mayDemandTls } from '../policy/demanded-tls.ts';
 import { textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { inlineText } from './key-pair.ts';
-import { FROM_ADS, typed } from './proto-json.ts';
+import { FROM_ADS, typed } from '../envoy/proto-json.ts';
 
 /** As a MeshTLS has them. */
 type TlsBounds = {

@@ -2,7 +2,7 @@
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { Backend, Backends } from './backend.ts';
-import { headerOptions, percentage } from './proto-json.ts';
+import { headerOptions, percentage } from '../envoy/proto-json.ts';
 
 const RESPONSE_CODES: ReadonlyMap<Json | undefined, string> = new Map([
   [302, 'FOUND'],

@@ -4,7 +4,7 @@ import type { EffectiveOutbound, EffectivePolicy, EffectiveRoute } from '../poli
 import type { Outbound } from '../policy/outbounds.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { BackendResolver } from './backends.ts';
-import { protocolOf } from './protocol.ts';
+import { protocolOf } from '../envoy/protocol.ts';
 import { catchAllRouteName } from './names.ts';
 import { compareRanks } from './route-match.ts';
 import type { AskedRoutes, RuleRoutes } from './route-source.ts';

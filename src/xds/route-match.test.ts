@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
-import { compareMatches, headerMatcher, routeMatches } from './route-match.ts';
+import { compareMatches, routeMatches } from './route-match.ts';
 
 const path = (type: string, value: string): JsonObject => ({ path: { type, value } });
 
@@ -68,36 +68,6 @@ describe('the routes of a match', () => {
   ])('of %s', (_, match, expected) => {
     expect(routeMatches(match)).toEqual(expected);
   });
-});
-
-it.each<[JsonObject, JsonObject]>([
-  [
-    { type: 'Present', name: 'a' },
-    { name: 'a', presentMatch: true },
-  ],
-  [
-    { type: 'Absent', name: 'a' },
-    { name: 'a', presentMatch: false },
-  ],
-  [
-    { type: 'Prefix', name: 'a', value: 'b' },
-    { name: 'a', stringMatch: { prefix: 'b' } },
-  ],
-  [
-    { type: 'Prefix', name: 'a', value: '' },
-    { name: 'a', presentMatch: true },
-  ],
-  [
-    { type: 'RegularExpression', name: 'a', value: 'b+' },
-    { name: 'a', stringMatch: { safeRegex: { regex: 'b+' } } },
-  ],
-  [
-    { type: 'Exact', name: 'a', value: 'b' },
-    { name: 'a', stringMatch: { exact: 'b' } },
-  ],
-  [{}, { name: '', stringMatch: { exact: '' } }],
-])('the matcher of the header %j is %j', (written, expected) => {
-  expect(headerMatcher(written)).toEqual(expected);
 });
 
 it('matches are asked from the most special to the one for everything, a method before any headers', () => {

@@ -1,7 +1,8 @@
 // The matches of a MeshHTTPRoute as matches of Envoy routes, in the order in which they are asked (xds 3.2).
 import { perObject } from '../base/per-object.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { headerMatcher } from '../envoy/header-matcher.ts';
 import { CATCH_ALL } from './names.ts';
 
 /** One match of a rule, with how it changes a rewritten prefix. */
@@ -84,23 +85,4 @@ function restOf({ method, headers, queryParams }: JsonObject): JsonObject {
     ...(matchers.length > 0 && { headers: matchers }),
     ...(parameters.length > 0 && { queryParameters: parameters }),
   };
-}
-
-type WrittenMatch = { readonly type?: Json; readonly name?: Json; readonly value?: Json | undefined };
-
-/** `{type, name, value}` of a policy as a HeaderMatcher. */
-export function headerMatcher({ type, name = '', value = '' }: WrittenMatch): JsonObject {
-  switch (type) {
-    case 'Present':
-      return { name, presentMatch: true };
-    case 'Absent':
-      return { name, presentMatch: false };
-    case 'Prefix':
-      // Every value begins with nothing, which Envoy does not take.
-      return value === '' ? { name, presentMatch: true } : { name, stringMatch: { prefix: value } };
-    case 'RegularExpression':
-      return { name, stringMatch: { safeRegex: { regex: value } } };
-    default:
-      return { name, stringMatch: { exact: value } };
-  }
 }

@@ -6,7 +6,7 @@ import type { Steps } from '../base/steps.ts';
 import { effectiveOutbound, type EffectivePolicy, type EffectiveRoute } from '../policy/effective-conf.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { OutboundContext } from './outbounds.ts';
-import { protocolOf } from './protocol.ts';
+import { protocolOf } from '../envoy/protocol.ts';
 import { emptyConfig, type ProxyConfig } from './proxy-config.ts';
 import { outboundRoutes, routeConfiguration } from './route-config.ts';
 import { routeSettings } from './rule-routes.ts';

@@ -8,11 +8,11 @@ import { hashPoliciesOf } from '../policy/load-balancing.ts';
 import type { BackendResolver } from './backends.ts';
 import type { Leads, RouteSettings, RuleRoutes } from './route-source.ts';
 import { confOf } from './conf-of.ts';
-import { hashPolicies } from './load-balancer.ts';
+import { hashPolicies } from '../policies/mesh-load-balancing-strategy/envoy.ts';
 import { routeName } from './names.ts';
-import type { Protocol } from './protocol.ts';
-import { duration, percentage } from './proto-json.ts';
-import { retryPolicy } from './retry.ts';
+import type { Protocol } from '../envoy/protocol.ts';
+import { duration, percentage } from '../envoy/proto-json.ts';
+import { retryPolicy } from '../policies/mesh-retry/envoy.ts';
 import { changedClusters, headerChanges, mirrorPolicies, NO_BACKEND, redirectOf, urlRewrite } from './route-action.ts';
 import { isCatchAll, rankOf, routeMatches } from './route-match.ts';
 

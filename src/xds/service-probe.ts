@@ -5,7 +5,7 @@ import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/rea
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { applicationAddress } from './application-address.ts';
 import { defaultProbe, type ApplicationProbe } from './default-probe.ts';
-import { duration, socketAddress } from './proto-json.ts';
+import { duration, socketAddress } from '../envoy/proto-json.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
 

@@ -12,7 +12,7 @@ import { DNS_DOCUMENT, documentsListener, type CompanionDocument } from './compa
 import { fieldOf, problemIn } from './config-problem.ts';
 import { DEFAULT_PORT, metricsCluster, metricsDocument, metricsListener, metricsSource, prometheusBackends } from './metrics.ts';
 import { clusterOfCollector, collectorCluster, collectorOf, type Collector } from './open-telemetry.ts';
-import type { OpenTelemetryLog } from './access-log.ts';
+import type { OpenTelemetryLog } from '../policies/mesh-access-log/envoy.ts';
 import { proxyAddress } from './proxy-address.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import type { ProxyFeatures } from './proxy-features.ts';

@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { backendCluster, clusterOfCollector, collectorCluster, type Collector } from './open-telemetry.ts';
-import { originAttributes, type Origin } from './origin-attributes.ts';
-import { decimal, given, typed } from './proto-json.ts';
+import { originAttributes, type Origin } from '../envoy/origin-attributes.ts';
+import { decimal, given, typed } from '../envoy/proto-json.ts';
 
 /** A collector at a URL. */
 type UrlBackend = {

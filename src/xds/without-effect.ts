@@ -6,7 +6,7 @@ import { fieldsNotLed, onlyLeads, whyNotLed } from '../policy/zone-proxy-reach.t
 import { isObject, objectOf } from '../resource/read-json.ts';
 import { PERMITTING_LISTS } from '../policies/mesh-traffic-permission/spec.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { isEmptyMatch } from './client-match.ts';
+import { isEmptyMatch } from '../envoy/client-match.ts';
 import { fieldOf } from './config-problem.ts';
 import type { ProxyTls } from './proxy-tls.ts';
 import { transparentProxying } from './transparent-proxying.ts';

@@ -4,10 +4,10 @@
 import type { JsonObject } from '../resource/types.ts';
 import { zoneAssignment } from './endpoints.ts';
 import { zoneResourceName } from './names.ts';
-import { extension, FROM_ADS } from './proto-json.ts';
+import { extension, FROM_ADS } from '../envoy/proto-json.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { addPatched } from './proxy-patch.ts';
-import { connectionLimit } from './rate-limit.ts';
+import { connectionLimit } from '../policies/mesh-rate-limit/envoy.ts';
 import { ingressServers } from './servers.ts';
 import { chainTcpProxy, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { placeName } from './listener-place.ts';
 import { zoneListenerName } from './names.ts';
-import { extension, given, socketAddress } from './proto-json.ts';
+import { extension, given, socketAddress } from '../envoy/proto-json.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import { reportTo, type Report } from './usable-policies.ts';

@@ -8,9 +8,9 @@ import { CLIENT_LISTS } from '../policies/mesh-traffic-permission/spec.ts';
 import type { Conf, Confs } from '../policies/confs.ts';
 import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { EVERYONE } from './client-match.ts';
+import { EVERYONE } from '../envoy/client-match.ts';
 import { fieldOf } from './config-problem.ts';
-import type { PermissionRule } from './permission-clients.ts';
+import type { PermissionRule } from '../policies/mesh-traffic-permission/clients.ts';
 import { usableConf } from './usable-conf.ts';
 import { usableRules, type Report, type UsableRule } from './usable-policies.ts';
 

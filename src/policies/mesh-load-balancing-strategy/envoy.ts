@@ -1,7 +1,7 @@
 // MeshLoadBalancingStrategy on a cluster, and its hash policies on a route (policies 2.3, 5; MADR 075; xds 3.3).
-import type { Conf } from '../policies/confs.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { decimal, given, optionalDuration } from './proto-json.ts';
+import type { Conf } from '../confs.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { decimal, given, optionalDuration } from '../../envoy/proto-json.ts';
 
 type Strategy = Conf<'MeshLoadBalancingStrategy'>;
 type Balancer = NonNullable<Strategy['loadBalancer']>;

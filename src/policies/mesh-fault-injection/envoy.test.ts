@@ -1,11 +1,11 @@
 // Each fault of a MeshFaultInjection as a filter.
 import { describe, expect, it } from 'vitest';
-import { objectOf } from '../resource/read-json.ts';
-import type { InboundMatch } from '../schema/inbound-match.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { clientPredicate } from './client-match.ts';
-import { faultFilters } from './fault-injection.ts';
-import type { UsableRule } from './usable-policies.ts';
+import { objectOf } from '../../resource/read-json.ts';
+import type { InboundMatch } from '../../schema/inbound-match.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { clientPredicate } from '../../envoy/client-match.ts';
+import { faultFilters } from './envoy.ts';
+import type { UsableRule } from '../../xds/usable-policies.ts';
 
 type Rule = UsableRule<'MeshFaultInjection'>;
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { makeDataplane } from '../../test/policy/make-resource.ts';
-import { MeshIndex } from '../policy/mesh-index.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { Client } from './client.ts';
-import { healthChecks } from './health-check.ts';
-import type { Protocol } from './protocol.ts';
+import { makeDataplane } from '../../../test/policy/make-resource.ts';
+import { MeshIndex } from '../../policy/mesh-index.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { Client } from '../../xds/client.ts';
+import { healthChecks } from './envoy.ts';
+import type { Protocol } from '../../envoy/protocol.ts';
 
 const [proxy] = new MeshIndex('default', [makeDataplane('web', { labels: { b: '2', app: 'web' } })]).proxies();
 const DEFAULTS = { timeout: '15s', interval: '60s', unhealthyThreshold: 5, healthyThreshold: 1 };

@@ -2,12 +2,12 @@
 // Invariant: a denial wins over every permission, and a client without a permission is denied. An empty match denies every client, and
 // permits none. The rules of an HTTP inbound are in its routes: a permission that changes then replaces no chain, closes no connection,
 // and holds for the next request. Those of a TCP inbound replace its chain: a client that lost its permission must not stay connected.
-import type { InboundMatch } from '../schema/inbound-match.ts';
-import { PERMITTING_LISTS, type ClientList } from '../policies/mesh-traffic-permission/spec.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { clientPredicate } from './client-match.ts';
-import { clientsIn, type PermissionRule } from './permission-clients.ts';
-import { extension, typed } from './proto-json.ts';
+import type { InboundMatch } from '../../schema/inbound-match.ts';
+import { PERMITTING_LISTS, type ClientList } from './spec.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { clientPredicate } from '../../envoy/client-match.ts';
+import { clientsIn, type PermissionRule } from './clients.ts';
+import { extension, typed } from '../../envoy/proto-json.ts';
 
 const [DENIED, ALLOWED] = [onMatch('default', 'DENY'), onMatch('default', 'ALLOW')];
 

@@ -1,11 +1,10 @@
 // MeshFaultInjection as HTTP filters of an inbound: one filter a fault; all that match are applied (policies 2.6, xds 3.3).
-import { objectOf } from '../resource/read-json.ts';
-import type { Conf } from '../policies/confs.ts';
-import type { InboundMatch } from '../schema/inbound-match.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { clientPredicate } from './client-match.ts';
-import { duration, extension, given, percentage, typed } from './proto-json.ts';
-import type { UsableRule } from './usable-policies.ts';
+import { objectOf } from '../../resource/read-json.ts';
+import type { Conf, ConfRule } from '../confs.ts';
+import type { InboundMatch } from '../../schema/inbound-match.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { clientPredicate } from '../../envoy/client-match.ts';
+import { duration, extension, given, percentage, typed } from '../../envoy/proto-json.ts';
 
 type Fault = NonNullable<Conf<'MeshFaultInjection'>['http']>[number];
 
@@ -17,7 +16,7 @@ const SKIP: JsonObject = {
 const KBPS: Readonly<Record<string, number>> = { kbps: 1, Mbps: 1_000, Gbps: 1_000_000 };
 
 /** @param rules of the inbound, in the order in which they are asked */
-export function faultFilters(rules: readonly UsableRule<'MeshFaultInjection'>[]): JsonObject[] {
+export function faultFilters(rules: readonly ConfRule<'MeshFaultInjection'>[]): JsonObject[] {
   return rules.flatMap(({ match, conf, policy }) => (conf.http ?? []).map((fault) => filter(policy.kri, match, fault)));
 }
 

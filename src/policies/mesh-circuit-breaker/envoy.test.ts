@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Conf } from '../policies/confs.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { connectionLimits, outlierDetection } from './circuit-breaker.ts';
+import type { Conf } from '../confs.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { connectionLimits, outlierDetection } from './envoy.ts';
 
 it('the limits of connections are those that the policy names', () => {
   const limits = { maxConnections: 1, maxPendingRequests: 2, maxRequests: 3, maxRetries: 4, maxConnectionPools: 5 };

@@ -1,9 +1,9 @@
 // MeshRetry as the retry policy of a route (policies 2.2, xds 3.3).
-import type { Conf } from '../policies/confs.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
-import { isHttp, type Protocol } from './protocol.ts';
-import { extension, given, optionalDuration } from './proto-json.ts';
-import { headerMatcher } from './route-match.ts';
+import type { Conf } from '../confs.ts';
+import type { Json, JsonObject } from '../../resource/types.ts';
+import { isHttp, type Protocol } from '../../envoy/protocol.ts';
+import { extension, given, optionalDuration } from '../../envoy/proto-json.ts';
+import { headerMatcher } from '../../envoy/header-matcher.ts';
 
 type HttpRetry = NonNullable<Conf<'MeshRetry'>['http']>;
 

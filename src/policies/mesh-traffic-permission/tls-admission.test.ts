@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { InboundRule } from '../policy/inbound-rules.ts';
-import { objectOf } from '../resource/read-json.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { InboundRule } from '../../policy/inbound-rules.ts';
+import { objectOf } from '../../resource/read-json.ts';
+import type { JsonObject } from '../../resource/types.ts';
 import { admittedId } from './tls-admission.ts';
 
 const exact = (value: string): JsonObject => ({ spiffeID: { type: 'Exact', value } });

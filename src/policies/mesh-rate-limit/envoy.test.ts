@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { objectOf } from '../resource/read-json.ts';
-import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
-import { connectionLimit, requestLimit } from './rate-limit.ts';
-import type { JsonObject } from '../resource/types.ts';
+import { objectOf } from '../../resource/read-json.ts';
+import { envoyJsonToBinary } from '../../wire/json-to-binary.ts';
+import { connectionLimit, requestLimit } from './envoy.ts';
+import type { JsonObject } from '../../resource/types.ts';
 
 const requestRate = { num: 5, interval: '10s' };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Conf } from '../policies/confs.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { hashPolicies, loadBalancer } from './load-balancer.ts';
+import type { Conf } from '../confs.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { hashPolicies, loadBalancer } from './envoy.ts';
 
 type HashPolicy = NonNullable<Conf<'MeshLoadBalancingStrategy'>['hashPolicies']>[number];
 

@@ -1,8 +1,8 @@
 // MeshCircuitBreaker: limits of connections, and endpoints that are taken out for a time (policies 2.6, xds 3.3). Invariant: a detector
 // that the policy does not name takes no endpoint out.
-import type { Conf } from '../policies/confs.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
-import { decimal, given, optionalDuration } from './proto-json.ts';
+import type { Conf } from '../confs.ts';
+import type { Json, JsonObject } from '../../resource/types.ts';
+import { decimal, given, optionalDuration } from '../../envoy/proto-json.ts';
 
 type Detectors = NonNullable<Conf<'MeshCircuitBreaker'>['outlierDetection']>['detectors'];
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Conf } from '../policies/confs.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { retryPolicy } from './retry.ts';
+import type { Conf } from '../confs.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { retryPolicy } from './envoy.ts';
 
 type HttpRetry = NonNullable<Conf<'MeshRetry'>['http']>;
 

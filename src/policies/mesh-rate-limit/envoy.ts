@@ -1,8 +1,8 @@
 // MeshRateLimit of an inbound: requests on a route, connections on the listener (policies 2.6, xds 3.3).
-import type { Conf } from '../policies/confs.ts';
-import { STATUS_NAMES } from '../schema/envoy-statuses.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { duration, extension, given, headerOptions, typed } from './proto-json.ts';
+import type { Conf } from '../confs.ts';
+import { STATUS_NAMES } from '../../schema/envoy-statuses.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { duration, extension, given, headerOptions, typed } from '../../envoy/proto-json.ts';
 
 type RateLimit = Conf<'MeshRateLimit'>;
 /** So many requests or connections in each interval. */

@@ -1,12 +1,12 @@
 // MeshAccessLog as access loggers of a listener (policies 2.4, xds 3.3).
-import { compareText } from '../base/compare-text.ts';
-import { originAttributes } from './origin-attributes.ts';
-import { objectOf } from '../resource/read-json.ts';
-import type { Conf } from '../policies/confs.ts';
-import type { InboundMatch } from '../schema/inbound-match.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
-import { anyValue } from './open-telemetry.ts';
-import { extension } from './proto-json.ts';
+import { compareText } from '../../base/compare-text.ts';
+import { originAttributes } from '../../envoy/origin-attributes.ts';
+import { objectOf } from '../../resource/read-json.ts';
+import type { Conf } from '../confs.ts';
+import type { InboundMatch } from '../../schema/inbound-match.ts';
+import type { Json, JsonObject } from '../../resource/types.ts';
+import { anyValue } from '../../envoy/any-value.ts';
+import { extension } from '../../envoy/proto-json.ts';
 
 const HTTP_FORMAT =
   '[%START_TIME%] %KUMA_MESH% "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% ' +

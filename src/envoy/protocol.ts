@@ -1,5 +1,4 @@
 // The protocol of a port.
-import { speaksHttp } from '../policy/services.ts';
 
 export type Protocol = 'tcp' | 'http' | 'http2' | 'grpc';
 
@@ -10,5 +9,5 @@ export function protocolOf(text: string): Protocol {
 
 /** Whether requests are understood, not only bytes. */
 export function isHttp(protocol: Protocol): boolean {
-  return speaksHttp(protocol);
+  return protocol !== 'tcp';
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Conf } from '../policies/confs.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { accessLoggers, routeFilter, type LogContext } from './access-log.ts';
+import type { Conf } from '../confs.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { accessLoggers, routeFilter, type LogContext } from './envoy.ts';
 
 const HTTP_LINE =
   '[%START_TIME%] shop "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% ' +

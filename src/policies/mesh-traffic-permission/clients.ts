@@ -1,10 +1,10 @@
 // The clients in the conf of a MeshTrafficPermission (policies 6).
-import type { InboundMatch } from '../schema/inbound-match.ts';
-import type { ClientList } from '../policies/mesh-traffic-permission/spec.ts';
-import { EVERYONE, isEmptyMatch } from './client-match.ts';
-import type { UsableRule } from './usable-policies.ts';
+import type { InboundMatch } from '../../schema/inbound-match.ts';
+import type { ClientList } from './spec.ts';
+import { EVERYONE, isEmptyMatch } from '../../envoy/client-match.ts';
+import type { ConfRule } from '../confs.ts';
 
-export type PermissionRule = UsableRule<'MeshTrafficPermission'>;
+export type PermissionRule = ConfRule<'MeshTrafficPermission'>;
 
 /** The matches under a key of a rule. An empty match denies every client, and permits none. */
 export function clientsIn({ conf }: Pick<PermissionRule, 'conf'>, key: ClientList): readonly InboundMatch[] {

@@ -4,10 +4,10 @@ import type { InboundRule } from '../policy/inbound-rules.ts';
 import { parsePolicy } from '../policy/parse-policy.ts';
 import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { clientFilter } from './access-log.ts';
+import { clientFilter } from '../policies/mesh-access-log/envoy.ts';
 import { clientPredicate } from './client-match.ts';
-import { faultFilters } from './fault-injection.ts';
-import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
+import { faultFilters } from '../policies/mesh-fault-injection/envoy.ts';
+import { httpPermission, networkPermission, permissionFilter } from '../policies/mesh-traffic-permission/envoy.ts';
 
 const spiffe = (type: 'Exact' | 'Prefix', value = 'spiffe://a/b') => ({ spiffeID: { type, value } });
 const policy = parsePolicy(make('MeshTrafficPermission', 'p', {}), 0);

@@ -1,11 +1,11 @@
 // The clients that may finish the TLS handshake of a TCP port. Envoy checks a permission when the first bytes of a client come, and passes
 // on what the server says before: a denied client would read it. So the handshake itself refuses it. Invariant: it refuses those clients
 // alone that the permissions deny, under every server name that a client may ask by. Envoy does not know the name here.
-import type { InboundMatch } from '../schema/inbound-match.ts';
-import { PERMITTING_LISTS, type ClientList } from '../policies/mesh-traffic-permission/spec.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { clientsIn, type PermissionRule } from './permission-clients.ts';
-import { extension } from './proto-json.ts';
+import type { InboundMatch } from '../../schema/inbound-match.ts';
+import { PERMITTING_LISTS, type ClientList } from './spec.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { clientsIn, type PermissionRule } from './clients.ts';
+import { extension } from '../../envoy/proto-json.ts';
 
 const NEVER = 'false';
 const ALWAYS = 'true';
