@@ -13,6 +13,8 @@ import { Changelog, type Source } from './log/changelog.ts';
 import { InitialSyncLimiter } from './admission/initial-sync-limiter.ts';
 import { InsightsOfStream } from './insights/insights-of-stream.ts';
 import { nodeMetadata } from './protocol/node.ts';
+import { insightSink } from './insights/insight-sink.ts';
+import { atOnce } from './protocol/pace.ts';
 import { Receiver, type ReceiverOptions } from './receiver/receiver.ts';
 import { globalReceiveRules, globalSendRules, zoneReceiveRules } from './protocol/rules.ts';
 import { Sender } from './sender/sender.ts';
@@ -163,9 +165,16 @@ describe('a receiver', () => {
   });
 
   it('reports that it counts no proxies when their insights are in step', async () => {
-    const { receiver, events } = await receive({ rules: globalReceiveRules('east', { hashedNames: true }) });
+    const rules = globalReceiveRules('east', { hashedNames: true });
+    const reported: SyncEvent[] = [];
+    const sink = insightSink({
+      ...{ peer: 'east', streamId: 's', rules, pace: atOnce, most: Infinity, resumes: true, insights: 'all' },
+      observe: (event) => void reported.push(event),
+      clock: new ManualClock(),
+    });
+    const { receiver } = await receive({ rules, sink });
     await receiver.take(encodeInStep(['DataplaneInsight']));
-    expect(events).toMatchObject([{ kind: 'counted', groups: null }]);
+    expect(reported).toMatchObject([{ kind: 'counted', groups: null }]);
   });
 
   it.each([

@@ -6,6 +6,8 @@ import { createLogger } from '../../src/base/log.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { Changelog } from '../../src/kds/log/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/admission/initial-sync-limiter.ts';
+import { insightSink } from '../../src/kds/insights/insight-sink.ts';
+import { atOnce } from '../../src/kds/protocol/pace.ts';
 import { Receiver } from '../../src/kds/receiver/receiver.ts';
 import { globalReceiveRules, globalSendRules, zoneSendRules } from '../../src/kds/protocol/rules.ts';
 import { Sender } from '../../src/kds/sender/sender.ts';
@@ -108,14 +110,17 @@ function startReplica(store: TinyStore, insights: InsightsKept): Replica {
           });
         },
       });
+      const rules = globalReceiveRules('east', { hashedNames: true });
+      const observe = (event: SyncEvent): void => {
+        events.push(event);
+        writer.observe(event);
+      };
+      const sinking = { ...common, pace: atOnce, most: Infinity, resumes: isMeridian, insights };
       const receiver = new Receiver({
         ...common,
-        ...{ zone: 'east', rules: globalReceiveRules('east', { hashedNames: true }), store, resume: isMeridian, insights },
+        ...{ zone: 'east', rules, store, resume: isMeridian, sink: insightSink({ ...sinking, rules, observe }) },
         ...{ node: { version: '0', instanceId: 'i', config: '' }, validate: () => [] },
-        observe(event) {
-          events.push(event);
-          writer.observe(event);
-        },
+        observe,
         send(message) {
           if (isCut) return;
           const request = decodeDeltaRequest(message);

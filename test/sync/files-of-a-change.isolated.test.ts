@@ -46,9 +46,9 @@ const NOT_COUNTED: readonly RegExp[] = [
   // They count errors of the database, and look at the disk of an embedded one.
   /^store\/(store-health|disk-room)/,
   // It reuses the bytes of an equal response to another peer.
-  /^kds\/shared-messages/,
+  /^kds\/log\/shared-messages/,
   // They hold rows without a free name, refused resources, problems, first states, and the bits of a subscription.
-  /^kds\/(waiting-rows|nacked-resources|named-items|problem-reports|initial-sync-limiter|bitset)/,
+  /^kds\/[a-z]+\/(waiting-rows|nacked-resources|named-items|problem-reports|initial-sync-limiter|bitset)/,
 ];
 
 const counted = (files: readonly string[]): string[] =>

@@ -4,6 +4,8 @@ import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/log/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/admission/initial-sync-limiter.ts';
 import { InsightTurns } from '../../src/kds/insights/insight-turns.ts';
+import { insightSink } from '../../src/kds/insights/insight-sink.ts';
+import { atOnce } from '../../src/kds/protocol/pace.ts';
 import { Receiver } from '../../src/kds/receiver/receiver.ts';
 import { globalReceiveRules, zoneSendRules } from '../../src/kds/protocol/rules.ts';
 import { Sender } from '../../src/kds/sender/sender.ts';
@@ -60,14 +62,16 @@ function openGlobal(): { clock: ManualClock; store: TinyStore; connect: (zone: s
       zones: null,
       send: (message) => void (work = work.then(() => receiver.handle(decodeDeltaResponse(message)))),
     });
+    const rules = globalReceiveRules(zone, { hashedNames: true });
+    const sinking = { ...common, pace: atOnce, most: Infinity, resumes: true, insights: 'all' as const, turns: insightTurns };
     const receiver = new Receiver({
       ...common,
       zone,
-      rules: globalReceiveRules(zone, { hashedNames: true }),
+      rules,
       store,
       node: { version: '0', instanceId: 'i', config: '' },
       resume: true,
-      insightTurns,
+      sink: insightSink({ ...sinking, rules }),
       validate: () => [],
       fail,
       send: (message) => sender.handle(decodeDeltaRequest(message)),

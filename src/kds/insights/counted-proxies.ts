@@ -5,11 +5,10 @@ import type { ProxyGroup } from '../../resource/proxy-facts.ts';
 import { typeOf, type TypeInfo } from '../../resource/type-registry.ts';
 import { nameText } from '../../resource/types.ts';
 import { misnamedResource, type Work } from '../receiver/diff-response.ts';
-import { PACED_TYPE } from './insights-of-stream.ts';
 import { nackedResource, type NackedResource } from '../protocol/nack.ts';
 import type { Pace } from '../protocol/pace.ts';
 import type { Kept, PeerRows } from '../receiver/peer-rows.ts';
-import { isCountedType, ProxyCounts, type CountedType } from './proxy-counts.ts';
+import { INSIGHT_TYPE, isCountedType, ProxyCounts, type CountedType } from './proxy-counts.ts';
 import type { ReceiveRules } from '../protocol/rules.ts';
 
 /** Proxies between two steps. */
@@ -45,7 +44,7 @@ export class CountedProxies {
     if (!isCountedType(info.name)) return await rows.keep(info, work, refusedBefore);
     await this.#countStored();
     const kept =
-      info.name === PACED_TYPE
+      info.name === INSIGHT_TYPE
         ? {
             written: Math.ceil(work.incoming.size / COUNTED_A_ROW),
             refusals: [...refusedBefore, ...(await pace.run(this.#refuse(info, work)))],

@@ -6,9 +6,6 @@ import type { Clock } from '../../base/clock.ts';
 import { STUCK_MS } from '../protocol/answer-watch.ts';
 import type { InsightTurns } from './insight-turns.ts';
 
-/** The type that is stored in turns. */
-export const PACED_TYPE = 'DataplaneInsight';
-
 /** Milliseconds until a zone whose response waits is asked again. */
 const ASK_AGAIN_MS = STUCK_MS / 2;
 

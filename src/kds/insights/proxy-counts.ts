@@ -18,8 +18,11 @@ import { nameText, type Resource } from '../../resource/types.ts';
 /** The types that describe a proxy. */
 export type CountedType = 'Dataplane' | 'DataplaneInsight';
 
+/** The type of the state of a proxy. */
+export const INSIGHT_TYPE = 'DataplaneInsight' satisfies CountedType;
+
 export function isCountedType(name: string): name is CountedType {
-  return name === 'Dataplane' || name === 'DataplaneInsight';
+  return name === 'Dataplane' || name === INSIGHT_TYPE;
 }
 
 /** The largest number of groups with versions and certificates. Further groups have only mesh and status. */
@@ -57,7 +60,7 @@ export class ProxyCounts {
   /** @param row in its stored form */
   put(type: CountedType, row: Pick<Resource, 'mesh' | 'name' | 'labels' | 'spec'>): void {
     const text = nameText(row);
-    if (type === 'DataplaneInsight') return this.#change(this.#ownerOf(text), { insight: bounded(insightFacts(row.spec)) });
+    if (type === INSIGHT_TYPE) return this.#change(this.#ownerOf(text), { insight: bounded(insightFacts(row.spec)) });
     this.#disown(text);
     this.#change(text, { dataplane: dataplaneFacts(row) });
     this.#nameInsights(text, row);
@@ -65,7 +68,7 @@ export class ProxyCounts {
 
   /** @param text `nameText` of the resource that is gone */
   remove(type: CountedType, text: string): void {
-    if (type === 'DataplaneInsight') return this.#change(this.#ownerOf(text), { insight: null });
+    if (type === INSIGHT_TYPE) return this.#change(this.#ownerOf(text), { insight: null });
     this.#change(text, { dataplane: null });
     for (const other of this.#otherNames.get(text) ?? []) if (this.#owners.get(other) === text) this.#owners.delete(other);
     this.#otherNames.delete(text);

@@ -36,7 +36,7 @@ function reportsOf(isCounting: boolean): (info: typeof INSIGHT, ...awaited: stri
   });
   return async (info, ...awaited) => {
     steps = [];
-    await reports.kept(info, (type) => awaited.includes(type));
+    await reports.kept(info.name, (type) => awaited.includes(type));
     return steps;
   };
 }

@@ -1,11 +1,10 @@
 // The reports of a receiver about the proxies of a zone. With counts it reports how many proxies of each kind exist (decision 84). With
 // stored insights it reports once that it counts nothing. Invariant: rows of insights are deleted only after the report that replaces them.
 import type { ProxyGroup } from '../../resource/proxy-facts.ts';
-import { typeOf, type TypeInfo } from '../../resource/type-registry.ts';
+import { typeOf } from '../../resource/type-registry.ts';
 import type { CountedProxies } from './counted-proxies.ts';
-import { PACED_TYPE } from './insights-of-stream.ts';
 import type { PeerRows } from '../receiver/peer-rows.ts';
-import { isCountedType, type CountedType } from './proxy-counts.ts';
+import { INSIGHT_TYPE, isCountedType, type CountedType } from './proxy-counts.ts';
 
 export type ProxyReportsOptions = {
   /** Null: insights are stored. */
@@ -25,20 +24,20 @@ export class ProxyReports {
 
   /**
    * Reports the proxies when all are known, and whenever they change.
-   * @param info type of the response that was kept
+   * @param type of the response that was kept
    * @param awaits whether the full state of a type is not complete
    */
-  async kept(info: TypeInfo, awaits: (type: CountedType) => boolean): Promise<void> {
+  async kept(type: string, awaits: (type: CountedType) => boolean): Promise<void> {
     const { proxies, rows } = this.#options;
-    if (!isCountedType(info.name)) return;
+    if (!isCountedType(type)) return;
     const isFirst = !this.#hasReported;
-    if (awaits(PACED_TYPE)) return;
+    if (awaits(INSIGHT_TYPE)) return;
     if (proxies === null) {
-      if (isFirst && info.name === PACED_TYPE) this.#report(null, false);
+      if (isFirst && type === INSIGHT_TYPE) this.#report(null, false);
       return;
     }
     if (awaits('Dataplane')) return;
-    const replaced = isFirst ? await rows.inScope([typeOf(PACED_TYPE)]) : [];
+    const replaced = isFirst ? await rows.inScope([typeOf(INSIGHT_TYPE)]) : [];
     const groups = proxies.takeChanged();
     if (groups !== null) this.#report(groups, replaced.length > 0);
     await rows.delete(replaced);

@@ -8,7 +8,8 @@ import { createLogger } from '../../base/log.ts';
 import { encodeKumaResource } from '../../resource/codec.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import { decodeDeltaRequest, encodeDeltaResponse, type DeltaRequest, type DeltaResponse } from '../../wire/kds-messages.ts';
-import type { Pace } from '../protocol/pace.ts';
+import { insightSink, type InsightSinkOptions } from '../insights/insight-sink.ts';
+import { atOnce, type Pace } from '../protocol/pace.ts';
 import { Receiver, type Admission, type ReceiverOptions } from './receiver.ts';
 import { globalReceiveRules, zoneReceiveRules } from '../protocol/rules.ts';
 import type { SyncEvent } from '../protocol/sync-events.ts';
@@ -126,19 +127,26 @@ describe('a receiver', () => {
     const answers = (sent: readonly DeltaRequest[]): string[] =>
       sent.flatMap(({ responseNonce }) => (responseNonce === '' ? [] : responseNonce));
 
+    /** The sink of a global. */
+    function withInsights(options: Pick<InsightSinkOptions, 'insights' | 'resumes' | 'turns'>): Partial<ReceiverOptions> {
+      const rules = globalReceiveRules('east', { hashedNames: false });
+      const common = { peer: 'global', streamId: 's', most: Infinity, observe: () => undefined, clock: new ManualClock() };
+      return { rules, sink: insightSink({ ...common, rules, pace: atOnce, ...options }) };
+    }
+
     /** The queue of global: `isFull` says whether rows have to wait, and `turns` are those that were not given yet. */
     async function receiveInTurns(resume: boolean): Promise<Made & { queue: { isFull: boolean }; turns: (() => void)[] }> {
       const queue = { isFull: false };
-      const turns: (() => void)[] = [];
-      const insightTurns = {
+      const waiting: (() => void)[] = [];
+      const turns = {
         admits: (rows: number) => rows === 0 || !queue.isFull,
         count: () => undefined,
-        wait: (_rows: number, go: () => void) => (turns.push(go), () => void turns.splice(turns.indexOf(go), 1)),
+        wait: (_rows: number, go: () => void) => (waiting.push(go), () => void waiting.splice(waiting.indexOf(go), 1)),
       };
-      const made = await receive({ insightTurns, resume, rules: globalReceiveRules('east', { hashedNames: false }) });
+      const made = await receive({ ...withInsights({ turns, resumes: resume, insights: 'all' }), resume });
       await made.store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
       made.sent.length = 0;
-      return { ...made, queue, turns };
+      return { ...made, queue, turns: waiting };
     }
 
     it('drops those that have to wait, answers other types, and asks the zone again at its turn', async () => {
@@ -170,10 +178,7 @@ describe('a receiver', () => {
     });
 
     it('fails when the rows that counts replace cannot be read', async () => {
-      const { receiver, store } = await receive({
-        insights: 'counts',
-        rules: globalReceiveRules('east', { hashedNames: false }),
-      });
+      const { receiver, store } = await receive(withInsights({ insights: 'counts', resumes: false }));
       await receiver.handle(responseOf([], 'DataplaneInsight'));
       vi.spyOn(store, 'listMeta').mockImplementation(({ types }) =>
         types.join() === 'DataplaneInsight' ? Promise.reject(new Error('gone')) : Promise.resolve([]),

@@ -1,11 +1,10 @@
-// The xDS client end of one stream: subscribes, has each response stored or counted, answers ACK or NACK.
+// The xDS client end of one stream: subscribes, gives each response to its sink, answers ACK or NACK.
 // Invariants: the rules decide what a peer may write, never its payload. Good resources of a response are stored even if others are
 // refused. A response is committed before it is acknowledged.
 import type { Clock } from '../../base/clock.ts';
 import { MeridianError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { typesByName, type TypeInfo } from '../../resource/type-registry.ts';
-import type { ProxyGroup } from '../../resource/proxy-facts.ts';
 import { nameText, type ResourceKey } from '../../resource/types.ts';
 import type { FenceWatch } from '../../store/fence-watch.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
@@ -21,8 +20,6 @@ import { nodeMetadata, type OwnNode } from '../protocol/node.ts';
 import type { SyncObserver } from '../protocol/sync-events.ts';
 import { atOnce, SMALL_BYTES, type Pace } from '../protocol/pace.ts';
 import type { ZoneQuotas } from '../admission/quotas.ts';
-import type { InsightTurns } from '../insights/insight-turns.ts';
-import { InsightsOfStream, PACED_TYPE } from '../insights/insights-of-stream.ts';
 import { nackMessage, writeNackDetails, type NackedResource } from '../protocol/nack.ts';
 import { RefusedResources } from './refused-resources.ts';
 import type { ReceiveRules } from '../protocol/rules.ts';
@@ -30,9 +27,8 @@ import { RateLimitedLogger } from '../../grpc/rate-limited-logger.ts';
 import { exhausted } from '../../grpc/status.ts';
 import { keptMeshes } from './kept-meshes.ts';
 import type { Work } from './diff-response.ts';
-import { CountedProxies } from '../insights/counted-proxies.ts';
 import { PeerRows } from './peer-rows.ts';
-import { ProxyReports } from '../insights/proxy-reports.ts';
+import { storeSink, type AwaitsFullState, type ResourceSink, type SinkOwner } from './resource-sink.ts';
 import { oneOfEachMesh } from '../protocol/unknown-meshes.ts';
 
 /** A type that must be received and accepted before the other types are requested (engine 14). */
@@ -61,10 +57,8 @@ export type ReceiverOptions = {
   readonly maxMessageBytes: number;
   /** If left out, the work is not divided. */
   readonly pace?: Pace;
-  /** When insights of proxies are stored; at once if left out. */
-  readonly insightTurns?: Pick<InsightTurns, 'admits' | 'count' | 'wait'> | undefined;
-  /** `counts`: insights of proxies are counted and not stored. Left out, all are stored. */
-  readonly insights?: 'all' | 'counts' | undefined;
+  /** Makes the sink of the resources; left out, all are stored at once. */
+  readonly sink?: (owner: SinkOwner) => ResourceSink;
   /** The quota of the peer; no limit if left out. */
   readonly quotas?: Pick<ZoneQuotas, 'rows' | 'resourceBytes'>;
   readonly validate: Validate;
@@ -88,12 +82,10 @@ export class Receiver {
   readonly #warnings: RateLimitedLogger;
   readonly #pace: Pace;
   readonly #rows: PeerRows;
-  /** Null if insights of proxies are stored. */
-  readonly #proxies: CountedProxies | null;
-  readonly #reports: ProxyReports;
+  readonly #sink: ResourceSink;
+  readonly #awaits: AwaitsFullState = (type) => this.#fullState.has(type);
   #admission: Admission | null;
   #stopWatching: () => void = () => undefined;
-  readonly #insights: InsightsOfStream | null;
   /** The metadata of the last request that had some. */
   #metadata: Uint8Array | null = null;
   #isClosed = false;
@@ -104,20 +96,11 @@ export class Receiver {
     this.#warnings = new RateLimitedLogger(options.log, () => options.clock.elapsed());
     this.#admission = options.admission ?? null;
     this.#pace = options.pace ?? atOnce;
-    const { peer, streamId, rules, store, quotas, insights, resume, observe, clock } = options;
+    const { peer, rules, store, quotas, resume, observe, sink = storeSink } = options;
     const pace = this.#pace;
     this.#refused = new RefusedResources(quotas?.rows ?? Infinity);
     this.#rows = new PeerRows({ peer, rules, store, pace, most: quotas?.rows ?? null, exactVersions: resume, observe });
-    const counting = { rules, rows: this.#rows, pace, most: quotas?.rows ?? Infinity, resumes: resume };
-    this.#proxies = insights === 'counts' ? new CountedProxies(counting) : null;
-    const report = (groups: readonly ProxyGroup[] | null, replacesRows: boolean): void =>
-      observe({ kind: 'counted', peer, streamId, epoch: this.#rows.epoch, groups, replacesRows });
-    this.#reports = new ProxyReports({ proxies: this.#proxies, rows: this.#rows, report });
-    const { insightTurns: turns } = options;
-    const canAskAgain = resume && this.#proxies === null;
-    const askAgain = (): void => void this.#askAgain(PACED_TYPE);
-    this.#insights =
-      turns === undefined ? null : new InsightsOfStream({ turns, canAskAgain, isImpatient: resume, askAgain, clock });
+    this.#sink = sink({ rows: this.#rows, subscribeAgain: (type) => void this.#subscribeAgain(type) });
   }
 
   /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2). With an admission, its type is requested first. */
@@ -136,7 +119,7 @@ export class Receiver {
   close(): void {
     this.#isClosed = true;
     this.#stopWatching();
-    this.#insights?.close();
+    this.#sink.close();
   }
 
   /**
@@ -168,24 +151,23 @@ export class Receiver {
    */
   async handle(response: DeltaResponse): Promise<void> {
     const info = this.#infoOf(response.typeUrl);
-    if (!this.#hasTurn(info, response)) return;
+    const named = response.resources.length + response.removedResources.length;
+    if (!this.#sink.admits(info.name, named, this.#awaits(info.name))) return;
     const { peer, streamId, rules, validate, observe, clock } = this.#options;
     const began = clock.elapsed();
     // Most responses of a zone that connects again name nothing.
-    const pace = response.resources.length + response.removedResources.length === 0 ? atOnce : this.#pace;
+    const pace = named === 0 ? atOnce : this.#pace;
     const read = await pace.run(readResponse(info, response, rules, validate, this.#options.quotas?.resourceBytes));
     const admission = this.#admission?.type === info.name ? this.#admission : null;
     await admission?.check([...read.resources.values()]);
     const prune = this.#pruneAfter(info, response, read);
     const { removed, kept } = await this.#withoutKept(response, read.removed);
     const work = { incoming: read.resources, removed, prune };
-    const { written, refusals } = await (this.#proxies ?? this.#rows).keep(info, work, [...read.refusals, ...kept]);
-    const answer = (): void => this.#answer(info, response.nonce, refusals);
-    if (info.name === PACED_TYPE && this.#insights !== null) this.#insights.stored(written, answer);
-    else answer();
+    const { written, refusals } = await this.#sink.keep(info, work, [...read.refusals, ...kept]);
+    this.#sink.answer(info.name, written, () => this.#answer(info, response.nonce, refusals));
     const refused = this.#refused.note(info.name, [...read.resources.keys(), ...read.removed.keys()], refusals);
     observe({ kind: 'received', peer, streamId, type: info.name, written, refused, seconds: (clock.elapsed() - began) / 1000 });
-    await this.#reports.kept(info, (type) => this.#fullState.has(type));
+    await this.#sink.kept(info.name, this.#awaits);
     if (admission === null) return;
     this.#admission = null;
     await this.#subscribeAll([...this.#types.values()].filter((other) => other !== info));
@@ -199,11 +181,10 @@ export class Receiver {
     if (types.length > this.#types.size)
       throw new MeridianError('bad_request', 'the peer names more types than it was asked for');
     for (const type of types) {
-      const info = this.#infoOf(type);
-      if (this.#fullState.has(type))
+      this.#infoOf(type);
+      if (this.#awaits(type))
         throw new MeridianError('bad_request', `the peer was asked for every ${type} and says that nothing has changed`);
-      if (type === PACED_TYPE) this.#insights?.unchanged();
-      await this.#reports.kept(info, (other) => this.#fullState.has(other));
+      await this.#sink.inStep(type, this.#awaits);
     }
   }
 
@@ -213,14 +194,8 @@ export class Receiver {
     return info;
   }
 
-  /** False if insights have to wait: they are dropped without an answer, and the peer is asked for the newest ones later. */
-  #hasTurn({ name }: TypeInfo, { resources, removedResources }: DeltaResponse): boolean {
-    if (name !== PACED_TYPE || this.#insights === null) return true;
-    return this.#insights.admits(resources.length + removedResources.length, this.#fullState.has(name));
-  }
-
   /** Subscribes to a type again: the peer sends what differs from the rows that are stored now. */
-  async #askAgain(type: string): Promise<void> {
+  async #subscribeAgain(type: string): Promise<void> {
     try {
       const types = [...this.#types.values()].filter(({ name }) => name === type);
       const versions = await this.#rows.versionsOf(types);
@@ -249,10 +224,8 @@ export class Receiver {
   /** @param versions null: the full state is wanted */
   #subscribe(info: TypeInfo, versions: ReadonlyMap<string, string> | null): void {
     const { send, zone, node, maxMessageBytes, rules } = this.#options;
-    // Each stream begins with all insights that are counted.
-    const isCounted = this.#proxies !== null && info.name === PACED_TYPE;
     const isSmall = (named: ReadonlyMap<string, string>): boolean => sizeOf(named) <= maxMessageBytes / 2;
-    const resumes = versions !== null && !isCounted && isSmall(versions);
+    const resumes = versions !== null && !this.#sink.needsFullState(info.name) && isSmall(versions);
     if (!resumes) this.#fullState.set(info.name, new Set());
     // Global then says of which meshes the zone must not prune anything.
     const some = rules.by === 'zone' && versions !== null ? oneOfEachMesh(info.name, versions) : new Map<string, string>();

@@ -25,6 +25,7 @@ import { OpenSenders } from '../sender/open-senders.ts';
 import type { SyncObserver } from '../protocol/sync-events.ts';
 import { DEFAULT_QUOTAS, type ZoneQuotas } from '../admission/quotas.ts';
 import { Receiver, type ReceiverOptions } from '../receiver/receiver.ts';
+import { insightSink, type InsightSinkOptions } from '../insights/insight-sink.ts';
 import { globalReceiveRules } from '../protocol/rules.ts';
 import { Sender } from '../sender/sender.ts';
 import { ReplaceableCredentials, type KdsServerTls } from './server-credentials.ts';
@@ -76,9 +77,10 @@ export type KdsServerOptions = {
   readonly answerZone?: AnswerZone;
   readonly store: ReceiverOptions['store'];
   readonly fences?: ReceiverOptions['fences'];
-  readonly insightTurns?: ReceiverOptions['insightTurns'];
+  /** When insights of proxies are stored; at once if left out. */
+  readonly insightTurns?: InsightSinkOptions['turns'];
   /** What is kept of the state of proxies; all if left out. */
-  readonly proxyInsights?: ReceiverOptions['insights'];
+  readonly proxyInsights?: InsightSinkOptions['insights'];
   readonly validate: ReceiverOptions['validate'];
   readonly observe: SyncObserver;
   /** Gets the open streams that send. */
@@ -332,32 +334,34 @@ export class KdsServer {
   }
 
   async #receive({ call, zone, features, streamId, log, end }: Stream): Promise<void> {
-    const { store, fences, node, maxMessageBytes, insightTurns, proxyInsights, validate, observe } = this.#options;
+    const { store, fences, node, maxMessageBytes, insightTurns: turns, proxyInsights: insights = 'all' } = this.#options;
+    const { validate, observe, clock } = this.#options;
+    const rules = globalReceiveRules(zone, { hashedNames: features.includes(feature.hashSuffix) });
+    const resumes = features.includes(feature.meridian);
+    const pace = this.#work.of(zone);
+    const most = this.#quotas.rows;
     const receiver = new Receiver({
       zone,
       peer: zone,
       streamId,
-      rules: globalReceiveRules(zone, { hashedNames: features.includes(feature.hashSuffix) }),
+      rules,
       store,
       fences,
       node,
-      resume: features.includes(feature.meridian),
+      resume: resumes,
       remembersNode: features.includes(feature.inStep),
       maxMessageBytes,
-      pace: this.#work.of(zone),
-      insightTurns,
-      insights: proxyInsights,
+      pace,
+      sink: insightSink({ peer: zone, streamId, rules, pace, most, resumes, insights, turns, observe, clock }),
       quotas: this.#quotas,
       validate,
       send: outboxOf(call, features).send,
       fail: end,
       observe,
       log,
-      clock: this.#options.clock,
+      clock,
     });
-    await consume(call as unknown as Duplex, receiver, (task) =>
-      this.#responses.run(zone, () => slowToRefuse(this.#options.clock, task)),
-    );
+    await consume(call as unknown as Duplex, receiver, (task) => this.#responses.run(zone, () => slowToRefuse(clock, task)));
   }
 }
 
