@@ -166,7 +166,7 @@ class HeavyBench {
     const [largeMeshMs, smallMeshMs] = [await move('large'), await move('small')];
     const common = { section: SECTION, unit: '×', budget: budgets.sizeFactor };
     return [
-      // A caller pays for its document with each PUT of it, also with one that changes nothing (decision 118).
+      // A caller pays for its document with each PUT of it, also with one that changes nothing (decision 117).
       {
         ...common,
         name: 'CPU that a changed rule of 4,500 costs beside its document, against a change of 5 rules',

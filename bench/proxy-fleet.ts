@@ -22,7 +22,7 @@ const SERVICE = 'service-7';
 const RECORDED = 'recorded';
 /**
  * Time for the work that writes or a join leave. The counts of a join are stored ten seconds later, and V8 mostly collects the old generation
- * 8 s after its last collection (decision 82).
+ * 8 s after its last collection (decision 91).
  */
 const SETTLE_MS = 30_000;
 

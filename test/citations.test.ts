@@ -1,4 +1,4 @@
-// Holds the citations of the reference to docs/reference: each has a heading to go to, and nothing that users read has one.
+// Holds the citations of the reference and of decisions: each has a heading or a record to go to, and nothing that users read cites the reference.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as ts from 'typescript/unstable/ast';
@@ -78,6 +78,18 @@ describe('a citation of the reference', () => {
     '// what a zone sends (kds-wire\n// 5.4)',
   ])('is misspelt in %j', (text) => {
     expect(misspeltIn(text)).toHaveLength(1);
+  });
+});
+
+describe('a citation of a decision', () => {
+  it('names a record', () => {
+    const records = new Set(readdirSync(join(ROOT, 'docs/decisions')).map((name) => Number(name.slice(0, 4))));
+    const wrong = [...texts].flatMap(([name, text]) =>
+      [...text.matchAll(/\bdecisions? (\d+(?:(?:, | and )\d+)*)/gi)]
+        .flatMap(([, numbers = '']) => numbers.split(/, | and /).map(Number))
+        .flatMap((number) => (records.has(number) ? [] : [`${name}: docs/decisions has no record ${String(number)}`])),
+    );
+    expect(wrong).toEqual([]);
   });
 });
 

@@ -27,7 +27,7 @@ type Options = {
 
 type Call = {
   readonly dryRun: boolean;
-  /** @throws ApiError 403; called for every document before anything else is checked (decision 110) */
+  /** @throws ApiError 403; called for every document before anything else is checked (decision 30) */
   readonly authorize: (document: ApplyDocument) => void;
   readonly authorizeUse: AuthorizeUse;
   /** For the history of the resources. */

@@ -1,5 +1,5 @@
 // No answer shows a private key, but for documents that a caller reads who may read Secrets: a resource may hold a key itself, and it must
-// come back as it was written (decision 94).
+// come back as it was written (decision 93).
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { withoutKeyBytes, withoutKeys } from '../base/hidden-keys.ts';
 import { isAllowed, type Callers } from './access.ts';

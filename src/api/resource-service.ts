@@ -52,7 +52,7 @@ type At = { readonly mesh: string; readonly name: string };
 
 export type WriteCall = {
   readonly precondition: Precondition;
-  /** @throws ApiError 403; called before anything else is read or checked (decision 110) */
+  /** @throws ApiError 403; called before anything else is read or checked (decision 30) */
   readonly authorize: (info: TypeInfo, at: At) => void;
   readonly authorizeUse: AuthorizeUse;
   /** For the history of the resource. */

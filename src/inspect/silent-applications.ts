@@ -1,4 +1,4 @@
-// The applications that do not answer the probes of their Envoys, in words (decision 113). Pure. A zone says so in the inbounds of the Dataplane,
+// The applications that do not answer the probes of their Envoys, in words (decision 58). Pure. A zone says so in the inbounds of the Dataplane,
 // which global has too. Those of Kubernetes are not ready because of their pods.
 import { label } from '../resource/labels.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';

@@ -1,4 +1,4 @@
-// The inbounds whose applications nothing probes, in words (decisions 113 and 124). Pure. Those of HTTP have a probe without a written one, those
+// The inbounds whose applications nothing probes, in words (decision 58). Pure. Those of HTTP have a probe without a written one, those
 // of Kubernetes the probes of their pods.
 import { label } from '../resource/labels.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';

@@ -1,4 +1,4 @@
-// Types of which the peer has everything: one message names them, and has no answer (decision 87).
+// Types of which the peer has everything: one message names them, and has no answer (decision 83).
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';

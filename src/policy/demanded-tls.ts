@@ -1,4 +1,4 @@
-// Which servers demand TLS, and to which of them a client uses it (decision 106). Pure. Invariants: a server that demands TLS is called with
+// Which servers demand TLS, and to which of them a client uses it (decision 52). Pure. Invariants: a server that demands TLS is called with
 // TLS, whatever its services say, and no client sends plain text to a service that is Ready.
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';

@@ -1,5 +1,5 @@
 // The `to[]` of policies on proxies that only lead connections of others: an ingress passes them on as they are, an egress makes connections of
-// its own to external services. Pure. Invariant: the configuration of an egress follows these policies and no others (decision 104).
+// its own to external services. Pure. Invariant: the configuration of an egress follows these policies and no others (decision 56).
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { Policy } from './parse-policy.ts';
 

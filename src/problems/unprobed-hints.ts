@@ -1,4 +1,4 @@
-// The hints of a zone about inbounds whose applications nothing probes: one for each mesh, however many there are (decision 124).
+// The hints of a zone about inbounds whose applications nothing probes: one for each mesh, however many there are (decision 58).
 import type { Answer } from '../api/answers.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { Steps } from '../base/steps.ts';

@@ -1,4 +1,4 @@
-// Notes in Dataplanes where their Envoys have opened their sections (decision 105), and whether they demand TLS (decision 106). `observe` only
+// Notes in Dataplanes where their Envoys have opened their sections (decision 105), and whether they demand TLS (decision 52). `observe` only
 // updates memory, so no stream waits for the store. Invariant: what the last events of a proxy say is in its row, or waits here.
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyEvent } from '../ads/proxy-events.ts';

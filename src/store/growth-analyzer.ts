@@ -1,6 +1,6 @@
 // Analyzes the table when it has grown, so that PostgreSQL plans again. After five runs a session keeps a generic plan of a prepared
 // statement. In a new database that plan reads the whole table, and stays until the table is analyzed; autovacuum does so only after a
-// minute. With 20,000 rows each read took 20 ms until then (decision 85).
+// minute. With 20,000 rows each read took 20 ms until then (decision 86).
 import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';

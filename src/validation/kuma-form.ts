@@ -113,7 +113,7 @@ function translate(info: TypeInfo, resource: WireResource): JsonObject {
 
 /**
  * The reason why a policy cannot be sent: Kuma would refuse it, or silently apply it too broadly (policies 0). Keys of Kuma 2.x are no
- * reason: a Kuma global reads over them in its own rows, and its zones have the rest (decision 107).
+ * reason: a Kuma global reads over them in its own rows, and its zones have the rest (decision 22).
  */
 function* policyReasons(info: TypeInfo, spec: JsonObject): Generator<Withheld> {
   yield* refusedKinds(spec, TOP_REF, TOP_KINDS, `at the top of a ${info.name}`, 'kind Dataplane with labels');

@@ -1,4 +1,4 @@
-// The probe of an application whose inbound has no `serviceProbe` (decision 113). Pure. Only inbounds of HTTP have one: a server that speaks
+// The probe of an application whose inbound has no `serviceProbe` (decision 58). Pure. Only inbounds of HTTP have one: a server that speaks
 // first counts a connection without a word as an error, and some refuse all connections after many.
 import { numberOf, objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';

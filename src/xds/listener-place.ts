@@ -1,5 +1,5 @@
 // Where a listener listens. In Envoy a listener has the name of its place, because a place has one listener: what listens there is changed
-// in place, and never removed and added (decision 98).
+// in place, and never removed and added (decision 105).
 import { objectOf, numberOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 

@@ -77,7 +77,7 @@ export function meshClients({ trustDomains }: ProxyTls): JsonObject[] {
 
 /**
  * The versions and ciphers that a client offers: all that its servers may demand, now or after a change of MeshTLS. A server chooses from
- * them as MeshTLS says, so a change of MeshTLS is in force with each server, in any order (decision 99).
+ * them as MeshTLS says, so a change of MeshTLS is in force with each server, in any order (decision 52).
  */
 export function offeredParams({ tlsVersion }: TlsBounds): JsonObject {
   const bounds = Object.values(tlsVersion ?? {}).map((given) => VERSIONS.indexOf(given));

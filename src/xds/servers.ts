@@ -127,7 +127,7 @@ export function whyNotServing(index: MeshIndex, { spec }: Pick<Resource, 'spec'>
   return ids.some((id) => isTrusted(index, id)) ? null : 'no MeshTrust here has the trust domain of its servers';
 }
 
-/** @property silent those whose application does not answer its default probe (decision 113) */
+/** @property silent those whose application does not answer its default probe (decision 58) */
 export type Inbounds = { readonly ready: readonly Endpoint[]; readonly silent: readonly Endpoint[] };
 /** @property target the port or the name of the inbounds */
 export type Server = Inbounds & { readonly proxy: DataplaneProxy; readonly target: Json };

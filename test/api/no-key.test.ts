@@ -1,5 +1,5 @@
 // No route shows a private key, whatever holds it and in whatever encoding: every route of the OpenAPI document is asked, on each control
-// plane, as each kind of caller. Callers who may read Secrets read documents as they were written; nothing else (decision 94).
+// plane, as each kind of caller. Callers who may read Secrets read documents as they were written; nothing else (decision 93).
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// A global and a zone that end by an error that nothing catches print no private key, whatever the error holds (decision 94).
+// A global and a zone that end by an error that nothing catches print no private key, whatever the error holds (decision 93).
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

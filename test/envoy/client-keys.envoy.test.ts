@@ -1,5 +1,5 @@
 // An egress shows its certificate to an external service with a key that it has by SDS: requests arrive while the key changes, and no dump of
-// the proxy holds a byte of it (decision 92).
+// the proxy holds a byte of it (decision 93).
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
 // No private key leaves real control planes and real Envoys: the answers of a global and of its zone, what commands print, and the dumps of
-// proxies with workload identity, asked of the zone and through global (decision 94). Keys are those of people, of the authority and of tokens.
+// proxies with workload identity, asked of the zone and through global (decision 93). Keys are those of people, of the authority and of tokens.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';

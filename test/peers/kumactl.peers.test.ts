@@ -11,7 +11,7 @@ import { LONG_WAIT, startGlobal, startZone, stopPlane, untilReady, type Maker } 
 
 const MESH_DOCUMENT = { type: 'Mesh', name: MESH, skipCreatingInitialPolicies: ['*'] };
 
-/** Ours names a zone proxy only where a policy has an effect on it (decision 104). */
+/** Ours names a zone proxy only where a policy has an effect on it (decision 56). */
 const withoutZoneProxies = (answer: string): string => answer.replace(/^ *zone-proxy\n/m, '');
 
 describe.each(['global', 'zone'] as const)('kumactl with a Kuma or Meridian %s', (mode) => {

@@ -1,4 +1,4 @@
-// KDS sends resources and Secrets as they are (decision 94), and to those peers alone that need them: a zone that is no member of a mesh gets
+// KDS sends resources and Secrets as they are (decision 93), and to those peers alone that need them: a zone that is no member of a mesh gets
 // no private key of it in any form of the wire, and no Secret leaves its zone. The same peers are shown to get what they need.
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';

@@ -1,5 +1,5 @@
 // The key with which an egress shows itself to an external service goes to Envoy by SDS alone: no other resource of the proxy holds it, no
-// MeshProxyPatch reads or moves it, and a changed key reaches the proxy (decision 92).
+// MeshProxyPatch reads or moves it, and a changed key reaches the proxy (decision 93).
 import { describe, expect, it } from 'vitest';
 import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
 import { MeshViews } from '../../src/ads/mesh-views.ts';

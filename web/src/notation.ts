@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<Notation, string>> = { yaml: 'application/yaml', js
 /** What the control plane adds, and accepts from no client. */
 const ADDED = new Set(['creationTime', 'modificationTime', 'kri', 'status']);
 
-/** @property whyNoYaml why it stands in JSON alone: a control plane reads and prints YAML only up to a size (decision 69) */
+/** @property whyNoYaml why it stands in JSON alone: a control plane reads and prints YAML only up to a size (decision 65) */
 export type Stored = {
   readonly etag: string | null;
   readonly texts: { readonly json: string; readonly yaml?: string };

@@ -1,6 +1,6 @@
 // Both ends of the admin streams, a call in reverse: the zone opens the stream, global asks on it for the configuration, statistics
 // or clusters of a proxy, and the zone answers in any order (kds-wire 2.7). Only the newest stream of a zone and kind counts. A Meridian
-// zone opens one stream for all kinds (decision 89).
+// zone opens one stream for all kinds (decision 83).
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { within, type Clock } from '../../base/clock.ts';

@@ -14,9 +14,9 @@ export const feature = {
   membership: 'meridian-membership',
   /** The peer reads several messages as one (decision 83). */
   bundles: 'meridian-bundles',
-  /** The peer reads which types it is in step with, and takes the metadata of the first request for all of a stream (decision 87). */
+  /** The peer reads which types it is in step with, and takes the metadata of the first request for all of a stream (decision 83). */
   inStep: 'meridian-in-step',
-  /** The zone opens one admin stream for all kinds of requests, and global says the kind with each (decision 89). */
+  /** The zone opens one admin stream for all kinds of requests, and global says the kind with each (decision 83). */
   oneAdminStream: 'meridian-one-admin-stream',
 } as const;
 

@@ -50,7 +50,7 @@ export type ReceiverOptions = {
   readonly node: OwnNode;
   /** The peer is Meridian: the receiver sends versions, gets differences and prunes nothing (D29). */
   readonly resume: boolean;
-  /** The peer takes the metadata of a request for those after it (decision 87). */
+  /** The peer takes the metadata of a request for those after it (decision 83). */
   readonly remembersNode?: boolean;
   /** If left out, all types are requested at once. */
   readonly admission?: Admission | null;

@@ -42,7 +42,7 @@ export type SenderOptions = StreamOptions &
     readonly turns?: TurnList;
     /** Called at the end of each turn. */
     readonly flush?: () => void;
-    /** The peer reads that it is in step with types (decision 87). */
+    /** The peer reads that it is in step with types (decision 83). */
     readonly readsInStep?: boolean;
     /** False while messages of this stream wait in this process. Changes then wait in the log until `drained` is called. */
     readonly hasRoom?: () => boolean;
