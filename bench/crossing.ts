@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer } from '../src/api/answers.ts';
+import type { Answer } from '../src/answers/answers.ts';
 import { findEnvoy, NO_ENVOY } from '../src/dataplane/find-envoy.ts';
 import { freePort } from '../test/support/free-port.ts';
 import type { JsonObject } from '../src/resource/types.ts';

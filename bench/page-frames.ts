@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import type { ApiOptions } from '../src/api/api-options.ts';
-import { about } from '../src/api/route-config.ts';
+import { about } from '../src/http/route-config.ts';
 import { testApi } from '../test/api/test-api.ts';
 import { COUNT, answerWithMatrix, summaryOf } from '../test/gui/fake-fleet.ts';
 import { TinyStore } from '../test/support/tiny-store.ts';

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { measureRequests } from '../src/api/http-metrics.ts';
+import { measureRequests } from '../src/http/http-metrics.ts';
 import { envName } from '../src/base/config.ts';
 import { configSchema } from '../src/base/config-schema.ts';
 import { createExpiryMetrics } from '../src/base/expiry-metrics.ts';

@@ -10,7 +10,7 @@ const SRC = join(import.meta.dirname, '../src');
 /** File → whose text has no code. */
 const ALLOWED: Readonly<Record<string, string>> = {
   'ads/refused-resources.ts': 'a NACK of an Envoy',
-  'api/json-body.ts': 'the place of a fault in JSON, from V8',
+  'http/json-body.ts': 'the place of a fault in JSON, from V8',
   'kds/protocol/nack.ts': 'a NACK of a Kuma peer',
   'store/pg-errors.ts': 'an error of the driver pg',
 };

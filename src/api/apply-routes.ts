@@ -1,14 +1,14 @@
 // `POST /_apply`: many documents in one transaction, all or nothing (D5, D7, D32). Answers the outcome of each.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Answer } from './answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from './api-options.ts';
-import { parseDocuments } from './apply-documents.ts';
-import { applyAll } from './apply-service.ts';
-import { parseFlag, queryOf } from './list-query.ts';
-import { membershipReceipt } from './membership-receipt.ts';
-import { workFor } from './work-for.ts';
-import { about, component } from './route-config.ts';
-import { storedAdvice } from './stored-advice.ts';
+import { parseDocuments } from '../writes/apply-documents.ts';
+import { applyAll } from '../writes/apply-service.ts';
+import { parseFlag, queryOf } from '../http/list-query.ts';
+import { membershipReceipt } from '../writes/membership-receipt.ts';
+import { workFor } from '../http/work-for.ts';
+import { about, component } from '../http/route-config.ts';
+import { storedAdvice } from '../writes/stored-advice.ts';
 
 const declared = about('Resources', 'Many resources in one transaction, all or nothing', {
   query: ['dryRun'],

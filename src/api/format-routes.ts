@@ -1,10 +1,10 @@
 // `POST /_format`: a document in the other notation, YAML or JSON, as `Accept` says. It checks and stores nothing: editors use it.
 import type { FastifyInstance } from 'fastify';
-import { parseJsonBody } from './json-body.ts';
-import { about } from './route-config.ts';
-import { MAX_YAML_BYTES, YAML, type Yaml } from './yaml.ts';
-import { workFor } from './work-for.ts';
-import { accepts } from './accept.ts';
+import { parseJsonBody } from '../http/json-body.ts';
+import { about } from '../http/route-config.ts';
+import { MAX_YAML_BYTES, YAML, type Yaml } from '../http/yaml.ts';
+import { workFor } from '../http/work-for.ts';
+import { accepts } from '../http/accept.ts';
 
 const route = about('Control plane', 'The same document in YAML or JSON, as Accept says', {
   body: { type: 'object' },

@@ -6,9 +6,9 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { takesCoding } from './compress.ts';
-import { about } from './route-config.ts';
-import { namesTag } from './entity-tag.ts';
+import { takesCoding } from '../http/compress.ts';
+import { about } from '../http/route-config.ts';
+import { namesTag } from '../http/entity-tag.ts';
 
 const BUILT = join(import.meta.dirname, '../../web/dist');
 const INDEX = 'index.html';

@@ -5,8 +5,8 @@ import { zoneNamed } from '../resource/ownership.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import type { ResourceVersion } from '../store/history-store.ts';
-import type { Answer } from './answers.ts';
-import { diffSteps } from './json-diff.ts';
+import type { Answer } from '../answers/answers.ts';
+import { diffSteps } from '../document/json-diff.ts';
 
 /** The largest number of changed paths that a list names for one version. */
 const MAX_PATHS = 20;

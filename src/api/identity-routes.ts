@@ -5,12 +5,12 @@ import type { MeridianError, Violation } from '../base/errors.ts';
 import { isObject } from '../resource/read-json.ts';
 import { acceptPeer, zoneStoreKey } from '../peering/peer-identity.ts';
 import { clusterIdKey } from '../defaults/create-defaults.ts';
-import type { Answer } from './answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from './api-options.ts';
-import { ApiError } from './error-body.ts';
-import { SMALL_BODY_BYTES } from './http-server.ts';
+import { ApiError } from '../http/error-body.ts';
+import { SMALL_BODY_BYTES } from '../http/http-server.ts';
 import { addOtherSide } from './other-side.ts';
-import { about, component } from './route-config.ts';
+import { about, component } from '../http/route-config.ts';
 import { zoneType } from './route-types.ts';
 
 const TAG = 'Control plane';

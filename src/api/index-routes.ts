@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';
-import type { Answer } from './answers.ts';
-import { about, component } from './route-config.ts';
+import type { Answer } from '../answers/answers.ts';
+import { about, component } from '../http/route-config.ts';
 
 const TAG = 'Control plane';
 

@@ -4,10 +4,10 @@ import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';
 import { globalInsight, globalTotals, meshInsight, type Census } from './insight-bodies.ts';
-import { nextPage, parsePage, queryOf, routePathOf } from './list-query.ts';
+import { nextPage, parsePage, queryOf, routePathOf } from '../http/list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
 import { timeOf } from '../document/universal-form.ts';
-import { about, component, PAGE, pageOf } from './route-config.ts';
+import { about, component, PAGE, pageOf } from '../http/route-config.ts';
 import { meshType } from './route-types.ts';
 import { shareCensus } from './take-census.ts';
 

@@ -3,10 +3,10 @@
 import type { FastifyInstance } from 'fastify';
 import { isServiceType, resourceTypes } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
-import { ApiError } from './error-body.ts';
+import { ApiError } from '../http/error-body.ts';
 import { hostnamesOf } from './hostname-answers.ts';
 import { addProxyAdminRoutes } from './proxy-admin-routes.ts';
-import { about } from './route-config.ts';
+import { about } from '../http/route-config.ts';
 import { dataplaneType } from './route-types.ts';
 
 export function addInspectRoutes(app: FastifyInstance, context: ApiContext): void {

@@ -8,11 +8,11 @@ import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { ApiContext } from './api-options.ts';
-import { ApiError, missingResource } from './error-body.ts';
+import { ApiError, missingResource } from '../http/error-body.ts';
 import { toSystemNamespace } from '../document/kubernetes-form.ts';
-import { queryOf, wantsKubernetes } from './list-query.ts';
-import { etagOf } from './entity-tag.ts';
-import { about } from './route-config.ts';
+import { queryOf, wantsKubernetes } from '../http/list-query.ts';
+import { etagOf } from '../http/entity-tag.ts';
+import { about } from '../http/route-config.ts';
 import { toUniversal } from '../document/universal-form.ts';
 
 export type ParsedKri = {

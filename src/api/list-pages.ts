@@ -9,7 +9,7 @@ import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { SingleFlight } from '../store/single-flight.ts';
-import type { PageQuery } from './list-query.ts';
+import type { PageQuery } from '../http/list-query.ts';
 import type { RowFilter } from './list-rows.ts';
 
 /** The limit of all pages together in bytes, each counted without its head and with it, and with its key. */

@@ -1,9 +1,10 @@
 // The rows of a list. The store applies the filters that it supports; this file filters Dataplanes by tags and gateways
 // (rest-api 2.2).
 import type { TypeInfo } from '../resource/type-registry.ts';
-import type { Json, Resource, ResourceKey } from '../resource/types.ts';
+import type { Json, Resource } from '../resource/types.ts';
 import type { ListQuery, ResourceStore } from '../store/resource-store.ts';
-import { parseDataplaneFilter, parseFilter, type DataplaneQuery, type PageQuery, type RoutePath } from './list-query.ts';
+import { parseDataplaneFilter, parseFilter, type DataplaneQuery, type PageQuery, type RoutePath } from '../http/list-query.ts';
+import { isShown } from '../document/shown-rows.ts';
 import { objectOf } from '../resource/read-json.ts';
 
 /** The part of the query that selects rows, without paging. */
@@ -30,11 +31,6 @@ export function rowFilterOf(info: TypeInfo, mesh: string | undefined, query: URL
   if (info.name === 'ServiceInsight') return { where, matches: isShown };
   const isPlain = dataplanes === null || (dataplanes.tags.length === 0 && dataplanes.gateway === undefined);
   return { where, matches: isPlain ? null : (row) => matchesDataplane(row, dataplanes) };
-}
-
-/** False for the outdated rows with all services of a mesh that a Kuma before 3.0 left in its database. */
-export function isShown({ type, name }: ResourceKey): boolean {
-  return type !== 'ServiceInsight' || !name.startsWith('all-services-');
 }
 
 /** One page of rows, and the total number. */

@@ -2,13 +2,13 @@
 // from the registry of types. Invariant: every route of the server is in it and nothing else.
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { z } from 'zod';
-import { YAML } from './yaml.ts';
+import { YAML } from '../http/yaml.ts';
 import { universalSchema } from '../document/universal-schema.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { answerSchemas } from './answers.ts';
+import { answerSchemas } from '../answers/answers.ts';
 import type { ApiOptions } from './api-options.ts';
-import { about, component, parameters, type RouteConfig } from './route-config.ts';
+import { about, component, parameters, type RouteConfig } from '../http/route-config.ts';
 
 const text: JsonObject = { type: 'string' };
 const object: JsonObject = { type: 'object' };

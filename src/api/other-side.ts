@@ -1,9 +1,9 @@
 // Paths that only the other side has: a global, or a zone. They are here too, so that a caller learns where to call.
 import type { FastifyInstance } from 'fastify';
 import type { ApiOptions } from './api-options.ts';
-import { ApiError } from './error-body.ts';
-import { SMALL_BODY_BYTES } from './http-server.ts';
-import { about } from './route-config.ts';
+import { ApiError } from '../http/error-body.ts';
+import { SMALL_BODY_BYTES } from '../http/http-server.ts';
+import { about } from '../http/route-config.ts';
 
 type Side = Pick<ApiOptions, 'mode' | 'zone' | 'federated'>;
 

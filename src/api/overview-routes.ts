@@ -7,15 +7,15 @@ import { zoneSync } from '../zone-status/zone-sync.ts';
 import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { nameText, type JsonObject, type Resource } from '../resource/types.ts';
-import { permitted } from './access.ts';
+import { permitted } from '../http/access.ts';
 import type { ApiContext } from './api-options.ts';
-import { nextPage, parsePage, queryOf, routePathOf } from './list-query.ts';
+import { nextPage, parsePage, queryOf, routePathOf } from '../http/list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
 import { expiryWarning } from '../token/zone-token-advice.ts';
 import { metaOf } from '../document/universal-form.ts';
 import { proxyCountsOf } from './insight-bodies.ts';
 import { peerConflicts } from './peer-conflicts.ts';
-import { about, component, PAGE, pageOf } from './route-config.ts';
+import { about, component, PAGE, pageOf } from '../http/route-config.ts';
 import { dataplaneType, meshType, zoneType } from './route-types.ts';
 
 type Overview = {

@@ -2,9 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
 import type { Resource } from '../resource/types.ts';
-import type { Action } from './access.ts';
-import { ApiError } from './error-body.ts';
-import { about } from './route-config.ts';
+import type { Action } from '../http/access.ts';
+import { ApiError } from '../http/error-body.ts';
+import { about } from '../http/route-config.ts';
 
 export type ProxyAdminKind = 'configDump' | 'stats' | 'clusters';
 

@@ -3,9 +3,9 @@ import { MeridianError } from '../base/errors.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey } from '../resource/types.ts';
 import type { ResourceVersion } from '../store/history-store.ts';
-import { ApiError } from './error-body.ts';
+import { ApiError } from '../http/error-body.ts';
 import { documentOf } from './history-answers.ts';
-import type { DryRun, PutResult, ResourceService, WriteCall } from './resource-service.ts';
+import type { DryRun, PutResult, ResourceService, WriteCall } from '../writes/resource-service.ts';
 
 type Call = WriteCall & { readonly dryRun: boolean };
 

@@ -8,12 +8,12 @@ import { homeZoneOf } from '../resource/ownership.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
-import type { Answer } from './answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from './api-options.ts';
-import { ApiError } from './error-body.ts';
-import { SMALL_BODY_BYTES } from './http-server.ts';
+import { ApiError } from '../http/error-body.ts';
+import { SMALL_BODY_BYTES } from '../http/http-server.ts';
 import { addOtherSide } from './other-side.ts';
-import { about, component } from './route-config.ts';
+import { about, component } from '../http/route-config.ts';
 
 type At = { Params: { mesh: string; name: string } };
 

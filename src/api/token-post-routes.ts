@@ -5,9 +5,9 @@ import type { TokenKind } from '../token/token-realm.ts';
 import { PROXY_TYPES, ZONE_SCOPES } from '../token/token-request.ts';
 import type { TokenRoute } from '../token/token-routes.ts';
 import type { ApiContext } from './api-options.ts';
-import { ApiError } from './error-body.ts';
-import { SMALL_BODY_BYTES } from './http-server.ts';
-import { about, type RouteConfig } from './route-config.ts';
+import { ApiError } from '../http/error-body.ts';
+import { SMALL_BODY_BYTES } from '../http/http-server.ts';
+import { about, type RouteConfig } from '../http/route-config.ts';
 
 const text: JsonObject = { type: 'string' };
 const validFor: JsonObject = { type: 'string', description: 'a Go duration such as 24h0m0s' };

@@ -5,7 +5,8 @@ import { MeridianError } from '../base/errors.ts';
 import { keyOf, keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { isShown, type RowFilter } from './list-rows.ts';
+import { isShown } from '../document/shown-rows.ts';
+import type { RowFilter } from './list-rows.ts';
 
 /** The largest number of rows in one watch. A larger list needs a filter. */
 export const MAX_ROWS = 20_000;

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { toUniversal } from '../document/universal-form.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
-import { eventText, EventStreams, HEARTBEAT, HEARTBEAT_MS } from './event-stream.ts';
+import { eventText, EventStreams, HEARTBEAT, HEARTBEAT_MS } from '../http/event-stream.ts';
 import { watchEvents, type Watched, type WatchEvent } from './watch-events.ts';
 
 type Context = Pick<ApiContext, 'store' | 'clock' | 'closing' | 'options' | 'callers'>;

@@ -1,5 +1,5 @@
 // The error catalogue: every failure that a person or a peer can meet has a code here, and one place per transport maps
-// the code (src/api/error-body.ts to HTTP, src/grpc/status.ts to gRPC). Outcomes that a caller chooses on are unions instead.
+// the code (src/http/error-body.ts to HTTP, src/grpc/status.ts to gRPC). Outcomes that a caller chooses on are unions instead.
 
 import { boundViolations, type Violation } from './violations.ts';
 

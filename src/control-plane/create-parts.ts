@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
-import type { MembershipChangeOf } from '../api/membership-change.ts';
+import type { MembershipChangeOf } from '../writes/membership-change.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { createExpiryMetrics, type ExpiryMetrics } from '../base/expiry-metrics.ts';

@@ -1,7 +1,7 @@
 // The life of a global and a zone process: the store, the REST API, diagnostics, and the shutdown.
 // The sides add their own components; each is supervised, and all have ended before the store closes.
 import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
-import { exposureWarnings } from '../api/exposure.ts';
+import { exposureWarnings } from '../http/exposure.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { messageOf } from '../base/errors.ts';

@@ -1,6 +1,6 @@
 // The token checks of this process, built from the configuration: for REST callers, issuers and joining zones (rest-api 5, D31).
 import { readFile } from 'node:fs/promises';
-import { tokenAccess, type Access } from '../api/access.ts';
+import { tokenAccess, type Access } from '../http/access.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';

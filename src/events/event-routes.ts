@@ -2,9 +2,9 @@
 // to read the lists again. Every other event has the newest state of the changed items, so an event may come twice. Invariant: the stream
 // has no item of a type that the caller may not read.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { permitted } from '../api/access.ts';
+import { permitted } from '../http/access.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { badQuery } from '../api/error-body.ts';
+import { badQuery } from '../http/error-body.ts';
 import {
   eventText,
   EVENT_STREAM,
@@ -13,9 +13,9 @@ import {
   heartbeatText,
   HEARTBEAT_MS,
   jsonEventText,
-} from '../api/event-stream.ts';
-import { queryOf } from '../api/list-query.ts';
-import { about, component } from '../api/route-config.ts';
+} from '../http/event-stream.ts';
+import { queryOf } from '../http/list-query.ts';
+import { about, component } from '../http/route-config.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { EventHub, HubEvent } from './event-hub.ts';
 import { TOPICS, type EventItem, type RingEvent, type Topic } from './event-ring.ts';

@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
-import { whileConnected } from '../api/await-zones.ts';
-import { about } from '../api/route-config.ts';
+import { whileConnected } from '../writes/await-zones.ts';
+import { about } from '../http/route-config.ts';
 import type { Events } from './create-events.ts';
-import { namesTag } from '../api/entity-tag.ts';
+import { namesTag } from '../http/entity-tag.ts';
 
 /** Milliseconds for which callers get the same text, unless an event came meanwhile. */
 const KEEP_MS = 250;

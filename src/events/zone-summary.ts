@@ -1,5 +1,5 @@
 // The summary of a zone for a list of all zones: one line. Pure.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { Problem } from '../problems/problem.ts';
 import { zoneProblems } from '../problems/zone-problems.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';

@@ -2,12 +2,12 @@
 // give the same answer, because the features of the proxy are in its insight.
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
-import type { Answer } from '../api/answers.ts';
-import { ApiError, badQuery } from '../api/error-body.ts';
-import { diffSteps } from '../api/json-diff.ts';
-import { workFor } from '../api/work-for.ts';
+import type { Answer } from '../answers/answers.ts';
+import { ApiError, badQuery } from '../http/error-body.ts';
+import { diffSteps } from '../document/json-diff.ts';
+import { workFor } from '../http/work-for.ts';
 import type { Steps } from '../base/steps.ts';
-import { about, component } from '../api/route-config.ts';
+import { about, component } from '../http/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { parseSteps } from '../policy/parse-steps.ts';
 import { label } from '../resource/labels.ts';

@@ -1,6 +1,6 @@
 // The answer of `_effective`: the effective conf of a proxy, value by value, and the policy that set each value. Invariant: it is the
 // conf that `_outbounds/…/_policies` and `_routes/…/_policies` print, divided into values; nothing is decided here.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import { mapInSteps, type Steps } from '../base/steps.ts';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound, type EffectivePolicy } from '../policy/effective-conf.ts';

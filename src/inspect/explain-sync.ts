@@ -1,6 +1,6 @@
 // Whether each zone gets a resource, its name there, and the rule that decides, from the rules of the sender.
 // Invariant: the result equals the decision of the sender, also while a zone is disconnected. Pure.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import { messageOf } from '../base/errors.ts';
 import {
   reasonHidden,

@@ -1,5 +1,5 @@
 // Explains the sync of resources by the rules and by the confirmations of peers: for one resource, a page, or a matrix.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import type { Delivery, SyncStates } from '../kds/sender/open-senders.ts';
 import type { SendRules } from '../kds/protocol/rules.ts';

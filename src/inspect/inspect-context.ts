@@ -1,6 +1,6 @@
 // The common part of the inspect endpoints: the index of the requested mesh, and the proxy, policy or service in it.
 // Invariant: a missing resource is a 404 that names it; an invalid KRI is a 400.
-import { ApiError, badQuery, missingResource } from '../api/error-body.ts';
+import { ApiError, badQuery, missingResource } from '../http/error-body.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { meshType } from '../api/route-types.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';

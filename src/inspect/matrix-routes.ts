@@ -1,14 +1,14 @@
 // `GET …/_matrix`: a page of the resources of a type, and the state of each of them in every zone.
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { whileConnected } from '../api/await-zones.ts';
-import { nextPage, parsePage, queryOf, routePathOf } from '../api/list-query.ts';
+import { whileConnected } from '../writes/await-zones.ts';
+import { nextPage, parsePage, queryOf, routePathOf } from '../http/list-query.ts';
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
-import { about, component, PAGE } from '../api/route-config.ts';
+import { about, component, PAGE } from '../http/route-config.ts';
 import { meshType } from '../api/route-types.ts';
-import { workFor } from '../api/work-for.ts';
+import { workFor } from '../http/work-for.ts';
 import { mapInSteps } from '../base/steps.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';

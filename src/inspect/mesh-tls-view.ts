@@ -1,7 +1,7 @@
 // The TLS mode of each service of a mesh: only certificates of the mesh, also plain text, or only plain text (xds 6). Pure. The
 // acceptances of proxies decide, not the written policies. Invariant: a service is strict only if all its proxies are.
 import { compareText } from '../base/compare-text.ts';
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import { catchAllConf } from '../policy/inbound-rules.ts';
 import { buildRules } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';

@@ -1,7 +1,7 @@
 // Pages of answers that are lists of names: `size` and `offset`, and `name` as a part of the display name (rest-api 4).
 import type { FastifyRequest } from 'fastify';
-import { badQuery } from '../api/error-body.ts';
-import { nextPage, parsePage, queryOf } from '../api/list-query.ts';
+import { badQuery } from '../http/error-body.ts';
+import { nextPage, parsePage, queryOf } from '../http/list-query.ts';
 
 export type Page<T> = { readonly total: number; readonly items: readonly T[]; readonly next?: string };
 

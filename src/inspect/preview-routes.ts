@@ -1,16 +1,16 @@
 // `POST /_preview`: the effect of documents and deletions that are not written. It makes every check of a PUT and a DELETE, as a dry run
 // does. The answer has the differences, the zones that get or lose each resource, and the proxies that change.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { parseDocuments, storedNameIn, type ApplyDocument } from '../api/apply-documents.ts';
-import { applyAll, type AppliedWrite } from '../api/apply-service.ts';
-import { CallerSlots } from '../api/caller-slots.ts';
-import { badQuery } from '../api/error-body.ts';
-import { membershipReceipt } from '../api/membership-receipt.ts';
-import type { WriteCall } from '../api/resource-service.ts';
-import { about, component } from '../api/route-config.ts';
-import { workFor, type WorkFor } from '../api/work-for.ts';
+import { parseDocuments, storedNameIn, type ApplyDocument } from '../writes/apply-documents.ts';
+import { applyAll, type AppliedWrite } from '../writes/apply-service.ts';
+import { CallerSlots } from '../http/caller-slots.ts';
+import { badQuery } from '../http/error-body.ts';
+import { membershipReceipt } from '../writes/membership-receipt.ts';
+import type { WriteCall } from '../writes/resource-service.ts';
+import { about, component } from '../http/route-config.ts';
+import { workFor, type WorkFor } from '../http/work-for.ts';
 import { mapInSteps, type Steps } from '../base/steps.ts';
 import type { SyncStates } from '../kds/sender/open-senders.ts';
 import type { SendRules } from '../kds/protocol/rules.ts';

@@ -1,6 +1,6 @@
 // The proxies and values that unwritten documents would change. It works in steps, because a mesh may be large.
 // Invariant: both states are copies, so writes of others meanwhile are no part of the difference.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { Steps } from '../base/steps.ts';
 import { metaOf } from '../policy/inspect-view.ts';

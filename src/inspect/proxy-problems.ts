@@ -1,6 +1,6 @@
 // The problems of proxies: with their configuration, which their zone keeps in the status of the insight, which KDS does not carry; and those
 // that a Dataplane shows by itself, on global too.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { nameText, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';

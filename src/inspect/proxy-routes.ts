@@ -1,9 +1,9 @@
 // The effective policies of one proxy: `GET /meshes/{mesh}/dataplanes/{name}/…` (rest-api 4, policies 8).
 import type { FastifyInstance } from 'fastify';
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { about, component, NAMED_PAGE } from '../api/route-config.ts';
-import { workFor } from '../api/work-for.ts';
+import { about, component, NAMED_PAGE } from '../http/route-config.ts';
+import { workFor } from '../http/work-for.ts';
 import { oneStep, type Steps } from '../base/steps.ts';
 import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import {

@@ -1,10 +1,10 @@
 // From a policy or a service to proxies: `_resources/dataplanes`, `dataplanes`, `_reach`, `_dataplanes` (rest-api 4, policies 8).
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { workFor } from '../api/work-for.ts';
+import { workFor } from '../http/work-for.ts';
 import type { Clock } from '../base/clock.ts';
-import { about, component, NAMED_PAGE } from '../api/route-config.ts';
+import { about, component, NAMED_PAGE } from '../http/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-view.ts';

@@ -1,5 +1,5 @@
 // The answer of `_reach`: the proxies that a policy configures, or why there are none.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import type { PolicyReach, TouchedProxy } from '../policy/policy-reach.ts';
 import type { JsonObject } from '../resource/types.ts';

@@ -1,6 +1,6 @@
 // How the proxies of each zone reach a service: from a caller, through zone proxies, to a server, with the state of each part. Pure. It
 // is computed with the code that configures the proxies. A zone knows its own Dataplanes alone, a global those of all zones.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import { runSteps } from '../base/steps.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';

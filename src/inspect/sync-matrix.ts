@@ -1,5 +1,5 @@
 // Resources × zones in few bytes: zones with the same state share a verdict. Pure.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 
 type Explanation = Answer<'SyncExplanation'>;
 type Row = Answer<'SyncMatrix'>['items'][number];

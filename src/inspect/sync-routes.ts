@@ -1,12 +1,12 @@
 // `GET …/{name}/_sync`: why a zone has or lacks a resource. `GET …/_sync`: the same for a page of the resources of a mesh.
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
-import { workFor } from '../api/work-for.ts';
+import { workFor } from '../http/work-for.ts';
 import { mapInSteps } from '../base/steps.ts';
-import { nextPage, parsePage, queryOf, routePathOf } from '../api/list-query.ts';
+import { nextPage, parsePage, queryOf, routePathOf } from '../http/list-query.ts';
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
-import { whileConnected } from '../api/await-zones.ts';
-import { about, component, pageOf, PAGE } from '../api/route-config.ts';
+import { whileConnected } from '../writes/await-zones.ts';
+import { about, component, pageOf, PAGE } from '../http/route-config.ts';
 import { meshType } from '../api/route-types.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { Explainer } from './explainer.ts';

@@ -1,10 +1,10 @@
 // Which services of a mesh take plain text, and why: `GET /meshes/{mesh}/_tls`.
 import type { FastifyInstance } from 'fastify';
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { workFor } from '../api/work-for.ts';
+import { workFor } from '../http/work-for.ts';
 import { oneStep } from '../base/steps.ts';
-import { about, component, NAMED_PAGE } from '../api/route-config.ts';
+import { about, component, NAMED_PAGE } from '../http/route-config.ts';
 import { IN_FORCE } from '../resource/own-secrets.ts';
 import { indexOf, type InspectContext } from './inspect-context.ts';
 import { meshTlsView } from './mesh-tls-view.ts';

@@ -1,6 +1,6 @@
 // The withdrawals of MeshIdentities in a zone: the step of each, and the proxies that it waits for, as the leader stored them. Pure.
 import { compareText } from '../base/compare-text.ts';
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import { heldRow, identityNameOf, progressOf, readInForce } from '../resource/identity-in-force.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import type { Resource } from '../resource/types.ts';

@@ -1,9 +1,9 @@
 // `GET /_problems`: what is wrong now, and what to do. `GET /_replicas`: the replicas of this control plane, and which of them leads.
 import type { FastifyInstance } from 'fastify';
-import { permitted } from '../api/access.ts';
-import type { Answer } from '../api/answers.ts';
+import { permitted } from '../http/access.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { about, component, NAMED_PAGE, pageOf as pageSchema } from '../api/route-config.ts';
+import { about, component, NAMED_PAGE, pageOf as pageSchema } from '../http/route-config.ts';
 import { pageOf } from '../inspect/paging.ts';
 import { replicasAnswer } from '../replicas/replicas-answer.ts';
 import type { ReplicaRoster } from '../replicas/replica-roster.ts';

@@ -1,5 +1,5 @@
 // A problem for people: what is wrong, since when, and what to do. This file has the kinds of problems, with their remedies.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 
 export type Problem = Answer<'Problem'>;
 

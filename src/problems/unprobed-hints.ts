@@ -1,5 +1,5 @@
 // The hints of a zone about inbounds whose applications nothing probes: one for each mesh, however many there are (decision 58).
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { Steps } from '../base/steps.ts';
 import { PROBE_REMEDY, unprobedInbounds } from '../inspect/unprobed-inbounds.ts';

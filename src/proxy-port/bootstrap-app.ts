@@ -1,9 +1,9 @@
 // The HTTP routes of the port, for launchers. A refusal is plain text, because the launcher prints it.
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { DocumentThreads } from '../api/document-threads.ts';
-import { Yaml } from '../api/yaml.ts';
-import { createServer } from '../api/http-server.ts';
+import { DocumentThreads } from '../writes/document-threads.ts';
+import { Yaml } from '../http/yaml.ts';
+import { createServer } from '../http/http-server.ts';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';

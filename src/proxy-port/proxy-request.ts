@@ -1,8 +1,8 @@
 // The common part of the HTTP requests: a JSON object that names a proxy and has its token. A refusal has the status that
 // Kuma's program expects, and a sentence that it prints.
 import { MeridianError } from '../base/errors.ts';
-import { parseJsonBody } from '../api/json-body.ts';
-import { MESH_NAME } from '../api/write-checks.ts';
+import { parseJsonBody } from '../http/json-body.ts';
+import { MESH_NAME } from '../writes/write-checks.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ProxyAuthentication } from '../token/proxy-authenticator.ts';

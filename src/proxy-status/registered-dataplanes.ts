@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyConnectionFacts } from '../ads/proxy-events.ts';
 import type { Dataplanes, GivenDataplane } from '../ads/proxy-server.ts';
-import { parseJsonBody } from '../api/json-body.ts';
-import { draftOf, refuseAll, type Draft, type WriteRules } from '../api/write-checks.ts';
-import { planWrite } from '../api/write-plan.ts';
+import { parseJsonBody } from '../http/json-body.ts';
+import { draftOf, refuseAll, type Draft, type WriteRules } from '../writes/write-checks.ts';
+import { planWrite } from '../writes/write-plan.ts';
 import { MeridianError } from '../base/errors.ts';
 import { broughtStatus } from '../resource/brought-parts.ts';
 import { typeOf } from '../resource/type-registry.ts';

@@ -1,7 +1,7 @@
 // The answers of global to a zone: which other zones have a resource of that zone.
 // Invariant: a zone learns nothing of the resources of others.
 import { MeridianError } from '../base/errors.ts';
-import type { FollowRollout } from '../api/await-zones.ts';
+import type { FollowRollout } from '../writes/await-zones.ts';
 import { globalReceiveRules, type SendRules } from '../kds/protocol/rules.ts';
 import type { AnswerZone } from '../kds/server/zone-questions.ts';
 import { belongsToZone } from '../resource/ownership.ts';

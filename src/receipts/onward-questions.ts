@@ -3,7 +3,7 @@
 // Invariant: an answer has the state, or the reason why it is unknown; it never fails the receipt of the first hop.
 import { z } from 'zod';
 import { MeridianError } from '../base/errors.ts';
-import { onwardRollout, onwardSummary } from '../api/answer-parts.ts';
+import { onwardRollout, onwardSummary } from '../answers/answer-parts.ts';
 import type { GlobalLink } from '../kds/client/global-link.ts';
 import { splitWireName } from '../kds/protocol/wire-name.ts';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';

@@ -1,12 +1,12 @@
 // `GET /zones/_progress` and `/zones/{name}/_progress`: the progress of zones with each type: unconfirmed resources, since when, and the last confirmation.
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { whileConnected } from '../api/await-zones.ts';
-import { badQuery } from '../api/error-body.ts';
-import { nextPage, parsePage, queryOf, routePathOf } from '../api/list-query.ts';
+import { whileConnected } from '../writes/await-zones.ts';
+import { badQuery } from '../http/error-body.ts';
+import { nextPage, parsePage, queryOf, routePathOf } from '../http/list-query.ts';
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
-import { about, component, pageOf } from '../api/route-config.ts';
+import { about, component, pageOf } from '../http/route-config.ts';
 import { zoneType } from '../api/route-types.ts';
 import type { TypeProgress } from '../kds/sender/open-senders.ts';
 import type { Resource } from '../resource/types.ts';

@@ -1,12 +1,12 @@
 // `GET …/{name}/_rollout`: where the newest change of a resource is. `GET /_changes`: the last changes, and where each of them is.
 import type { FastifyInstance } from 'fastify';
-import { permitted } from '../api/access.ts';
-import type { Answer } from '../api/answers.ts';
+import { permitted } from '../http/access.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { waitOf, whileConnected, type FollowRollout } from '../api/await-zones.ts';
-import { ApiError, badQuery, missingResource } from '../api/error-body.ts';
-import { parsePage, queryOf } from '../api/list-query.ts';
-import { about, component } from '../api/route-config.ts';
+import { waitOf, whileConnected, type FollowRollout } from '../writes/await-zones.ts';
+import { ApiError, badQuery, missingResource } from '../http/error-body.ts';
+import { parsePage, queryOf } from '../http/list-query.ts';
+import { about, component } from '../http/route-config.ts';
 import type { Clock } from '../base/clock.ts';
 import { NO_GLOBAL } from '../kds/client/global-link.ts';
 import type { SendRules } from '../kds/protocol/rules.ts';

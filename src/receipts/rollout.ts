@@ -1,5 +1,5 @@
 // A followed change as an answer: how many peers have it, how fast, and each peer with its state. Pure.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { Change } from './kept-change.ts';
 import type { Followed, Target } from './receipts.ts';

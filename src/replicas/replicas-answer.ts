@@ -1,5 +1,5 @@
 // The known replicas of a control plane as an answer.
-import type { Answer } from '../api/answers.ts';
+import type { Answer } from '../answers/answers.ts';
 import type { ReplicaRoster } from './replica-roster.ts';
 
 /** `leader` is the replica that leads for the shortest time: another one may have lost its session and not know it yet. */

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { putKey, putSecret } from '../../test/token/signing-secrets.ts';
 import { adminTokenKey, createAdminToken } from './create-admin-token.ts';
-import { mayAccess } from '../api/access.ts';
+import { mayAccess } from '../http/access.ts';
 import { userRealm } from './token-realm.ts';
 import { TokenSecrets } from './token-secrets.ts';
 import { TokenVerifier } from './token-verifier.ts';

@@ -1,12 +1,12 @@
 // Only an admin can accept another store of a zone, or another global. The overview shows the pending decisions.
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { tokenAccess } from '../../src/api/access.ts';
+import { tokenAccess } from '../../src/http/access.ts';
 import type { ApiOptions } from '../../src/api/api-options.ts';
 import { acceptedPeer, recordRefusal, zoneStoreKey } from '../../src/peering/peer-identity.ts';
 import { clusterIdKey } from '../../src/defaults/create-defaults.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';
-import { defaultAccess, type AccessRules } from '../../src/api/access.ts';
+import { defaultAccess, type AccessRules } from '../../src/http/access.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi, type Place } from './test-api.ts';
 

@@ -1,11 +1,11 @@
 // Every route limits the size of its body, and the answer names the limit.
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defaultAccess, tokenAccess } from '../../src/api/access.ts';
+import { defaultAccess, tokenAccess } from '../../src/http/access.ts';
 import { tokenRoutes } from '../../src/token/token-routes.ts';
 import { MAX_APPLY_BYTES } from '../../src/api/apply-routes.ts';
-import { MAX_BODY_BYTES } from '../../src/api/body-size.ts';
-import { SMALL_BODY_BYTES } from '../../src/api/http-server.ts';
+import { MAX_BODY_BYTES } from '../../src/http/body-size.ts';
+import { SMALL_BODY_BYTES } from '../../src/http/http-server.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { MAX_PREVIEW_BYTES } from '../../src/inspect/preview-routes.ts';
 import { globalSendRules } from '../../src/kds/protocol/rules.ts';

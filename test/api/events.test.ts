@@ -8,7 +8,7 @@ import { createEvents, type Events } from '../../src/events/create-events.ts';
 import { EventHub, type EventSource, type Tell } from '../../src/events/event-hub.ts';
 import { addEventRoutes, UNREAD_MS } from '../../src/events/event-routes.ts';
 import { PACE_MS } from '../../src/events/event-hub.ts';
-import { answerSchemas } from '../../src/api/answers.ts';
+import { answerSchemas } from '../../src/answers/answers.ts';
 import { Changelog } from '../../src/kds/log/changelog.ts';
 import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import type { SyncEvent } from '../../src/kds/protocol/sync-events.ts';

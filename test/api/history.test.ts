@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MeridianError } from '../../src/base/errors.ts';
-import { localAccess, type Access } from '../../src/api/access.ts';
+import { localAccess, type Access } from '../../src/http/access.ts';
 import { testApi } from './test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 

@@ -1,7 +1,7 @@
 // What the preview and the answer of a write of a Zone say about the resources that it moves.
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { MembershipChangeOf } from '../../src/api/membership-change.ts';
+import type { MembershipChangeOf } from '../../src/writes/membership-change.ts';
 import { runSteps } from '../../src/base/steps.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { previewText } from '../../src/cli/views/preview-text.ts';
@@ -12,7 +12,7 @@ import { MAX_ROW_NAMES, membershipChange } from '../../src/kds/log/membership-ch
 import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import type { JsonObject, ResourceKey } from '../../src/resource/types.ts';
 import { ANY_ZONE } from '../../src/resource/zone-profile.ts';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 

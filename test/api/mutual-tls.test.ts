@@ -3,7 +3,7 @@ import { get } from 'node:https';
 import { Client, credentials, Server, status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { HttpsListener } from '../../src/api/https-listener.ts';
+import { HttpsListener } from '../../src/http/https-listener.ts';
 import { createAuthority, type Certificate } from '../../src/base/self-signed.ts';
 import { ReplaceableCredentials } from '../../src/kds/server/server-credentials.ts';
 import { TinyStore } from '../support/tiny-store.ts';

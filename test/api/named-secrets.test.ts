@@ -2,7 +2,7 @@
 // control plane keeps for itself is refused for everybody (decision 93).
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { defaultAccess, localAccess, type Access, type WriteRule } from '../../src/api/access.ts';
+import { defaultAccess, localAccess, type Access, type WriteRule } from '../../src/http/access.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import { hashName } from '../../src/resource/hash-name.ts';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { localAccess, type Access } from '../../src/api/access.ts';
+import { localAccess, type Access } from '../../src/http/access.ts';
 import { HIDDEN } from '../../src/base/hidden-keys.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { createSelfSigned } from '../../src/base/self-signed.ts';

@@ -3,7 +3,7 @@
 import { fc } from '../support/property.ts';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerSchemas } from '../../src/api/answers.ts';
+import { answerSchemas } from '../../src/answers/answers.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/protocol/rules.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';

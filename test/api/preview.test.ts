@@ -1,7 +1,7 @@
 // `POST /_preview`: what documents would change, and that this is what then happens.
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { MAX_PREVIEWED } from '../../src/inspect/preview-routes.ts';
 import { MAX_COMPARED } from '../../src/inspect/preview.ts';

@@ -1,8 +1,8 @@
 // A PUT is one statement if it needs nothing from the stored row. Other PUTs read the row first.
 import { FairTurns } from '../../src/base/fair-turns.ts';
 import { beforeEach, expect, it } from 'vitest';
-import type { ApiError } from '../../src/api/error-body.ts';
-import { ResourceService, type PutResult, type WriteCall } from '../../src/api/resource-service.ts';
+import type { ApiError } from '../../src/http/error-body.ts';
+import { ResourceService, type PutResult, type WriteCall } from '../../src/writes/resource-service.ts';
 import type { ControlPlaneIdentity } from '../../src/resource/compute-labels.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { Labels, ResourceKey } from '../../src/resource/types.ts';

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { afterEach, expect, it, vi } from 'vitest';
-import { defaultAccess, type Access } from '../../src/api/access.ts';
+import { defaultAccess, type Access } from '../../src/http/access.ts';
 import { anonymousUser } from '../../src/token/authenticate-request.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';

@@ -7,7 +7,7 @@ import { globalSendRules, zoneSendRules } from '../../src/kds/protocol/rules.ts'
 import { addReceiptRoutes, followNothing, rolloutFollower, type OnwardFollower } from '../../src/receipts/receipt-routes.ts';
 import { Receipts } from '../../src/receipts/receipts.ts';
 import type { Labels } from '../../src/resource/types.ts';
-import { defaultAccess } from '../../src/api/access.ts';
+import { defaultAccess } from '../../src/http/access.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';

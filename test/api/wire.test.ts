@@ -5,7 +5,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_PER_ADDRESS } from '../../src/api/watch-permits.ts';
+import { MAX_PER_ADDRESS } from '../../src/http/watch-permits.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 

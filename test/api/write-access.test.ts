@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tokenAccess } from '../../src/api/access.ts';
+import { tokenAccess } from '../../src/http/access.ts';
 import type { ApiOptions } from '../../src/api/api-options.ts';
-import { defaultAccess, type WriteRule } from '../../src/api/access.ts';
+import { defaultAccess, type WriteRule } from '../../src/http/access.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 

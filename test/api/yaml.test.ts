@@ -1,8 +1,8 @@
 // YAML as the notation of bodies and answers: the same resources, and errors with the line of the field.
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/api/answers.ts';
-import { MAX_YAML_BYTES } from '../../src/api/yaml.ts';
+import type { Answer } from '../../src/answers/answers.ts';
+import { MAX_YAML_BYTES } from '../../src/http/yaml.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 

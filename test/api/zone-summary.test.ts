@@ -1,7 +1,7 @@
 // `GET /zones/_summary`: all zones, a line each.
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { answerSchemas, type Answer } from '../../src/api/answers.ts';
+import { answerSchemas, type Answer } from '../../src/answers/answers.ts';
 import { createEvents } from '../../src/events/create-events.ts';
 import { addSummaryRoute } from '../../src/events/summary-route.ts';
 import { ProxyInsights } from '../../src/zone-status/proxy-insights.ts';

@@ -1,6 +1,6 @@
 // Commands against a zone or a global with a store in memory: what depends on the side that answers, and on the rights of the caller.
 import { beforeEach, expect, it } from 'vitest';
-import { defaultAccess, tokenAccess, type AccessRules } from '../../src/api/access.ts';
+import { defaultAccess, tokenAccess, type AccessRules } from '../../src/http/access.ts';
 import type { ApiOptions } from '../../src/api/api-options.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/protocol/rules.ts';

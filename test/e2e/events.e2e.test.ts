@@ -2,7 +2,7 @@
 // killed, and how far each zone is, also at a replica of global without any stream.
 import { execFile, spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { hasMesh } from '../chaos/steady-writes.ts';
 import { endWithTest } from '../support/children.ts';
 import { MERIDIAN, startFleet, startSecondGlobal, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';

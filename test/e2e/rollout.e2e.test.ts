@@ -1,7 +1,7 @@
 // A write says when each zone had it, and which zone has not: by REST and by the command line, also where another replica of global has
 // the stream of the zone.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { hasMesh } from '../chaos/steady-writes.ts';
 import { startFleet, startSecondGlobal, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { runMeridian } from '../support/run-meridian.ts';

@@ -1,7 +1,7 @@
 // What the page does when an answer fails, or does not come.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
-import { about } from '../../src/api/route-config.ts';
+import { about } from '../../src/http/route-config.ts';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { openBrowser, type Browser } from './browser.ts';

@@ -1,6 +1,6 @@
 // A fleet that no test machine has: the answers of its REST API are made here, in the browser's requests.
 import type { Page } from 'playwright-core';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 
 export const COUNT = 10_000;
 /** Each of so many is not connected. */

@@ -1,7 +1,7 @@
 // The log-in of the page, on a control plane that does not trust its own machine.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
-import { defaultAccess, tokenAccess } from '../../src/api/access.ts';
+import { defaultAccess, tokenAccess } from '../../src/http/access.ts';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { openBrowser, type Browser } from './browser.ts';

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
 import type { Page, Request } from 'playwright-core';
-import { queryOf } from '../../src/api/list-query.ts';
-import { about } from '../../src/api/route-config.ts';
+import { queryOf } from '../../src/http/list-query.ts';
+import { about } from '../../src/http/route-config.ts';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { openBrowser, type Browser } from './browser.ts';

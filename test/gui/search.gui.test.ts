@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
 import type { Page } from 'playwright-core';
-import { defaultAccess, tokenAccess } from '../../src/api/access.ts';
+import { defaultAccess, tokenAccess } from '../../src/http/access.ts';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { openBrowser, type Browser, type OpenPage } from './browser.ts';

@@ -1,7 +1,7 @@
 // `_matrix` while a stream of events follows the zones: it knows each Zone that was written before the question.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { ZoneEvents } from '../../src/events/zone-events.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/protocol/rules.ts';

@@ -1,7 +1,7 @@
 // `_sync` and `_matrix` on a replica that has no stream of a zone: another replica answers what the zone has.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import type { DeliveriesElsewhere } from '../../src/inspect/explainer.ts';
 import { noSyncStates } from '../../src/kds/sender/open-senders.ts';

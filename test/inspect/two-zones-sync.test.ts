@@ -1,6 +1,6 @@
 // Explain-sync in a multizone mesh: its answers agree with the content of the stores.
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { displayNameOf } from '../../src/resource/labels.ts';
 import { zones } from '../golden/control-planes.ts';
 import { asInTheZone } from './as-in-the-zone.ts';

@@ -2,9 +2,9 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tokenAccess } from '../../src/api/access.ts';
+import { tokenAccess } from '../../src/http/access.ts';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';
-import { defaultAccess } from '../../src/api/access.ts';
+import { defaultAccess } from '../../src/http/access.ts';
 import { userRealm, zoneRealm } from '../../src/token/token-realm.ts';
 import { TokenVerifier } from '../../src/token/token-verifier.ts';
 import { testApi } from '../api/test-api.ts';

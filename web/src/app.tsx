@@ -1,7 +1,7 @@
 // The frame of every page: where one can go, who one is, and whether the answers are current.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { index } from './catalog.ts';
 import { isConnected, useLive } from './live.ts';
 import { LoginPage } from './pages/login-page.tsx';

@@ -1,5 +1,5 @@
 // What this control plane is, and which types it has: asked once for each user.
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { get, logins } from './session.ts';
 
 export type TypeInfo = {

@@ -1,5 +1,5 @@
 // What a zone has of a resource, in words and tones.
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import type { Tone } from './parts/state-mark.tsx';
 
 type Target = Answer<'SyncExplanation'>['targets'][number];

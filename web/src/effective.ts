@@ -1,5 +1,5 @@
 // The configuration in force on a proxy, as rows: a part of the proxy, a policy, a field, its value and who set it.
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 
 export type Effective = Answer<'Effective'>;
 type Origin = Effective['policies'][number]['origins'][number];

@@ -1,7 +1,7 @@
 // The one stream of events of this tab. It resumes after the last event that came, and `resync` says that everything must be asked again.
 import { effect, signal } from '@preact/signals';
 import { createParser } from 'eventsource-parser';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { loginReason, logins, open } from './session.ts';
 
 type Events = Answer<'Events'>;

@@ -1,5 +1,5 @@
 // A row of a matrix of resources and zones, as the page keeps it: zones in a row with one verdict are one entry.
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 
 export type Item = Answer<'SyncMatrix'>['items'][number];
 export type Verdict = Item['verdicts'][number];

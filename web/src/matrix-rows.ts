@@ -1,7 +1,7 @@
 // The rows of a matrix of resources and zones: those in sight are loaded, and again when something changes. While one scrolls there is one
 // request at a time, for rows that are not known. Invariant: a row out of sight is as an answer gave it, or it is forgotten.
 import { useRef } from 'preact/hooks';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import type { LiveEvent } from './events.ts';
 import { useLive, type Live, type Loading } from './live.ts';
 import type { Range } from './parts/matrix.tsx';

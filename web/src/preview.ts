@@ -1,5 +1,5 @@
 // What documents and deletions would change, asked of the control plane. Nothing is stored.
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { inNotation, listOf, type Draft } from './notation.ts';
 import { ask, type Sending } from './session.ts';
 

@@ -1,5 +1,5 @@
 // What is wrong now, as the control plane says it.
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import type { LiveEvent } from './events.ts';
 import { useLive, type Live } from './live.ts';
 import type { Tone } from './parts/state-mark.tsx';

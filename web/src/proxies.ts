@@ -1,5 +1,5 @@
 // The state of a proxy, from its overview.
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import type { Tone } from './parts/state-mark.tsx';
 
 type Overview = Answer<'DataplaneOverview'>;

@@ -1,5 +1,5 @@
 // Where a change is, in words and tones.
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import type { Tone } from './parts/state-mark.tsx';
 
 export type Rollout = Answer<'Rollout'>;

@@ -1,6 +1,6 @@
 // In a zone: which other zones have the changes in sight. Global is asked for all of them at once, and only for those in sight.
 import { useRef } from 'preact/hooks';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { changesOf } from './concerns.ts';
 import { useLive } from './live.ts';
 import { get } from './session.ts';

@@ -1,7 +1,7 @@
 // Requests to the control plane that served this page. A token is sent as a header and stays in this tab. Invariant: an answer 401
 // always leads to the log-in, and the page behind it stays where it was.
 import { signal } from '@preact/signals';
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import { countAnswer } from './pace.ts';
 
 const KEY = 'meridian-token';

@@ -1,5 +1,5 @@
 // The zones of the fleet, as the pages need them.
-import type { Answer } from '../../src/api/answers.ts';
+import type { Answer } from '../../src/answers/answers.ts';
 import type { Tone } from './parts/state-mark.tsx';
 import type { LiveEvent } from './events.ts';
 import { getKept } from './session.ts';

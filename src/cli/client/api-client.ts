@@ -3,7 +3,7 @@ import { text as textOfStream } from 'node:stream/consumers';
 import { MeridianError } from '../../base/errors.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { UsageError } from '../exit-codes.ts';
 import { failedAnswer, notControlPlane } from './failed-answer.ts';
 import { exchange, openStream, type Endpoint } from './http-call.ts';

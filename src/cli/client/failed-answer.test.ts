@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { ApiError, errorBody } from '../../api/error-body.ts';
-import { requireAccess } from '../../api/access.ts';
+import { ApiError, errorBody } from '../../http/error-body.ts';
+import { requireAccess } from '../../http/access.ts';
 import { anonymousUser } from '../../token/authenticate-request.ts';
 import { failedAnswer } from './failed-answer.ts';
 

@@ -1,5 +1,5 @@
 // Converts the error answer to a request, or the end of a watch, to a MeridianError with a remedy.
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { MeridianError, type ErrorCode } from '../../base/errors.ts';
 
 const CODES: Record<number, ErrorCode> = {

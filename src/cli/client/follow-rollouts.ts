@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import { parseGoDuration } from '../../base/duration.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import { UsageError } from '../exit-codes.ts';
 import { note } from '../output.ts';

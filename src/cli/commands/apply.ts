@@ -12,7 +12,7 @@ import { exitCodeOfRollouts, UsageError } from '../exit-codes.ts';
 import { isForPrograms, note, print, printPainted, serialize } from '../output.ts';
 import { rolloutsText } from '../views/rollout-text.ts';
 import { describeDocument } from '../views/problem-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { storedNameOf } from '../../document/read-document.ts';
 import { addWaitOptions, rolloutsOf, waitOf, WAIT_HELP, type WaitOptions, type Written } from '../client/follow-rollouts.ts';
 import { problemsOf } from '../views/gateway-route.ts';

@@ -1,7 +1,7 @@
 // `meridian delete`: one resource by name, or all resources in files.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';

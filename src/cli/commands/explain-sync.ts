@@ -1,6 +1,6 @@
 // `meridian explain-sync TYPE NAME`: for each zone whether a resource goes there, under which name, and the rule that decided.
 import type { Command } from 'commander';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { itemPath } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import { objectOf, objectsOf, textOf } from '../../resource/read-json.ts';
 import { typeOf } from '../../resource/type-registry.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { itemPath, pathPart, type ApiClient } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne } from '../client/find.ts';

@@ -1,6 +1,6 @@
 // `meridian inspect dataplane NAME`: for each outbound and route the conf in force, and the policy of each value.
 import type { Command } from 'commander';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { MeridianError } from '../../base/errors.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import { pathPart } from '../client/api-client.ts';

@@ -1,6 +1,6 @@
 // `meridian inspect meshes`: the number of online proxies and of resources of each mesh, and whether its services take plain text.
 import type { Command } from 'commander';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import type { ApiClient, Item } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { addOutputOption, type OutputOptions } from '../options.ts';

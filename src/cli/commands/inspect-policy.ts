@@ -1,6 +1,6 @@
 // `meridian inspect policy TYPE NAME`: the proxies that a policy configures, or why there are none.
 import type { Command } from 'commander';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { MeridianError } from '../../base/errors.ts';
 import { itemPath } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';

@@ -1,6 +1,6 @@
 // `meridian inspect problems`: what is wrong now, and what to do.
 import type { Command } from 'commander';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { addOutputOption, type OutputOptions } from '../options.ts';
 import { ageOf, isForPrograms, print, printList } from '../output.ts';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import { typeOf } from '../../resource/type-registry.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { itemPath, type ApiClient, type Item } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';

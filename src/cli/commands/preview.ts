@@ -1,6 +1,6 @@
 // `meridian preview`: what files would change, without writing them: zones, proxies and values in force.
 import type { Command } from 'commander';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { findType } from '../../resource/type-registry.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { planApply, previewDeletion, sendPreview } from '../documents/apply-requests.ts';

@@ -2,7 +2,7 @@
 // changes.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';

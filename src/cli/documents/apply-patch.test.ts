@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diffJson } from '../../api/json-diff.ts';
+import { diffJson } from '../../document/json-diff.ts';
 import type { Json } from '../../resource/types.ts';
 import { applyPatch } from './apply-patch.ts';
 

@@ -1,6 +1,6 @@
 // Applies the JSON Patch of a dry run (add, replace, remove) to the stored document.
 import type { Json } from '../../resource/types.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { isObject } from '../../resource/read-json.ts';
 
 /** @returns the changed document; the input is not modified. @throws Error if a change does not fit it */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MeridianError } from '../../base/errors.ts';
 import type { JsonObject } from '../../resource/types.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { ApiClient, type Index } from '../client/api-client.ts';
 import { planApply, sendPlan, type Applied } from './apply-requests.ts';
 import { parseDocuments } from './read-files.ts';

@@ -4,7 +4,7 @@ import { MeridianError, type Violation } from '../../base/errors.ts';
 import { storedNameOf } from '../../document/read-document.ts';
 import { label } from '../../resource/labels.ts';
 import type { JsonObject } from '../../resource/types.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import type { ApiClient, Index } from '../client/api-client.ts';
 import type { ResourceDocument } from './read-files.ts';
 import { membershipLines } from '../views/membership-text.ts';

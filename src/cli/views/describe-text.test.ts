@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import type { Item } from '../client/api-client.ts';
 import { describeText } from './describe-text.ts';

@@ -1,6 +1,6 @@
 // The text of `meridian describe`: a resource, the zones that have it, and its last versions. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { displayNameOf, label } from '../../resource/labels.ts';
 import { isObject, textOf } from '../../resource/read-json.ts';
 import { isServiceType, type TypeInfo } from '../../resource/type-registry.ts';

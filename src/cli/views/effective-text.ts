@@ -2,7 +2,7 @@
 import { visibleLine } from '../../base/visible-text.ts';
 import { objectOf, objectsOf, textOf } from '../../resource/read-json.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { longName, shortName } from './kri-text.ts';
 import { proxyProblemLines } from './proxy-problem-text.ts';
 import { table } from './table.ts';

@@ -1,6 +1,6 @@
 // An event of `meridian events` as one line. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 
 type Events = Answer<'Events'>;
 type Item<Topic extends Exclude<keyof Events, 'resync'>> = Events[Topic]['items'][number];

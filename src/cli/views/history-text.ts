@@ -1,6 +1,6 @@
 // Versions of a resource in a table. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { table } from './table.ts';
 
 type Version = Answer<'History'>['items'][number];

@@ -11,7 +11,7 @@ import { outboundsOf } from '../../policy/outbounds.ts';
 import { runSteps } from '../../base/steps.ts';
 import { policyReach } from '../../policy/policy-reach.ts';
 import type { JsonObject } from '../../resource/types.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { describeEffective } from './effective-text.ts';
 import { describeSync } from './sync-text.ts';
 import { describeReach } from './policy-reach-text.ts';

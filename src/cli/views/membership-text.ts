@@ -1,6 +1,6 @@
 // The resources that zones lose and get by a change of a Zone, as lines. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 
 type Membership = NonNullable<Answer<'Written'>['membership']>;
 type RowGroups = Membership['loses'];

@@ -1,6 +1,6 @@
 // Whether the services of a mesh take plain text, in words: a cell of `inspect meshes`, and the lines below its table. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { withdrawalLine } from './withdrawal-text.ts';
 import type { Item } from '../client/api-client.ts';
 

@@ -6,7 +6,7 @@ import { describedSubscription, isOnline, proxyStatus, subscriptionsOf } from '.
 import { objectOf, textOf } from '../../resource/read-json.ts';
 import { resourceTypes, SERVICE_TYPES } from '../../resource/type-registry.ts';
 import type { JsonObject } from '../../resource/types.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import type { Item } from '../client/api-client.ts';
 import { ageOf } from '../output.ts';
 import { tlsCell } from './mesh-tls-text.ts';

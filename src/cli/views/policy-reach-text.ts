@@ -1,6 +1,6 @@
 // The proxies that a policy configures, and the reasons for the others, as text. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { longName, shortName } from './kri-text.ts';
 import { proxyProblemLines } from './proxy-problem-text.ts';
 import { table } from './table.ts';

@@ -1,7 +1,7 @@
 // The answer of `POST /_preview` as text: the effect of each document, and the changes for proxies. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf } from '../../resource/labels.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { shortName } from './kri-text.ts';
 import { membershipLines } from './membership-text.ts';
 import { table } from './table.ts';

@@ -1,6 +1,6 @@
 // The problems of a control plane: a table, then each with its reason and what to do. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { table } from './table.ts';
 
 type Problem = Answer<'Problem'>;

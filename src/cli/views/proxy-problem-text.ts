@@ -1,6 +1,6 @@
 // The problems of a proxy with its configuration, as text within 80 columns where names allow. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { shortName } from './kri-text.ts';
 
 type Problem = NonNullable<Answer<'Effective'>['problems']>[number];

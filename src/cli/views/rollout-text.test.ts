@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { changesText, rolloutsText, rolloutText } from './rollout-text.ts';
 
 type Rollout = Answer<'Rollout'>;

@@ -1,6 +1,6 @@
 // The rollouts of changes as text: a line for each resource, and a table of the zones that need attention. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { table } from './table.ts';
 
 type Rollout = Answer<'Rollout'>;

@@ -1,6 +1,6 @@
 // The step of the rotation of a certificate authority, in words. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 
 const STEPS: Readonly<Record<Answer<'AuthorityRotation'>['step'], string>> = {
   none: 'no rotation',

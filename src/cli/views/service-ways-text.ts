@@ -1,5 +1,5 @@
 // The ways to a service as text: a line for each, and a table of its parts. Pure.
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { visibleLine } from '../../base/visible-text.ts';
 import { table } from './table.ts';
 

@@ -1,7 +1,7 @@
 // For each zone whether a resource goes there, what the zone has of it now, its name there, and the rule that decides, as text. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf } from '../../resource/labels.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 import { ageOf } from '../output.ts';
 import { table } from './table.ts';
 

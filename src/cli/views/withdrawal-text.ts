@@ -1,6 +1,6 @@
 // The step of the withdrawal of a MeshIdentity, in words. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
-import type { Answer } from '../../api/answers.ts';
+import type { Answer } from '../../answers/answers.ts';
 
 export type Withdrawal = Answer<'MeshTls'>['withdrawals'][number];
 

@@ -1,7 +1,7 @@
 // Three replicas of global behind an Envoy, and eight zones: the zones spread over the replicas, move when one comes, is killed or stops,
 // and are sent nothing again.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { ControlPlane, startFleet, WAIT, type Fleet } from '../../support/control-plane.ts';
 import { freePort } from '../../support/free-port.ts';
 import { expectEqualStores, writesOf, zoneName } from '../compare-stores.ts';

@@ -1,6 +1,6 @@
 // What is wrong with the control plane and its zones, and which replicas it has.
 import type { JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Problems } from '../parts/problems.tsx';
 import { StateMark } from '../parts/state-mark.tsx';

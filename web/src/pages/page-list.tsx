@@ -1,6 +1,6 @@
 // Which page stands at which place.
 import type { ComponentType } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { ChangesPage } from './changes-page.tsx';
 import { FleetPage } from './fleet-page.tsx';
 import { HealthPage } from './health-page.tsx';

@@ -1,6 +1,6 @@
 // All proxies, with their connections.
 import type { JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { Failure } from '../parts/failure.tsx';
 import { FilterField } from '../parts/filter-field.tsx';
 import { LongTable, type Column } from '../parts/long-table.tsx';

@@ -1,6 +1,6 @@
 // One proxy: each value that is in force, with the policy that set it, and the policies that match and lost.
 import type { JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { Failure } from '../parts/failure.tsx';
 import { FilterField } from '../parts/filter-field.tsx';
 import { ConfTable } from '../parts/conf-table.tsx';

@@ -2,7 +2,7 @@
 import { changesOfResource } from '../concerns.ts';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Editor } from '../parts/editor.tsx';
 import { HistoryCard } from '../parts/history-card.tsx';

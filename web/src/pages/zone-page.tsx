@@ -1,6 +1,6 @@
 // One zone: its streams, what it has not confirmed, what it refuses, and how others reach it.
 import type { JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { Failure } from '../parts/failure.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
 import { useLive } from '../live.ts';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 
 type Change = Answer<'Change'>;
 

@@ -1,7 +1,7 @@
 // A document to edit: a check that stores nothing shows the difference and what would change for zones and proxies, and then it is stored.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import type { Draft } from '../notation.ts';
 import { previewOf, type Preview } from '../preview.ts';
 import type { ApiFailure } from '../session.ts';

@@ -1,7 +1,7 @@
 // One change on its way: a dot for each zone at the millisecond at which it had the change. More zones than dots have room for become
 // columns of the same form.
 import type { JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { useWidth } from '../use-width.ts';
 import { lasting } from '../words.ts';
 

@@ -1,7 +1,7 @@
 // The versions of a resource: who wrote which, what changed between two of them, and the way back.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { useLive, type Loading } from '../live.ts';
 import { get } from '../session.ts';
 import { clockTime, counted } from '../words.ts';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { placeOf, type TypeInfo } from '../catalog.ts';
 import { listOf, type Draft } from '../notation.ts';
 import { go, linkTo } from '../router.ts';

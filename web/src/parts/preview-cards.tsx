@@ -1,6 +1,6 @@
 // What a document or a deletion would change: the zones that would get or lose it, and the values of proxies.
 import type { JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { linkTo } from '../router.ts';
 import { counted } from '../words.ts';
 import { Diff } from './diff.tsx';

@@ -1,7 +1,7 @@
 // Removes a resource, after it has shown which zones lose it, which values of proxies change, and what goes with it.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { apiPath, type TypeInfo } from '../catalog.ts';
 import { isHeld } from '../live.ts';
 import { previewOf, type Preview } from '../preview.ts';

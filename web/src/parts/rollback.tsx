@@ -1,7 +1,7 @@
 // Writes an earlier version again: first what that would change, then the write, unless somebody was faster.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { ask, type ApiFailure } from '../session.ts';
 import { Diff } from './diff.tsx';
 import { Failure } from './failure.tsx';

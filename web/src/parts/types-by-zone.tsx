@@ -1,6 +1,6 @@
 // Types × zones: how far each zone is with each type.
 import type { ComponentChildren, JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { resourceTypes, type TypeInfo } from '../catalog.ts';
 import { useLast, useLive } from '../live.ts';
 import { linkTo, query } from '../router.ts';

@@ -1,6 +1,6 @@
 // How other zones reach a zone, and how its proxies reach what is outside: addresses of ingresses, and zone proxies.
 import type { JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { useLive } from '../live.ts';
 import { linkTo } from '../router.ts';
 import { get } from '../session.ts';

@@ -1,6 +1,6 @@
 // How far a zone is with each type: what it has not confirmed, since when, and its last confirmation.
 import type { JSX } from 'preact';
-import type { Answer } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/answers/answers.ts';
 import { useLive } from '../live.ts';
 import { get } from '../session.ts';
 import { clockTime, lasting } from '../words.ts';

@@ -9,11 +9,11 @@ import { describeKey, type Resource, type ResourceKey } from '../resource/types.
 import type { Author, ResourceStore, Write } from '../store/resource-store.ts';
 import type { ApplyDocument } from './apply-documents.ts';
 import { LARGE_DOCUMENT, type CheckApart } from './checker-apart.ts';
-import { ApiError } from './error-body.ts';
+import { ApiError } from '../http/error-body.ts';
 import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
 import { draftOf, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
-import type { WorkFor } from './work-for.ts';
+import type { WorkFor } from '../http/work-for.ts';
 import { planWrite, requireOwn, resultOf } from './write-plan.ts';
 
 type Options = {

@@ -4,8 +4,8 @@ import type { FastifyReply } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
 import { parseGoDuration } from '../base/duration.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { Answer } from './answers.ts';
-import { badQuery } from './error-body.ts';
+import type { Answer } from '../answers/answers.ts';
+import { badQuery } from '../http/error-body.ts';
 
 const DEFAULT_WAIT_MS = 30_000;
 const MAX_WAIT_MS = 300_000;

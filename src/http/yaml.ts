@@ -1,17 +1,22 @@
-// YAML for the REST API, read and printed beside the control plane (document-threads.ts).
+// YAML for the REST API, read and printed in threads beside the control plane.
 import type { Position } from '../document/position.ts';
-import type { DocumentThreads } from './document-threads.ts';
 import { ApiError } from './error-body.ts';
 import type { WorkFor } from './work-for.ts';
-import type { YamlField } from './yaml-answers.ts';
+import type { YamlAnswer, YamlField, YamlQuestion } from './yaml-answers.ts';
 
 export const YAML = 'application/yaml';
 export const MAX_YAML_BYTES = 256 * 1024;
 
-export class Yaml {
-  readonly #threads: DocumentThreads;
+/** The threads that know YAML. */
+export type YamlThreads = {
+  /** @throws ApiError 400 for a document that takes too long, 429 or 503 when too many wait */
+  readonly ask: (question: YamlQuestion, work: WorkFor) => Promise<YamlAnswer>;
+};
 
-  constructor(threads: DocumentThreads) {
+export class Yaml {
+  readonly #threads: YamlThreads;
+
+  constructor(threads: YamlThreads) {
     this.#threads = threads;
   }
 

@@ -25,7 +25,7 @@ import { dataplaneViolations, writtenDataplaneViolations } from '../resource/val
 import { peerDataplaneViolations } from '../validation/validate-written-dataplane.ts';
 import { zoneViolations } from '../resource/zone-profile.ts';
 import type { RowWrite, Write } from '../store/resource-store.ts';
-import { ApiError } from './error-body.ts';
+import { ApiError } from '../http/error-body.ts';
 
 export const INVALID = 'Could not process a resource';
 const RFC_1123_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;

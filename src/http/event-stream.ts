@@ -6,7 +6,9 @@ import { MeridianError } from '../base/errors.ts';
 import { withoutKeys } from '../base/hidden-keys.ts';
 import { anonymousUser } from '../token/authenticate-request.ts';
 import type { TokenGuard } from '../token/token-guard.ts';
-import type { ApiContext } from './api-options.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Callers } from './access.ts';
 import { ApiError, errorBody, unauthenticated } from './error-body.ts';
 import { showsKeys } from './hide-keys.ts';
 import { WatchPermits } from './watch-permits.ts';
@@ -22,7 +24,13 @@ export function heartbeatText(id: string): string {
   return `: alive\nid: ${id}\n\n`;
 }
 
-type Context = Pick<ApiContext, 'clock' | 'closing' | 'options' | 'callers'>;
+type Context = {
+  readonly clock: Clock;
+  /** Aborts when the server begins to close. */
+  readonly closing: AbortSignal;
+  readonly callers: Callers;
+  readonly options: { readonly log: Logger };
+};
 
 export type EventStreamOptions = {
   /** The noun for open streams, in the plural, for the refusal at the limit. */

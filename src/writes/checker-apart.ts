@@ -1,12 +1,11 @@
 // The draft of a large document, which a thread beside the control plane checks (check-apart.ts).
-import { MeridianError } from '../base/errors.ts';
 import { readJson } from '../base/long-lists.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { CheckQuestion } from './check-apart.ts';
 import type { DocumentThreads } from './document-threads.ts';
-import { ApiError } from './error-body.ts';
-import type { WorkFor } from './work-for.ts';
+import { ApiError } from '../http/error-body.ts';
+import type { WorkFor } from '../http/work-for.ts';
 import type { Draft, WriteRules } from './write-checks.ts';
 
 /** Characters from which a document is checked apart: less than this takes some milliseconds. */
@@ -23,7 +22,6 @@ export function checkerApart(threads: DocumentThreads, rules: WriteRules): Check
   return async (info, question, work) => {
     const answer = await threads.ask({ kind: 'check', type: info.name, rules, ...question }, work);
     if (answer.kind === 'refused') throw new ApiError(answer.code, answer.title, answer.detail, answer.violations);
-    if (answer.kind !== 'draft') throw new MeridianError('internal', `a check was answered with ${answer.kind}`);
     const draft = JSON.parse(answer.json) as Omit<Draft, 'info' | 'spec'>;
     return { info, ...draft, spec: readJson(answer.spec) as JsonObject };
   };

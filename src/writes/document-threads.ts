@@ -3,9 +3,11 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import type { YamlAnswer, YamlQuestion } from '../http/yaml-answers.ts';
+import type { CheckAnswer, CheckQuestion } from './check-apart.ts';
 import type { DocumentAnswer, DocumentQuestion } from './document-thread.ts';
-import { ApiError } from './error-body.ts';
-import type { WorkFor } from './work-for.ts';
+import { ApiError } from '../http/error-body.ts';
+import type { WorkFor } from '../http/work-for.ts';
 
 /** One caller at its worst leaves one to the others. */
 const THREADS = 2;
@@ -42,6 +44,8 @@ export class DocumentThreads {
   }
 
   /** @throws ApiError 400 for a document that takes too long, 429 or 503 when too many wait; the reason of `left` */
+  async ask(question: YamlQuestion, work: WorkFor): Promise<YamlAnswer>;
+  async ask(question: CheckQuestion, work: WorkFor): Promise<CheckAnswer>;
   async ask(question: DocumentQuestion, { caller, left }: WorkFor): Promise<DocumentAnswer> {
     left.throwIfAborted();
     const own = this.#waiting.get(caller) ?? [];

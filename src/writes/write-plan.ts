@@ -6,8 +6,8 @@ import { isClusterWide, RFC_1035_LABEL, RFC_1035_REASON } from '../resource/stor
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Mode, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceMeta } from '../store/resource-store.ts';
-import { isTagOf, type EntityTag } from './entity-tag.ts';
-import { ApiError } from './error-body.ts';
+import { isTagOf, type EntityTag } from '../http/entity-tag.ts';
+import { ApiError } from '../http/error-body.ts';
 import { hasComputed, INVALID, labelField, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
 
 /** The part of the stored row that a write needs: all of it if the control plane computes a part of the spec, or with `If-Match`. */

@@ -3,8 +3,8 @@ import type { ErrorCode } from '../base/errors.ts';
 import { printJson } from '../base/long-lists.ts';
 import type { Violation } from '../base/violations.ts';
 import { typeOf } from '../resource/type-registry.ts';
-import { ApiError } from './error-body.ts';
-import { parseJsonBody } from './json-body.ts';
+import { ApiError } from '../http/error-body.ts';
+import { parseJsonBody } from '../http/json-body.ts';
 import { draftOf, type WriteRules } from './write-checks.ts';
 
 export type CheckQuestion = {

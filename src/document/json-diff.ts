@@ -1,7 +1,6 @@
 // The difference between two JSON documents, as the operations of a JSON Patch (RFC 6902): add, remove, replace.
 import { runSteps, type Steps } from '../base/steps.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
-import type { Answer } from './answers.ts';
 import { isObject } from '../resource/read-json.ts';
 
 /** The largest number of listed changes. With more, the whole document is replaced. */
@@ -9,7 +8,8 @@ const MAX_CHANGES = 1_000;
 /** Levels that are divided into steps: those above the rules of a route, in a document and in the configuration of a proxy. */
 const MAX_LEVELS = 6;
 
-type Change = Answer<'Change'>;
+/** An operation of a JSON Patch. */
+export type Change = { readonly op: 'add' | 'remove' | 'replace'; readonly path: string; readonly value?: Json };
 /** Where a value stands: the levels above it, and its step as it is written in a path. The text is made for changes alone. */
 type Place = { readonly above: Place; readonly step: string | number } | null;
 

@@ -4,8 +4,8 @@ import type { Steps } from '../base/steps.ts';
 import { MAX_VIOLATIONS, type Violation } from '../base/violations.ts';
 import { isObject } from '../resource/read-json.ts';
 import type { Json } from '../resource/types.ts';
-import { ApiError } from './error-body.ts';
-import { MAX_BODY_BYTES } from './body-size.ts';
+import { ApiError } from '../http/error-body.ts';
+import { MAX_BODY_BYTES } from '../http/body-size.ts';
 import { readDocument, storedNameOf, type ReadDocument } from '../document/read-document.ts';
 import { MESH_NAME, MESH_NAME_REASON, refuseAll } from './write-checks.ts';
 

@@ -9,12 +9,12 @@ import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { Author, ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import { LARGE_DOCUMENT, type CheckApart } from './checker-apart.ts';
-import { ApiError, missingResource } from './error-body.ts';
-import { parseJsonBody } from './json-body.ts';
+import { ApiError, missingResource } from '../http/error-body.ts';
+import { parseJsonBody } from '../http/json-body.ts';
 import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
-import type { Answer } from './answers.ts';
-import { diffSteps } from './json-diff.ts';
-import { isShown } from './list-rows.ts';
+import type { Answer } from '../answers/answers.ts';
+import { diffSteps } from '../document/json-diff.ts';
+import { isShown } from '../document/shown-rows.ts';
 import { toUniversal } from '../document/universal-form.ts';
 import { draftOf, hasComputed, refuseAll, unreadWrite, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
 import {
@@ -27,7 +27,7 @@ import {
   type Precondition,
   type StoredRow,
 } from './write-plan.ts';
-import type { WorkFor } from './work-for.ts';
+import type { WorkFor } from '../http/work-for.ts';
 import { isOnline } from '../resource/online-status.ts';
 
 /** Attempts at one write while others write the same row. */

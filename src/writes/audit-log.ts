@@ -3,7 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../base/log.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { Callers } from './access.ts';
+import type { Callers } from '../http/access.ts';
 
 export type AuditedWrite = {
   readonly key: ResourceKey;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
-import type { ApiError } from './error-body.ts';
+import type { ApiError } from '../http/error-body.ts';
 import { draftOf, labelField, type Draft } from './write-checks.ts';
 
 const GLOBAL: ControlPlaneIdentity = { mode: 'global', zone: null, federated: false };

@@ -1,7 +1,7 @@
 // The checks of a write: each type by its own reader or schema, and the write that needs no stored row.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import type { ApiError } from './error-body.ts';
+import type { ApiError } from '../http/error-body.ts';
 import { typeOf, resourceTypes } from '../resource/type-registry.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import type { JsonObject } from '../resource/types.ts';

@@ -5,9 +5,9 @@ import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { hashName } from '../resource/hash-name.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
-import type { ApiError } from './error-body.ts';
+import type { ApiError } from '../http/error-body.ts';
 import { draftOf, type ContentWrite, type WriteRules } from './write-checks.ts';
-import type { EntityTag } from './entity-tag.ts';
+import type { EntityTag } from '../http/entity-tag.ts';
 import { isSquatter, planWrite, requireMatch, requireOwn, resultOf, type Precondition } from './write-plan.ts';
 
 const GLOBAL: ControlPlaneIdentity = { mode: 'global', zone: null, federated: false };

@@ -2,10 +2,14 @@
 import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 import { profileOf } from '../resource/zone-profile.ts';
-import { permitted } from './access.ts';
-import type { ApiContext } from './api-options.ts';
-import type { Membership } from './membership-change.ts';
+import { permitted, type Callers } from '../http/access.ts';
+import type { Membership, MembershipChangeOf } from './membership-change.ts';
 import type { FastifyRequest } from 'fastify';
+
+type Context = {
+  readonly options: { readonly membershipChange?: MembershipChangeOf | undefined };
+  readonly callers: Callers;
+};
 
 /**
  * Names are those of types that the caller may read; totals are of all types.
@@ -13,7 +17,7 @@ import type { FastifyRequest } from 'fastify';
  * @returns nothing for another type, and for a change that moves nothing
  */
 export async function membershipReceipt(
-  { options, callers }: Pick<ApiContext, 'options' | 'callers'>,
+  { options, callers }: Context,
   before: Resource | undefined,
   after: Resource | undefined,
   request: FastifyRequest,

@@ -1,6 +1,6 @@
 // The effect of a change of a Zone on the resources that zones have, as the API asks for it.
 import type { ZoneProfile } from '../resource/zone-profile.ts';
-import type { Answer } from './answers.ts';
+import type { Answer } from '../answers/answers.ts';
 
 /** What zones lose and get. */
 export type Membership = NonNullable<Answer<'Written'>['membership']>;

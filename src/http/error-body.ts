@@ -2,7 +2,7 @@
 import { MeridianError, type ErrorCode, type MissingResource, type Violation } from '../base/errors.ts';
 import { cut } from '../base/violations.ts';
 import { describeKey, type ResourceKey } from '../resource/types.ts';
-import type { Answer } from './answers.ts';
+import type { Answer } from '../answers/answers.ts';
 
 type ErrorBody = Answer<'Error'>;
 

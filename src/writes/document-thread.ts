@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads';
 import { lowerThreadPriority } from '../base/lower-thread-priority.ts';
 import type { CheckAnswer, CheckQuestion } from './check-apart.ts';
-import { answerAboutYaml, type YamlAnswer, type YamlQuestion } from './yaml-answers.ts';
+import { answerAboutYaml, type YamlAnswer, type YamlQuestion } from '../http/yaml-answers.ts';
 
 export type DocumentQuestion = YamlQuestion | CheckQuestion;
 /** `ready`: the thread has started, and comes before all answers. */

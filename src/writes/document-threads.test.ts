@@ -4,7 +4,7 @@ import { constants, getPriority } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { DocumentThreads } from './document-threads.ts';
-import type { DocumentAnswer } from './document-thread.ts';
+import type { YamlAnswer } from '../http/yaml-answers.ts';
 
 const threads = new DocumentThreads(systemClock);
 afterEach(() => threads.stop());
@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 /** Some seconds of CPU. */
 const HEAVY = `[${'!a 1,'.repeat(40_000)}1]`;
 
-const read = (caller: string, text: string, left = never): Promise<DocumentAnswer> =>
+const read = (caller: string, text: string, left = never): Promise<YamlAnswer> =>
   threads.ask({ kind: 'read', text }, { caller, left });
 
 /** Thread of this process → its priority. Only Linux has one for each. */
