@@ -91,13 +91,12 @@ export class MeshView {
     const facts = dataplaneFacts(row);
     const before = this.#facts.get(row.name);
     if (isDeepStrictEqual(before, facts)) return;
-    this.#touchSelecting(before);
     this.#facts.set(facts.name, facts);
     this.#dataplanes.put(facts.name, dataplanePairs(selectable(facts)));
     if (facts.ingress === null && facts.egress === null) this.#zoneProxies.delete(facts.name);
     else this.#zoneProxies.add(facts.name);
     for (const service of this.groups.put(facts.name, membershipsOf(facts))) this.dirtyGroups.add(service);
-    this.#touchSelecting(facts);
+    this.#touchServed(before, facts);
     this.#assessTls(facts.name);
   }
 
@@ -335,8 +334,21 @@ export class MeshView {
   }
 
   #touchSelecting(facts: DataplaneFacts | undefined): void {
-    if (facts === undefined) return;
-    for (const id of this.#dataplaneSelectors.selecting(dataplanePairs(selectable(facts)))) this.dirty.add(id);
+    for (const id of this.#selecting(facts)) this.dirty.add(id);
+  }
+
+  /** A service computes its row from its Dataplanes as a whole: one that serves as before must not cost that. */
+  #touchServed(before: DataplaneFacts | undefined, after: DataplaneFacts): void {
+    const [left, served] = [this.#selecting(before), this.#selecting(after)];
+    const servesAlike =
+      before !== undefined &&
+      isDeepStrictEqual(before.inbounds, after.inbounds) &&
+      isDeepStrictEqual(this.identities.idsOf(before), this.identities.idsOf(after));
+    for (const id of [...left, ...served]) if (!servesAlike || !left.has(id) || !served.has(id)) this.dirty.add(id);
+  }
+
+  #selecting(facts: DataplaneFacts | undefined): Set<string> {
+    return facts === undefined ? new Set() : this.#dataplaneSelectors.selecting(dataplanePairs(selectable(facts)));
   }
 
   #touchMatching(service: Resource | undefined): void {

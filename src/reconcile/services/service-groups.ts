@@ -1,5 +1,6 @@
 // The generated MeshServices that a Dataplane belongs to, their ports, and the Dataplanes of each (policies 9.4). Invariant: a
 // changed Dataplane changes only its own groups.
+import { isDeepStrictEqual } from 'node:util';
 import { label } from '../../resource/labels.ts';
 import { RFC_1035_LABEL } from '../../resource/stored-name.ts';
 import type { JsonObject, Labels } from '../../resource/types.ts';
@@ -58,9 +59,11 @@ export class ServiceGroups {
   readonly #members = new Map<string, Map<string, Membership>>();
   readonly #groupsOf = new Map<string, readonly string[]>();
 
-  /** Replaces the services of a Dataplane. @returns the services that it belonged to or belongs to now */
+  /** Replaces the services of a Dataplane. @returns the services that it belonged to or belongs to now; none if all are as before */
   put(dataplane: string, memberships: readonly Membership[]): Set<string> {
     const before = this.#groupsOf.get(dataplane) ?? [];
+    const known = before.map((service) => this.#members.get(service)?.get(dataplane));
+    if (isDeepStrictEqual(known, memberships)) return new Set();
     for (const service of before) {
       const members = this.#members.get(service);
       members?.delete(dataplane);

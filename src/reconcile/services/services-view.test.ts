@@ -45,10 +45,16 @@ describe('a view of services', () => {
 
   it.each<[string, Resource, string[]]>([
     ['an insight', changed(rows.insight, { spec: {} }), ['generated', 'selecting']],
+    ['a label of a Dataplane', changed(rows.dataplane, { labels: { app: 'other' } }), ['other', 'selecting']],
     [
-      'a label of a Dataplane',
-      changed(rows.dataplane, { labels: { app: 'other' } }),
-      ['generated', 'group generated', 'other', 'selecting'],
+      'a label of a Dataplane that no service and no identity names',
+      changed(rows.dataplane, { labels: { app: 'backend', revision: '2' } }),
+      [],
+    ],
+    [
+      'an inbound of a Dataplane',
+      changed(rows.dataplane, { spec: { networking: { inbound: inbound.map((one) => ({ ...one, port: 81 })) } } }),
+      ['generated', 'group generated', 'selecting'],
     ],
     ['an identity', changed(rows.identity, { status: {} }), ['generated', 'other', 'selecting']],
     ['what is in force of an identity', inForce, ['generated', 'other', 'selecting']],
@@ -60,6 +66,28 @@ describe('a view of services', () => {
   ])('marks the services that %s can affect', (_, row, expected) => {
     view.put(row);
     expect(marks()).toEqual(expected);
+  });
+
+  it('marks the services that a Dataplane serves with another SPIFFE ID', () => {
+    const spiffeID = { path: '/{{ label "revision" }}' };
+    view.put(changed(rows.identity, { spec: { ...rows.identity.spec, spiffeID } }));
+    plan();
+    plan();
+    view.put(changed(rows.dataplane, { labels: { app: 'backend', revision: '2' } }));
+    expect(marks()).toEqual(['generated', 'selecting']);
+  });
+
+  it('computes no row for a Dataplane that changes and serves as before, and one for another that does not', () => {
+    const nth = (at: number, more: Partial<Resource> = {}): Resource =>
+      changed(rows.dataplane, { name: `backend-${String(at)}`, labels: { app: 'backend', revision: '1' }, ...more });
+    for (let at = 2; at <= 40; at += 1) view.put(nth(at));
+    plan();
+    plan();
+    view.put(nth(7, { labels: { app: 'backend', revision: '2' } }));
+    expect(marks()).toEqual([]);
+    view.put(nth(8, { labels: { app: 'other' } }));
+    expect(marks()).toEqual(['other', 'selecting']);
+    expect(plan()).toEqual(['other', 'selecting']);
   });
 
   it('marks the services of a Dataplane that is removed, and its group', () => {
