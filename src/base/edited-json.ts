@@ -3,15 +3,26 @@
 // and a reader comes to the same state there.
 import { longLists } from './find-long-lists.ts';
 
-/** A list of objects in a text. @property places of the first and the last character of each item */
+/**
+ * A list of objects in a text.
+ * @property places of the first and the last character of each item
+ * @property isPrinted the text has the list as it is printed; false: that is not known
+ */
 export type ReadList = {
   readonly start: number;
   readonly end: number;
   readonly places: readonly number[];
   readonly items: readonly object[];
+  isPrinted: boolean;
 };
 export type ReadText = { readonly text: string; readonly value: object; readonly lists: readonly ReadList[] };
 type Read = Omit<ReadText, 'text'>;
+
+/** Items of lists. @property readAt reads those at their places in a text. @throws SyntaxError @property print writes one */
+export type ItemTexts = {
+  readonly readAt: (text: string, places: readonly number[]) => object[];
+  readonly print: (item: object) => string;
+};
 
 /** A list of one object is found too. */
 const MIN_ITEMS = 1;
@@ -22,13 +33,12 @@ const MAX_LEVELS = 8;
 
 /**
  * @param known texts that were read before
- * @param itemsAt reads the items of a list at their places in a text. @throws SyntaxError
  * @returns null where none of them differs so; `base` is the one that does
  */
 export function readEdited(
   text: string,
   known: readonly ReadText[],
-  itemsAt: (text: string, places: readonly number[]) => object[],
+  itemTexts: ItemTexts,
 ): { readonly base: ReadText; readonly read: Read } | null {
   for (const base of known) {
     if (Math.abs(text.length - base.text.length) > MAX_SHARE * text.length) continue;
@@ -38,7 +48,7 @@ export function readEdited(
     const at = base.lists.findIndex(({ start, end }) => start < prefix && end >= base.text.length - suffix);
     const list = base.lists[at];
     if (list === undefined || differs > MAX_SHARE * text.length) continue;
-    const edited = editedList(list, base.text, text, { prefix, suffix }, itemsAt);
+    const edited = editedList(list, base.text, text, { prefix, suffix }, itemTexts);
     if (edited === null) continue;
     const value = withList(base.value, list.items, edited.items, MAX_LEVELS);
     if (value === null) continue;
@@ -51,11 +61,11 @@ export function readEdited(
 
 /** The list in the other text; null where that is no list of objects. */
 function editedList(
-  { start, end, places, items }: ReadList,
+  { start, end, places, items, isPrinted }: ReadList,
   before: string,
   text: string,
   { prefix, suffix }: { readonly prefix: number; readonly suffix: number },
-  itemsAt: (text: string, places: readonly number[]) => object[],
+  itemTexts: ItemTexts,
 ): ReadList | null {
   const delta = text.length - before.length;
   let first = 0;
@@ -64,19 +74,21 @@ function editedList(
   while (last > first && (places[2 * last - 2] ?? 0) >= before.length - suffix) last -= 1;
   const from = first === 0 ? start + 1 : (places[2 * first - 1] ?? 0) + 1;
   const to = (last === items.length ? end : (places[2 * last] ?? 0)) + delta;
-  const between = itemsBetween(text.slice(from, to), first > 0, last < items.length);
+  const part = text.slice(from, to);
+  const between = itemsBetween(part, first > 0, last < items.length);
   if (between === null) return null;
   const [found] = between.text === '' ? [] : longLists(`[${between.text}]`, MIN_ITEMS);
   if (between.text !== '' && (found?.start !== 0 || found.end !== between.text.length + 1)) return null;
   // The bracket of the list stands before its text.
   const inText = (found?.places ?? []).map((place) => from + between.offset + place - 1);
   try {
-    const read = itemsAt(text, inText);
+    const read = itemTexts.readAt(text, inText);
     return {
       start,
       end: end + delta,
       places: [...places.slice(0, 2 * first), ...inText, ...places.slice(2 * last).map((place) => place + delta)],
       items: Object.freeze([...items.slice(0, first), ...read, ...items.slice(last)]),
+      isPrinted: isPrinted && part === printedBetween(read.map(itemTexts.print), first > 0, last < items.length),
     };
   } catch {
     return null;
@@ -104,6 +116,12 @@ function itemsBetween(
   return inner.trim() === '' ? null : { text: inner, offset: start + (isBehind ? 1 : 0) };
 }
 
+/** Items as they are printed, with the commas to those around them. */
+function printedBetween(texts: readonly string[], isBehind: boolean, isBefore: boolean): string {
+  if (texts.length === 0) return isBehind && isBefore ? ',' : '';
+  return `${isBehind ? ',' : ''}${texts.join(',')}${isBefore ? ',' : ''}`;
+}
+
 /** A copy of a value with another list in place of one; null where it is not found. */
 function withList<T>(value: T, list: readonly object[], other: readonly object[], levels: number): T | null {
   if ((value as unknown) === list) return other as T;
@@ -118,8 +136,8 @@ function withList<T>(value: T, list: readonly object[], other: readonly object[]
   return null;
 }
 
-function moved({ start, end, places, items }: ReadList, by: number): ReadList {
-  return { start: start + by, end: end + by, places: places.map((place) => place + by), items };
+function moved({ start, end, places, ...list }: ReadList, by: number): ReadList {
+  return { ...list, start: start + by, end: end + by, places: places.map((place) => place + by) };
 }
 
 /** Characters. Parts of the texts are compared as a whole, which is much faster than one character after the other. */

@@ -1,5 +1,5 @@
 // Long lists of JSON: what is read and written equals JSON.parse and JSON.stringify, and items with one text are one object.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import { MIN_TEXT, printJson, readJson } from './long-lists.ts';
 
@@ -142,6 +142,40 @@ describe('the next version of a text', () => {
         expect(outcome(readJson, text)).toEqual(outcome(JSON.parse, text));
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  it('is printed without a look at the items that are as before', () => {
+    const read = (header: string): object => readJson(document(700, header)) as object;
+    printJson(read('first'));
+    const edited = read('second');
+    const looks = vi.spyOn(Object, 'isFrozen');
+    try {
+      expect(printJson(edited)).toBe(document(700, 'second'));
+      expect(looks).not.toHaveBeenCalled();
+    } finally {
+      looks.mockRestore();
+    }
+  });
+
+  it('is printed as by JSON.stringify, wherever it differs', () => {
+    const edits = fc.record({
+      from: fc.nat(599),
+      length: fc.nat(3),
+      items: fc.array(fc.constantFrom('{}', '{"b":1,"a":2}', '{ "a": 1 }', '{"a":1,"a":2}', '{"a":"\\u0041"}'), { maxLength: 3 }),
+      glue: fc.constantFrom(',', ' ,', ', '),
+    });
+    const itemTexts = Array.from({ length: 600 }, (_, at) => JSON.stringify(rule(at)));
+    const textOf = (items: readonly string[], glue = ','): string => `{"to":[{"rules":[${items.join(glue)}]}],"end":1}`;
+    fc.assert(
+      fc.property(edits, fc.boolean(), ({ from, length, items, glue }, isAllGlued) => {
+        printJson(readJson(textOf(itemTexts)) as object);
+        const text = isAllGlued
+          ? textOf(itemTexts.toSpliced(from, length, ...items), glue)
+          : textOf(itemTexts.toSpliced(from, length, items.join(glue)).filter((item) => item !== ''));
+        expect(printJson(readJson(text) as object)).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+      { numRuns: 300 },
     );
   });
 

@@ -4,7 +4,6 @@
 import { LRUCache } from 'lru-cache';
 import { readEdited, type ReadList, type ReadText } from './edited-json.ts';
 import { longLists } from './find-long-lists.ts';
-import { perObject } from './per-object.ts';
 
 /** Items of a list that is read item by item. */
 export const MIN_ITEMS = 32;
@@ -30,7 +29,7 @@ export function readJson(text: string): unknown {
   if (text.length < MIN_TEXT) return JSON.parse(text);
   const known = recent.find((one) => one.text === text);
   if (known !== undefined) return known.value;
-  const edited = readEdited(text, recent, itemsAt);
+  const edited = readEdited(text, recent, { readAt: itemsAt, print: textOf });
   const read = edited?.read ?? readLong(text);
   if (!isObject(read.value)) return read.value;
   const others = recent.filter((one) => one !== edited?.base);
@@ -55,7 +54,8 @@ function readLong(text: string): { readonly value: unknown; readonly lists: read
       const at = typeof member === 'string' ? IS_PLACE.exec(member)?.[1] : undefined;
       return at === undefined ? member : read[Number(at)];
     });
-    return { value, lists: lists.map(({ start, end, places }, at) => ({ start, end, places, items: read[at] ?? [] })) };
+    const placed = lists.map(({ start, end, places }, at) => ({ start, end, places, items: read[at] ?? [], isPrinted: false }));
+    return { value, lists: placed };
   } catch {
     // The error has the position in the whole text.
     return { value: JSON.parse(text), lists: [] };
@@ -78,22 +78,45 @@ function print(value: unknown, levels: number): string {
   if (typeof value !== 'object' || value === null || levels === 0) return JSON.stringify(value);
   if (Array.isArray(value)) {
     const isLong = value.length >= MIN_ITEMS;
+    if (isLong && value.every(isObject)) return printLong(value);
     return `[${value.map((item: unknown) => (isLong && isObject(item) ? textOf(item) : print(item ?? null, levels - 1))).join(',')}]`;
   }
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${print(member, levels - 1)}`).join(',')}}`;
 }
 
-/** Items of short texts, such as the outbounds of all Dataplanes of a zone, are not remembered: each collection would look at all of them. */
-function textOf(item: object): string {
-  return isFrozen(item) ? textOfShared(item) : JSON.stringify(item);
+/** A list that was read from a text as it is printed is cut from that text: the next version of a document has few new items. */
+function printLong(list: readonly object[]): string {
+  const known = readLast(list);
+  const read = known?.text.slice(known.list.start, known.list.end + 1);
+  if (known?.list.isPrinted === true && read !== undefined) return read;
+  const printed = `[${list.map(textOf).join(',')}]`;
+  if (known !== undefined) known.list.isPrinted = printed === read;
+  return printed;
 }
 
-const textOfShared = perObject((item: object): string => {
+/** A list with the text from which it was read; undefined for one that was not read last. */
+function readLast(list: readonly object[]): { readonly text: string; readonly list: ReadList } | undefined {
+  for (const { text, lists } of recent) {
+    const found = lists.find(({ items: read }) => read === list);
+    if (found !== undefined) return { text, list: found };
+  }
+  return undefined;
+}
+
+/** Of items that are shared. */
+const texts = new WeakMap<object, string>();
+
+/** Items of short texts, such as the outbounds of all Dataplanes of a zone, are not remembered: each collection would look at all of them. */
+function textOf(item: object): string {
+  const known = texts.get(item);
+  if (known !== undefined) return known;
   const text = JSON.stringify(item);
+  if (!isFrozen(item)) return text;
+  texts.set(item, text);
   items.set(text, item);
   return text;
-});
+}
 
 function itemsAt(text: string, places: readonly number[]): object[] {
   const list: object[] = [];
