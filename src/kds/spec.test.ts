@@ -22,14 +22,14 @@ describe('SPEC.md', () => {
   });
 
   it('has a line for each of the 26 scenarios', () => {
-    const scenarios = spec.slice(spec.indexOf("## The engine's scenarios"), spec.indexOf("## Pains of the original's users"));
+    const scenarios = spec.slice(spec.indexOf("## The engine's scenarios"), spec.indexOf("## Issues of Kuma's users"));
     const numbers = new Set([...scenarios.matchAll(/^\| (\d+) +\| /gm)].map(([, number]) => Number(number)));
     expect([...numbers].sort((x, y) => x - y)).toEqual(Array.from({ length: 26 }, (_, index) => index + 1));
   });
 
-  it('names a test for each pain', () => {
-    const pains = spec.slice(spec.indexOf("## Pains of the original's users"));
-    const named = [...pains.matchAll(/\[`([^`]+)`\]/g)].map(([, text = '']) => text);
+  it('names a test for each issue of Kuma', () => {
+    const issues = spec.slice(spec.indexOf("## Issues of Kuma's users"));
+    const named = [...issues.matchAll(/\[`([^`]+)`\]/g)].map(([, text = '']) => text);
     const numbers = ['9455', '13592', '14486', '3545', '13624', '11062', '16407', '12893', '11410', '8327', '5870'];
     expect(numbers.filter((number) => !named.some((text) => text.includes(number)))).toEqual([]);
     expect(named.some((text) => text.includes('after their restart new resources are synced'))).toBe(true);

@@ -1,5 +1,5 @@
 // Text that PostgreSQL can store: without NUL and lone surrogates. One such character in a name, a label or a status fails the whole
-// statement, so text is checked before (pain 11062).
+// statement, so text is checked before (Kuma issue 11062).
 
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();

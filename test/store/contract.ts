@@ -297,7 +297,7 @@ export function storeContract(empty: () => ResourceStore): void {
       ['half a surrogate pair', { m: ['x', { y: '\ud800' }] }],
       ['half a surrogate pair in a key', { 'a\udc00': 1 }],
       ['NUL', { m: '\0' }],
-    ])('refuse a status with %s and store the others (pain 11062)', async (_, status) => {
+    ])('refuse a status with %s and store the others (Kuma issue 11062)', async (_, status) => {
       const outcomes = await store.writeBatch([
         create(timeout('bad'), { status: { ...status } }),
         create(timeout('good'), { status: { m: 'a text with \\u0000, \\ud800 and 😀' } }),
@@ -320,7 +320,7 @@ export function storeContract(empty: () => ResourceStore): void {
       expect((await store.get(timeout('c')))?.spec).toEqual(spec);
     });
 
-    it('ignore names that no row can have, as reads do (pain 11062)', async () => {
+    it('ignore names that no row can have, as reads do (Kuma issue 11062)', async () => {
       const never = [timeout('nul\0'), timeout('half\ud800'), { ...timeout('a'), mesh: '\0' }];
       await store.write(create(timeout('a')));
       expect((await store.getMany([...never, timeout('a')])).map(({ name }) => name)).toEqual(['a']);

@@ -1,4 +1,4 @@
-// A stream whose peer never answers is detected and ended, so that the peer opens a new one (pain 13624 of Kuma's users).
+// A stream whose peer never answers is detected and ended, so that the peer opens a new one (Kuma issue 13624).
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';

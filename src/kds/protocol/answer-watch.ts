@@ -16,7 +16,7 @@ export type AnswerWatchOptions = {
   readonly clock: Pick<Clock, 'after' | 'elapsed'>;
   /** The response that has waited longest now; null while none waits. */
   readonly oldest: () => Unanswered | null;
-  /** Ends the stream, so that the peer opens a new one (pain 13624). */
+  /** Ends the stream, so that the peer opens a new one (Kuma issue 13624). */
   readonly fail: (error: Error) => void;
 };
 

@@ -30,7 +30,7 @@ describe('a response', () => {
   it.each<[string, Partial<WireResource>, RegExp]>([
     ['NUL in its name', { name: 'a\0b' }, /^name: must be letters/],
     ['NUL in its mesh', { mesh: 'a\0b' }, /^mesh: must be letters/],
-  ])('with %s in one resource has only that resource refused (pain 11062)', (_, bad, reason) => {
+  ])('with %s in one resource has only that resource refused (Kuma issue 11062)', (_, bad, reason) => {
     const response = read('MeshTimeout', [bad, { name: 'good' }]);
     expect(namesOf(response)).toEqual(['good']);
     expect(response.refusals).toMatchObject([{ type: 'MeshTimeout', reason: expect.stringMatching(reason) as string }]);
@@ -45,7 +45,7 @@ describe('a response', () => {
     ]);
   });
 
-  it('with the removal of an impossible name removes nothing (pain 11062)', () => {
+  it('with the removal of an impossible name removes nothing (Kuma issue 11062)', () => {
     const { removed } = read('MeshTimeout', [], ['a\0b.default', 'b.de\0fault', 'good.default']);
     expect([...removed.values()]).toEqual([{ type: 'MeshTimeout', mesh: 'default', name: 'good' }]);
   });

@@ -34,7 +34,7 @@ describe('a subscription', () => {
     expect(subscription.withheld.size).toBe(0);
   });
 
-  it('withholds a resource too large for a message, and sends the others of its type (pain 11062)', () => {
+  it('withholds a resource too large for a message, and sends the others of its type (Kuma issue 11062)', () => {
     const log = new TypeLog('T');
     put(log, 'x'.repeat(2_000), '1');
     put(log, 'small', '1');
