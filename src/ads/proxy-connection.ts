@@ -29,7 +29,8 @@ const OPENS_LISTENERS: ReadonlySet<XdsType> = new Set(['Listener', 'TypedExtensi
 
 /** The writing half of a stream. */
 export type ResponseStream = {
-  readonly write: (message: Buffer) => boolean;
+  /** @param message in parts */
+  readonly write: (message: readonly Buffer[]) => boolean;
   readonly writableNeedDrain: boolean;
 };
 
@@ -146,7 +147,7 @@ export class ProxyConnection {
       for (const response of responses) {
         const encoded = encoder.encode(response);
         this.#session.share(encoded.response);
-        stream.write(encoded.bytes);
+        stream.write(encoded.parts);
         counter.sent(response.type);
       }
     }

@@ -4,7 +4,14 @@ import type { MethodDefinition } from '@grpc/grpc-js';
 const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService';
 const HDS = '/envoy.service.health.v3.HealthDiscoveryService';
 
-function stream(path: string): MethodDefinition<Buffer, Buffer> {
+/** A message to a proxy, as it is or in parts: what proxies share is not copied for each of them. */
+export type SentMessage = Buffer | readonly Buffer[];
+
+export function partsOf(message: SentMessage): readonly Buffer[] {
+  return Buffer.isBuffer(message) ? [message] : message;
+}
+
+function stream(path: string): MethodDefinition<Buffer, SentMessage> {
   const same = (bytes: Buffer): Buffer => bytes;
   return {
     path,
@@ -12,7 +19,7 @@ function stream(path: string): MethodDefinition<Buffer, Buffer> {
     responseStream: true,
     requestSerialize: same,
     requestDeserialize: same,
-    responseSerialize: same,
+    responseSerialize: (message) => Buffer.concat(partsOf(message)),
     responseDeserialize: same,
   };
 }

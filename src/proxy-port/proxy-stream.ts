@@ -1,6 +1,7 @@
 // A stream of an Envoy proxy as the port hands it to the protocol, which alone reads its messages.
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { Logger } from '../base/log.ts';
+import type { SentMessage } from './grpc-services.ts';
 import type { ProxyDataplane, ProxyPermit } from '../resource/proxy-permit.ts';
 
 export type ProxyStream = {
@@ -8,7 +9,7 @@ export type ProxyStream = {
   /** `address:port` of the proxy, as gRPC names it. */
   readonly peer: string;
   /** Messages are bytes: a DeltaDiscoveryRequest in, a DeltaDiscoveryResponse out. Read it with `messagesOf`. */
-  readonly call: ServerDuplexStream<Buffer, Buffer>;
+  readonly call: ServerDuplexStream<Buffer, SentMessage>;
   readonly log: Logger;
   /**
    * Checks the token before the stream reads the Dataplane: only a proxy with a good token learns that there is none.
