@@ -86,8 +86,8 @@ function editedList(
     return {
       start,
       end: end + delta,
-      places: [...places.slice(0, 2 * first), ...inText, ...places.slice(2 * last).map((place) => place + delta)],
-      items: Object.freeze([...items.slice(0, first), ...read, ...items.slice(last)]),
+      places: places.slice(0, 2 * first).concat(inText, movedPlaces(places.slice(2 * last), delta)),
+      items: Object.freeze(items.slice(0, first).concat(read, items.slice(last))),
       isPrinted: isPrinted && part === printedBetween(read.map(itemTexts.print), first > 0, last < items.length),
     };
   } catch {
@@ -137,7 +137,11 @@ function withList<T>(value: T, list: readonly object[], other: readonly object[]
 }
 
 function moved({ start, end, places, ...list }: ReadList, by: number): ReadList {
-  return { ...list, start: start + by, end: end + by, places: places.map((place) => place + by) };
+  return { ...list, start: start + by, end: end + by, places: movedPlaces(places, by) };
+}
+
+function movedPlaces(places: readonly number[], by: number): readonly number[] {
+  return by === 0 ? places : places.map((place) => place + by);
 }
 
 /** Characters. Parts of the texts are compared as a whole, which is much faster than one character after the other. */

@@ -162,23 +162,27 @@ export function* backendFaults(index: MeshIndex, policy: Policy): Steps<BackendF
     if (reason === undefined) reasons.set(text, (reason = whyNoPort(index, ref, policy)));
     return reason;
   };
+  const isThere = ({ text, ref }: NamedBackend): boolean => reasonOf(text, ref) === null;
   for (const { index: place, conf } of policy.to) {
-    let at = 0;
-    for (const rule of objectsOf(conf['rules'])) {
+    const rules = objectsOf(conf['rules']);
+    for (let at = 0; at < rules.length; at += 1) {
       if (at % RULES_IN_A_STEP === 0) yield;
-      for (const { field, ref, text } of backendsOfRule(rule)) {
+      const named = backendsOfRule(rules[at] ?? {});
+      if (named.every(isThere)) continue;
+      for (const { field, ref, text } of named) {
         const reason = reasonOf(text, ref);
         if (reason === null) continue;
         faults.push({ field: `spec.to[${String(place)}].rules[${String(at)}].default.${field}`, reason, ref });
       }
-      at += 1;
     }
   }
   return faults;
 }
 
+type NamedBackend = { readonly field: string; readonly ref: JsonObject; readonly text: string };
+
 /** The rule is the same object in all versions of a route. */
-const backendsOfRule = perObject((rule: JsonObject) =>
+const backendsOfRule = perObject((rule: JsonObject): readonly NamedBackend[] =>
   backendsOf(objectOf(rule['default'])).map(([field, ref]) => ({ field, ref, text: JSON.stringify(ref) })),
 );
 

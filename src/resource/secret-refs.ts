@@ -13,26 +13,33 @@ const OLDER: ReadonlySet<string> = new Set(['caCert', 'clientCert', 'clientKey']
 
 /** @param spec of any type */
 export function secretRefsIn(spec: JsonObject): SecretRef[] {
-  return [...refsIn(spec, 'spec', '')];
+  return refsIn(spec, 'spec');
+}
+
+function refsIn(value: Json, place: string): SecretRef[] {
+  const found: SecretRef[] = [];
+  addRefs(found, value, place, '');
+  return found;
 }
 
 /** The references of an item of a long list, with fields below it. The item is the same object in all versions of a document. */
-const refsOfItem = perObject((item: JsonObject): readonly SecretRef[] => [...refsIn(item, '', '')]);
+const refsOfItem = perObject((item: JsonObject): readonly SecretRef[] => refsIn(item, ''));
 
-function* refsIn(value: Json, place: string, key: string): Generator<SecretRef> {
+/** Items of a long list are many, and most have no reference: nothing is made for these. */
+function addRefs(found: SecretRef[], value: Json, place: string, key: string): void {
   if (Array.isArray(value)) {
     const isKept = value.length >= MIN_ITEMS && key !== '' && !OLDER.has(key);
     for (let at = 0; at < value.length; at += 1) {
       const item = value[at] ?? null;
-      if (!isKept || !isObject(item) || !Object.isFrozen(item)) yield* refsIn(item, `${place}[${String(at)}]`, key);
-      else for (const { name, field } of refsOfItem(item)) yield { name, field: `${place}[${String(at)}]${field}` };
+      if (!isKept || !isObject(item) || !Object.isFrozen(item)) addRefs(found, item, `${place}[${String(at)}]`, key);
+      else for (const { name, field } of refsOfItem(item)) found.push({ name, field: `${place}[${String(at)}]${field}` });
     }
   }
   if (!isObject(value)) return;
   const { secretRef, secret } = value;
   const name = isObject(secretRef) ? textOf(secretRef['name']) : '';
-  if (name !== '') yield { name, field: `${place}.secretRef.name` };
+  if (name !== '') found.push({ name, field: `${place}.secretRef.name` });
   const older = OLDER.has(key) ? textOf(secret) : '';
-  if (older !== '') yield { name: older, field: `${place}.secret` };
-  for (const [inner, member] of Object.entries(value)) yield* refsIn(member, `${place}.${inner}`, inner);
+  if (older !== '') found.push({ name: older, field: `${place}.secret` });
+  for (const [inner, member] of Object.entries(value)) addRefs(found, member, `${place}.${inner}`, inner);
 }

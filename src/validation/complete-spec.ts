@@ -58,7 +58,8 @@ function ofItems(completeItem: Completer): Completer {
     if (!Array.isArray(value)) return value;
     let copy: Json[] | null = null;
     const isLong = value.length >= MIN_ITEMS;
-    for (const [index, item] of value.entries()) {
+    for (let index = 0; index < value.length; index += 1) {
+      const item = value[index] ?? null;
       const completed = isLong && isObject(item) ? once(item) : completeItem(item);
       if (completed !== item) (copy ??= [...value])[index] = completed;
     }

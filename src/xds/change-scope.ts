@@ -293,7 +293,7 @@ function addBackendRefs(found: Refs, value: Json): void {
   if (Array.isArray(value)) {
     for (const item of value)
       if (value.length < MIN_ITEMS || !isObject(item)) addBackendRefs(found, item);
-      else for (const [text, ref] of backendRefsOf(item)) found.set(text, ref);
+      else backendRefsOf(item).forEach((ref, text) => found.set(text, ref));
   } else if (isObject(value))
     for (const [key, inner] of Object.entries(value)) {
       if (key === 'backendRef') addRef(found, targetRefOf(inner));

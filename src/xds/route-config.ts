@@ -20,11 +20,11 @@ export function routeConfiguration(name: string, routes: readonly JsonObject[], 
 export function outboundRoutes(outbound: EffectiveOutbound, resolver: BackendResolver): JsonObject[] {
   const routesOf = routesOfRules(outbound, resolver);
   const asked: AskedRoutes[] = [];
-  for (const rule of outbound.routes) if (rule.matches !== null) asked.push(...routesOf(rule).asked);
+  for (const rule of outbound.routes) if (rule.matches !== null) for (const one of routesOf(rule).asked) asked.push(one);
   asked.sort((a, b) => compareRanks(a.rank, b.rank));
   const routes: JsonObject[] = [];
-  for (const one of asked) routes.push(...one.routes);
-  if (asked.some((one) => one.isCatchAll)) return routes;
+  for (const one of asked) for (const route of one.routes) routes.push(route);
+  if (asked.some(catchesAll)) return routes;
   const action = { cluster: outbound.kri, ...routeSettings(outbound.policies, protocolOf(outbound.protocol)).fields };
   routes.push({ name: catchAllRouteName, match: { prefix: '/' }, route: action });
   return routes;
@@ -42,10 +42,14 @@ export function destinationsOf(outbound: EffectiveOutbound, kind: EffectiveRoute
     if (!known.has(destinations)) for (const one of destinations) found.set(one.kri, one);
     known.add(destinations);
     hasRules = true;
-    hasCatchAll ||= asked.some((one) => one.isCatchAll);
+    hasCatchAll ||= asked.some(catchesAll);
   }
   if (!hasRules || (kind === 'MeshHTTPRoute' && !hasCatchAll)) found.set(outbound.kri, plain(outbound));
   return [...found.values()];
+}
+
+function catchesAll({ isCatchAll }: AskedRoutes): boolean {
+  return isCatchAll;
 }
 
 /** Rules of one route have the same policies. */
