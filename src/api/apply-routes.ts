@@ -16,7 +16,7 @@ const declared = about('Resources', 'Many resources in one transaction, all or n
   answer: component('Applied'),
   takesYaml: true,
 });
-/** D32. */
+/** A larger body is refused with 413 (D32). */
 export const MAX_APPLY_BYTES = 32 * 1024 * 1024;
 
 export function addApplyRoutes(app: FastifyInstance, context: ApiContext): void {

@@ -47,7 +47,7 @@ export function parseMirrorBackend(mirror: Field, namespace: string | undefined)
 /** The reason for refusing a weight in or beside the backend of a mirror. */
 export const NO_MIRROR_WEIGHT = 'has no meaning in a mirror, which gets a copy of each request: write percent beside backendRef';
 
-/** GEP-718: `{backendRef: {name, kind?, group?, namespace?}, port, weight}`. */
+/** A backend as `{backendRef: {name, kind?, group?, namespace?}, port, weight}` (GEP-718). */
 function forwardToEntry(entry: Field, namespace: string | undefined): Backend | undefined {
   if (!entry.isGiven) return entry.refuse('must be an object with backendRef');
   if (!entry.isObject()) return undefined;
@@ -137,7 +137,7 @@ function parseWeight(entry: Field): number | undefined {
   return entry.at('weight').integer(0, MAX_WEIGHT);
 }
 
-/** GEP-718 «Proposal»: the shortcut is gone, also from the mirror. */
+/** The shortcut is gone, also from the mirror (GEP-718 «Proposal»). */
 function refuseServiceName(serviceName: Field, other: Field, replacement: (name: string) => string): void {
   const name = serviceName.text() === undefined ? '…' : serviceName.shown;
   serviceName.refuse(

@@ -201,7 +201,7 @@ function ringSizes({ minRingSize, maxRingSize }: JsonObject, path: string, findi
     findings.violation(child(path, 'minRingSize'), 'must not be greater than maxRingSize');
 }
 
-/** MADR 075: the nested lists are deprecated, and never stand beside the new one in one `default` (D16). */
+/** The nested lists are deprecated, and never stand beside the new one in one `default` (MADR 075, D16). */
 function checkHashPolicyPlaces(value: JsonObject, path: string, findings: Findings): void {
   for (const balancer of ['ringHash', 'maglev']) {
     const nested = `loadBalancer.${balancer}.hashPolicies`;
