@@ -7,7 +7,7 @@ import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
 import { isCalled, tlsToServers } from '../policy/demanded-tls.ts';
-import { targetRefOf } from '../policy/target-ref.ts';
+import { serviceRefOf, targetRefOf } from '../policy/target-ref.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { parseMeshIdentity, selectsProxy } from '../resource/mesh-identity.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
@@ -146,7 +146,7 @@ function callersOf(index: MeshIndex, outbound: Outbound, zone: string): Caller[]
       const ref = targetRefOf(backendRef);
       // Most references name another service, and a lookup costs more than this check.
       if (ref.kind !== outbound.resource.type || (ref.labels === null && ref.name !== name)) return false;
-      return resolver.find(objectOf(backendRef), proxy)?.kri === outbound.kri;
+      return resolver.find(serviceRefOf(backendRef), proxy)?.kri === outbound.kri;
     });
     if (declared === undefined) return [];
     return [{ proxy, address: placeText(textOf(declared['address']) || '127.0.0.1', numberOf(declared['port'])) }];

@@ -8,6 +8,7 @@ import type { Outbound } from '../policy/outbounds.ts';
 import { isOnline } from '../resource/online-status.ts';
 import { numberOf, objectOf, objectsOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
+import { serviceRefOf } from '../policy/target-ref.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { egressOf, localEndpoints, membersOf, otherZones } from '../xds/servers.ts';
 import { certifiedIdentity } from '../xds/proxy-tls.ts';
@@ -24,7 +25,7 @@ export function* servicesWithoutEndpoints(index: MeshIndex, zone: string): Steps
     if (proxy.zone !== zone) continue;
     const hasIdentity = certifiedIdentity(index, proxy) !== null;
     for (const { backendRef } of objectsOf(objectOf(proxy.resource.spec['networking'])['outbound'])) {
-      const outbound = resolver.find(objectOf(backendRef), proxy);
+      const outbound = resolver.find(serviceRefOf(backendRef), proxy);
       if (outbound === undefined) continue;
       const known = called.get(outbound.kri);
       if (known === undefined) called.set(outbound.kri, { outbound, hasIdentity });

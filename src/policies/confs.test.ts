@@ -1,6 +1,7 @@
 // A mistyped field of a conf does not compile: the type check fails where one of the marked lines is right.
 import { expect, it } from 'vitest';
 import type { Conf } from './confs.ts';
+import type { BackendRef, HttpMatch, RouteConf, RouteFilter } from './routes.ts';
 
 it('the conf of a type has its fields alone, each with the values of its schema', () => {
   const timeout: Conf<'MeshTimeout'> = { http: { requestTimeout: '5s' } };
@@ -12,4 +13,21 @@ it('the conf of a type has its fields alone, each with the values of its schema'
   // @ts-expect-error a conf of another type
   const retry: Conf<'MeshRetry'> = { http: { requestTimeout: '5s' } };
   expect(retry).toBeDefined();
+});
+
+it('the rule of a route has the fields of its schema alone, in its matches, its filters and its backends', () => {
+  const match: HttpMatch = { path: { type: 'PathPrefix', value: '/a' } };
+  const filter: RouteFilter = { type: 'URLRewrite', urlRewrite: { hostname: 'a.b' } };
+  const backend: BackendRef = { kind: 'MeshService', name: 'cart', port: 80, weight: 1 };
+  const conf: RouteConf = { filters: [filter], backendRefs: [backend] };
+  // @ts-expect-error a field that the schema does not have
+  expect(match.path?.pattern).toBeUndefined();
+  // @ts-expect-error a value that the schema does not have
+  expect(match.path?.type === 'Prefix').toBe(false);
+  // @ts-expect-error a field that the schema does not have
+  expect(conf.filters?.[0]?.urlRewrite?.host).toBeUndefined();
+  // @ts-expect-error a text in place of a number
+  const named: BackendRef = { ...backend, port: 'http' };
+  // @ts-expect-error a field that the schema does not have
+  expect(named.wieght).toBeUndefined();
 });

@@ -1,6 +1,7 @@
 // The effective configuration of a proxy: for each outbound and each of its routes, the conf of each policy type, with the origin of
 // each value (`inspect dataplane`; D13).
-import type { Json } from '../resource/types.ts';
+import type { RouteKind } from '../policies/routes.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
 import type { ProxyRules, TypeRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
 import { confSources, type ConfValue } from './conf-sources.ts';
@@ -19,15 +20,16 @@ export type EffectivePolicy = ConfInForce & {
   /** Why a part of the conf does nothing, or null. */
   readonly note: string | null;
 };
-export type EffectiveRoute = RouteRule & {
-  readonly kind: 'MeshHTTPRoute' | 'MeshTCPRoute';
+/** Unchecked, as its rule. */
+export type EffectiveRoute<C = JsonObject, M = JsonObject> = RouteRule<C, M> & {
+  readonly kind: RouteKind;
   /** Why the rule does nothing on this port, or null. */
   readonly note: string | null;
   readonly policies: readonly EffectivePolicy[];
 };
-export type EffectiveOutbound = Outbound & {
+export type EffectiveOutbound<R = EffectiveRoute> = Outbound & {
   readonly policies: readonly EffectivePolicy[];
-  readonly routes: readonly EffectiveRoute[];
+  readonly routes: readonly R[];
 };
 export type EffectiveInbound = SectionRules & { readonly type: string; readonly catchAll: ReturnType<typeof catchAllConf> };
 export type EffectiveConf = { readonly outbounds: readonly EffectiveOutbound[]; readonly inbounds: readonly EffectiveInbound[] };
@@ -73,7 +75,7 @@ const knownRoutes = new WeakMap<readonly RouteRule[], KnownRoutes>();
 
 /** The same list for the same rules with the same policies: a long one is made once for all proxies. */
 function effectiveRoutes(
-  kind: EffectiveRoute['kind'],
+  kind: RouteKind,
   rules: readonly RouteRule[],
   note: string | null,
   policiesOf: (route: string) => readonly EffectivePolicy[],
@@ -123,7 +125,7 @@ export function destinationOf(index: MeshIndex, base: string, section: string): 
 }
 
 /** A TCP route on an HTTP port applies only if no HTTP route does (policies 7). */
-function noteOf(kind: EffectiveRoute['kind'], protocol: string, isHttp: boolean, hasHttpRules: boolean): string | null {
+function noteOf(kind: RouteKind, protocol: string, isHttp: boolean, hasHttpRules: boolean): string | null {
   if (kind === 'MeshHTTPRoute') return isHttp ? null : `the port's protocol is ${protocol}: HTTP routes need http, http2 or grpc`;
   return isHttp && hasHttpRules ? 'a MeshHTTPRoute on the same port comes first' : null;
 }

@@ -1,31 +1,33 @@
 // The routes of an outbound in the order in which the proxy tries them: each rule with its route (policies 2.5, 3.3, 7).
 import { perObject } from '../base/per-object.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
+import type { RouteKind } from '../policies/routes.ts';
 import type { ProxyRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
-import { canonicalMatches, matchesHash } from './route-rules.ts';
+import { canonicalMatches, matchesHash, writtenRules } from './route-rules.ts';
 import type { Policy } from './parse-policy.ts';
-import { isObject, objectsOf } from '../resource/read-json.ts';
+import { isObject } from '../resource/read-json.ts';
 
 type Contribution = ConfInForce['contributions'][number];
 
-export type RouteRule = {
+/** Its matches and its conf are unchecked, unless the types say otherwise. */
+export type RouteRule<C = JsonObject, M = JsonObject> = {
   /** The route with the matches of the rule; the strongest of several. */
   readonly route: Policy;
   /** Position of its item in `to[]` of the route. */
   readonly index: number;
   /** Null for TCP. */
-  readonly matches: readonly JsonObject[] | null;
-  readonly conf: JsonObject;
+  readonly matches: readonly M[] | null;
+  readonly conf: C;
 };
 export type RoutesOfKind = {
-  readonly kind: 'MeshHTTPRoute' | 'MeshTCPRoute';
+  readonly kind: RouteKind;
   readonly rules: readonly RouteRule[];
   /** Weakest first. */
   readonly contributions: ConfInForce['contributions'];
 };
 
-const KINDS = ['MeshHTTPRoute', 'MeshTCPRoute'] as const;
+const KINDS: readonly RouteKind[] = ['MeshHTTPRoute', 'MeshTCPRoute'];
 
 /** Routes on an outbound: the port's key, else the service's. */
 export function outboundRoutes(rules: ProxyRules, destination: Destination): RoutesOfKind[] {
@@ -41,7 +43,7 @@ export function outboundRoutes(rules: ProxyRules, destination: Destination): Rou
 /** By the merged conf, which many proxies and several readers have. */
 const known = new WeakMap<ConfInForce['conf'], readonly RouteRule[]>();
 
-function rulesOf(kind: RoutesOfKind['kind'], found: ConfInForce): readonly RouteRule[] {
+function rulesOf(kind: RouteKind, found: ConfInForce): readonly RouteRule[] {
   let rules = known.get(found.conf);
   if (rules === undefined) known.set(found.conf, (rules = kind === 'MeshHTTPRoute' ? httpRules(found) : tcpRules(found)));
   return rules;
@@ -53,15 +55,15 @@ function originByMatches(contributions: ConfInForce['contributions']): (matches:
   if (others.length === 0) return () => only;
   const origins = new Map<string, Contribution>();
   for (const contribution of contributions)
-    for (const { matches } of objectsOf(contribution.conf['rules'])) origins.set(matchesHash(matches), contribution);
+    for (const { matches } of writtenRules(contribution.conf)) origins.set(matchesHash(matches), contribution);
   return (matches) => origins.get(matchesHash(matches));
 }
 
 function httpRules({ conf, contributions }: ConfInForce): RouteRule[] {
   const originOf = originByMatches(contributions);
   const found: RouteRule[] = [];
-  for (const { rules } of conf)
-    for (const { matches, default: given } of objectsOf(rules)) {
+  for (const group of conf)
+    for (const { matches, default: given } of writtenRules(group)) {
       const origin = originOf(matches);
       if (origin === undefined) continue;
       found.push({ route: origin.policy, index: origin.index, matches: canonicalMatches(matches), conf: backends(given) });
@@ -74,8 +76,8 @@ function tcpRules({ conf, contributions }: ConfInForce): RouteRule[] {
   const origin = contributions.at(-1);
   if (origin === undefined) return [];
   const { policy: route, index } = origin;
-  return conf.flatMap(({ rules }) =>
-    objectsOf(rules).map(({ default: given }) => ({ route, index, matches: null, conf: backends(given) })),
+  return conf.flatMap((group) =>
+    writtenRules(group).map(({ default: given }) => ({ route, index, matches: null, conf: backends(given) })),
   );
 }
 

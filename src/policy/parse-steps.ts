@@ -2,11 +2,10 @@
 // parsed in no time.
 import { listChunks } from '../base/list-chunks.ts';
 import type { Steps } from '../base/steps.ts';
-import { objectsOf } from '../resource/read-json.ts';
 import { findType } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 import { parsePolicy } from './parse-policy.ts';
-import { matchesHash } from './route-rules.ts';
+import { matchesHash, writtenRules } from './route-rules.ts';
 
 /** Nothing for a row that is no policy, or has no long list. */
 export function* parseSteps(row: Resource): Steps<void> {
@@ -14,7 +13,7 @@ export function* parseSteps(row: Resource): Steps<void> {
   for (const spec of listChunks(row.spec)) {
     const { to } = parsePolicy({ ...row, spec }, 0);
     if (row.type === 'MeshHTTPRoute')
-      for (const { conf } of to) for (const { matches } of objectsOf(conf['rules'])) matchesHash(matches);
+      for (const { conf } of to) for (const { matches } of writtenRules(conf)) matchesHash(matches);
     yield;
   }
 }

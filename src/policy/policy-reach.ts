@@ -1,5 +1,6 @@
 // The proxies that a policy affects, the reasons why it does not affect the others, and warnings about references that do not
 // resolve (`inspect policy`). The matching is the one that builds rules.
+import { writtenRules, type WrittenRule } from './route-rules.ts';
 import { perObject } from '../base/per-object.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { Steps } from '../base/steps.ts';
@@ -12,7 +13,7 @@ import { matchDataplane } from './match-dataplane.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
 import { hasRouteFields } from './route-fields.ts';
-import { describeRef } from './target-ref.ts';
+import { describeRef, serviceRefOf } from './target-ref.ts';
 import { whyNotLed } from './zone-proxy-reach.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -159,12 +160,12 @@ export function* backendFaults(index: MeshIndex, policy: Policy): Steps<BackendF
   const reasons = new Map<string, string | null>();
   const reasonOf = (text: string, ref: JsonObject): string | null => {
     let reason = reasons.get(text);
-    if (reason === undefined) reasons.set(text, (reason = whyNoPort(index, ref, policy)));
+    if (reason === undefined) reasons.set(text, (reason = whyNoPort(index, serviceRefOf(ref), policy)));
     return reason;
   };
   const isThere = ({ text, ref }: NamedBackend): boolean => reasonOf(text, ref) === null;
   for (const { index: place, conf } of policy.to) {
-    const rules = objectsOf(conf['rules']);
+    const rules = writtenRules(conf);
     for (let at = 0; at < rules.length; at += 1) {
       if (at % RULES_IN_A_STEP === 0) yield;
       const named = backendsOfRule(rules[at] ?? {});
@@ -182,8 +183,8 @@ export function* backendFaults(index: MeshIndex, policy: Policy): Steps<BackendF
 type NamedBackend = { readonly field: string; readonly ref: JsonObject; readonly text: string };
 
 /** The rule is the same object in all versions of a route. */
-const backendsOfRule = perObject((rule: JsonObject): readonly NamedBackend[] =>
-  backendsOf(objectOf(rule['default'])).map(([field, ref]) => ({ field, ref, text: JSON.stringify(ref) })),
+const backendsOfRule = perObject((rule: WrittenRule): readonly NamedBackend[] =>
+  backendsOf(objectOf(rule.default)).map(([field, ref]) => ({ field, ref, text: JSON.stringify(ref) })),
 );
 
 function backendsOf({ backendRefs, filters }: JsonObject): [field: string, ref: JsonObject][] {

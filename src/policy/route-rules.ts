@@ -5,23 +5,31 @@ import { perObject } from '../base/per-object.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 
-const hashOf = perObject((matches: readonly Json[]): string =>
+const hashOf = perObject((matches: readonly unknown[]): string =>
   createHash('sha256')
     .update(goJson(canonicalMatches(matches)))
     .digest('base64'),
 );
 
+/** A rule of a route that no check has seen. */
+export type WrittenRule = { readonly matches?: Json; readonly default?: Json };
+
+/** The rules of a route's item, or of a merged conf. Reading a policy leaves objects alone in the list. */
+export function writtenRules({ rules }: JsonObject): readonly WrittenRule[] {
+  return (rules ?? []) as readonly JsonObject[];
+}
+
 /** base64(SHA-256) of the canonical matches of a route rule. */
-export function matchesHash(matches: Json | readonly Json[] | undefined): string {
+export function matchesHash(matches: Json | readonly object[] | undefined): string {
   return hashOf(Array.isArray(matches) ? matches : []);
 }
 
 /** Matches with their keys in the order of the hash: path, method, queryParams, headers. The same objects for the same list. */
-export function canonicalMatches(matches: Json | readonly Json[] | undefined): readonly JsonObject[] {
+export function canonicalMatches(matches: Json | readonly unknown[] | undefined): readonly JsonObject[] {
   return Array.isArray(matches) ? canonical(matches) : [];
 }
 
-const canonical = perObject((matches: readonly Json[]): readonly JsonObject[] =>
+const canonical = perObject((matches: readonly unknown[]): readonly JsonObject[] =>
   objectsOf(matches).map(({ path, method, queryParams, headers }) => ({
     ...(isObject(path) && { path: keysOf(path, ['value', 'type']) }),
     ...(method !== undefined && { method }),
@@ -53,12 +61,13 @@ function goJson(value: readonly JsonObject[]): string {
  */
 export function mergeRouteRules(confs: readonly JsonObject[]): readonly JsonObject[] {
   if (confs.length === 1 && confs.every(hasDistinctMatches)) return [...confs];
-  const groups = new Map<string, { hostnames: Json | undefined; rules: Map<string, JsonObject> }>();
-  for (const { rules, hostnames } of confs) {
+  const groups = new Map<string, { hostnames: Json | undefined; rules: Map<string, WrittenRule> }>();
+  for (const conf of confs) {
+    const { hostnames } = conf;
     const key = JSON.stringify(hostnames ?? []);
     let group = groups.get(key);
-    if (group === undefined) groups.set(key, (group = { hostnames, rules: new Map<string, JsonObject>() }));
-    for (const rule of objectsOf(rules).toReversed()) fold(group.rules, rule);
+    if (group === undefined) groups.set(key, (group = { hostnames, rules: new Map<string, WrittenRule>() }));
+    for (const rule of writtenRules(conf).toReversed()) fold(group.rules, rule);
   }
   return [...groups.values()].map(({ hostnames, rules }) => ({
     rules: [...rules.values()].toReversed(),
@@ -67,23 +76,20 @@ export function mergeRouteRules(confs: readonly JsonObject[]): readonly JsonObje
 }
 
 /** A conf by itself is the merged one then. */
-function hasDistinctMatches({ rules }: JsonObject): boolean {
-  const given = objectsOf(rules);
+function hasDistinctMatches(conf: JsonObject): boolean {
+  const rules = writtenRules(conf);
   const hashes = new Set<string>();
-  for (const { matches } of given) hashes.add(matchesHash(matches));
-  return given === rules && hashes.size === given.length;
+  for (const { matches } of rules) hashes.add(matchesHash(matches));
+  return hashes.size === rules.length;
 }
 
 /**
  * Merges rules with equal matches: the position of the stronger one counts, and its filters and backendRefs each replace those of the
  * weaker one.
  */
-function fold(rules: Map<string, JsonObject>, rule: JsonObject): void {
-  const key = matchesHash(rule['matches']);
+function fold(rules: Map<string, WrittenRule>, rule: WrittenRule): void {
+  const key = matchesHash(rule.matches);
   const weaker = rules.get(key);
   rules.delete(key);
-  rules.set(
-    key,
-    weaker === undefined ? rule : { ...rule, default: { ...objectOf(weaker['default']), ...objectOf(rule['default']) } },
-  );
+  rules.set(key, weaker === undefined ? rule : { ...rule, default: { ...objectOf(weaker.default), ...objectOf(rule.default) } });
 }

@@ -1,14 +1,22 @@
 // The policies behind a resource of a proxy's configuration, by the name of the resource. Pure.
 import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
-import { destinationOf, effectiveOutbound, policiesInForce, type EffectivePolicy } from '../policy/effective-conf.ts';
+import {
+  destinationOf,
+  effectiveOutbound,
+  policiesInForce,
+  type EffectivePolicy,
+  type EffectiveRoute,
+} from '../policy/effective-conf.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundRoutes, type RouteRule } from '../policy/outbound-routes.ts';
 import { outboundsOf, type Outbound } from '../policy/outbounds.ts';
+import type { RouteKind } from '../policies/routes.ts';
 import type { Resource } from '../resource/types.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { sectionOfInbound } from '../xds/inbounds.ts';
 import { listenerOf } from '../xds/lasting-chains.ts';
+import { usableRuleConf } from '../xds/usable-routes.ts';
 
 type Cause = { readonly kri: string; readonly resource: Resource };
 
@@ -65,8 +73,8 @@ function findsRouted(index: MeshIndex, rules: ProxyRules, outbounds: readonly Ou
   /** Outbounds whose routes may lead to a service, by its name. */
   const mayLead = new Map<string, Set<Outbound>>();
   for (const one of outbounds)
-    for (const { rules: found } of outboundRoutes(rules, destinationOf(index, one.base, one.section)))
-      for (const service of found.flatMap((rule) => servicesOf(rule, one, resolver)))
+    for (const { kind, rules: found } of outboundRoutes(rules, destinationOf(index, one.base, one.section)))
+      for (const service of found.flatMap((rule) => servicesOf(kind, rule, one, resolver)))
         mayLead.set(service.kri, (mayLead.get(service.kri) ?? new Set()).add(one));
   return (name) => {
     const leads = [...(mayLead.get(name) ?? [])].flatMap((one) =>
@@ -82,13 +90,17 @@ function findsRouted(index: MeshIndex, rules: ProxyRules, outbounds: readonly Ou
 }
 
 /** The backends of a rule and of its mirrors that have this name. */
-function leadsTo(name: string, rule: RouteRule, from: Outbound, resolver: BackendResolver): Lead[] {
-  return servicesOf(rule, from, resolver).flatMap((service) => (service.kri === name ? [{ service, route: rule.route }] : []));
+function leadsTo(name: string, rule: EffectiveRoute, from: Outbound, resolver: BackendResolver): Lead[] {
+  return servicesOf(rule.kind, rule, from, resolver).flatMap((service) =>
+    service.kri === name ? [{ service, route: rule.route }] : [],
+  );
 }
 
-/** The backends of a rule and of its mirrors. */
-function servicesOf({ conf, route }: RouteRule, from: Outbound, resolver: BackendResolver): Outbound[] {
-  const backends = [...resolver.all(conf, route, from).backends, ...resolver.mirrors(conf, route)];
+/** The backends of a rule and of its mirrors; none of a rule that is left out. */
+function servicesOf(kind: RouteKind, rule: RouteRule, from: Outbound, resolver: BackendResolver): Outbound[] {
+  const conf = usableRuleConf(kind, rule);
+  if (conf === null) return [];
+  const backends = [...resolver.all(conf, rule.route, from).backends, ...resolver.mirrors(conf, rule.route)];
   return backends.map(({ outbound }) => outbound);
 }
 

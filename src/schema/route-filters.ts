@@ -1,8 +1,7 @@
 // Filters of a MeshHTTPRoute rule that others of the rule exclude (policies 2.5; Gateway API, HTTPRouteFilter: a type is not repeated, and
 // URLRewrite and RequestRedirect exclude each other). They are accepted, because a refused rule would leave running proxies. Pure.
-import { isObject } from '../resource/read-json.ts';
+import { isObject, objectOf } from '../resource/read-json.ts';
 import type { Json } from '../resource/types.ts';
-import { at } from '../resource/json-access.ts';
 
 /** A filter, or a field of it, that does nothing. */
 export type IdleFilter = {
@@ -11,21 +10,21 @@ export type IdleFilter = {
   readonly reason: string;
 };
 
-const REDIRECTED = new Set<Json | undefined>(['URLRewrite', 'RequestMirror']);
+const REDIRECTED = new Set<unknown>(['URLRewrite', 'RequestMirror']);
 /** Envoy takes no more changed headers on a route. */
 export const MAX_CHANGED_HEADERS = 1_000;
 
-/** What does nothing in a list of filters. Header modifiers and mirrors are all in force. */
-export function idleFilters(filters: readonly Json[]): IdleFilter[] {
-  const redirect = filters.findIndex((filter) => at(filter, 'type') === 'RequestRedirect');
+/** What does nothing in a list of filters, checked or not. Header modifiers and mirrors are all in force. */
+export function idleFilters(filters: readonly unknown[]): IdleFilter[] {
+  const redirect = filters.findIndex((filter) => objectOf(filter)['type'] === 'RequestRedirect');
   const rewritten = new Set<string>();
   return filters.flatMap((filter, index): IdleFilter[] => {
-    const type = at(filter, 'type');
+    const { type, urlRewrite } = objectOf(filter);
     const path = `[${String(index)}]`;
     if (redirect !== -1 && REDIRECTED.has(type)) return [{ path, reason: 'has no effect: the rule redirects its requests' }];
     if (type === 'RequestRedirect' && index > redirect)
       return [{ path, reason: 'has no effect: the first RequestRedirect of the rule is in force' }];
-    return type === 'URLRewrite' ? idleRewrites(at(filter, 'urlRewrite'), path, rewritten) : [];
+    return type === 'URLRewrite' ? idleRewrites(urlRewrite, path, rewritten) : [];
   });
 }
 

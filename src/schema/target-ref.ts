@@ -70,7 +70,7 @@ export function targetRef<const K extends Kinds>(...kinds: K) {
 }
 
 /** Where a route sends requests to (policies 1.4). @param more fields of the backends of one type of route */
-export function backendRef(more: z.ZodRawShape = {}) {
+export function backendRef<M extends z.ZodRawShape>(more: M) {
   return withRules(
     z.object({
       ...shape([...SERVICE_TYPES, 'MeshServiceSubset']),

@@ -5,14 +5,22 @@ import type { JsonObject } from '../resource/types.ts';
 import { cleanSpec } from '../schema/clean-spec.ts';
 import { Findings } from '../schema/findings.ts';
 import { addSchemaViolations } from '../schema/schema-violations.ts';
+import { meshHTTPRouteRule } from '../policies/mesh-http-route/spec.ts';
+import { meshTCPRouteRule } from '../policies/mesh-tcp-route/spec.ts';
+import type { RouteKind } from '../policies/routes.ts';
 import { specDefinitions } from './schemas.ts';
 import { applyRules, without } from '../schema/spec-rules.ts';
 
 /** The section of a policy that a conf comes from. */
 export type ConfSection = 'to' | 'rules' | 'from' | 'default';
 
-/** An item of a section without its targetRef: `{default}`, of `rules` also `{matches}`; the keys of a route stand beside them. */
+/** An item of a section without its targetRef, or a rule of a route: `{default}`, and `{matches}` where it has some. */
 export type ConfItem = JsonObject;
+
+const RULES = { MeshHTTPRoute: meshHTTPRouteRule, MeshTCPRoute: meshTCPRouteRule } as const satisfies Record<
+  RouteKind,
+  z.ZodObject
+>;
 
 const itemSchemas = new Map<string, z.ZodObject>();
 
@@ -22,7 +30,15 @@ const itemSchemas = new Map<string, z.ZodObject>();
  * @throws Error when the type has no such section
  */
 export function checkConfItem(type: string, section: ConfSection, item: ConfItem): Violation[] {
-  const schema = itemSchemaOf(type, section);
+  return violationsOf(itemSchemaOf(type, section), item);
+}
+
+/** The violations of one rule of a route, with paths from it (`matches[0].path.value`). */
+export function checkRouteRule(type: RouteKind, rule: ConfItem): Violation[] {
+  return violationsOf(RULES[type], rule);
+}
+
+function violationsOf(schema: z.ZodObject, item: ConfItem): Violation[] {
   return collectViolations((refuse) => {
     const findings = new Findings((field, reason) => refuse(field.replace(/^spec\.?/, ''), reason));
     const clean = cleanSpec(item, findings);

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
-import type { JsonObject, Resource } from '../resource/types.ts';
+import type { BackendRef, RouteFilter, ServiceRef } from '../policies/routes.ts';
+import type { Resource } from '../resource/types.ts';
 import { BackendResolver } from './backends.ts';
 
 const ports = [{ port: 80 }, { port: 81, name: 'admin' }];
@@ -21,10 +22,10 @@ function resolverOf(...rows: Resource[]): { resolver: BackendResolver; self: Out
   if (self === undefined) throw new Error('the service has no port');
   return { resolver: new BackendResolver(index, 'east'), self };
 }
-const ref = (more: JsonObject = {}): JsonObject => ({ kind: 'MeshService', name: 'cart', ...more });
+const ref = (more: Partial<BackendRef> = {}) => ({ kind: 'MeshService', name: 'cart', weight: 1, ...more });
 
 describe('a reference', () => {
-  it.each<[JsonObject, string | undefined]>([
+  it.each<[ServiceRef, string | undefined]>([
     [ref({ port: 80 }), '80'],
     [ref({ port: 81 }), 'admin'],
     [ref({ sectionName: 'admin' }), 'admin'],
@@ -44,7 +45,7 @@ describe('a reference', () => {
     expect(resolverOf().resolver.find(given, FROM)?.section).toBe(section);
   });
 
-  it.each<[JsonObject, string]>([
+  it.each<[ServiceRef, string]>([
     [ref(), 'MeshService cart has 2 ports, so port must be one of 80, 81'],
     [ref({ port: 82 }), 'MeshService cart has no port 82'],
     [ref({ sectionName: 'other' }), 'MeshService cart has no port other'],
@@ -70,9 +71,9 @@ describe('a reference', () => {
 });
 
 describe('the backends of a rule', () => {
-  it.each<[what: string, refs: JsonObject[], backends: [string, number][], missingPercent: number]>([
+  it.each<[what: string, refs: BackendRef[], backends: [string, number][], missingPercent: number]>([
     ['the destination itself without a reference', [], [['80', 1]], 0],
-    ['a weight of one where none is given', [ref({ port: 81 })], [['admin', 1]], 0],
+    ['a weight of one, which its schema gives', [ref({ port: 81 })], [['admin', 1]], 0],
     ['all with a weight', [ref({ port: 80, weight: 3 }), ref({ port: 81, weight: 0 })], [['80', 3]], 0],
     [
       'without those that mean nothing, whose share is missing',
@@ -91,17 +92,18 @@ describe('the backends of a rule', () => {
   it('of a MeshHTTPRoute are ports of HTTP: the share of the others is missing', () => {
     const web = make('MeshService', 'web', { ports: [{ port: 80, appProtocol: 'grpc' }] }, EAST);
     const { resolver, self } = resolverOf(web);
-    const backendRefs = [ref({ name: 'web', weight: 3 }), { kind: 'MeshExternalService', name: 'bank' }];
+    const backendRefs = [ref({ name: 'web', weight: 3 }), { kind: 'MeshExternalService', name: 'bank', weight: 1 }];
     const shareOf = (type: string): number => resolver.all({ backendRefs }, { ...FROM, type }, self).missingPercent;
     expect([shareOf('MeshHTTPRoute'), shareOf('MeshTCPRoute')]).toEqual([25, 0]);
   });
 
   it('have the mirrors of RequestMirror filters, and of no other', () => {
-    const mirror = (port: number, type = 'RequestMirror'): JsonObject => ({
-      ...{ type, requestMirror: { backendRef: ref({ port }), percentage: 5 } },
+    const mirror = (port: number, type: RouteFilter['type'] = 'RequestMirror'): RouteFilter => ({
+      ...{ type, requestMirror: { backendRef: { kind: 'MeshService', name: 'cart', port, weight: 1 }, percentage: 5 } },
     });
-    const filters = [mirror(81), mirror(99), mirror(80, 'URLRewrite'), { type: 'RequestRedirect', requestRedirect: {} }];
-    const found = resolverOf().resolver.mirrors({ filters }, FROM);
-    expect(found.map(({ outbound, percentage }) => [outbound.section, percentage])).toEqual([['admin', 5]]);
+    const redirect: RouteFilter = { type: 'RequestRedirect', requestRedirect: { statusCode: 302 } };
+    const filters = [mirror(81), mirror(99), mirror(80, 'URLRewrite'), redirect];
+    const found = resolverOf().resolver.mirrors({ filters, backendRefs: [] }, FROM);
+    expect(found.map(({ outbound, share }) => [outbound.section, share])).toEqual([['admin', 5]]);
   });
 });

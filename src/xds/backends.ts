@@ -2,13 +2,14 @@
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { perObject } from '../base/per-object.ts';
-import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { RouteConf, ServiceRef } from '../policies/routes.ts';
+import { textOf } from '../resource/read-json.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { backendPort, type Referrer } from '../policy/backend-port.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
-import type { Backends } from './backend.ts';
+import type { Backends, Mirror } from './backend.ts';
 import { RouteSource } from './route-source.ts';
 
 /** A rule, by its route. */
@@ -33,13 +34,13 @@ export class BackendResolver {
   }
 
   /** The port of a service that a `backendRef` means; undefined where there is none. */
-  find(ref: JsonObject, from: Referrer): Outbound | undefined {
+  find(ref: ServiceRef, from: Referrer): Outbound | undefined {
     const found = this.#portOf(ref, from);
     return typeof found === 'string' ? undefined : found;
   }
 
   /** The reason why a `backendRef` means no port; null where it means one. */
-  whyNone(ref: JsonObject, from: Referrer): string | null {
+  whyNone(ref: ServiceRef, from: Referrer): string | null {
     const found = this.#portOf(ref, from);
     return typeof found === 'string' ? found : null;
   }
@@ -68,9 +69,9 @@ export class BackendResolver {
     this.#last = null;
   }
 
-  #portOf(ref: JsonObject, from: Referrer): Outbound | string {
+  #portOf(ref: ServiceRef, from: Referrer): Outbound | string {
     // What else it names may change without a service.
-    if (!isServiceType(textOf(ref['kind']))) return backendPort(this.#index, ref, from, this.#zone);
+    if (!isServiceType(ref.kind)) return backendPort(this.#index, ref, from, this.#zone);
     this.#followServices();
     const place = `${from.type ?? ''}/${from.zone}/${from.namespace}`;
     let found = this.#found.get(place);
@@ -86,31 +87,32 @@ export class BackendResolver {
    * The backends of a rule. A rule without references leads to the destination itself.
    * @param conf `default` of the rule
    */
-  all(conf: JsonObject, from: Referrer, destination: Outbound): Backends {
-    const refs = objectsOf(conf['backendRefs']);
+  all({ backendRefs: refs }: RouteConf, from: Referrer, destination: Outbound): Backends {
     if (refs.length === 0) return { backends: [{ outbound: destination, weight: 1, filters: [] }], missingPercent: 0 };
-    const weighted = refs.map((ref) => ({ ref, weight: typeof ref['weight'] === 'number' ? ref['weight'] : 1 }));
-    const total = weighted.reduce((sum, { weight }) => sum + weight, 0);
-    const backends = weighted.flatMap(({ ref, weight }) => {
+    const total = refs.reduce((sum, { weight }) => sum + weight, 0);
+    const backends = refs.flatMap((ref) => {
+      const { weight, filters = [] } = ref;
       const outbound = weight === 0 ? undefined : this.find(ref, from);
-      return outbound === undefined ? [] : [{ outbound, weight, filters: objectsOf(ref['filters']) }];
+      return outbound === undefined ? [] : [{ outbound, weight, filters }];
     });
     const present = backends.reduce((sum, { weight }) => sum + weight, 0);
     return { backends, missingPercent: total === 0 ? 100 : ((total - present) / total) * 100 };
   }
 
   /** The backends of the RequestMirror filters of a rule, with their shares; those that mean nothing are left out. */
-  mirrors(conf: JsonObject, from: Referrer): { outbound: Outbound; percentage: JsonObject[string] | undefined }[] {
-    return objectsOf(conf['filters']).flatMap(({ type, requestMirror }) => {
-      if (textOf(type) !== 'RequestMirror') return [];
-      const { backendRef, percentage } = objectOf(requestMirror);
-      const outbound = this.find(objectOf(backendRef), from);
-      return outbound === undefined ? [] : [{ outbound, percentage }];
+  mirrors({ filters = [] }: RouteConf, from: Referrer): Mirror[] {
+    return filters.flatMap(({ type, requestMirror }) => {
+      if (type !== 'RequestMirror' || requestMirror === undefined) return [];
+      const { backendRef, percentage: share } = requestMirror;
+      const outbound = this.find(backendRef, from);
+      return outbound === undefined ? [] : [{ outbound, share }];
     });
   }
 }
 
-const textOfRef = perObject(({ weight: _weight, ...ref }: JsonObject): string => JSON.stringify(ref));
+const textOfRef = perObject(({ weight: _weight, ...ref }: ServiceRef & { readonly weight?: number }): string =>
+  JSON.stringify(ref),
+);
 
 /** Whether an egress looks endpoints of an external service up by DNS. It then calls each endpoint by the endpoint's own name (xds 5). */
 export function areNamed(endpoints: readonly JsonObject[]): boolean {

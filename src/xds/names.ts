@@ -1,10 +1,10 @@
 // The names of Envoy resources, the same in listeners, routes, clusters and statistics (xds 2).
 import { matchesHash } from '../policy/route-rules.ts';
 import type { Section, ZoneListenerKind } from '../policy/dataplane-proxy.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { HttpMatch } from '../policies/routes.ts';
 
 /** Matches every request: what a route configuration ends with. */
-export const CATCH_ALL: JsonObject = { path: { value: '/', type: 'PathPrefix' } };
+export const CATCH_ALL = { path: { value: '/', type: 'PathPrefix' } } as const satisfies HttpMatch;
 
 /** Listener, cluster, route configuration and virtual host of the first inbound with a section name. */
 export function inboundName({ section }: Pick<Section, 'section'>): string {

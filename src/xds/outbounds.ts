@@ -1,15 +1,9 @@
 // Listener, routes, clusters and load assignments of the outbounds of a proxy (xds 3.2).
+import { serviceRefOf } from '../policy/target-ref.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { perObject } from '../base/per-object.ts';
 import type { ProxyRules } from '../policy/build-rules.ts';
-import {
-  destinationOf,
-  effectiveOutbound,
-  policiesInForce,
-  type EffectiveOutbound,
-  type EffectivePolicy,
-  type EffectiveRoute,
-} from '../policy/effective-conf.ts';
+import { destinationOf, effectiveOutbound, policiesInForce, type EffectivePolicy } from '../policy/effective-conf.ts';
 import { catchAllConf, inboundRulesOf } from '../policy/inbound-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
@@ -48,7 +42,8 @@ import type { TracedWay } from './tracing.ts';
 import { clientSocket, offeredParams, type ProxyTls } from './proxy-tls.ts';
 import { egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
 import { isVirtual } from './transparent-proxying.ts';
-import { reportTo, usableOutbound, usablePolicies, usableRules, type Report } from './usable-policies.ts';
+import { reportTo, usablePolicies, usableRules, type Report } from './usable-policies.ts';
+import { usableOutbound, type UsableOutbound, type UsableRoute } from './usable-routes.ts';
 import { confOf } from './conf-of.ts';
 import { destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
 
@@ -81,7 +76,7 @@ export function declaredOutbounds(
     const item = `networking.outbound[${String(at)}]`;
     const report = (field: string, reason: string): void =>
       void problems.push({ policy: null, field: `${item}.${field}`, reason });
-    const backendRef = objectOf(given['backendRef']);
+    const backendRef = serviceRefOf(given['backendRef']);
     const outbound = resolver.find(backendRef, proxy);
     if (outbound === undefined) {
       report('backendRef', `${resolver.whyNone(backendRef, proxy) ?? 'means no port'}: it has no listener`);
@@ -145,7 +140,7 @@ export function addOutbound(config: ProxyConfig, context: OutboundContext, decla
 function addListener(config: ProxyConfig, context: OutboundContext, declared: DeclaredOutbound): Outbound[] {
   const { index, rules, resolver } = context;
   const outbound = usableOutbound(effectiveOutbound(index, rules, declared.outbound), resolver, reportTo(config.problems));
-  const isTcpRouted = outbound.routes.some(({ kind, note }) => kind === 'MeshTCPRoute' && note === null);
+  const isTcpRouted = outbound.routes.some(({ kind }) => kind === 'MeshTCPRoute');
   const asHttp = isHttp(protocolOf(outbound.protocol)) && !isTcpRouted;
   const logs: Loggers = (conf, filter = null): JsonObject[] =>
     Object.keys(conf).length === 0 ? [] : accessLoggers(conf, logContext(context, outbound, asHttp), filter);
@@ -233,7 +228,7 @@ function socketTo(
 
 type Loggers = (conf: Conf<'MeshAccessLog'>, filter?: LogFilter) => JsonObject[];
 
-function httpFilter(context: OutboundContext, outbound: EffectiveOutbound, logs: Loggers): JsonObject {
+function httpFilter(context: OutboundContext, outbound: UsableOutbound, logs: Loggers): JsonObject {
   const routed = routesWithLogs(outbound.routes);
   const common = logs(confOf(outbound.policies, 'MeshAccessLog'), routed.size === 0 ? null : routeFilter(null));
   const own = [...routed].flatMap(([name, conf]) => logs(conf, routeFilter(name)));
@@ -249,8 +244,8 @@ function httpFilter(context: OutboundContext, outbound: EffectiveOutbound, logs:
   });
 }
 
-function tcpProxy(outbound: EffectiveOutbound, loggersOf: Loggers, resolver: BackendResolver): JsonObject {
-  const rule = outbound.routes.find(({ kind, note }) => kind === 'MeshTCPRoute' && note === null);
+function tcpProxy(outbound: UsableOutbound, loggersOf: Loggers, resolver: BackendResolver): JsonObject {
+  const rule = outbound.routes.find(({ kind }) => kind === 'MeshTCPRoute');
   const policies = rule?.policies ?? outbound.policies;
   const logs = loggersOf(confOf(policies, 'MeshAccessLog'));
   const attempts = confOf(policies, 'MeshRetry').tcp?.maxConnectAttempt;
@@ -264,16 +259,16 @@ function tcpProxy(outbound: EffectiveOutbound, loggersOf: Loggers, resolver: Bac
 }
 
 /** The connections of backends that do not exist go to the others. Without others they are closed. */
-function tcpClusters(rule: EffectiveRoute | undefined, outbound: EffectiveOutbound, resolver: BackendResolver): JsonObject {
+function tcpClusters(rule: UsableRoute | undefined, outbound: UsableOutbound, resolver: BackendResolver): JsonObject {
   if (rule === undefined) return { cluster: outbound.kri };
   const found = resolver.all(rule.conf, rule.route, outbound);
   return found.backends.length === 0 ? { cluster: NO_CLUSTER } : clustersOf(found);
 }
 
 /** Routes with an access log of their own, by name. */
-const routesWithLogs = perObject((routes: readonly EffectiveRoute[]): ReadonlyMap<string, JsonObject> => {
+const routesWithLogs = perObject((routes: readonly UsableRoute[]): ReadonlyMap<string, JsonObject> => {
   const found = new Map<string, JsonObject>();
-  let before: EffectiveRoute | undefined;
+  let before: UsableRoute | undefined;
   for (const rule of routes) {
     // The rules of a route have one name and the same policies.
     const isSame = rule.route === before?.route && rule.index === before.index && rule.policies === before.policies;
@@ -291,7 +286,7 @@ function isLogOfRoute({ type, source }: EffectivePolicy): boolean {
 /** The same object for the same route: it is encoded once. */
 const withOwnMetadata = perObject((route: JsonObject) => ({ ...route, metadata: routeMetadata(textOf(route['name'])) }));
 
-function withLogMetadata(outbound: EffectiveOutbound, routes: JsonObject[]): JsonObject[] {
+function withLogMetadata(outbound: UsableOutbound, routes: JsonObject[]): JsonObject[] {
   const logged = routesWithLogs(outbound.routes);
   if (logged.size === 0) return routes;
   return routes.map((route) => (logged.has(textOf(route['name'])) ? withOwnMetadata(route) : route));

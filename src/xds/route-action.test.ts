@@ -1,16 +1,25 @@
 import { describe, expect, it } from 'vitest';
+import type { RouteFilter } from '../policies/routes.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { Backend, Backends } from './backend.ts';
 import { changedClusters, headerChanges, mirrorPolicies, redirectOf, urlRewrite } from './route-action.ts';
 
+type Redirect = NonNullable<RouteFilter['requestRedirect']>;
+type Rewrite = NonNullable<RouteFilter['urlRewrite']>;
+type Modifier = NonNullable<RouteFilter['requestHeaderModifier']>;
+type OfBackend = Backend['filters'][number];
+
+const outbound = (kri: string): Backend['outbound'] => ({ kri }) as Backend['outbound'];
 const whole = (substitution: string): JsonObject => ({ regexRewrite: { pattern: { regex: '.*' }, substitution } });
 
 describe('a redirect', () => {
-  const redirect = (requestRedirect: JsonObject, isBelowPrefix = false): JsonObject | null =>
+  const redirect = (requestRedirect: Redirect, isBelowPrefix = false): JsonObject | null =>
     redirectOf([{ type: 'URLRewrite' }, { type: 'RequestRedirect', requestRedirect }], isBelowPrefix);
 
   it('is the first of several', () => {
-    const filters = ['a', 'b'].map((hostname) => ({ type: 'RequestRedirect', requestRedirect: { hostname } }));
+    const filters = ['a', 'b'].map((hostname): RouteFilter => {
+      return { type: 'RequestRedirect', requestRedirect: { hostname, statusCode: 302 } };
+    });
     expect(redirectOf(filters, false)).toMatchObject({ hostRedirect: 'a' });
   });
 
@@ -19,8 +28,7 @@ describe('a redirect', () => {
     expect(redirectOf([{ type: 'URLRewrite' }], false)).toBeNull();
   });
 
-  it.each<[JsonObject, JsonObject]>([
-    [{}, { responseCode: 'FOUND' }],
+  it.each<[Redirect, JsonObject]>([
     // The default of Envoy.
     [{ statusCode: 301 }, {}],
     [{ statusCode: 302 }, { responseCode: 'FOUND' }],
@@ -38,9 +46,9 @@ describe('a redirect', () => {
 });
 
 describe('a rewrite', () => {
-  const rewrite = (written: JsonObject, isBelowPrefix: boolean): JsonObject =>
+  const rewrite = (written: Rewrite, isBelowPrefix: boolean): JsonObject =>
     urlRewrite([{ type: 'URLRewrite', urlRewrite: written }], isBelowPrefix);
-  const prefix = (replacePrefixMatch: string): JsonObject => ({ path: { type: 'ReplacePrefixMatch', replacePrefixMatch } });
+  const prefix = (replacePrefixMatch: string): Rewrite => ({ path: { type: 'ReplacePrefixMatch', replacePrefixMatch } });
 
   it.each<[string, JsonObject, JsonObject]>([
     ['/three', { prefixRewrite: '/three/' }, whole('/three')],
@@ -53,14 +61,14 @@ describe('a rewrite', () => {
   });
 
   it('takes a backslash as it is, and not as a group of the pattern', () => {
-    const path = { type: 'ReplaceFullPath', replaceFullPath: String.raw`/x\1` };
+    const path = { type: 'ReplaceFullPath', replaceFullPath: String.raw`/x\1` } as const;
     expect(rewrite({ path }, false)).toEqual(whole(String.raw`/x\\1`));
     expect(rewrite(prefix(String.raw`/x\1`), false)).toEqual(whole(String.raw`/x\\1`));
     expect(rewrite(prefix(String.raw`/x\1`), true)).toEqual({ prefixRewrite: String.raw`/x\1/` });
   });
 
   it('replaces the whole path, the host, both or nothing', () => {
-    const path = { type: 'ReplaceFullPath', replaceFullPath: '/b' };
+    const path = { type: 'ReplaceFullPath', replaceFullPath: '/b' } as const;
     expect(rewrite({ path }, true)).toEqual(whole('/b'));
     expect(rewrite({ hostname: 'a' }, false)).toEqual({ hostRewriteLiteral: 'a' });
     expect(rewrite({ hostname: 'a', path }, false)).toEqual({ ...whole('/b'), hostRewriteLiteral: 'a' });
@@ -69,11 +77,11 @@ describe('a rewrite', () => {
   });
 
   it('has the host of one URLRewrite and the path of another, and of each the first', () => {
-    const path = { type: 'ReplaceFullPath', replaceFullPath: '/b' };
-    const all = [{ hostname: 'a' }, { path }, { hostname: 'c', path: { ...path, replaceFullPath: '/c' } }];
+    const path = { type: 'ReplaceFullPath', replaceFullPath: '/b' } as const;
+    const all = [{ hostname: 'a' }, { path }, { hostname: 'c', path: { ...path, replaceFullPath: '/c' } }] as const;
     expect(
       urlRewrite(
-        all.map((urlRewrite) => ({ type: 'URLRewrite', urlRewrite })),
+        all.map((urlRewrite): RouteFilter => ({ type: 'URLRewrite', urlRewrite })),
         false,
       ),
     ).toEqual({
@@ -105,13 +113,15 @@ describe('changes of headers', () => {
   });
 
   it('are those of all modifiers, as if one changed the headers after the other', () => {
-    const modifiers: JsonObject[] = [
+    const modifiers: Modifier[] = [
       { set: [a], add: [b] },
       { set: [{ name: 'x', value: '1' }], add: [{ ...b, value: '3' }], remove: ['c'] },
       { set: [{ name: 'A', value: '9' }], remove: ['X'] },
       { add: [{ name: 'c', value: '4' }] },
     ];
-    const filters = modifiers.map((requestHeaderModifier) => ({ type: 'RequestHeaderModifier', requestHeaderModifier }));
+    const filters = modifiers.map((requestHeaderModifier): RouteFilter => {
+      return { type: 'RequestHeaderModifier', requestHeaderModifier };
+    });
     expect(headerChanges(filters)).toEqual({
       requestHeadersToAdd: [
         { header: { key: 'A', value: '9' }, appendAction: 'OVERWRITE_IF_EXISTS_OR_ADD' },
@@ -133,9 +143,9 @@ it('mirrors get their share of the requests, or all', () => {
   expect(mirrorPolicies([])).toEqual({});
   expect(
     mirrorPolicies([
-      { cluster: 'a', share: undefined },
-      { cluster: 'b', share: '0.5' },
-      { cluster: 'c', share: 20 },
+      { outbound: outbound('a'), share: undefined },
+      { outbound: outbound('b'), share: '0.5' },
+      { outbound: outbound('c'), share: 20 },
     ]),
   ).toEqual({
     requestMirrorPolicies: [
@@ -147,12 +157,12 @@ it('mirrors get their share of the requests, or all', () => {
 });
 
 describe('the header changes of backends', () => {
-  const setting = (name: string, value: string): JsonObject => ({
+  const setting = (name: string, value: string): OfBackend => ({
     type: 'RequestHeaderModifier',
     requestHeaderModifier: { set: [{ name, value }] },
   });
-  const backend = (kri: string, filters: readonly JsonObject[] = []): Backend => ({
-    outbound: { kri } as Backend['outbound'],
+  const backend = (kri: string, filters: Backend['filters'] = []): Backend => ({
+    outbound: outbound(kri),
     weight: 1,
     filters,
   });

@@ -1,10 +1,14 @@
 // The action of one route: filters, backends, and a direct answer if there is no backend (policies 2.5, xds 3.2).
-import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
-import type { Backend, Backends } from './backend.ts';
+import type { RouteFilter } from '../policies/routes.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { Backend, Backends, Mirror } from './backend.ts';
 import { headerOptions, percentage } from '../envoy/proto-json.ts';
 
-const RESPONSE_CODES: ReadonlyMap<Json | undefined, string> = new Map([
+type Modifier = NonNullable<RouteFilter['requestHeaderModifier']>;
+type Header = NonNullable<Modifier['set']>[number];
+type PathRewrite = NonNullable<NonNullable<RouteFilter['urlRewrite']>['path']>;
+
+const RESPONSE_CODES: ReadonlyMap<number, string> = new Map([
   [302, 'FOUND'],
   [303, 'SEE_OTHER'],
   [307, 'TEMPORARY_REDIRECT'],
@@ -36,7 +40,7 @@ export function clustersOf({ backends }: Backends, changesOf: (backend: Backend)
  */
 export function changedClusters(
   found: Backends,
-  filters: readonly JsonObject[],
+  filters: readonly RouteFilter[],
 ): { readonly clusters: JsonObject; readonly changes: JsonObject } {
   const { backends } = found;
   const [first, ...others] = backends;
@@ -48,14 +52,14 @@ export function changedClusters(
 }
 
 /** Headers that the filters of a rule change, for the route. A filter sees what those before it did (policies 2.5). */
-export function headerChanges(filters: readonly JsonObject[]): JsonObject {
+export function headerChanges(filters: readonly RouteFilter[]): JsonObject {
   return {
     ...headersOf('request', partsOf(filters, 'RequestHeaderModifier', 'requestHeaderModifier')),
     ...headersOf('response', partsOf(filters, 'ResponseHeaderModifier', 'responseHeaderModifier')),
   };
 }
 
-function headersOf(what: 'request' | 'response', modifiers: readonly JsonObject[]): JsonObject {
+function headersOf(what: 'request' | 'response', modifiers: readonly Modifier[]): JsonObject {
   const { set, add, remove } = inOne(modifiers);
   const added = headerOptions(set, add);
   return {
@@ -65,18 +69,19 @@ function headersOf(what: 'request' | 'response', modifiers: readonly JsonObject[
 }
 
 /** Modifiers one after another as a single one. Envoy removes headers first, then replaces, then adds: what a later one undoes is left out. */
-function inOne(modifiers: readonly JsonObject[]) {
-  const left = new Map<string, { set: JsonObject[]; add: JsonObject[] }>();
-  const removed = new Map<string, Json>();
-  for (const { set, add, remove } of modifiers) {
-    for (const name of Array.isArray(remove) ? remove : []) {
-      left.delete(keyOf(name));
-      removed.set(keyOf(name), name);
+function inOne(modifiers: readonly Modifier[]) {
+  const left = new Map<string, { set: Header[]; add: Header[] }>();
+  const removed = new Map<string, string>();
+  for (const { set = [], add = [], remove = [] } of modifiers) {
+    for (const name of remove) {
+      left.delete(name.toLowerCase());
+      removed.set(name.toLowerCase(), name);
     }
-    for (const header of objectsOf(set)) left.set(keyOf(header['name']), { set: [header], add: [] });
-    for (const header of objectsOf(add)) {
-      const known = left.get(keyOf(header['name']));
-      if (known === undefined) left.set(keyOf(header['name']), { set: [], add: [header] });
+    for (const header of set) left.set(header.name.toLowerCase(), { set: [header], add: [] });
+    for (const header of add) {
+      const key = header.name.toLowerCase();
+      const known = left.get(key);
+      if (known === undefined) left.set(key, { set: [], add: [header] });
       else known.add.push(header);
     }
   }
@@ -84,20 +89,20 @@ function inOne(modifiers: readonly JsonObject[]) {
   return { set: all.flatMap((one) => one.set), add: all.flatMap((one) => one.add), remove: [...removed.values()] };
 }
 
-function keyOf(name: Json | undefined): string {
-  return textOf(name).toLowerCase();
-}
-
 /** The objects of the filters of one type, in their order. */
-function partsOf(filters: readonly JsonObject[], type: string, key: string): JsonObject[] {
-  return filters.flatMap((filter) => (filter['type'] === type ? [objectOf(filter[key])] : []));
+function partsOf<K extends Exclude<keyof RouteFilter, 'type'>>(
+  filters: readonly RouteFilter[],
+  type: RouteFilter['type'],
+  key: K,
+): NonNullable<RouteFilter[K]>[] {
+  return filters.flatMap((filter) => (filter.type === type ? (filter[key] ?? []) : []));
 }
 
 /** The redirect of a rule, the first of several; null without one. */
-export function redirectOf(filters: readonly JsonObject[], isBelowPrefix: boolean): JsonObject | null {
+export function redirectOf(filters: readonly RouteFilter[], isBelowPrefix: boolean): JsonObject | null {
   const [found] = partsOf(filters, 'RequestRedirect', 'requestRedirect');
   if (found === undefined) return null;
-  const { scheme, hostname, port, path, statusCode = 302 } = found;
+  const { scheme, hostname, port, path, statusCode } = found;
   const responseCode = RESPONSE_CODES.get(statusCode);
   return {
     ...(scheme !== undefined && { schemeRedirect: scheme }),
@@ -110,9 +115,10 @@ export function redirectOf(filters: readonly JsonObject[], isBelowPrefix: boolea
 }
 
 /** Rewrites of path and host, for the action of a route: of each the first that a URLRewrite has. */
-export function urlRewrite(filters: readonly JsonObject[], isBelowPrefix: boolean): JsonObject {
+export function urlRewrite(filters: readonly RouteFilter[], isBelowPrefix: boolean): JsonObject {
   const rewrites = partsOf(filters, 'URLRewrite', 'urlRewrite');
-  const [hostname, path] = ['hostname', 'path'].map((key) => rewrites.find((rewrite) => rewrite[key] !== undefined)?.[key]);
+  const hostname = rewrites.find((rewrite) => rewrite.hostname !== undefined)?.hostname;
+  const path = rewrites.find((rewrite) => rewrite.path !== undefined)?.path;
   return { ...rewriteOf(path, isBelowPrefix), ...(hostname !== undefined && { hostRewriteLiteral: hostname }) };
 }
 
@@ -120,13 +126,13 @@ export function urlRewrite(filters: readonly JsonObject[], isBelowPrefix: boolea
  * A prefix is replaced on the route below it, with its slash: `/v3/a` by `/three` is `/three/a`. Everywhere else the whole path is
  * replaced.
  */
-function rewriteOf(path: Json | undefined, isBelowPrefix: boolean): JsonObject {
-  const { type, replaceFullPath, replacePrefixMatch } = objectOf(path);
+function rewriteOf(path: PathRewrite | undefined, isBelowPrefix: boolean): JsonObject {
+  if (path === undefined) return {};
+  const { type, replaceFullPath = '', replacePrefixMatch: prefix = '' } = path;
   if (type === 'ReplacePrefixMatch') {
-    const prefix = textOf(replacePrefixMatch);
     return isBelowPrefix ? { prefixRewrite: prefix.endsWith('/') ? prefix : `${prefix}/` } : whole(prefix === '' ? '/' : prefix);
   }
-  return type === 'ReplaceFullPath' ? whole(textOf(replaceFullPath)) : {};
+  return type === 'ReplaceFullPath' ? whole(replaceFullPath) : {};
 }
 
 /** RE2 reads a backslash of a substitution as the start of a group. */
@@ -135,12 +141,12 @@ function whole(path: string): JsonObject {
   return { regexRewrite: { pattern: { regex: '.*' }, substitution } };
 }
 
-/** @param mirrors clusters with their shares of the requests */
-export function mirrorPolicies(mirrors: readonly { cluster: string; share: Json | undefined }[]): JsonObject {
+/** Copies of requests, in their shares. */
+export function mirrorPolicies(mirrors: readonly Mirror[]): JsonObject {
   if (mirrors.length === 0) return {};
   return {
-    requestMirrorPolicies: mirrors.map(({ cluster, share }) => ({
-      cluster,
+    requestMirrorPolicies: mirrors.map(({ outbound, share }) => ({
+      cluster: outbound.kri,
       ...(share !== undefined && { runtimeFraction: { defaultValue: percentage(share) } }),
     })),
   };

@@ -1,7 +1,8 @@
 // The routes of an HTTP outbound: what each part of a rule adds to them, without a mesh.
 import { describe, expect, it } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';
-import type { EffectiveOutbound, EffectivePolicy, EffectiveRoute } from '../policy/effective-conf.ts';
+import type { EffectivePolicy } from '../policy/effective-conf.ts';
+import type { HttpMatch, RouteConf, RouteFilter } from '../policies/routes.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { RouteSource } from './route-source.ts';
@@ -9,19 +10,22 @@ import type { Backend, Backends } from './backend.ts';
 import type { BackendResolver } from './backends.ts';
 import { confOf } from './conf-of.ts';
 import { destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
+import type { UsableOutbound, UsableRoute } from './usable-routes.ts';
 
 const CART = 'kri_msvc_default_east__cart_http';
-const EVERY = [{ path: { type: 'PathPrefix', value: '/' } }];
-const PAY = [{ path: { type: 'Exact', value: '/pay' } }];
+const EVERY: HttpMatch[] = [{ path: { type: 'PathPrefix', value: '/' } }];
+const PAY: HttpMatch[] = [{ path: { type: 'Exact', value: '/pay' } }];
 
 const target = (kri: string, type = 'MeshService') => ({
   ...{ kri, base: kri, section: 'http', port: 80, protocol: 'http', resource: makeRow(type, kri) },
 });
-const outboundOf = (routes: readonly EffectiveRoute[], policies: readonly EffectivePolicy[] = []): EffectiveOutbound => ({
+const outboundOf = (routes: readonly UsableRoute[], policies: readonly EffectivePolicy[] = []): UsableOutbound => ({
   ...target(CART),
   ...{ routes, policies },
 });
-const rule = (fields: Partial<Pick<EffectiveRoute, 'kind' | 'conf' | 'policies'>> & { matches?: JsonObject[] | null }) =>
+const rule = (
+  fields: Partial<Pick<UsableRoute, 'kind' | 'policies'>> & { conf?: Partial<RouteConf>; matches?: HttpMatch[] | null },
+) =>
   ({
     matches: PAY,
     conf: {},
@@ -31,7 +35,7 @@ const rule = (fields: Partial<Pick<EffectiveRoute, 'kind' | 'conf' | 'policies'>
     index: 0,
     route: { kri: 'kri_route' },
     ...fields,
-  }) as unknown as EffectiveRoute;
+  }) as unknown as UsableRoute;
 const policy = (type: string, conf: JsonObject): EffectivePolicy => ({ type, conf: [conf] }) as unknown as EffectivePolicy;
 
 /** A resolver that finds the same for each rule. */
@@ -44,7 +48,7 @@ function found(
   }: Partial<Omit<Backends, 'backends'>> & { mirrors?: string[]; type?: string } = {},
 ): BackendResolver {
   const backends: Backend[] = kris.map((kri) => ({ outbound: target(kri, type), weight: 1, filters: [] }));
-  const mirrored = mirrors.map((kri) => ({ outbound: target(kri), percentage: 5 }));
+  const mirrored = mirrors.map((kri) => ({ outbound: target(kri), share: 5 }));
   return {
     all: (): Backends => ({ backends, missingPercent }),
     mirrors: () => mirrored,
@@ -53,8 +57,8 @@ function found(
 }
 const names = (routes: readonly JsonObject[]): unknown[] => routes.map(({ name }) => name);
 const actionOf = (route: JsonObject | undefined): JsonObject => objectOf(route?.['route']);
-const set = (name: string): JsonObject => ({ set: [{ name, value: '1' }] });
-const HEADERS: JsonObject[] = [
+const set = (name: string) => ({ set: [{ name, value: '1' }] });
+const HEADERS: RouteFilter[] = [
   { type: 'RequestHeaderModifier', requestHeaderModifier: set('asked') },
   { type: 'ResponseHeaderModifier', responseHeaderModifier: set('answered') },
 ];
@@ -71,7 +75,7 @@ describe('a rule', () => {
   });
 
   it('changes headers of requests that it passes on and of those that it redirects', () => {
-    const redirect = { type: 'RequestRedirect', requestRedirect: { hostname: 'other' } };
+    const redirect: RouteFilter = { type: 'RequestRedirect', requestRedirect: { hostname: 'other', statusCode: 302 } };
     for (const filters of [HEADERS, [...HEADERS, redirect]]) {
       const route = only({ conf: { filters } });
       expect(route).toMatchObject({
@@ -99,7 +103,7 @@ describe('a rule', () => {
     const external = found(['bank'], { type: 'MeshExternalService' });
     expect(actionOf(only({}, external))).toMatchObject({ autoHostRewrite: true });
     expect(actionOf(only({}))).not.toHaveProperty('autoHostRewrite');
-    const filters = [{ type: 'URLRewrite', urlRewrite: { hostname: 'written' } }];
+    const filters: RouteFilter[] = [{ type: 'URLRewrite', urlRewrite: { hostname: 'written' } }];
     const written = actionOf(only({ conf: { filters } }, external));
     expect(written).toMatchObject({ hostRewriteLiteral: 'written' });
     expect(written).not.toHaveProperty('autoHostRewrite');
@@ -137,7 +141,7 @@ describe('the routes of an outbound', () => {
 
   it('lead to their backends and mirrors, and to the service itself where a request may meet no rule', () => {
     const resolver = found(['one'], { mirrors: ['copy'] });
-    const of = (kind: EffectiveRoute['kind'], ...routes: EffectiveRoute[]): string[] =>
+    const of = (kind: UsableRoute['kind'], ...routes: UsableRoute[]): string[] =>
       destinationsOf(outboundOf(routes), kind, resolver).map(({ kri }) => kri);
     expect(of('MeshHTTPRoute')).toEqual([CART]);
     expect(of('MeshHTTPRoute', rule({}))).toEqual(['one', 'copy', CART]);

@@ -1,6 +1,7 @@
 // The route configurations of a proxy: one for each HTTP listener (xds 3.1, 3.2).
 import { perObject } from '../base/per-object.ts';
-import type { EffectiveOutbound, EffectivePolicy, EffectiveRoute } from '../policy/effective-conf.ts';
+import type { RouteKind } from '../policies/routes.ts';
+import type { EffectivePolicy } from '../policy/effective-conf.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { BackendResolver } from './backends.ts';
@@ -9,6 +10,7 @@ import { catchAllRouteName } from './names.ts';
 import { compareRanks } from './route-match.ts';
 import type { AskedRoutes, RuleRoutes } from './route-source.ts';
 import { routeSettings, ruleRoutes } from './rule-routes.ts';
+import type { UsableOutbound, UsableRoute } from './usable-routes.ts';
 
 /** A RouteConfiguration with one virtual host for every host. */
 export function routeConfiguration(name: string, routes: readonly JsonObject[], more: JsonObject = {}): JsonObject {
@@ -17,7 +19,7 @@ export function routeConfiguration(name: string, routes: readonly JsonObject[], 
 }
 
 /** The routes of an HTTP outbound, in the order in which Envoy asks them. A rule of a MeshTCPRoute has no matches. */
-export function outboundRoutes(outbound: EffectiveOutbound, resolver: BackendResolver): JsonObject[] {
+export function outboundRoutes(outbound: UsableOutbound, resolver: BackendResolver): JsonObject[] {
   const routesOf = routesOfRules(outbound, resolver);
   const asked: AskedRoutes[] = [];
   for (const rule of outbound.routes) if (rule.matches !== null) for (const one of routesOf(rule).asked) asked.push(one);
@@ -30,8 +32,8 @@ export function outboundRoutes(outbound: EffectiveOutbound, resolver: BackendRes
   return routes;
 }
 
-/** The clusters that the routes of an outbound lead to, each once, mirrors included. @param kind of the routes that apply: none of them has a note */
-export function destinationsOf(outbound: EffectiveOutbound, kind: EffectiveRoute['kind'], resolver: BackendResolver): Outbound[] {
+/** The clusters that the routes of an outbound lead to, each once, mirrors included. @param kind of the routes that apply */
+export function destinationsOf(outbound: UsableOutbound, kind: RouteKind, resolver: BackendResolver): Outbound[] {
   const routesOf = routesOfRules(outbound, resolver);
   const found = new Map<string, Outbound>();
   let [hasRules, hasCatchAll] = [false, false];
@@ -53,7 +55,7 @@ function catchesAll({ isCatchAll }: AskedRoutes): boolean {
 }
 
 /** Rules of one route have the same policies. */
-function routesOfRules(outbound: EffectiveOutbound, resolver: BackendResolver): (rule: EffectiveRoute) => RuleRoutes {
+function routesOfRules(outbound: UsableOutbound, resolver: BackendResolver): (rule: UsableRoute) => RuleRoutes {
   const protocol = protocolOf(outbound.protocol);
   const settingsOf = perObject((policies: readonly EffectivePolicy[]) => routeSettings(policies, protocol));
   const itself = plain(outbound);

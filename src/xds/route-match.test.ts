@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import type { HttpMatch } from '../policies/routes.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { compareMatches, routeMatches } from './route-match.ts';
 
-const path = (type: string, value: string): JsonObject => ({ path: { type, value } });
+type Path = NonNullable<HttpMatch['path']>;
+
+const path = (type: Path['type'], value: string): HttpMatch => ({ path: { type, value } });
 
 describe('the routes of a match', () => {
-  it.each<[string, JsonObject, { match: JsonObject; isBelowPrefix: boolean }[]]>([
+  it.each<[string, HttpMatch, { match: JsonObject; isBelowPrefix: boolean }[]]>([
     ['an exact path', path('Exact', '/a'), [{ match: { path: '/a' }, isBelowPrefix: false }]],
     [
       'a regular expression',
@@ -24,7 +27,7 @@ describe('the routes of a match', () => {
     ['no path', {}, [{ match: { prefix: '/' }, isBelowPrefix: true }]],
     [
       'a method and a header',
-      { method: 'GET', headers: [{ name: 'a', value: 'b' }] },
+      { method: 'GET', headers: [{ type: 'Exact', name: 'a', value: 'b' }] },
       [
         {
           match: {
@@ -45,12 +48,17 @@ describe('the routes of a match', () => {
     ],
     [
       'a parameter of the query',
-      { queryParams: [{ name: 'a', value: 'b' }] },
+      { queryParams: [{ type: 'Exact', name: 'a', value: 'b' }] },
       [{ match: { prefix: '/', queryParameters: [{ name: 'a', stringMatch: { exact: 'b' } }] }, isBelowPrefix: true }],
     ],
     [
       'parameters of the query',
-      { queryParams: [{ name: 'a', value: 'b' }, { type: 'RegularExpression', name: 'c', value: 'd+' }, {}] },
+      {
+        queryParams: [
+          { type: 'Exact', name: 'a', value: 'b' },
+          { type: 'RegularExpression', name: 'c', value: 'd+' },
+        ],
+      },
       [
         {
           match: {
@@ -58,7 +66,6 @@ describe('the routes of a match', () => {
             queryParameters: [
               { name: 'a', stringMatch: { exact: 'b' } },
               { name: 'c', stringMatch: { safeRegex: { regex: 'd+' } } },
-              { name: '', stringMatch: { exact: '' } },
             ],
           },
           isBelowPrefix: true,
@@ -71,8 +78,8 @@ describe('the routes of a match', () => {
 });
 
 it('matches are asked from the most special to the one for everything, a method before any headers', () => {
-  const header = { name: 'a', value: 'b' };
-  const sorted: JsonObject[] = [
+  const header = { type: 'Exact' as const, name: 'a', value: 'b' };
+  const sorted: HttpMatch[] = [
     { ...path('Exact', '/a'), headers: [header], method: 'GET' },
     { ...path('Exact', '/a'), method: 'GET', queryParams: [header] },
     { ...path('Exact', '/a'), method: 'GET' },

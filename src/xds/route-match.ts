@@ -1,6 +1,6 @@
 // The matches of a MeshHTTPRoute as matches of Envoy routes, in the order in which they are asked (xds 3.2).
 import { perObject } from '../base/per-object.ts';
-import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { HttpMatch } from '../policies/routes.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { headerMatcher } from '../envoy/header-matcher.ts';
 import { CATCH_ALL } from './names.ts';
@@ -16,11 +16,10 @@ export type RouteMatch = {
  * The routes that one match becomes. A path prefix `/a` becomes the path `/a` and the prefix `/a/`, so that `/ab` does not match.
  * @param match one of `matches[]`
  */
-export const routeMatches = perObject((match: JsonObject): readonly RouteMatch[] => {
-  const path = objectOf(match['path']);
+export const routeMatches = perObject((match: HttpMatch): readonly RouteMatch[] => {
+  const { type, value } = match.path ?? CATCH_ALL.path;
   const rest = restOf(match);
-  const value = textOf(path['value']);
-  switch (path['type']) {
+  switch (type) {
     case 'Exact':
       return [{ match: { path: value, ...rest }, isBelowPrefix: false }];
     case 'RegularExpression':
@@ -37,14 +36,14 @@ export const routeMatches = perObject((match: JsonObject): readonly RouteMatch[]
 
 /** Whether a match takes every request. */
 export const isCatchAll = perObject(
-  (match: JsonObject): boolean => JSON.stringify(routeMatches(match)) === JSON.stringify(routeMatches(CATCH_ALL)),
+  (match: HttpMatch): boolean => JSON.stringify(routeMatches(match)) === JSON.stringify(routeMatches(CATCH_ALL)),
 );
 
 /**
  * Exact paths, then the longest prefixes, then regular expressions. Of equal ones first those with a method, then those with more headers,
  * then those with more query parameters (policies 7, Gateway API).
  */
-export function compareMatches(a: JsonObject, b: JsonObject): number {
+export function compareMatches(a: HttpMatch, b: HttpMatch): number {
   return compareRanks(rankOf(a), rankOf(b));
 }
 
@@ -57,27 +56,20 @@ export function compareRanks(one: MatchRank, other: MatchRank): number {
 }
 
 /** The place of a match among others. */
-export const rankOf = perObject((match: JsonObject): MatchRank => {
-  const path = objectOf(match['path']);
-  const type = path['type'] === 'Exact' ? 0 : path['type'] === 'RegularExpression' ? 2 : 1;
-  const prefix = type === 1 ? textOf(path['value']).length || 1 : 0;
+export const rankOf = perObject(({ path, method, headers = [], queryParams = [] }: HttpMatch): MatchRank => {
+  const type = path?.type === 'Exact' ? 0 : path?.type === 'RegularExpression' ? 2 : 1;
+  const prefix = type === 1 ? (path?.value.length ?? 1) : 0;
   // The route for every request comes last, below regular expressions.
   const isEverything = type === 1 && prefix === 1 ? 3 : type;
-  return [
-    isEverything,
-    -prefix,
-    match['method'] === undefined ? 1 : 0,
-    -objectsOf(match['headers']).length,
-    -objectsOf(match['queryParams']).length,
-  ];
+  return [isEverything, -prefix, method === undefined ? 1 : 0, -headers.length, -queryParams.length];
 });
 
-function restOf({ method, headers, queryParams }: JsonObject): JsonObject {
+function restOf({ method, headers = [], queryParams = [] }: HttpMatch): JsonObject {
   const matchers = [
     ...(method === undefined ? [] : [{ name: ':method', stringMatch: { exact: method } }]),
-    ...objectsOf(headers).map(headerMatcher),
+    ...headers.map(headerMatcher),
   ];
-  const parameters = objectsOf(queryParams).map(({ type, name = '', value = '' }) => ({
+  const parameters = queryParams.map(({ type, name, value }) => ({
     name,
     stringMatch: type === 'RegularExpression' ? { safeRegex: { regex: value } } : { exact: value },
   }));

@@ -1,14 +1,13 @@
 // What was made of the rules of one route on one outbound. A record of a rule stays good while no service changes: a changed rule of
 // thousands makes one record. Invariant: matches and conf of a rule are the same objects in all versions of a policy (long-lists.ts).
-import type { RouteRule } from '../policy/outbound-routes.ts';
 import type { Outbound } from '../policy/outbounds.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
-import type { Backends } from './backend.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { Backends, Mirror } from './backend.ts';
 import type { MatchRank } from './route-match.ts';
 
 /** Where a rule leads to. Rules with equal ones have equal texts. */
 export type Leads = Backends & {
-  readonly mirrors: readonly { readonly outbound: Outbound; readonly share: Json | undefined }[];
+  readonly mirrors: readonly Mirror[];
   readonly text: string;
 };
 
@@ -27,16 +26,17 @@ export type RuleRoutes = {
 };
 
 export type RuleRecord = {
-  readonly matches: RouteRule['matches'];
+  readonly matches: Rule['matches'];
   /** The rule was checked, and nothing of it is reported. */
   isQuiet: boolean;
   routes: RuleRoutes | null;
 };
 
-type Rule = Pick<RouteRule, 'matches' | 'conf'>;
+/** A rule, checked or not, by its objects. */
+type Rule = { readonly matches: readonly object[] | null; readonly conf: object };
 
 export class RouteSource {
-  readonly #records = new WeakMap<JsonObject, RuleRecord>();
+  readonly #records = new WeakMap<object, RuleRecord>();
   readonly #destinations = new Map<string, readonly Outbound[]>();
   #before: RouteSource | null;
 

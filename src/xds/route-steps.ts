@@ -10,7 +10,8 @@ import { protocolOf } from '../envoy/protocol.ts';
 import { emptyConfig, type ProxyConfig } from './proxy-config.ts';
 import { outboundRoutes, routeConfiguration } from './route-config.ts';
 import { routeSettings } from './rule-routes.ts';
-import { usableOutbound, usablePolicies } from './usable-policies.ts';
+import { usablePolicies } from './usable-policies.ts';
+import { usableOutbound } from './usable-routes.ts';
 
 /** @param encode encodes the resources of a configuration */
 export function* routeSteps(

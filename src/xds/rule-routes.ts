@@ -1,8 +1,8 @@
 // The Envoy routes of one rule of a route, with what they are made of (xds 3.2).
 import { LRUCache } from 'lru-cache';
-import { objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
-import type { EffectivePolicy, EffectiveRoute } from '../policy/effective-conf.ts';
+import type { HttpMatch, RouteConf } from '../policies/routes.ts';
+import type { EffectivePolicy } from '../policy/effective-conf.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import { hashPoliciesOf } from '../policy/load-balancing.ts';
 import type { BackendResolver } from './backends.ts';
@@ -15,10 +15,11 @@ import { duration, percentage } from '../envoy/proto-json.ts';
 import { retryPolicy } from '../policies/mesh-retry/envoy.ts';
 import { changedClusters, headerChanges, mirrorPolicies, NO_BACKEND, redirectOf, urlRewrite } from './route-action.ts';
 import { isCatchAll, rankOf, routeMatches } from './route-match.ts';
+import type { UsableRoute } from './usable-routes.ts';
 
 /** The routes of a rule: those of before, if they would be the same. */
 export function ruleRoutes(
-  rule: EffectiveRoute,
+  rule: UsableRoute,
   outbound: Outbound,
   resolver: BackendResolver,
   settings: RouteSettings,
@@ -59,16 +60,21 @@ const knownSettings = new LRUCache<string, RouteSettings, JsonObject>({
   memoMethod: (text, _stale, { context }) => ({ fields: context, text }),
 });
 
-function leadsTo({ conf, route }: EffectiveRoute, outbound: Outbound, resolver: BackendResolver): Leads {
+function leadsTo({ conf, route }: UsableRoute, outbound: Outbound, resolver: BackendResolver): Leads {
   const { backends, missingPercent } = resolver.all(conf, route, outbound);
-  const mirrors = resolver.mirrors(conf, route).map((mirror) => ({ outbound: mirror.outbound, share: mirror.percentage }));
+  const mirrors = resolver.mirrors(conf, route);
   const clusters = backends.map((backend) => `${backend.outbound.kri}*${String(backend.weight)}`).join();
   const mirrored = mirrors.map((mirror) => mirror.outbound.kri).join();
   return { backends, missingPercent, mirrors, text: `${clusters} ${String(missingPercent)} ${mirrored}` };
 }
 
-function makeRoutes(name: string, conf: JsonObject, match: JsonObject, leads: Leads, settings: JsonObject): JsonObject[] {
-  const filters = objectsOf(conf['filters']);
+function makeRoutes(
+  name: string,
+  { filters = [] }: RouteConf,
+  match: HttpMatch,
+  leads: Leads,
+  settings: JsonObject,
+): JsonObject[] {
   return routeMatches(match).flatMap((one): JsonObject[] => {
     const redirect = redirectOf(filters, one.isBelowPrefix);
     if (redirect !== null) return [{ name, match: one.match, redirect, ...headerChanges(filters) }];
@@ -80,7 +86,7 @@ function makeRoutes(name: string, conf: JsonObject, match: JsonObject, leads: Le
       ...(leadsOutside(leads) && rewrite['hostRewriteLiteral'] === undefined && { autoHostRewrite: true }),
       ...rewrite,
       ...settings,
-      ...mirrorPolicies(leads.mirrors.map(({ outbound, share }) => ({ cluster: outbound.kri, share }))),
+      ...mirrorPolicies(leads.mirrors),
     };
     return [...missingShare(name, one.match, leads), { name, match: one.match, route: action, ...changes }];
   });

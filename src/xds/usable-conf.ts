@@ -13,7 +13,7 @@ export type UsableConf = {
   readonly conf: JsonObject | null;
   readonly refused: readonly Refused[];
 };
-type Refused = { readonly path: string; readonly reason: string };
+export type Refused = { readonly path: string; readonly reason: string };
 
 /** The limit of rounds. After it nothing of the conf is used. */
 const MAX_ROUNDS = 8;
@@ -84,11 +84,10 @@ function violationsOf(
   conf: JsonObject,
   match: JsonObject | null,
 ): { inConf: Refused[]; inMatch: Refused[] } {
-  // The conf of a route stands in the item itself.
-  const item = isRoute(type) ? conf : { ...(match !== null && { matches: [match] }), default: conf };
+  const item = { ...(match !== null && { matches: [match] }), default: conf };
   const violations = checkConfItem(type, section, item);
   return {
-    inConf: violations.flatMap((violation) => insideOf(isRoute(type) ? '' : 'default', violation)),
+    inConf: violations.flatMap((violation) => insideOf('default', violation)),
     inMatch: match === null ? [] : violations.flatMap((violation) => insideOf('matches', violation)),
   };
 }
@@ -141,8 +140,4 @@ function withoutOldLists(type: string, conf: JsonObject): JsonObject {
     return [key, isObject(value) ? rest : value];
   });
   return { ...conf, loadBalancer: Object.fromEntries(balancer) };
-}
-
-function isRoute(type: string): boolean {
-  return type === 'MeshHTTPRoute' || type === 'MeshTCPRoute';
 }

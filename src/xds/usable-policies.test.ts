@@ -10,7 +10,8 @@ import type { Policy } from '../policy/parse-policy.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { BackendResolver } from './backends.ts';
 import type { ConfigProblem } from './config-problem.ts';
-import { reportTo, usableOutbound, usableRules } from './usable-policies.ts';
+import { reportTo, usableRules } from './usable-policies.ts';
+import { usableOutbound } from './usable-routes.ts';
 
 const CART = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } };
 const MISSING = { kind: 'MeshService', name: 'none', port: 80 };
@@ -146,10 +147,27 @@ describe('the usable rules of a route', () => {
       [],
     ],
     [
+      'no port of a wrong type, as if it had none: the service has one port',
+      'http',
+      httpRoute({
+        matches: [PATH],
+        default: { backendRefs: [{ ...toCart, port: '81' }], filters: [mirror({ ...toCart, port: true })] },
+      }),
+      1,
+      [],
+    ],
+    [
+      'backends of a wrong type as if they were not there, and one of an unknown kind as missing',
+      'http',
+      httpRoute({ matches: [PATH], default: { backendRefs: [toCart, 5, { kind: 'Cart', name: 'a' }] } }),
+      1,
+      ['spec.to[0].rules[0].default.backendRefs[1] Cart a does not exist: its share of the requests is answered 500'],
+    ],
+    [
       'nothing of a route that does nothing on the port',
       'tcp',
       httpRoute({ matches: [PATH], default: { backendRefs: [MISSING] } }),
-      1,
+      0,
       [],
     ],
   ])('name %s', (_, protocol, route, routes, problems) => {
@@ -164,6 +182,18 @@ describe('the usable rules of a route', () => {
     expect(usable('http', httpRoute({ matches: [PATH], default: { backendRefs } }))).toEqual({
       ...{ routes: 0, problems: [`spec.to[0].rules[0].default.${problem}`] },
     });
+  });
+
+  it('are without a rule that has a wrong filter at a backend', () => {
+    const filter = { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'no name', value: '1' }] } };
+    const { routes, problems } = usable(
+      'http',
+      httpRoute({ matches: [PATH], default: { backendRefs: [{ ...toCart, filters: [filter] }] } }),
+    );
+    expect([routes, problems.map((problem) => problem.split(' ')[0])]).toEqual([
+      0,
+      ['spec.to[0].rules[0].default.backendRefs[0].filters[0].requestHeaderModifier.set[0].name'],
+    ]);
   });
 
   it('are without a rule whose match cannot be read, which is named once', () => {

@@ -128,7 +128,7 @@ const filter = withRules(
     requestMirror: z
       .object({
         percentage: percentage().describe('Share of the requests that are copied, in percent. 100 if not set.').optional(),
-        backendRef: backendRef().describe('The service that gets the copies.'),
+        backendRef: backendRef({}).describe('The service that gets the copies.'),
       })
       .describe('Sends copies of requests to another service, whose answers are dropped. For type RequestMirror.')
       .optional(),
@@ -162,7 +162,8 @@ const backends = () =>
       .optional(),
   });
 
-const rule = withRules(
+/** One of the rules of an item. */
+export const meshHTTPRouteRule = withRules(
   z.object({
     matches: z.array(match).min(1).describe('The requests of the rule: those that one of these fits.'),
     default: withRules(
@@ -193,7 +194,7 @@ const item = z.object({
     .describe('Must be empty: requests to a service have its hostname.')
     .optional(),
   rules: z
-    .array(rule)
+    .array(meshHTTPRouteRule)
     .describe(
       'Where requests go. An exact path comes before a prefix, a longer prefix before a shorter one. Others go to the service.',
     ),
