@@ -57,7 +57,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // A request for a bootstrap brings a Dataplane, which is read as one that a person writes.
   'proxy-port': ['base', 'resource', 'grpc', 'xds', 'token', 'http', 'writes'],
   ads: ['base', 'wire', 'resource', 'store', 'policy', 'identity', 'mesh-index', 'grpc', 'xds', 'proxy-port'],
-  'gateway-api': ['base', 'resource', 'schema', 'policy'],
+  'gateway-api': ['base', 'resource', 'schema', 'policies', 'policy'],
   document: ['base', 'resource', 'validation', 'gateway-api'],
   subscriptions: ['base', 'resource', 'store'],
   takeover: ['base', 'resource', 'validation', 'store'],

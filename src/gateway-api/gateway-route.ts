@@ -1,7 +1,8 @@
 // The normalised model of a Gateway API route: one form for both spellings of a backend (GEP-718 «API» and «Note on future
 // consolidation»). Invariant: every default is filled in, and the model has every field of the document's spec.
 import type { Violation } from '../base/violations.ts';
-import type { JsonObject, Labels } from '../resource/types.ts';
+import type { WrittenBackend, WrittenFilter, WrittenMatch } from '../policies/routes.ts';
+import type { Labels } from '../resource/types.ts';
 
 /** The group of Gateway API's own kinds. */
 export const GATEWAY_GROUP = 'gateway.networking.k8s.io';
@@ -34,7 +35,7 @@ export type Backend = ObjectRef & {
   /** 0…1,000,000; its share is weight / sum over the rule. */
   readonly weight: number;
   /** Modifiers of headers, as MeshHTTPRoute has them (policies 2.5). */
-  readonly filters: readonly JsonObject[];
+  readonly filters: NonNullable<WrittenBackend['filters']>;
 };
 
 export type RouteFilter =
@@ -42,14 +43,14 @@ export type RouteFilter =
   | {
       readonly type: 'RequestHeaderModifier' | 'ResponseHeaderModifier' | 'RequestRedirect' | 'URLRewrite';
       /** As MeshHTTPRoute has it (policies 2.5); the two APIs agree on these. */
-      readonly conf: JsonObject;
+      readonly written: WrittenFilter;
     };
 
 export type RouteRule = {
   /** Given by the author, for messages alone. */
   readonly name: string | undefined;
   /** As MeshHTTPRoute has them (policies 2.5), at least one; empty for a TCPRoute. */
-  readonly matches: readonly JsonObject[];
+  readonly matches: readonly WrittenMatch[];
   readonly filters: readonly RouteFilter[];
   /** Empty only for a redirect. */
   readonly backends: readonly Backend[];

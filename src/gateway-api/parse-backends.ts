@@ -2,7 +2,6 @@
 // Invariant: an entry names exactly one backend; a Service (GEP-718 «API», D25) and a MeshMultiZoneService (policies 1.4) always with a
 // port.
 import type { Field } from './field.ts';
-import type { JsonObject } from '../resource/types.ts';
 import { type Backend, isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
 import { parseBackendFilters } from './parse-header-modifier.ts';
 import { parseObjectRef, REF_KEYS } from './parse-references.ts';
@@ -104,7 +103,7 @@ type Beside = {
   readonly port: Field;
   readonly missingPort: Field;
   readonly weight?: number | undefined;
-  readonly filters?: readonly JsonObject[];
+  readonly filters?: Backend['filters'];
 };
 
 function readBackend(

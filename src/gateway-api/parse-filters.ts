@@ -1,10 +1,10 @@
 // `rules[].filters[]`: header modifiers, redirect, rewrite and mirror, in the form that MeshHTTPRoute has them (policies 2.5).
 // Invariant: a filter that MeshHTTPRoute does not have is refused by name, never dropped.
-import type { JsonObject } from '../resource/types.ts';
+import type { WrittenFilter, WrittenMatch } from '../policies/routes.ts';
 import type { Field } from './field.ts';
 import type { RouteFilter } from './gateway-route.ts';
 import { NO_MIRROR_WEIGHT, parseMirrorBackend } from './parse-backends.ts';
-import { parseHeaderModifier } from './parse-header-modifier.ts';
+import { modifierFilter } from './parse-header-modifier.ts';
 import { textForms } from './text-forms.ts';
 
 const CONF_KEYS = {
@@ -18,13 +18,12 @@ type FilterType = keyof typeof CONF_KEYS;
 const TYPES = Object.keys(CONF_KEYS) as FilterType[];
 const STATUS_CODES = [301, 302, 303, 307, 308] as const;
 
-/** The key under which a filter of this type keeps its configuration, in both APIs. */
-export function filterKey(type: FilterType): string {
-  return CONF_KEYS[type];
-}
+type Redirect = NonNullable<WrittenFilter['requestRedirect']>;
+type Rewrite = NonNullable<WrittenFilter['urlRewrite']>;
+type PathModifier = NonNullable<Rewrite['path']>;
 
 /** The filters of a rule. @param matches parsed; a prefix can be replaced only if every match is a prefix */
-export function parseFilters(rule: Field, matches: readonly JsonObject[], namespace: string | undefined): RouteFilter[] {
+export function parseFilters(rule: Field, matches: readonly WrittenMatch[], namespace: string | undefined): RouteFilter[] {
   const seen = new Map<string, string>();
   const filters = rule
     .at('filters')
@@ -62,17 +61,17 @@ function parseType(item: Field): FilterType | undefined {
 function parseConf(
   type: FilterType,
   conf: Field,
-  matches: readonly JsonObject[],
+  matches: readonly WrittenMatch[],
   namespace: string | undefined,
 ): RouteFilter | undefined {
   switch (type) {
     case 'RequestHeaderModifier':
     case 'ResponseHeaderModifier':
-      return { type, conf: parseHeaderModifier(conf) };
+      return { type, written: modifierFilter(type, conf) };
     case 'RequestRedirect':
-      return { type, conf: parseRedirect(conf, matches) };
+      return { type, written: { type, requestRedirect: parseRedirect(conf, matches) } };
     case 'URLRewrite':
-      return { type, conf: parseRewrite(conf, matches) };
+      return { type, written: { type, urlRewrite: parseRewrite(conf, matches) } };
     case 'RequestMirror': {
       conf.allowKeys(['backendRef', 'percent', 'fraction', 'port'], { weight: NO_MIRROR_WEIGHT }, ['serviceName']);
       const backend = parseMirrorBackend(conf, namespace);
@@ -82,7 +81,7 @@ function parseConf(
   }
 }
 
-function parseRedirect(conf: Field, matches: readonly JsonObject[]): JsonObject {
+function parseRedirect(conf: Field, matches: readonly WrittenMatch[]): Redirect {
   conf.allowKeys(['scheme', 'hostname', 'path', 'port', 'statusCode']);
   const scheme = conf.at('scheme').choice(['http', 'https']);
   const hostname = conf.at('hostname').text(textForms.hostname);
@@ -97,7 +96,7 @@ function parseRedirect(conf: Field, matches: readonly JsonObject[]): JsonObject 
   };
 }
 
-function parseRewrite(conf: Field, matches: readonly JsonObject[]): JsonObject {
+function parseRewrite(conf: Field, matches: readonly WrittenMatch[]): Rewrite {
   conf.allowKeys(['hostname', 'path']);
   if (conf.keys().length === 0) conf.refuse('must have hostname or path: it would rewrite nothing');
   const hostname = conf.at('hostname').text(textForms.hostname);
@@ -105,7 +104,7 @@ function parseRewrite(conf: Field, matches: readonly JsonObject[]): JsonObject {
   return { ...(hostname !== undefined && { hostname }), ...(path !== undefined && { path }) };
 }
 
-function parsePathModifier(field: Field, matches: readonly JsonObject[]): JsonObject | undefined {
+function parsePathModifier(field: Field, matches: readonly WrittenMatch[]): PathModifier | undefined {
   if (!field.isGiven || !field.isObject()) return undefined;
   if (!field.at('type').isGiven) return field.at('type').refuse('must be given: ReplaceFullPath or ReplacePrefixMatch');
   const type = field.at('type').choice(['ReplaceFullPath', 'ReplacePrefixMatch']);
@@ -113,10 +112,11 @@ function parsePathModifier(field: Field, matches: readonly JsonObject[]): JsonOb
   const key = type === 'ReplaceFullPath' ? 'replaceFullPath' : 'replacePrefixMatch';
   field.allowKeys(['type', key]);
   if (!field.at(key).isGiven) return field.at(key).refuse(`must be given for type ${type}`);
-  if (type === 'ReplacePrefixMatch' && !matches.every((match) => (match['path'] as JsonObject)['type'] === 'PathPrefix'))
+  if (type === 'ReplacePrefixMatch' && !matches.every((match) => match.path?.type === 'PathPrefix'))
     return field.refuse('ReplacePrefixMatch needs a path of type PathPrefix in every match of the rule');
   const value = field.at(key).text(textForms.replacement);
-  return value === undefined ? undefined : { type, [key]: value };
+  if (value === undefined) return undefined;
+  return type === 'ReplaceFullPath' ? { type, replaceFullPath: value } : { type, replacePrefixMatch: value };
 }
 
 /** `percent`, or `fraction` as a decimal with four places: an integer where it is one, else a decimal string. */

@@ -1,5 +1,5 @@
 // Modifiers of headers, of a rule and of a single backend, in the form that MeshHTTPRoute has them (policies 2.5).
-import type { JsonObject } from '../resource/types.ts';
+import type { WrittenBackend, WrittenFilter } from '../policies/routes.ts';
 import type { Field } from './field.ts';
 import { textForms } from './text-forms.ts';
 
@@ -11,13 +11,16 @@ const OF_BACKEND = {
 type BackendFilterType = keyof typeof OF_BACKEND;
 const TYPES = Object.keys(OF_BACKEND) as BackendFilterType[];
 
+type BackendFilter = NonNullable<WrittenBackend['filters']>[number];
+type Modifier = NonNullable<WrittenFilter['requestHeaderModifier']>;
+
 /** The `filters` of a backend, as a MeshHTTPRoute has them. */
-export function parseBackendFilters(entry: Field): JsonObject[] {
+export function parseBackendFilters(entry: Field): BackendFilter[] {
   const seen = new Map<string, string>();
   return entry
     .at('filters')
     .items()
-    .flatMap((item): JsonObject[] => {
+    .flatMap((item): BackendFilter[] => {
       if (!item.isGiven) item.refuse('must be an object with type');
       if (!item.isGiven || !item.isObject()) return [];
       const type = item.at('type');
@@ -33,14 +36,22 @@ export function parseBackendFilters(entry: Field): JsonObject[] {
       seen.set(found, item.path);
       if (!conf.isGiven) conf.refuse(`must be given for a filter of type ${found}`);
       if (!conf.isGiven || !conf.isObject()) return [];
-      return [{ type: found, [OF_BACKEND[found]]: parseHeaderModifier(conf) }];
+      return [modifierFilter(found, conf)];
     });
+}
+
+/** A filter that changes headers. @param conf its modifier */
+export function modifierFilter(type: BackendFilterType, conf: Field): BackendFilter {
+  const modifier = parseHeaderModifier(conf);
+  return type === 'RequestHeaderModifier'
+    ? { type, requestHeaderModifier: modifier }
+    : { type, responseHeaderModifier: modifier };
 }
 
 const MAX_HEADERS = 16;
 
 /** The modifier with lower-case header names: MeshHTTPRoute takes no others. */
-export function parseHeaderModifier(conf: Field): JsonObject {
+function parseHeaderModifier(conf: Field): Modifier {
   conf.allowKeys(['set', 'add', 'remove']);
   const seen = new Map<string, string>();
   const note = (name: Field, text: string | undefined): string | undefined => {
@@ -50,7 +61,7 @@ export function parseHeaderModifier(conf: Field): JsonObject {
     seen.set(lower, name.path);
     return other === undefined ? lower : name.refuse(`${JSON.stringify(lower)} is modified by ${other} already: keep one`);
   };
-  const lists: JsonObject = {};
+  const lists: Modifier = {};
   for (const key of ['set', 'add'] as const) {
     const pairs = itemsOf(conf.at(key)).flatMap((item) => {
       if (!item.isGiven) item.refuse('must be an object with name and value');
@@ -66,7 +77,7 @@ export function parseHeaderModifier(conf: Field): JsonObject {
     const name = note(item, item.requiredText(textForms.changedHeaderName));
     return name === undefined ? [] : [name];
   });
-  if (remove.length > 0) lists['remove'] = remove;
+  if (remove.length > 0) lists.remove = remove;
   const isEmpty = ['set', 'add', 'remove'].every((key) => !conf.at(key).isGiven || conf.at(key).isEmptyList);
   if (isEmpty) conf.refuse('must have set, add or remove: it would modify nothing');
   return lists;

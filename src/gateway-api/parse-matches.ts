@@ -1,22 +1,24 @@
 // `rules[].matches[]`: path, method, headers, query parameters, in the form that MeshHTTPRoute has them (policies 2.5).
 // Invariant: the result is valid there: absolute paths, prefixes without a trailing slash, lower-case header names,
 // regular expressions of RE2.
-import type { Json, JsonObject } from '../resource/types.ts';
+import type { WrittenMatch } from '../policies/routes.ts';
 import type { Field } from './field.ts';
 import { textForms } from './text-forms.ts';
 
 const METHODS = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'] as const;
 const PATH_TYPES = ['Exact', 'PathPrefix', 'RegularExpression'] as const;
 const VALUE_TYPES = ['Exact', 'RegularExpression'] as const;
-const EVERYTHING = { path: { type: 'PathPrefix', value: '/' } };
+const EVERYTHING = { path: { type: 'PathPrefix', value: '/' } } as const satisfies WrittenMatch;
+
+type Value = { type: (typeof VALUE_TYPES)[number]; name: string; value: string };
 
 /** The matches of a rule, at least one: a rule without matches takes every request (Gateway API). */
-export function parseMatches(rule: Field): JsonObject[] {
+export function parseMatches(rule: Field): WrittenMatch[] {
   const items = rule.at('matches').items();
   return items.length === 0 ? [EVERYTHING] : items.map(parseMatch);
 }
 
-function parseMatch(match: Field): JsonObject {
+function parseMatch(match: Field): WrittenMatch {
   if (!match.isGiven || !match.isObject()) return EVERYTHING;
   match.allowKeys(['path', 'method', 'headers', 'queryParams']);
   const method = match.at('method').choice(METHODS);
@@ -31,7 +33,7 @@ function parseMatch(match: Field): JsonObject {
 }
 
 /** Defaults: type PathPrefix, value `/`. `Prefix` is how v1alpha1 called PathPrefix. */
-function parsePath(path: Field): JsonObject {
+function parsePath(path: Field): NonNullable<WrittenMatch['path']> {
   if (!path.isGiven || !path.isObject()) return EVERYTHING.path;
   path.allowKeys(['type', 'value']);
   const given = path.at('type').isGiven ? path.at('type').choice([...PATH_TYPES, 'Prefix']) : 'PathPrefix';
@@ -43,7 +45,7 @@ function parsePath(path: Field): JsonObject {
 }
 
 /** Headers or query parameters. A second entry of a name would have no effect, so it is refused. */
-function parseValues(list: Field, { isHeader }: { isHeader: boolean }): Json[] {
+function parseValues(list: Field, { isHeader }: { isHeader: boolean }): Value[] {
   const seen = new Set<string>();
   return list.items().flatMap((item) => {
     if (!item.isGiven) item.refuse('must be an object with name and value');

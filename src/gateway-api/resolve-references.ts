@@ -1,6 +1,6 @@
 // Resolves every reference of a route: parents become targets, backends become backendRefs. A rule with an unresolved reference is left
 // out (GEP-718 «API»: «If the referent cannot be found, the rule is not included in the route»). So is an invalid rule of a stored route.
-import type { JsonObject } from '../resource/types.ts';
+import type { WrittenBackend, WrittenTarget } from '../policies/routes.ts';
 import { appProtocolOf } from './app-protocol.ts';
 import { type Backend, describeRef, type GatewayRoute, type ParentRef, type RouteRule } from './gateway-route.ts';
 import { describePorts, type Referent, type Resolver, sectionOf, type ServicePort } from './service-resolver.ts';
@@ -23,14 +23,14 @@ export type BrokenReference = DroppedRule & { readonly reason: Exclude<DroppedRu
 export type ResolvedParent = {
   readonly parent: ParentRef;
   /** `to[].targetRef`, or why there is none. */
-  readonly target: { readonly targetRef: JsonObject } | { readonly problem: string };
+  readonly target: { readonly targetRef: WrittenTarget } | { readonly problem: string };
 };
 
 export type ResolvedRoute = {
   readonly parents: readonly ResolvedParent[];
   /** The rules that stay; `backendRefs` by the backend they were made from. */
   readonly rules: readonly RouteRule[];
-  readonly backendRefs: ReadonlyMap<Backend, JsonObject>;
+  readonly backendRefs: ReadonlyMap<Backend, WrittenBackend>;
   readonly broken: readonly BrokenReference[];
   /** The violations of the rules. */
   readonly invalid: readonly DroppedRule[];
@@ -41,7 +41,7 @@ export type ResolvedRoute = {
 /** Looks up all references of a route. Pure apart from the resolver. */
 export function resolveReferences(route: GatewayRoute, resolve: Resolver): ResolvedRoute {
   const warnings: string[] = [];
-  const backendRefs = new Map<Backend, JsonObject>();
+  const backendRefs = new Map<Backend, WrittenBackend>();
   const broken: BrokenReference[] = [];
   const parents = route.parents.map((parent) => ({ parent, target: resolveParent(route, parent, resolve, warnings) }));
   const rules = route.rules.filter((rule, index) => {
@@ -90,7 +90,7 @@ function resolveParent(route: GatewayRoute, parent: ParentRef, resolve: Resolver
   return { targetRef: { ...refTo(found), ...(isNarrowed && port !== undefined && { sectionName: sectionOf(port) }) } };
 }
 
-type Outcome = { readonly backendRef: JsonObject } | Pick<BrokenReference, 'reason' | 'message'>;
+type Outcome = { readonly backendRef: WrittenBackend } | Pick<BrokenReference, 'reason' | 'message'>;
 
 /** A backend whose protocol no proxy speaks counts as unresolved (D25). */
 function resolveBackend(route: GatewayRoute, backend: Backend, resolve: Resolver, warnings: string[]): Outcome {
@@ -129,7 +129,7 @@ function warnOfProtocol(
 }
 
 /** By name and namespace, so that a reference into the route's own namespace makes a producer route (D9). */
-function refTo({ kind, name, namespace }: Referent): JsonObject {
+function refTo({ kind, name, namespace }: Referent): { kind: Referent['kind']; name: string; namespace?: string } {
   return { kind, name, ...(namespace !== undefined && { namespace }) };
 }
 

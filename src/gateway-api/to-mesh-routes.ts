@@ -1,12 +1,21 @@
 // A Gateway API route → MeshHTTPRoutes (or MeshTCPRoutes) and MeshTimeouts in Universal form (policies 2.1, 2.5; D24).
 // Invariant: one parent gives one route with one `to[]` (MADR 063). Rules with different timeouts go to separate routes, because a
 // MeshTimeout applies to a whole route. Pure: the same model and the same referents give the same result.
+import type { z } from 'zod';
 import { fnv1a64 } from '../resource/hash-name.ts';
 import type { Backend, GatewayRoute, ParentRef, RouteFilter, RouteRule } from './gateway-route.ts';
 import { label } from '../resource/labels.ts';
-import type { Json, JsonObject, Labels } from '../resource/types.ts';
+import type {
+  WrittenBackend,
+  WrittenFilter,
+  WrittenHttpRoute,
+  WrittenHttpRule,
+  WrittenTarget,
+  WrittenTcpRoute,
+} from '../policies/routes.ts';
+import type { meshTimeoutSpec } from '../policies/mesh-timeout/spec.ts';
+import type { JsonObject, Labels } from '../resource/types.ts';
 import { formatGoDuration } from './durations.ts';
-import { filterKey } from './parse-filters.ts';
 import { type ResolvedRoute, resolveReferences } from './resolve-references.ts';
 import type { Resolver } from './service-resolver.ts';
 
@@ -51,9 +60,11 @@ export function toMeshRoutes(route: GatewayRoute, resolve: Resolver): Conversion
       if (first === undefined) return [];
       const name = derivedName(route, parent, { parent: parentIndex, group: groupIndex });
       const envelope = { mesh: route.mesh, name, labels };
-      const to = { targetRef: target.targetRef, rules: rules.map((rule) => ruleOf(route, rule, resolved)) };
-      const type = route.kind === 'HTTPRoute' ? ('MeshHTTPRoute' as const) : ('MeshTCPRoute' as const);
-      const meshRoute: DerivedResource = { type, ...envelope, spec: { targetRef: { kind: 'Mesh' }, to: [to] } };
+      const { targetRef } = target;
+      const meshRoute: DerivedResource =
+        route.kind === 'HTTPRoute'
+          ? { type: 'MeshHTTPRoute', ...envelope, spec: httpSpec(targetRef, rules, resolved) }
+          : { type: 'MeshTCPRoute', ...envelope, spec: tcpSpec(targetRef, rules, resolved) };
       if (first.requestTimeout === undefined) return [meshRoute];
       return [meshRoute, timeoutOf(envelope, route.namespace, first.requestTimeout)];
     });
@@ -88,25 +99,41 @@ function groupsOf(route: GatewayRoute): RouteRule[][] {
   return [...groups.values()];
 }
 
-function ruleOf(route: GatewayRoute, rule: RouteRule, resolved: ResolvedRoute): JsonObject {
+function httpSpec(targetRef: WrittenTarget, rules: readonly RouteRule[], resolved: ResolvedRoute): JsonObject {
+  const to = { targetRef, rules: rules.map((rule) => httpRule(rule, resolved)) };
+  return written({ targetRef: { kind: 'Mesh' }, to: [to] } satisfies WrittenHttpRoute);
+}
+
+function tcpSpec(targetRef: WrittenTarget, rules: readonly RouteRule[], resolved: ResolvedRoute): JsonObject {
+  const to = { targetRef, rules: rules.map((rule) => ({ default: { backendRefs: backendsOf(rule, resolved) } })) };
+  return written({ targetRef: { kind: 'Mesh' }, to: [to] } satisfies WrittenTcpRoute);
+}
+
+function httpRule(rule: RouteRule, resolved: ResolvedRoute): WrittenHttpRule {
   const filters = rule.filters.map((filter) => filterOf(filter, resolved));
-  const backendRefs = rule.backends.map((backend): Json => ({
+  const backendRefs = backendsOf(rule, resolved);
+  return {
+    matches: [...rule.matches],
+    default: { ...(filters.length > 0 && { filters }), ...(backendRefs.length > 0 && { backendRefs }) },
+  };
+}
+
+function backendsOf({ backends }: RouteRule, resolved: ResolvedRoute): WrittenBackend[] {
+  return backends.map((backend) => ({
     ...refOf(backend, resolved),
     weight: backend.weight,
     ...(backend.filters.length > 0 && { filters: [...backend.filters] }),
   }));
-  const conf = { ...(filters.length > 0 && { filters }), ...(backendRefs.length > 0 && { backendRefs }) };
-  return route.kind === 'TCPRoute' ? { default: conf } : { matches: [...rule.matches], default: conf };
 }
 
-function filterOf(filter: RouteFilter, resolved: ResolvedRoute): JsonObject {
-  if (filter.type !== 'RequestMirror') return { type: filter.type, [filterKey(filter.type)]: filter.conf };
-  const { percentage } = filter;
-  const mirror = { ...(percentage !== undefined && { percentage }), backendRef: refOf(filter.backend, resolved) };
-  return { type: filter.type, [filterKey(filter.type)]: mirror };
+function filterOf(filter: RouteFilter, resolved: ResolvedRoute): WrittenFilter {
+  if (filter.type !== 'RequestMirror') return filter.written;
+  const { type, percentage } = filter;
+  const backendRef = refOf(filter.backend, resolved);
+  return { type, requestMirror: { ...(percentage !== undefined && { percentage }), backendRef } };
 }
 
-function refOf(backend: Backend, { backendRefs }: ResolvedRoute): JsonObject {
+function refOf(backend: Backend, { backendRefs }: ResolvedRoute): WrittenBackend {
   const ref = backendRefs.get(backend);
   if (ref === undefined) throw new Error(`${backend.at} is not resolved, so its rule should have been left out`);
   return ref;
@@ -118,7 +145,15 @@ function timeoutOf(
   namespace: string | undefined,
   milliseconds: number,
 ): DerivedResource {
-  const targetRef = { kind: 'MeshHTTPRoute', name: envelope.name, ...(namespace !== undefined && { namespace }) };
+  const targetRef = { kind: 'MeshHTTPRoute' as const, name: envelope.name, ...(namespace !== undefined && { namespace }) };
   const conf = { http: { requestTimeout: formatGoDuration(milliseconds) } };
-  return { type: 'MeshTimeout', ...envelope, spec: { targetRef: { kind: 'Mesh' }, to: [{ targetRef, default: conf }] } };
+  const spec = written({ targetRef: { kind: 'Mesh' }, to: [{ targetRef, default: conf }] } satisfies z.input<
+    typeof meshTimeoutSpec
+  >);
+  return { type: 'MeshTimeout', ...envelope, spec };
+}
+
+/** The JSON that goes out, of a spec that its schema types. No field of it is undefined. */
+function written(spec: object): JsonObject {
+  return spec as JsonObject;
 }

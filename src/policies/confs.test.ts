@@ -1,7 +1,7 @@
 // A mistyped field of a conf does not compile: the type check fails where one of the marked lines is right.
 import { expect, it } from 'vitest';
 import type { Conf } from './confs.ts';
-import type { BackendRef, HttpMatch, RouteConf, RouteFilter } from './routes.ts';
+import type { BackendRef, HttpMatch, RouteConf, RouteFilter, WrittenHttpRule } from './routes.ts';
 
 it('the conf of a type has its fields alone, each with the values of its schema', () => {
   const timeout: Conf<'MeshTimeout'> = { http: { requestTimeout: '5s' } };
@@ -30,4 +30,15 @@ it('the rule of a route has the fields of its schema alone, in its matches, its 
   const named: BackendRef = { ...backend, port: 'http' };
   // @ts-expect-error a field that the schema does not have
   expect(named.wieght).toBeUndefined();
+});
+
+it('a rule that Meridian writes has the fields of the schema alone', () => {
+  const rule: WrittenHttpRule = { matches: [{ method: 'GET' }], default: {} };
+  // @ts-expect-error a value that the schema does not have
+  rule.matches = [{ path: { type: 'Prefix', value: '/' } }];
+  // @ts-expect-error a field that the schema does not have
+  rule.default = { backends: [] };
+  // @ts-expect-error a filter of a backend that the schema does not have
+  rule.default = { backendRefs: [{ kind: 'MeshService', name: 'cart', filters: [{ type: 'URLRewrite' }] }] };
+  expect(rule).toBeDefined();
 });

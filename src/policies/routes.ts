@@ -29,6 +29,11 @@ export type BackendRef = ServiceRef & Pick<CheckedRef, 'weight' | 'filters'>;
 /** The `default` of a rule of either kind. A rule without backends leads to the service that clients call. */
 export type RouteConf = Pick<HttpConf, 'filters'> & { readonly backendRefs: readonly BackendRef[] };
 
-/** The rules of a MeshHTTPRoute and of a MeshTCPRoute, as an author writes them. */
+/** The parts of a route as an author writes them. */
 export type WrittenHttpRule = RuleOf<WrittenHttpRoute>;
 export type WrittenTcpRule = RuleOf<WrittenTcpRoute>;
+type WrittenConf = NonNullable<WrittenHttpRule['default']>;
+export type WrittenTarget = NonNullable<WrittenHttpRoute['to']>[number]['targetRef'];
+export type WrittenMatch = WrittenHttpRule['matches'][number];
+export type WrittenFilter = NonNullable<WrittenConf['filters']>[number];
+export type WrittenBackend = NonNullable<WrittenConf['backendRefs']>[number];

@@ -11,7 +11,6 @@ import {
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundRoutes, type RouteRule } from '../policy/outbound-routes.ts';
 import { outboundsOf, type Outbound } from '../policy/outbounds.ts';
-import type { RouteKind } from '../policies/routes.ts';
 import type { Resource } from '../resource/types.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { sectionOfInbound } from '../xds/inbounds.ts';
@@ -97,7 +96,7 @@ function leadsTo(name: string, rule: EffectiveRoute, from: Outbound, resolver: B
 }
 
 /** The backends of a rule and of its mirrors; none of a rule that is left out. */
-function servicesOf(kind: RouteKind, rule: RouteRule, from: Outbound, resolver: BackendResolver): Outbound[] {
+function servicesOf(kind: EffectiveRoute['kind'], rule: RouteRule, from: Outbound, resolver: BackendResolver): Outbound[] {
   const conf = usableRuleConf(kind, rule);
   if (conf === null) return [];
   const backends = [...resolver.all(conf, rule.route, from).backends, ...resolver.mirrors(conf, rule.route)];
