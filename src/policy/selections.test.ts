@@ -1,9 +1,14 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { make, makeDataplane, type Made } from '../../test/policy/make-resource.ts';
 import { fc } from '../../test/support/property.ts';
 import type { JsonObject } from '../resource/types.ts';
+import * as texts from '../base/compare-text.ts';
 import { proxySelector } from './dataplane-selector.ts';
 import { MeshIndex } from './mesh-index.ts';
+import { byDisplayName } from './sorted-proxies.ts';
+
+vi.mock(import('../base/compare-text.ts'), { spy: true });
+const compared = vi.mocked(texts.compareText);
 
 const name = fc.constantFrom('a', 'b', 'c');
 const pairs = fc.dictionary(fc.constantFrom('app', 'tier'), fc.constantFrom('x', 'y'), { maxKeys: 2 });
@@ -38,10 +43,24 @@ it('MeshServices and Dataplanes find each other as a scan of the mesh does, afte
   );
 });
 
+it('a change of one of 2,000 proxies compares it with few others, and selects none of them again', () => {
+  const proxyOf = (at: number, revision: string): ReturnType<typeof makeDataplane> =>
+    makeDataplane(`proxy-${String(at)}`, { labels: { app: 'cart', revision } }, {});
+  const selecting = make('MeshService', 'cart', { selector: { dataplaneLabels: { matchLabels: { app: 'cart' } } } });
+  const index = new MeshIndex('default', [selecting, ...Array.from({ length: 2_000 }, (_, at) => proxyOf(at, '1'))]);
+  const before = index.selections.proxiesOf(selecting);
+  index.put(proxyOf(700, '2'));
+  compared.mockClear();
+  const after = index.selections.proxiesOf(selecting);
+  expect(compared.mock.calls.length).toBeLessThan(50);
+  expect(after.filter((proxy) => !before.includes(proxy)).map(({ displayName }) => displayName)).toEqual(['proxy-700']);
+  expect(after).toHaveLength(2_000);
+});
+
 function expectScan(index: MeshIndex): void {
   const [proxies, services] = [[...index.proxies()], [...index.resources('MeshService')]];
   for (const service of services)
-    expect(new Set(index.selections.proxiesOf(service))).toEqual(new Set(proxies.filter(proxySelector(service))));
+    expect(index.selections.proxiesOf(service)).toEqual(proxies.filter(proxySelector(service)).sort(byDisplayName));
   for (const proxy of proxies)
     expect(new Set(index.selections.servicesOf(proxy))).toEqual(new Set(services.filter((one) => proxySelector(one)(proxy))));
 }

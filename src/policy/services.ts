@@ -3,9 +3,9 @@ import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts'
 import { isMember } from '../resource/service-members.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
-import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
+import { byDisplayName } from './sorted-proxies.ts';
 
 export type ServicePort = { readonly section: string; readonly port: number; readonly protocol: string };
 
@@ -32,13 +32,12 @@ export function servicePorts({ type, spec }: Resource): ServicePort[] {
  * The proxies of a service, sorted by display name. A MeshService selects proxies of its own zone and namespace, and none without a
  * selector. A MeshMultiZoneService has the proxies of all MeshServices that its selector matches. An external service has none.
  */
-export function selectedDataplanes(index: MeshIndex, service: Resource): DataplaneProxy[] {
-  const selected = new Set(servicesBehind(index, service).flatMap((one) => index.selections.proxiesOf(one)));
-  return [...selected].sort(byDisplayName);
-}
-
-function byDisplayName(a: DataplaneProxy, b: DataplaneProxy): number {
-  return compareText(a.displayName, b.displayName) || compareText(a.kri, b.kri);
+export function selectedDataplanes(index: MeshIndex, service: Resource): readonly DataplaneProxy[] {
+  const services = servicesBehind(index, service);
+  const [only] = services;
+  if (only === undefined) return [];
+  if (services.length === 1) return index.selections.proxiesOf(only);
+  return [...new Set(services.flatMap((one) => index.selections.proxiesOf(one)))].sort(byDisplayName);
 }
 
 /** The MeshServices behind a service: itself, or the members of a MeshMultiZoneService; none behind an external service. */
