@@ -76,27 +76,25 @@ export function hasLongList(value: unknown, levels = MAX_LEVELS): boolean {
 
 function print(value: unknown, levels: number): string {
   if (typeof value !== 'object' || value === null || levels === 0) return JSON.stringify(value);
-  if (Array.isArray(value)) {
-    const isLong = value.length >= MIN_ITEMS;
-    if (isLong && value.every(isObject)) return printLong(value);
-    return `[${value.map((item: unknown) => (isLong && isObject(item) ? textOf(item) : print(item ?? null, levels - 1))).join(',')}]`;
-  }
+  if (Array.isArray(value)) return printList(value, levels);
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${print(member, levels - 1)}`).join(',')}}`;
 }
 
-/** A list that was read from a text as it is printed is cut from that text: the next version of a document has few new items. */
-function printLong(list: readonly object[]): string {
-  const known = readLast(list);
+/** A long list that was read from a text as it is printed is cut from that text: the next version of a document has few new items. */
+function printList(list: readonly unknown[], levels: number): string {
+  const isLong = list.length >= MIN_ITEMS;
+  const known = isLong ? readLast(list) : undefined;
   const read = known?.text.slice(known.list.start, known.list.end + 1);
   if (known?.list.isPrinted === true && read !== undefined) return read;
-  const printed = `[${list.map(textOf).join(',')}]`;
+  const printOne = (item: unknown): string => (isLong && isObject(item) ? textOf(item) : print(item ?? null, levels - 1));
+  const printed = `[${list.map(printOne).join(',')}]`;
   if (known !== undefined) known.list.isPrinted = printed === read;
   return printed;
 }
 
 /** A list with the text from which it was read; undefined for one that was not read last. */
-function readLast(list: readonly object[]): { readonly text: string; readonly list: ReadList } | undefined {
+function readLast(list: readonly unknown[]): { readonly text: string; readonly list: ReadList } | undefined {
   for (const { text, lists } of recent) {
     const found = lists.find(({ items: read }) => read === list);
     if (found !== undefined) return { text, list: found };

@@ -8,7 +8,7 @@ import type { BackendResolver } from './backends.ts';
 import { protocolOf } from '../envoy/protocol.ts';
 import { catchAllRouteName } from './names.ts';
 import { compareRanks } from './route-match.ts';
-import type { AskedRoutes, RuleRoutes } from './route-source.ts';
+import type { AskedRoutes, RouteSettings, RuleRoutes } from './route-source.ts';
 import { routeSettings, ruleRoutes } from './rule-routes.ts';
 import type { UsableOutbound, UsableRoute } from './usable-routes.ts';
 
@@ -59,7 +59,12 @@ function routesOfRules(outbound: UsableOutbound, resolver: BackendResolver): (ru
   const protocol = protocolOf(outbound.protocol);
   const settingsOf = perObject((policies: readonly EffectivePolicy[]) => routeSettings(policies, protocol));
   const itself = plain(outbound);
-  return (rule) => ruleRoutes(rule, itself, resolver, settingsOf(rule.policies));
+  let last: { readonly policies: readonly EffectivePolicy[]; readonly settings: RouteSettings } | null = null;
+  return (rule) => {
+    const { policies } = rule;
+    if (last?.policies !== policies) last = { policies, settings: settingsOf(policies) };
+    return ruleRoutes(rule, itself, resolver, last.settings);
+  };
 }
 
 /** Without its routes: what is remembered must not keep them. */
