@@ -19,6 +19,7 @@ import { CurrentProblems, type ProblemSources } from '../problems/current-proble
 import { DeliveryQuestions } from '../receipts/delivery-questions.ts';
 import { OnwardQuestions } from '../receipts/onward-questions.ts';
 import { Receipts } from '../receipts/receipts.ts';
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { ZoneProgress } from '../receipts/zone-progress.ts';
 import { BEAT_MS, ReplicaRoster, SHARING_BEAT_MS } from '../replicas/replica-roster.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
@@ -87,18 +88,16 @@ export async function createParts(given: Given): Promise<Parts> {
   const senders = new OpenSenders({ isAlone: side.mode === 'zone' && !side.hasGlobal });
   const lagOf: OpenSenders['lagOf'] = (zone) => senders.lagOf(zone);
 
-  const receipts = new Receipts({ ...asking, mode: side.mode, log: log.child({ component: 'receipts' }) });
-  component('receipts', (signal) => receipts.run(signal));
+  const questions = new ReplicaQuestions({ ...asking, log: log.child({ component: 'questions of replicas' }) });
+  component('questions of replicas', (signal) => questions.run(signal));
+  const receipts = new Receipts({ ...asking, questions, mode: side.mode });
   const sharesZones = side.mode === 'global' && config.store.type === 'postgres';
   const roster = new ReplicaRoster({ ...asking, version: productVersion, beatMs: sharesZones ? SHARING_BEAT_MS : BEAT_MS });
   component('replicas', (signal) => roster.run(signal));
-  const progress = new ZoneProgress({ ...asking, mode: side.mode, senders });
-  component('progress', (signal) => progress.run(signal));
-  const deliveries = new DeliveryQuestions({ ...asking, senders });
-  component('deliveries', (signal) => deliveries.run(signal));
+  const progress = new ZoneProgress({ instanceId, mode: side.mode, questions, senders });
+  const deliveries = new DeliveryQuestions({ questions, senders });
   const link = new GlobalLink();
-  const onward = new OnwardQuestions({ ...asking, receipts, link });
-  if (identity.federated) component('onward', (signal) => onward.run(signal));
+  const onward = new OnwardQuestions({ questions, receipts, link });
 
   const expiries = createExpiryMetrics(registry);
   const membership: Parts['membership'] = { notForwarded: () => new Map(), changeOf: async () => null };

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { createLogger } from '../base/log.ts';
 import type { Delivery } from '../kds/sender/open-senders.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { DeliveryQuestions } from './delivery-questions.ts';
+import { DeliveryQuestions, type DeliveryQuestionsOptions } from './delivery-questions.ts';
 
 const log = createLogger('silent');
 const since = new Date('2026-01-01T00:00:00.000Z');
@@ -20,6 +21,14 @@ beforeEach(() => {
 });
 afterEach(() => stop.abort());
 
+/** A replica with these senders. */
+function answering(instanceId: string, senders: DeliveryQuestionsOptions['senders']): DeliveryQuestions {
+  const questions = new ReplicaQuestions({ store, instanceId, clock, log });
+  const deliveries = new DeliveryQuestions({ questions, senders });
+  void questions.run(stop.signal);
+  return deliveries;
+}
+
 /** A replica with the streams of these zones. */
 async function replica(
   instanceId: string,
@@ -27,10 +36,9 @@ async function replica(
   caughtUp: () => Promise<void> = async () => undefined,
 ): Promise<DeliveryQuestions> {
   const senders = { zones: () => Object.keys(zones), caughtUp, deliveryNow: (zone: string) => zones[zone] };
-  const questions = new DeliveryQuestions({ store, instanceId, senders, clock, log });
-  void questions.run(stop.signal);
+  const deliveries = answering(instanceId, senders);
   await clock.advance(0);
-  return questions;
+  return deliveries;
 }
 
 describe('the state of a resource in zones of other replicas', () => {
@@ -83,7 +91,7 @@ describe('the state of a resource in zones of other replicas', () => {
     };
     const caughtUp = async (): Promise<void> => void (asked += 1);
     const senders = { zones: () => zones, caughtUp, deliveryNow };
-    void new DeliveryQuestions({ store, instanceId: 'b', senders, clock, log }).run(stop.signal);
+    answering('b', senders);
     const here = await replica('a', {});
     const found = await here.of({ ...one, names }, new Set(zones), stop.signal);
     expect(asked).toBe(3);
@@ -102,7 +110,7 @@ describe('the state of a resource in zones of other replicas', () => {
       return { kind: 'confirmed', since: new Date(since.getTime() + Number(name.slice(2))) };
     };
     const senders = { zones: () => zones, caughtUp: async () => undefined, deliveryNow };
-    void new DeliveryQuestions({ store, instanceId: 'b', senders, clock, log }).run(stop.signal);
+    answering('b', senders);
     const here = await replica('a', {});
     const mark = vi.spyOn(store, 'mark');
     const found = await here.of({ ...one, names, isBrief: true }, new Set(zones), stop.signal);
@@ -117,7 +125,7 @@ describe('the state of a resource in zones of other replicas', () => {
     const names = Array.from({ length: 100 }, (_, at) => `t-${String(at)}`);
     const deliveryNow = (_zone: string, { name }: ResourceKey): Delivery => ({ kind: 'refused', reason: name.padEnd(100, 'x') });
     const senders = { zones: () => ['east'], caughtUp: async () => undefined, deliveryNow };
-    void new DeliveryQuestions({ store, instanceId: 'b', senders, clock, log }).run(stop.signal);
+    answering('b', senders);
     const here = await replica('a', {});
     const found = await here.of({ ...one, names }, new Set(['east']), stop.signal);
     const answered = found.filter((deliveries) => deliveries.has('east')).length;

@@ -1,10 +1,8 @@
 // The state of a page of resources in zones that are connected to other replicas: this replica asks the others about them. Invariant: an
 // answer includes every change that was committed before its question.
 import type { Delivery, OpenSenders } from '../kds/sender/open-senders.ts';
-import { ReplicaQuestions } from '../replicas/replica-questions.ts';
-import type { Following } from '../store/follow-feed.ts';
-import type { ResourceStore } from '../store/resource-store.ts';
-import { partsThatFit } from './parts-that-fit.ts';
+import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts';
+import { questionParts } from '../replicas/question-parts.ts';
 
 /** Characters of a reason in an answer about one resource, and about several. */
 const MAX_REASON = 200;
@@ -31,16 +29,15 @@ type Group = readonly [kind: Delivery['kind'], since: number | null, reason: str
 type WholeGroup = readonly [kind: Delivery['kind'], since: null, reason: string, at: 'all'];
 type Row = readonly [zone: string, groups: readonly (Group | WholeGroup)[]];
 
-export type DeliveryQuestionsOptions = Following & {
-  readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
-  readonly instanceId: string;
+export type DeliveryQuestionsOptions = {
+  readonly questions: ReplicaQuestions;
   readonly senders: Pick<OpenSenders, 'zones' | 'caughtUp' | 'deliveryNow'>;
 };
 
 export class DeliveryQuestions {
-  readonly #questions: ReplicaQuestions<DeliveryQuestion, Row>;
+  readonly #questions: Subject<DeliveryQuestion, Row>;
 
-  constructor({ store, instanceId, senders, clock, log }: DeliveryQuestionsOptions) {
+  constructor({ questions, senders }: DeliveryQuestionsOptions) {
     const answer = async ({ type, mesh, names, isBrief = false }: DeliveryQuestion): Promise<Row[]> => {
       await senders.caughtUp();
       const asked = names.slice(0, MAX_NAMES);
@@ -49,12 +46,7 @@ export class DeliveryQuestions {
         return [zone, isBrief ? briefGroupsOf(deliveries) : groupsOf(deliveries)];
       });
     };
-    this.#questions = new ReplicaQuestions({ store, instanceId, clock, log, subject: 'deliveries', answer });
-  }
-
-  /** Answers other replicas until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#questions.run(signal);
+    this.#questions = questions.about('deliveries', answer);
   }
 
   /**
@@ -67,7 +59,7 @@ export class DeliveryQuestions {
     signal: AbortSignal,
   ): Promise<Deliveries[]> {
     if (zones.size === 0) return names.map(() => new Map());
-    const asked = partsThatFit(names, MAX_NAMES).map(async (part) => {
+    const asked = questionParts(names, MAX_NAMES).map(async (part) => {
       const found = part.map(() => new Map<string, Delivery>());
       const question = { type, mesh, names: part, ...(isBrief && { isBrief }) };
       for (const [zone, groups] of (await this.#questions.ask(question, zones, 0, signal)).values())

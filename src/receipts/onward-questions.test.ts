@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { createLogger } from '../base/log.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { GlobalKind } from '../kds/client/global-link.ts';
@@ -53,10 +54,11 @@ async function replica(instanceId: string, isServing: boolean, wireName: string 
     },
   };
   const receipts = { isServing, wireNameOf: () => wireName };
-  const questions = new OnwardQuestions({ store, instanceId, receipts, link, clock, log });
+  const questions = new ReplicaQuestions({ store, instanceId, clock, log });
+  const onwards = new OnwardQuestions({ questions, receipts, link });
   void questions.run(stop.signal);
   await clock.advance(0);
-  return questions;
+  return onwards;
 }
 
 describe('a zone asks global where a resource is in the other zones', () => {
@@ -116,7 +118,7 @@ describe('a zone asks global where a resource is in the other zones', () => {
     await clock.advance(5_000);
     expect(await asking).toMatchObject({ onwardNote: expect.stringContaining('did not answer') as string, isAwaited: true });
     const leader = new OnwardQuestions({
-      ...{ store, instanceId: 'c', clock, log },
+      questions: new ReplicaQuestions({ store, instanceId: 'c', clock, log }),
       receipts: { isServing: true, wireNameOf: () => undefined },
       link: { kind, ask: () => Promise.reject(new Error('not asked')) },
     });

@@ -6,10 +6,8 @@ import { MeridianError } from '../base/errors.ts';
 import { onwardRollout, onwardSummary } from '../answers/answer-parts.ts';
 import type { GlobalLink } from '../kds/client/global-link.ts';
 import { splitWireName } from '../kds/protocol/wire-name.ts';
-import { ReplicaQuestions } from '../replicas/replica-questions.ts';
+import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { Following } from '../store/follow-feed.ts';
-import type { ResourceStore } from '../store/resource-store.ts';
 import type { Receipts } from './receipts.ts';
 import { shortened, type Onward, type OnwardOfMany } from './rollout.ts';
 
@@ -34,28 +32,22 @@ const onwardOfMany = z.object({
 
 type Row = readonly [key: 'onward', answer: Onward];
 
-export type OnwardQuestionsOptions = Following & {
-  readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
-  readonly instanceId: string;
+export type OnwardQuestionsOptions = {
+  readonly questions: ReplicaQuestions;
   readonly receipts: Pick<Receipts, 'isServing' | 'wireNameOf'>;
   readonly link: Pick<GlobalLink, 'kind' | 'ask'>;
 };
 
 export class OnwardQuestions {
   readonly #options: OnwardQuestionsOptions;
-  readonly #questions: ReplicaQuestions<OnwardQuestion, Row>;
+  readonly #questions: Subject<OnwardQuestion, Row>;
 
   constructor(options: OnwardQuestionsOptions) {
     this.#options = options;
-    const { store, instanceId, receipts, clock, log } = options;
+    const { questions, receipts } = options;
     const answer = async ({ waitMs, ...key }: OnwardQuestion, signal: AbortSignal): Promise<Row[]> =>
       receipts.isServing ? [['onward', fitting(await this.#askGlobal(key, waitMs, signal))]] : [];
-    this.#questions = new ReplicaQuestions({ store, instanceId, clock, log, subject: 'onward', answer });
-  }
-
-  /** Answers other replicas until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#questions.run(signal);
+    this.#questions = questions.about('onward', answer);
   }
 
   /** @param key of the row in this zone @param waitMs how long global may wait for the zones */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { createLogger } from '../base/log.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
@@ -24,8 +25,12 @@ function replicas(...answerers: Answerer[]) {
     marks.push(id);
     await mark(id);
   };
-  const all = answerers.map((answer, index) => new ReceiptQuestions(store, `replica-${String(index)}`, { clock, log }, answer));
-  for (const one of all) void one.run(stop.signal);
+  const all = answerers.map((answer, index) => {
+    const questions = new ReplicaQuestions({ store, instanceId: `replica-${String(index)}`, clock, log });
+    const receipts = new ReceiptQuestions(questions, answer);
+    void questions.run(stop.signal);
+    return receipts;
+  });
   return { clock, marks, asker: all[0] as ReceiptQuestions };
 }
 

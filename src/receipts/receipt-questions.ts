@@ -1,8 +1,6 @@
 // Questions to the other replicas about receipts: the state of a change in the zones that are connected there.
-import { ReplicaQuestions } from '../replicas/replica-questions.ts';
+import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { Following } from '../store/follow-feed.ts';
-import type { ResourceStore } from '../store/resource-store.ts';
 import type { Delivery, PeerState } from './recent-changes.ts';
 
 /** Characters of a reason in an answer. */
@@ -29,14 +27,13 @@ type Row = readonly [
   reason: string | null,
 ];
 
-type Store = Pick<ResourceStore, 'changes' | 'mark'>;
 /** @returns null if nothing of the resource is in the log */
 export type Answerer = (question: Question, signal: AbortSignal) => Promise<Deliveries | null>;
 
 export class ReceiptQuestions {
-  readonly #questions: ReplicaQuestions<Question, Row>;
+  readonly #questions: Subject<Question, Row>;
 
-  constructor(store: Store, instanceId: string, following: Following, answer: Answerer) {
+  constructor(questions: ReplicaQuestions, answer: Answerer) {
     const rows = async (question: Question, signal: AbortSignal): Promise<Row[]> => {
       const deliveries = await answer(question, signal);
       const { unlogged } = question;
@@ -44,12 +41,7 @@ export class ReceiptQuestions {
       // A zone without a stream to this process may have one to another.
       return [...deliveries].filter(([, { state }]) => state !== 'away').map(rowOf);
     };
-    this.#questions = new ReplicaQuestions({ ...following, store, instanceId, subject: 'receipt', answer: rows });
-  }
-
-  /** Answers the questions of other replicas until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#questions.run(signal);
+    this.#questions = questions.about('receipt', rows);
   }
 
   /**

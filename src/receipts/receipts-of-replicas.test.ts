@@ -1,5 +1,6 @@
 // The receipts of one replica, where zones are connected to another one.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { createLogger } from '../base/log.ts';
@@ -47,8 +48,9 @@ async function replica(instanceId: string, names: readonly string[], rules: Send
   };
   const changelog = new Changelog(source, rules, log);
   void changelog.run(stop.signal);
-  const receipts = new Receipts({ mode: rules.from, store, instanceId, clock, log });
-  void receipts.run(stop.signal);
+  const questions = new ReplicaQuestions({ store, instanceId, clock, log });
+  const receipts = new Receipts({ mode: rules.from, store, questions, instanceId, clock });
+  void questions.run(stop.signal);
   await changelog.ready;
   receipts.serve(changelog, { names: () => names, profileOf: () => ANY_ZONE });
   const hold = (): (() => void) => {
@@ -195,8 +197,9 @@ it('an equal PUT after a resource was deleted and created again has the receipt 
 it('a replica of a zone says what its leader says of a resource that is not sent', async () => {
   const rules = zoneSendRules({ zone: 'east' });
   const leader = await replica('leader', [GLOBAL], rules);
-  const other = new Receipts({ mode: 'zone', store, instanceId: 'other', clock, log });
-  void other.run(stop.signal);
+  const questions = new ReplicaQuestions({ store, instanceId: 'other', clock, log });
+  const other = new Receipts({ mode: 'zone', store, questions, instanceId: 'other', clock });
+  void questions.run(stop.signal);
   await clock.advance(0);
   await store.write({ op: 'put', key: KEY, labels: { 'kuma.io/origin': 'global' }, spec: {} });
   const keys = [KEY, { ...KEY, name: 'missing' }, { type: 'Zone', mesh: '', name: 'missing' }];

@@ -1,5 +1,6 @@
 // The receipts of what comes from a zone that is disabled and enabled again.
 import { afterEach, expect, it } from 'vitest';
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { createLogger } from '../base/log.ts';
@@ -18,7 +19,8 @@ it('a change of a disabled zone is acknowledged by the answer after the zone was
   const store = new TinyStore(() => clock.now()).withZones('east', 'west');
   const changelog = new Changelog(store, globalSendRules(), log);
   void changelog.run(stop.signal);
-  const receipts = new Receipts({ mode: 'global', store, instanceId: 'one', clock, log });
+  const questions = new ReplicaQuestions({ store, instanceId: 'one', clock, log });
+  const receipts = new Receipts({ mode: 'global', store, questions, instanceId: 'one', clock });
   await changelog.ready;
   let west: ZoneProfile = { ...ANY_ZONE, isEnabled: false };
   receipts.serve(changelog, { names: () => ['east'], profileOf: (zone) => (zone === 'west' ? west : ANY_ZONE) });

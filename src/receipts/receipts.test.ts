@@ -1,5 +1,6 @@
 // What became of a change at each peer, and the requests that wait for it, with the clock and the events of the test.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { MeridianError } from '../base/errors.ts';
@@ -57,8 +58,9 @@ async function listedOf(receipts: Receipts, changes: readonly Change[], signal =
 }
 
 function receiptsOf(instanceId: string, mode: 'global' | 'zone' = 'global'): Receipts {
-  const receipts = new Receipts({ mode, store, instanceId, clock, log });
-  void receipts.run(stop.signal);
+  const questions = new ReplicaQuestions({ store, instanceId, clock, log });
+  const receipts = new Receipts({ mode, store, questions, instanceId, clock });
+  void questions.run(stop.signal);
   return receipts;
 }
 

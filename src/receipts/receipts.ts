@@ -3,7 +3,6 @@
 // Invariants: an acknowledgement costs one stored time; a wait has a limit; a zone of unknown state is named.
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
 import { Turns } from '../base/turns.ts';
 import { isVisibleTo, type ProfileOf } from '../kds/protocol/rules.ts';
 import type { Changelog } from '../kds/log/changelog.ts';
@@ -12,6 +11,7 @@ import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import { textOf } from '../resource/read-json.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { isMember } from '../resource/zone-profile.ts';
+import type { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Change } from './kept-change.ts';
 import { RecentChanges, type Delivery, type Logged } from './recent-changes.ts';
@@ -49,11 +49,11 @@ export type Asked = {
 
 export type ReceiptsOptions = {
   readonly mode: 'global' | 'zone';
-  readonly store: Pick<ResourceStore, 'changes' | 'mark' | 'getMany'>;
+  readonly store: Pick<ResourceStore, 'getMany'>;
+  readonly questions: ReplicaQuestions;
   /** The id of this process in the subscriptions of ZoneInsights. */
   readonly instanceId: string;
   readonly clock: Clock;
-  readonly log: Logger;
 };
 
 /** The peers by name, and how many of them fit the conditions of an audience, as text. */
@@ -80,10 +80,10 @@ export class Receipts {
 
   constructor(options: ReceiptsOptions) {
     this.#options = options;
-    const { mode, store, instanceId, clock, log } = options;
+    const { mode, questions, instanceId, clock } = options;
     this.#turns = new Turns(clock);
     this.changes = new RecentChanges(mode === 'global' ? 'globalToZone' : 'zoneToGlobal');
-    this.#questions = new ReceiptQuestions(store, instanceId, { clock, log }, async (question, signal) => {
+    this.#questions = new ReceiptQuestions(questions, async (question, signal) => {
       if (this.#serving === null) return new Map();
       const { isLogged, targets } = await this.#followHere(this.#serving, question, question, signal);
       return isLogged ? new Map(targets.map(({ to, ...delivery }) => [to, delivery])) : null;
@@ -93,7 +93,7 @@ export class Receipts {
       return await this.#turns.run(() => tallyOfConnected(this.changes, what));
     };
     const caughtUp = async (): Promise<void> => await this.#serving?.changelog.caughtUp();
-    this.#tallies = new TallyQuestions({ store, instanceId, clock, log, caughtUp, count });
+    this.#tallies = new TallyQuestions({ questions, instanceId, caughtUp, count });
   }
 
   /**
@@ -110,11 +110,6 @@ export class Receipts {
     // At both ends of a stream the peer has the name of the zone.
     const seen = mode === 'zone' && event.peer !== GLOBAL ? { ...event, peer: GLOBAL } : event;
     if (this.changes.observe(seen, clock.now().getTime())) this.#wake();
-  }
-
-  /** Answers other replicas until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#questions.run(signal), this.#tallies.run(signal)]);
   }
 
   /** Follows the log whose changes these peers get. Returns the way to stop. */

@@ -1,10 +1,8 @@
 // Questions to the other replicas about several changes: how many of the zones that are connected there have each. With ten thousand zones
 // their states do not fit an answer. Invariant: an answer includes every change that was committed before its question.
-import { ReplicaQuestions } from '../replicas/replica-questions.ts';
+import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { Following } from '../store/follow-feed.ts';
-import type { ResourceStore } from '../store/resource-store.ts';
-import { partsThatFit } from './parts-that-fit.ts';
+import { questionParts } from '../replicas/question-parts.ts';
 import { noTally, type Tally } from './peer-marks.ts';
 import type { Change } from './kept-change.ts';
 import type { Logged, RecentChanges } from './recent-changes.ts';
@@ -25,8 +23,8 @@ type Question = {
 type Counts = readonly [sent: number, acknowledged: number, refused: number, slowestMs: number, withheld?: number];
 type Row = readonly [instanceId: string, tallies: readonly Counts[]];
 
-export type TallyQuestionsOptions = Following & {
-  readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
+export type TallyQuestionsOptions = {
+  readonly questions: ReplicaQuestions;
   readonly instanceId: string;
   /** Settles when every change that is committed now is known here. */
   readonly caughtUp: () => Promise<void>;
@@ -35,9 +33,9 @@ export type TallyQuestionsOptions = Following & {
 };
 
 export class TallyQuestions {
-  readonly #questions: ReplicaQuestions<Question, Row>;
+  readonly #questions: Subject<Question, Row>;
 
-  constructor({ store, instanceId, clock, log, caughtUp, count }: TallyQuestionsOptions) {
+  constructor({ questions, instanceId, caughtUp, count }: TallyQuestionsOptions) {
     const answer = async ({ changes }: Question): Promise<Row[]> => {
       await caughtUp();
       const tallies: Counts[] = [];
@@ -47,19 +45,14 @@ export class TallyQuestions {
       }
       return [[instanceId, tallies]];
     };
-    this.#questions = new ReplicaQuestions({ store, instanceId, clock, log, subject: 'tally', answer });
-  }
-
-  /** Answers other replicas until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#questions.run(signal);
+    this.#questions = questions.about('tally', answer);
   }
 
   /** The sums over these other replicas, in the order of the changes. Rejects when the store does not answer. */
   async of(replicas: ReadonlySet<string>, changes: readonly TalliedChange[], signal: AbortSignal): Promise<ZonesTally[]> {
     if (replicas.size === 0) return changes.map(() => noZones());
     const asked = changes.map(({ type, mesh, name, version }) => [type, mesh, name, version] as const);
-    const answers = partsThatFit(asked, MAX_TALLIES).map(async (part) => {
+    const answers = questionParts(asked, MAX_TALLIES).map(async (part) => {
       const rows = await this.#questions.ask({ changes: part }, replicas, 0, signal);
       return part.map((_change, at) => sumOf([...rows.values()].map(([, tallies]) => tallies[at] ?? [0, 0, 0, 0])));
     });

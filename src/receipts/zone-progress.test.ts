@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { createLogger } from '../base/log.ts';
 import type { TypeProgress } from '../kds/sender/open-senders.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
@@ -24,8 +25,9 @@ afterEach(() => stop.abort());
 /** A replica with the streams of these zones. */
 async function replica(instanceId: string, zones: Record<string, readonly TypeProgress[]>): Promise<ZoneProgress> {
   const senders = { progressOf: (zone: string) => zones[zone] };
-  const progress = new ZoneProgress({ mode: 'global', store, instanceId, senders, clock, log });
-  void progress.run(stop.signal);
+  const questions = new ReplicaQuestions({ store, instanceId, clock, log });
+  const progress = new ZoneProgress({ mode: 'global', questions, instanceId, senders });
+  void questions.run(stop.signal);
   await clock.advance(0);
   return progress;
 }

@@ -3,10 +3,8 @@ import { textOf } from '../resource/read-json.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { OpenSenders, TypeProgress } from '../kds/sender/open-senders.ts';
-import { ReplicaQuestions } from '../replicas/replica-questions.ts';
-import type { Following } from '../store/follow-feed.ts';
-import type { ResourceStore } from '../store/resource-store.ts';
-import { partsThatFit } from './parts-that-fit.ts';
+import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts';
+import { questionParts } from '../replicas/question-parts.ts';
 
 /** Zones of one question. */
 const MAX_ZONES = 100;
@@ -23,9 +21,9 @@ type TypeRow = readonly [
 type Row = readonly [zone: string, types: readonly TypeRow[]];
 type Question = { readonly zones: readonly string[] };
 
-export type ZoneProgressOptions = Following & {
+export type ZoneProgressOptions = {
   readonly mode: 'global' | 'zone';
-  readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
+  readonly questions: ReplicaQuestions;
   readonly instanceId: string;
   readonly senders: Pick<OpenSenders, 'progressOf'>;
 };
@@ -38,22 +36,17 @@ export type ZoneTypes = { readonly instanceId: string | null; readonly types: re
 
 export class ZoneProgress {
   readonly #options: ZoneProgressOptions;
-  readonly #questions: ReplicaQuestions<Question, Row>;
+  readonly #questions: Subject<Question, Row>;
 
   constructor(options: ZoneProgressOptions) {
     this.#options = options;
-    const { store, instanceId, senders, clock, log } = options;
+    const { questions, senders } = options;
     const answer = async ({ zones }: Question): Promise<Row[]> =>
       zones.flatMap((zone) => {
         const types = senders.progressOf(zone);
         return types === undefined ? [] : [rowOf(zone, types)];
       });
-    this.#questions = new ReplicaQuestions({ store, instanceId, clock, log, subject: 'progress', answer });
-  }
-
-  /** Answers other replicas until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#questions.run(signal);
+    this.#questions = questions.about('progress', answer);
   }
 
   /** By the name of the zone. Rejects when the store does not answer. */
@@ -69,7 +62,7 @@ export class ZoneProgress {
     }
     if (elsewhere.size === 0) return found;
     const names = [...elsewhere.keys()];
-    const answers = partsThatFit(names, MAX_ZONES).map((part) => this.#questions.ask({ zones: part }, new Set(part), 0, signal));
+    const answers = questionParts(names, MAX_ZONES).map((part) => this.#questions.ask({ zones: part }, new Set(part), 0, signal));
     for (const rows of await Promise.all(answers))
       for (const [name, [, types]] of rows)
         found.set(name, { instanceId: elsewhere.get(name) ?? null, types: types.map(progressOf) });

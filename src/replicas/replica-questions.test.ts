@@ -28,8 +28,9 @@ async function slowReplica(instanceId: string) {
     open.questions -= 1;
     return [['east', 'late']];
   };
-  const questions = new ReplicaQuestions<string, Row>({ store, instanceId, clock, log, subject: 'test', answer });
-  void questions.run(stop.signal);
+  const channel = new ReplicaQuestions({ store, instanceId, clock, log });
+  const questions = channel.about<string, Row>('test', answer);
+  void channel.run(stop.signal);
   await clock.advance(0);
   return { questions, open };
 }
@@ -40,9 +41,10 @@ async function replica(instanceId: string, zones: readonly string[]) {
     answered.push(question);
     return zones.map((zone) => [zone, `${question} by ${instanceId}`]);
   };
-  const questions = new ReplicaQuestions<string, Row>({ store, instanceId, clock, log, subject: 'test', answer });
+  const channel = new ReplicaQuestions({ store, instanceId, clock, log });
+  const questions = channel.about<string, Row>('test', answer);
   const run = { hasEnded: false };
-  void questions.run(stop.signal).finally(() => (run.hasEnded = true));
+  void channel.run(stop.signal).finally(() => (run.hasEnded = true));
   await clock.advance(0);
   return { questions, run };
 }
@@ -77,4 +79,17 @@ it('a question of a caller who has gone ends at the other replica too', async ()
   await expect.poll(() => open.questions).toBe(0);
   await clock.advance(0);
   expect(sent.mock.calls.filter(([id]) => id.startsWith('test !'))).toEqual([]);
+});
+
+it('replicas answer about several subjects, and ignore a subject that they do not know', async () => {
+  const [asking, other] = ['a', 'b'].map((instanceId) => new ReplicaQuestions({ store, instanceId, clock, log }));
+  const subjectsOf = (channel: ReplicaQuestions | undefined, names: readonly string[]) =>
+    names.map((name) => channel?.about<string, Row>(name, async (question) => [['east', `${name} ${question}`]]));
+  const subjects = subjectsOf(asking, ['one', 'two', 'three']);
+  subjectsOf(other, ['one', 'two']);
+  for (const channel of [asking, other]) void channel?.run(stop.signal);
+  await clock.advance(0);
+  const answers = Promise.all(subjects.map((subject) => subject?.ask('q', new Set(['east']), 0, stop.signal)));
+  await clock.advance(2_000);
+  expect((await answers).map((rows) => rows?.get('east')?.[1])).toEqual(['one q', 'two q', undefined]);
 });

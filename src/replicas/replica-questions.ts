@@ -1,4 +1,4 @@
-// Questions of one replica to the others about one subject. Questions and answers are marks of the change feed, so they need no table, no
+// The questions of replicas to each other, about any subject. Questions and answers are marks of the change feed, so they need no table, no
 // port between replicas, and cost nothing without a question. Invariants: an answer fits a notification of PostgreSQL, or comes in parts; a
 // question has a time limit, and ends with its caller; a lost mark costs its question no more than that time.
 import { randomUUID } from 'node:crypto';
@@ -10,7 +10,7 @@ import type { ResourceStore } from '../store/resource-store.ts';
 const MAX_PART_BYTES = 5_000;
 /** Milliseconds that an answer may take beside the time that the question itself waits: the feed of both sides, under load. */
 const ANSWER_MS = 2_000;
-/** Answers that this process gives at the same time. */
+/** Answers about one subject that this process gives at the same time. */
 const MAX_ANSWERS = 64;
 
 /** A part of an answer about one key, such as a zone. Its JSON must be shorter than 5,000 bytes. */
@@ -24,39 +24,66 @@ type Kind = '?' | '!' | '-';
 /** Subject, kind, and the message. */
 const MARK = /^([a-z]+) ([?!-]) ([\w-]+)$/;
 
-export type ReplicaQuestionsOptions<Q, R> = Following & {
-  readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
-  readonly instanceId: string;
-  /** A word of small letters that begins the marks. */
-  readonly subject: string;
-  /** The rows that this replica knows. */
-  readonly answer: (question: Q, signal: AbortSignal) => Promise<readonly R[]>;
-};
+/** The rows that a replica knows. */
+export type AnswerQuestion<Q, R> = (question: Q, signal: AbortSignal) => Promise<readonly R[]>;
 
-export class ReplicaQuestions<Q, R extends AnswerRow> {
-  readonly #options: ReplicaQuestionsOptions<Q, R>;
-  readonly #waiting = new Map<string, (rows: readonly R[]) => void>();
-  /** By the id of the question. */
-  readonly #answering = new Map<string, AbortController>();
-
-  constructor(options: ReplicaQuestionsOptions<Q, R>) {
-    this.#options = options;
-  }
-
-  /** Answers the questions of other replicas until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { store, clock, log } = this.#options;
-    const follower = new FeedFollower({ store, clock, log, types: [], isMark: (id) => this.#isOurs(id) });
-    await follower.run(async ({ marks }: Hints) => {
-      for (const mark of marks) this.#take(mark, signal);
-    }, signal);
-  }
-
+/** Questions about one subject. */
+export interface Subject<Q, R extends AnswerRow> {
   /**
    * Asks every other replica. Resolves when there is a row for each of these keys, or the time is over; then some may be missing. The first
    * row of a key counts. Rejects when the store does not answer.
    * @param waitMs how long the other replica may take by the question itself
    */
+  ask(question: Q, keys: ReadonlySet<string>, waitMs: number, signal: AbortSignal): Promise<Map<string, R>>;
+}
+
+export type ReplicaQuestionsOptions = Following & {
+  readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
+  readonly instanceId: string;
+};
+
+export class ReplicaQuestions {
+  readonly #options: ReplicaQuestionsOptions;
+  readonly #subjects = new Map<string, OpenSubject<unknown, AnswerRow>>();
+
+  constructor(options: ReplicaQuestionsOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a subject, which every replica answers. @param name a word of small letters that begins its marks */
+  about<Q, R extends AnswerRow>(name: string, answer: AnswerQuestion<Q, R>): Subject<Q, R> {
+    const subject = new OpenSubject(this.#options, name, answer);
+    this.#subjects.set(name, subject as unknown as OpenSubject<unknown, AnswerRow>);
+    return subject;
+  }
+
+  /** Answers the questions of other replicas about all subjects until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.#options;
+    const subjectOf = (mark: string): OpenSubject<unknown, AnswerRow> | undefined =>
+      this.#subjects.get(MARK.exec(mark)?.[1] ?? '');
+    const isMark = (mark: string): boolean => subjectOf(mark) !== undefined;
+    const follower = new FeedFollower({ store, clock, log, types: [], isMark });
+    await follower.run(async ({ marks }: Hints) => {
+      for (const mark of marks) subjectOf(mark)?.take(mark, signal);
+    }, signal);
+  }
+}
+
+class OpenSubject<Q, R extends AnswerRow> implements Subject<Q, R> {
+  readonly #options: ReplicaQuestionsOptions;
+  readonly #name: string;
+  readonly #answer: AnswerQuestion<Q, R>;
+  readonly #waiting = new Map<string, (rows: readonly R[]) => void>();
+  /** By the id of the question. */
+  readonly #answering = new Map<string, AbortController>();
+
+  constructor(options: ReplicaQuestionsOptions, name: string, answer: AnswerQuestion<Q, R>) {
+    this.#options = options;
+    this.#name = name;
+    this.#answer = answer;
+  }
+
   async ask(question: Q, keys: ReadonlySet<string>, waitMs: number, signal: AbortSignal): Promise<Map<string, R>> {
     const id = randomUUID();
     const found = new Map<string, R>();
@@ -86,11 +113,8 @@ export class ReplicaQuestions<Q, R extends AnswerRow> {
     this.#send('-', { id, by: instanceId }).catch((error: unknown) => log.debug({ err: error }, 'a question was not taken back'));
   }
 
-  #isOurs(mark: string): boolean {
-    return MARK.exec(mark)?.[1] === this.#options.subject;
-  }
-
-  #take(mark: string, signal: AbortSignal): void {
+  /** Takes a mark of this subject. */
+  take(mark: string, signal: AbortSignal): void {
     const { instanceId, log } = this.#options;
     const read = messageIn<Q, R>(mark);
     if (read === null) return;
@@ -106,16 +130,15 @@ export class ReplicaQuestions<Q, R extends AnswerRow> {
   }
 
   async #reply({ id, question }: Asked<Q>, signal: AbortSignal): Promise<void> {
-    const { answer, instanceId } = this.#options;
-    for (const rows of partsOf(await answer(question, signal))) {
+    const { instanceId } = this.#options;
+    for (const rows of partsOf(await this.#answer(question, signal))) {
       if (signal.aborted) return;
       await this.#send('!', { id, by: instanceId, rows });
     }
   }
 
   async #send(kind: Kind, message: Asked<Q> | Part<R> | Pick<Asked<Q>, 'id' | 'by'>): Promise<void> {
-    const { store, subject } = this.#options;
-    await store.mark(`${subject} ${kind} ${Buffer.from(JSON.stringify(message)).toString('base64url')}`);
+    await this.#options.store.mark(`${this.#name} ${kind} ${Buffer.from(JSON.stringify(message)).toString('base64url')}`);
   }
 }
 

@@ -3,6 +3,7 @@
 import { connect, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ReplicaQuestions } from '../../src/replicas/replica-questions.ts';
 import { aborted } from '../../src/base/supervise.ts';
 import { createEvents, type Events } from '../../src/events/create-events.ts';
 import { EventHub, type EventSource, type Tell } from '../../src/events/event-hub.ts';
@@ -105,7 +106,8 @@ describe('a stream of events', () => {
   beforeEach(async () => {
     store = new TinyStore().withZones('east', 'west');
     await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
-    receipts = new Receipts({ mode: 'global', store, instanceId: 'cp-1', ...following });
+    const questions = new ReplicaQuestions({ store, instanceId: 'cp-1', ...following });
+    receipts = new Receipts({ mode: 'global', store, questions, instanceId: 'cp-1', ...following });
     changelog = new Changelog(store, globalSendRules(), following.log);
     void changelog.run(stop.signal);
     await changelog.ready;

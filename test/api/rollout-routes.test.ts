@@ -1,6 +1,7 @@
 // `_rollout` of a resource, `?wait=zones` of a write and `/_changes`, with one zone whose events the test makes.
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ReplicaQuestions } from '../../src/replicas/replica-questions.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/log/changelog.ts';
 import { globalSendRules, zoneSendRules } from '../../src/kds/protocol/rules.ts';
@@ -31,8 +32,9 @@ beforeEach(async () => {
   changelog = new Changelog(store, rules, log);
   void changelog.run(stop.signal);
   await changelog.ready;
-  receipts = new Receipts({ mode: 'global', store, instanceId: 'cp-1', clock, log });
-  void receipts.run(stop.signal);
+  const questions = new ReplicaQuestions({ store, instanceId: 'cp-1', clock, log });
+  receipts = new Receipts({ mode: 'global', store, questions, instanceId: 'cp-1', clock });
+  void questions.run(stop.signal);
   end = receipts.serve(changelog, { names: () => ['east'], profileOf: () => ANY_ZONE });
   const followRollout = rolloutFollower(receipts, rules, store);
   app = testApi(store, 'global', {
@@ -154,7 +156,10 @@ describe('GET /_changes', () => {
 describe('a zone without a global', () => {
   beforeEach(async () => {
     await app.close();
-    const none = new Receipts({ mode: 'zone', store, instanceId: 'cp-3', clock: new ManualClock(), log });
+    const instanceId = 'cp-3';
+    const clock = new ManualClock();
+    const questions = new ReplicaQuestions({ store, instanceId, clock, log });
+    const none = new Receipts({ mode: 'zone', store, questions, instanceId, clock });
     app = testApi(store, 'alone', {
       followRollout: followNothing,
       addRoutes: (routes, context) => addReceiptRoutes(routes, context, none, followNothing),
@@ -197,7 +202,8 @@ describe('GET /_changes/{id} in a zone', () => {
     changelog = new Changelog(store, rules, log);
     void changelog.run(stop.signal);
     await changelog.ready;
-    receipts = new Receipts({ mode: 'zone', store, instanceId: 'cp-2', clock, log });
+    const questions = new ReplicaQuestions({ store, instanceId: 'cp-2', clock, log });
+    receipts = new Receipts({ mode: 'zone', store, questions, instanceId: 'cp-2', clock });
     receipts.serve(changelog, { names: () => ['global'], profileOf: () => ANY_ZONE });
     const onward: OnwardFollower = {
       clock,

@@ -1,6 +1,7 @@
 // What a caller may not read is found by no search: not by a filter of a list, and in no other answer.
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ReplicaQuestions } from '../../src/replicas/replica-questions.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { MeridianError } from '../../src/base/errors.ts';
 import { Changelog } from '../../src/kds/log/changelog.ts';
@@ -26,7 +27,8 @@ let stop: AbortController;
 beforeEach(async () => {
   stop = new AbortController();
   const store = new TinyStore().withZones('east');
-  const receipts = new Receipts({ mode: 'global', store, instanceId: 'cp-1', ...following });
+  const questions = new ReplicaQuestions({ store, instanceId: 'cp-1', ...following });
+  const receipts = new Receipts({ mode: 'global', store, questions, instanceId: 'cp-1', ...following });
   const changelog = new Changelog(store, globalSendRules(), following.log);
   void changelog.run(stop.signal);
   await changelog.ready;

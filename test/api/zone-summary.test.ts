@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { answerSchemas, type Answer } from '../../src/answers/answers.ts';
+import { ReplicaQuestions } from '../../src/replicas/replica-questions.ts';
 import { createEvents } from '../../src/events/create-events.ts';
 import { addSummaryRoute } from '../../src/events/summary-route.ts';
 import { ProxyInsights } from '../../src/zone-status/proxy-insights.ts';
@@ -36,7 +37,8 @@ const summary = async (headers: Record<string, string> = {}): Promise<Awaited<Re
 
 beforeEach(() => {
   store = new TinyStore().withZones('west', 'east');
-  const receipts = new Receipts({ mode: 'global', store, instanceId: 'cp-1', ...following });
+  const questions = new ReplicaQuestions({ store, instanceId: 'cp-1', ...following });
+  const receipts = new Receipts({ mode: 'global', store, questions, instanceId: 'cp-1', ...following });
   const roster = new ReplicaRoster({ store, instanceId: 'cp-1', version: '0.1.0-preview', ...following });
   const lagOf = (): undefined => undefined;
   const ends = async () => ({ certificates: new Map<string, Date>(), tokens: new Map<string, Date>() });

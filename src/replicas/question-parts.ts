@@ -4,7 +4,7 @@
 const MAX_BYTES = 4_000;
 
 /** @param most items of a part */
-export function partsThatFit<T>(items: readonly T[], most: number): T[][] {
+export function questionParts<T>(items: readonly T[], most: number): T[][] {
   const parts: T[][] = [];
   let bytes = Infinity;
   for (const item of items) {
