@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { Changelog } from '../kds/log/changelog.ts';
-import type { Delivery } from '../kds/sender/open-senders.ts';
+import type { DeliveryNow } from '../kds/sender/delivery.ts';
 import { globalSendRules, zoneSendRules, type SendRules } from '../kds/protocol/rules.ts';
 import { label } from '../resource/labels.ts';
 import type { Resource } from '../resource/types.ts';
@@ -73,12 +73,12 @@ it('explain-sync and the log of a zone give a resource the same name, with any s
 });
 
 const connections = ['online', 'lagging', 'refused', 'offline'] as const;
-const deliveries: readonly (Delivery | undefined)[] = [
-  ...([
-    { kind: 'confirmed', since: new Date(5) },
-    { kind: 'waiting', since: new Date(5) },
-  ] as const),
-  ...([{ kind: 'refused', reason: 'bad' }, { kind: 'withheld', reason: 'large' }, { kind: 'unseen' }] as const),
+const deliveries: readonly (DeliveryNow | undefined)[] = [
+  { state: 'acknowledged', reason: null, since: new Date(5) },
+  { state: 'pending', reason: null, since: new Date(5) },
+  { state: 'refused', reason: 'bad', since: null },
+  { state: 'withheld', reason: 'large', since: null },
+  { state: 'hidden', reason: null, since: null },
   undefined,
 ];
 

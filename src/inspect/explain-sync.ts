@@ -12,7 +12,7 @@ import {
 } from '../kds/protocol/rules.ts';
 import { feature } from '../kds/protocol/features.ts';
 import { NO_GLOBAL } from '../kds/client/global-link.ts';
-import type { Delivery } from '../kds/sender/open-senders.ts';
+import type { DeliveryNow } from '../kds/sender/delivery.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { kriOf } from '../resource/kri.ts';
@@ -32,7 +32,7 @@ type Explanation = Answer<'SyncExplanation'>;
  */
 export type LivePeer = {
   readonly sync: ZoneSync;
-  readonly delivery: Delivery | undefined;
+  readonly delivery: DeliveryNow | undefined;
   readonly at: string;
   /** The last version that the peer has confirmed to this process, as far as known. */
   readonly confirmed?: { readonly version: number; readonly at: Date } | undefined;
@@ -92,7 +92,7 @@ type Named = Decision & { readonly name: string | null };
 
 /** A zone's capabilities are unknown here. A zone that has a Mesh without being a member lacks the capability that membership needs. */
 function featuresOf({ live }: KnownZone): Viewer['features'] {
-  return live?.delivery?.kind === 'confirmed' ? new Set() : null;
+  return live?.delivery?.state === 'acknowledged' ? new Set() : null;
 }
 
 type Verdict = { readonly isSent: boolean; readonly reason: string };
@@ -134,10 +134,10 @@ function stateOf(
 ): State {
   const isAway = !['online', 'lagging'].includes(sync.connection);
   if (isAway) return { kind: sync.connection === 'refused' ? 'turnedAway' : 'away', since: sync.since, reason: sync.reason };
-  switch (delivery?.kind) {
-    case 'confirmed':
+  switch (delivery?.state) {
+    case 'acknowledged':
       return { kind: 'inSync', version: resource.version, since: delivery.since?.toISOString() ?? null, reason: '' };
-    case 'waiting':
+    case 'pending':
       return {
         kind: 'pending',
         since: later(delivery.since, resource.modificationTime),
@@ -145,8 +145,8 @@ function stateOf(
       };
     case 'refused':
     case 'withheld':
-      return { kind: delivery.kind, since: null, reason: delivery.reason };
-    case 'unseen':
+      return { kind: delivery.state, since: null, reason: delivery.reason ?? '' };
+    case 'hidden':
       return { kind: 'withheld', since: null, reason: 'the peer lacks the capability that the resource needs' };
     case undefined:
       return elsewhere(resource.type, sync, at, problem ?? null);
@@ -159,7 +159,7 @@ function confirmedBy(
   { version }: Resource,
 ): Pick<Explanation['targets'][number], 'confirmed'> {
   if (confirmed !== undefined) return { confirmed: { version: confirmed.version, at: confirmed.at.toISOString() } };
-  if (delivery?.kind !== 'confirmed' || delivery.since === null) return {};
+  if (delivery?.state !== 'acknowledged' || delivery.since === null) return {};
   return { confirmed: { version, at: delivery.since.toISOString() } };
 }
 

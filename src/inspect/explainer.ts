@@ -1,7 +1,8 @@
 // Explains the sync of resources by the rules and by the confirmations of peers: for one resource, a page, or a matrix.
 import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import type { Delivery, SyncStates } from '../kds/sender/open-senders.ts';
+import type { DeliveryNow } from '../kds/sender/delivery.ts';
+import type { SyncStates } from '../kds/sender/open-senders.ts';
 import type { SendRules } from '../kds/protocol/rules.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
@@ -18,7 +19,7 @@ export type DeliveriesElsewhere = (
   rows: { readonly type: string; readonly mesh: string; readonly names: readonly string[]; readonly isBrief: boolean },
   zones: ReadonlySet<string>,
   signal: AbortSignal,
-) => Promise<readonly ReadonlyMap<string, Delivery>[]>;
+) => Promise<readonly ReadonlyMap<string, DeliveryNow>[]>;
 
 export type Explainer = {
   /** Settles when every write that is committed now is in the log. Rejects with `unavailable` when the store does not answer. */
@@ -34,12 +35,12 @@ export type Explainer = {
     zones: readonly ZoneNow[],
     signal: AbortSignal,
     isBrief?: boolean,
-  ) => Promise<readonly ReadonlyMap<string, Delivery>[]>;
+  ) => Promise<readonly ReadonlyMap<string, DeliveryNow>[]>;
   /** @param others what zones of other replicas have of the row */
   readonly explain: (
     row: Resource,
     zones: readonly ZoneNow[],
-    others?: ReadonlyMap<string, Delivery>,
+    others?: ReadonlyMap<string, DeliveryNow>,
   ) => Answer<'SyncExplanation'>;
 };
 

@@ -7,7 +7,7 @@ import { explainOnGlobal, type KnownZone } from './explain-sync.ts';
 import { matrixRow } from './sync-matrix.ts';
 
 const online = { state: 'online', connection: 'online', since: null, pending: [], lagMs: 0, reason: '' } as const;
-const has = { kind: 'confirmed', since: new Date('2026-01-01') } as const;
+const has = { state: 'acknowledged', reason: null, since: new Date('2026-01-01') } as const;
 
 function zone(name: string, live: Partial<KnownZone['live']> = {}): KnownZone {
   return { name, profile: ANY_ZONE, insight: {}, live: { sync: online, delivery: has, at: '', ...live } };
@@ -18,7 +18,7 @@ it('lets ten thousand zones share a few verdicts', () => {
     const name = `zone-${String(at)}`;
     const reason = `zone ${name} is not connected since yesterday`;
     if (at % 1_000 === 7) return zone(name, { sync: { ...online, state: 'offline', connection: 'offline', reason } });
-    return zone(name, at === 5 ? { delivery: { kind: 'refused', reason: 'no' } } : {});
+    return zone(name, at === 5 ? { delivery: { state: 'refused', reason: 'no', since: null } } : {});
   });
   const labels = { [label.origin]: 'zone', [label.zone]: 'zone-3', [label.policyRole]: 'producer', [label.kdsSync]: 'enabled' };
   const row = makeRow('MeshService', 'cart-x', { mesh: 'default', labels, owner: { type: 'Zone', mesh: '', name: 'zone-3' } });

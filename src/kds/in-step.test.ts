@@ -107,7 +107,7 @@ describe('a sender', () => {
     await setImmediate();
     expect(sent.map((bytes) => isInStep(bytes))).toEqual([true]);
     expect(events.at(-1)).toMatchObject({ kind: 'passed', type: 'MeshTimeout', position: slot?.position });
-    expect([sender.behind(), sender.lag(), sender.deliveryNow(row).kind]).toEqual([[], null, 'confirmed']);
+    expect([sender.behind(), sender.lag(), sender.deliveryNow(row).state]).toEqual([[], null, 'acknowledged']);
   });
 
   it.each([

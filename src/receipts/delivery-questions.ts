@@ -1,6 +1,7 @@
 // The state of a page of resources in zones that are connected to other replicas: this replica asks the others about them. Invariant: an
 // answer includes every change that was committed before its question.
-import type { Delivery, OpenSenders } from '../kds/sender/open-senders.ts';
+import type { DeliveryNow, StateNow } from '../kds/sender/delivery.ts';
+import type { OpenSenders } from '../kds/sender/open-senders.ts';
 import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts';
 import { questionParts } from '../replicas/question-parts.ts';
 
@@ -21,12 +22,23 @@ export type DeliveryQuestion = {
 };
 
 /** Zone → the state of one resource there. */
-export type Deliveries = ReadonlyMap<string, Delivery>;
+export type Deliveries = ReadonlyMap<string, DeliveryNow>;
+
+/** The states on the wire. Replicas of other versions know these words. */
+const WORDS = {
+  acknowledged: 'confirmed',
+  pending: 'waiting',
+  refused: 'refused',
+  withheld: 'withheld',
+  hidden: 'unseen',
+} as const satisfies Record<StateNow, string>;
+type Word = (typeof WORDS)[StateNow];
+const STATES = new Map(Object.entries(WORDS).map(([state, word]) => [word, state as StateNow]));
 
 /** Resources that are alike, as indexes into the names of the question. `since` is in milliseconds since 1970. */
-type Group = readonly [kind: Delivery['kind'], since: number | null, reason: string, at: readonly number[]];
+type Group = readonly [word: Word, since: number | null, reason: string, at: readonly number[]];
 /** Of a brief answer, where all resources are alike. */
-type WholeGroup = readonly [kind: Delivery['kind'], since: null, reason: string, at: 'all'];
+type WholeGroup = readonly [word: Word, since: null, reason: string, at: 'all'];
 type Row = readonly [zone: string, groups: readonly (Group | WholeGroup)[]];
 
 export type DeliveryQuestionsOptions = {
@@ -60,7 +72,7 @@ export class DeliveryQuestions {
   ): Promise<Deliveries[]> {
     if (zones.size === 0) return names.map(() => new Map());
     const asked = questionParts(names, MAX_NAMES).map(async (part) => {
-      const found = part.map(() => new Map<string, Delivery>());
+      const found = part.map(() => new Map<string, DeliveryNow>());
       const question = { type, mesh, names: part, ...(isBrief && { isBrief }) };
       for (const [zone, groups] of (await this.#questions.ask(question, zones, 0, signal)).values())
         for (const group of groups) {
@@ -74,17 +86,18 @@ export class DeliveryQuestions {
 }
 
 /** The largest groups that fit one row of an answer. */
-function groupsOf(deliveries: readonly (Delivery | undefined)[]): Group[] {
+function groupsOf(deliveries: readonly (DeliveryNow | undefined)[]): Group[] {
   const most = deliveries.length === 1 ? MAX_REASON : MAX_REASON_OF_MANY;
   const groups = new Map<string, { readonly group: Group; readonly at: number[] }>();
   for (const [at, delivery] of deliveries.entries()) {
     if (delivery === undefined) continue;
-    const since = 'since' in delivery ? (delivery.since?.getTime() ?? null) : null;
-    const reason = 'reason' in delivery ? delivery.reason.slice(0, most) : '';
-    const key = JSON.stringify([delivery.kind, since, reason]);
+    const word = WORDS[delivery.state];
+    const since = delivery.since?.getTime() ?? null;
+    const reason = delivery.reason?.slice(0, most) ?? '';
+    const key = JSON.stringify([word, since, reason]);
     const alike = groups.get(key)?.at ?? [];
     alike.push(at);
-    groups.set(key, { group: [delivery.kind, since, reason, alike], at: alike });
+    groups.set(key, { group: [word, since, reason, alike], at: alike });
   }
   let bytes = 0;
   const fits = (group: unknown): boolean => (bytes += Buffer.byteLength(JSON.stringify(group)) + 1) <= MAX_ROW_BYTES;
@@ -95,16 +108,17 @@ function groupsOf(deliveries: readonly (Delivery | undefined)[]): Group[] {
 }
 
 /** The same without the times. */
-function briefGroupsOf(deliveries: readonly (Delivery | undefined)[]): (Group | WholeGroup)[] {
-  const groups = groupsOf(
-    deliveries.map((delivery) => (delivery !== undefined && 'since' in delivery ? { ...delivery, since: null } : delivery)),
-  );
+function briefGroupsOf(deliveries: readonly (DeliveryNow | undefined)[]): (Group | WholeGroup)[] {
+  const groups = groupsOf(deliveries.map((delivery) => (delivery === undefined ? undefined : { ...delivery, since: null })));
   const [first] = groups;
   if (first === undefined || first[3].length < deliveries.length) return groups;
   return [[first[0], null, first[2], 'all']];
 }
 
-function deliveryOf([kind, time, reason]: Group | WholeGroup): Delivery {
-  if (kind === 'confirmed' || kind === 'waiting') return { kind, since: time === null ? null : new Date(time) };
-  return kind === 'unseen' ? { kind } : { kind, reason };
+function deliveryOf([word, time, reason]: Group | WholeGroup): DeliveryNow {
+  return {
+    state: STATES.get(word) ?? 'pending',
+    reason: reason === '' ? null : reason,
+    since: time === null ? null : new Date(time),
+  };
 }

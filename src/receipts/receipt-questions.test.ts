@@ -3,7 +3,7 @@ import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { createLogger } from '../base/log.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import type { Delivery } from './recent-changes.ts';
+import type { DeliveryOfChange } from '../kds/sender/delivery.ts';
 import { ReceiptQuestions, type Answerer } from './receipt-questions.ts';
 
 const log = createLogger('silent');
@@ -13,8 +13,8 @@ let stop = new AbortController();
 beforeEach(() => (stop = new AbortController()));
 afterEach(() => stop.abort());
 
-const has = (acknowledgedMs: number): Delivery => ({ state: 'acknowledged', sentMs: 1, acknowledgedMs, reason: null });
-const away: Delivery = { state: 'away', sentMs: null, acknowledgedMs: null, reason: null };
+const has = (acknowledgedMs: number): DeliveryOfChange => ({ state: 'acknowledged', sentMs: 1, acknowledgedMs, reason: null });
+const away: DeliveryOfChange = { state: 'away', sentMs: null, acknowledgedMs: null, reason: null };
 const zones = (count: number): string[] => Array.from({ length: count }, (_, index) => `zone-${String(index)}`);
 
 function replicas(...answerers: Answerer[]) {
@@ -37,7 +37,7 @@ function replicas(...answerers: Answerer[]) {
 describe('a question to other replicas', () => {
   it('is answered for the zones that are connected there, with times and reasons', async () => {
     const asked: unknown[] = [];
-    const refused: Delivery = { state: 'refused', sentMs: 2, acknowledgedMs: null, reason: 'no' };
+    const refused: DeliveryOfChange = { state: 'refused', sentMs: 2, acknowledgedMs: null, reason: 'no' };
     const { asker } = replicas(
       async () => new Map([['east', has(99)]]),
       async (given) => {
@@ -93,11 +93,11 @@ describe('a question to other replicas', () => {
   });
 
   it('is not answered by a replica that answers 64 others, until one of these has ended', async () => {
-    const answers: PromiseWithResolvers<Map<string, Delivery>>[] = [];
+    const answers: PromiseWithResolvers<Map<string, DeliveryOfChange>>[] = [];
     const { asker, clock } = replicas(
       async () => new Map(),
       () => {
-        const answer = Promise.withResolvers<Map<string, Delivery>>();
+        const answer = Promise.withResolvers<Map<string, DeliveryOfChange>>();
         answers.push(answer);
         return answer.promise;
       },

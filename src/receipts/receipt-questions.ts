@@ -1,7 +1,7 @@
 // Questions to the other replicas about receipts: the state of a change in the zones that are connected there.
 import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { Delivery, PeerState } from './recent-changes.ts';
+import type { DeliveryOfChange, DeliveryState } from '../kds/sender/delivery.ts';
 
 /** Characters of a reason in an answer. */
 const MAX_REASON = 200;
@@ -15,13 +15,13 @@ export type Question = ResourceKey & {
 };
 
 /** Zone → what became of the change there. */
-type Deliveries = ReadonlyMap<string, Delivery>;
+type Deliveries = ReadonlyMap<string, DeliveryOfChange>;
 /** The same; null: nothing of the resource is in the log, or no replica has answered. */
-export type Answers = ReadonlyMap<string, Delivery | null>;
+export type Answers = ReadonlyMap<string, DeliveryOfChange | null>;
 
 type Row = readonly [
   zone: string,
-  state: PeerState | 'unlogged',
+  state: DeliveryState | 'unlogged',
   sentMs: number | null,
   acknowledgedMs: number | null,
   reason: string | null,
@@ -59,6 +59,6 @@ export class ReceiptQuestions {
   }
 }
 
-function rowOf([zone, { state, sentMs, acknowledgedMs, reason }]: readonly [string, Delivery]): Row {
+function rowOf([zone, { state, sentMs, acknowledgedMs, reason }]: readonly [string, DeliveryOfChange]): Row {
   return [zone, state, sentMs, acknowledgedMs, reason?.slice(0, MAX_REASON) ?? null];
 }

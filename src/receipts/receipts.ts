@@ -14,7 +14,8 @@ import { isMember } from '../resource/zone-profile.ts';
 import type { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Change } from './kept-change.ts';
-import { RecentChanges, type Delivery, type Logged } from './recent-changes.ts';
+import type { DeliveryOfChange } from '../kds/sender/delivery.ts';
+import { RecentChanges, type Logged } from './recent-changes.ts';
 import { ReceiptQuestions, type Answers } from './receipt-questions.ts';
 import { noZones, tallyOfConnected, TallyQuestions, type TalliedChange, type ZonesTally } from './tally-questions.ts';
 
@@ -29,10 +30,13 @@ export const GLOBAL = 'global';
 export type Peers = { readonly names: () => readonly string[]; readonly profileOf: ProfileOf };
 
 /** What this replica knows of a peer. */
-type Here = Delivery & { readonly to: string };
+type Here = DeliveryOfChange & { readonly to: string };
 
 /** `unknown`: the zone is connected to another replica, which did not answer. */
-export type Target = Omit<Delivery, 'state'> & { readonly to: string; readonly state: Delivery['state'] | 'unknown' };
+export type Target = Omit<DeliveryOfChange, 'state'> & {
+  readonly to: string;
+  readonly state: DeliveryOfChange['state'] | 'unknown';
+};
 
 /** @property change null where the change is no longer kept, or the resource is not in the log */
 export type Followed<T = Target> = { readonly change: Change | null; readonly isLogged: boolean; readonly targets: readonly T[] };

@@ -5,6 +5,7 @@
 // could not see when the response was made.
 import type { LoggedChange, LoggedMove } from '../kds/log/changelog.ts';
 import type { StreamKind, SyncEvent } from '../kds/protocol/sync-events.ts';
+import type { DeliveryOfChange, DeliveryState } from '../kds/sender/delivery.ts';
 import { isVisibleTo, reasonHidden, type ProfileOf, type Viewer } from '../kds/protocol/rules.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
 import { historiesBetween, newestOf, overtakenBetween, upTo } from './change-lists.ts';
@@ -36,21 +37,6 @@ const FEW_PEERS = 16;
 
 /** A resource as it is now in the log. */
 export type Logged = Pick<LoggedChange, 'type' | 'wireName' | 'position' | 'visibility'>;
-
-/**
- * `acknowledged`, `refused`: the answer of the peer. `withheld`: this side cannot send it in a form that the peer reads. `sent`: the
- * answer is awaited. `pending`: not sent yet. `hidden`: no rule sends it to this peer. `away`: the peer has no stream to this process.
- */
-export type PeerState = 'acknowledged' | 'refused' | 'withheld' | 'sent' | 'pending' | 'hidden' | 'away';
-
-export type Delivery = {
-  readonly state: PeerState;
-  /** Milliseconds after the commit; null if it was not sent, or not acknowledged, or the time is no longer kept. */
-  readonly sentMs: number | null;
-  readonly acknowledgedMs: number | null;
-  /** Of a refused or withheld resource, and of one that the peer may not see. */
-  readonly reason: string | null;
-};
 
 /** @property again wire names from before the part of the log that the response begins with */
 type Response = {
@@ -180,7 +166,7 @@ export class RecentChanges {
   }
 
   /** The state of a change at a peer; without a kept change, the present state of the resource. */
-  delivery(change: Change | Logged, name: string): Delivery {
+  delivery(change: Change | Logged, name: string): DeliveryOfChange {
     const peer = this.#peers.get(name);
     const { type, wireName, visibility } = change;
     // The capabilities of a peer that has never connected are unknown.
@@ -366,7 +352,7 @@ export class RecentChanges {
   }
 }
 
-function delivery(state: PeerState, reason: string | null = null): Delivery {
+function delivery(state: DeliveryState, reason: string | null = null): DeliveryOfChange {
   return { state, sentMs: null, acknowledgedMs: null, reason };
 }
 

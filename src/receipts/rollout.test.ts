@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RecentChanges, type PeerState } from './recent-changes.ts';
+import { RecentChanges } from './recent-changes.ts';
+import type { DeliveryState } from '../kds/sender/delivery.ts';
 import type { Target } from './receipts.ts';
 import { changeSummary, rolloutOf } from './rollout.ts';
 
@@ -43,7 +44,7 @@ describe('a rollout', () => {
     });
   });
 
-  it.each<[string, PeerState | 'unknown', ...(PeerState | 'unknown')[]]>([
+  it.each<[string, DeliveryState | 'unknown', ...(DeliveryState | 'unknown')[]]>([
     ['everywhere', 'acknowledged', 'hidden'],
     ['everywhere', 'hidden'],
     ['away', 'acknowledged', 'away'],

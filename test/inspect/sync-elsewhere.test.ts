@@ -40,7 +40,7 @@ async function targets(elsewhere: DeliveriesElsewhere): Promise<unknown> {
   });
   return (await app.inject(PATH)).json<{ targets: unknown }>().targets;
 }
-const isSince = { kind: 'confirmed', since } as const;
+const isSince = { state: 'acknowledged', reason: null, since } as const;
 
 it('shows what another replica knows of a connected zone, and does not ask about the others', async () => {
   const found = await targets(async () => [new Map([['east', isSince]])]);
@@ -58,7 +58,7 @@ it('names the replica that does not answer', async () => {
 it('asks once for a page of resources', async () => {
   const key = { type: 'MeshTimeout', mesh: 'default', name: 'other' };
   await store.write({ op: 'create', key, labels: {}, spec: {} });
-  const refused = { kind: 'refused', reason: 'unknown field' } as const;
+  const refused = { state: 'refused', reason: 'unknown field', since: null } as const;
   await targets(async ({ names }) => names.map((name) => new Map([['east', name === 'slow' ? isSince : refused]])));
   asked = [];
   const page = (await app?.inject(PAGE))?.json<{ items: unknown }>();
@@ -72,8 +72,8 @@ it('asks once for a page of resources', async () => {
 it('asks once, without times, for the rows of a matrix', async () => {
   const key = { type: 'MeshTimeout', mesh: 'default', name: 'other' };
   await store.write({ op: 'create', key, labels: {}, spec: {} });
-  const has = { kind: 'confirmed', since: null } as const;
-  const refused = { kind: 'refused', reason: 'unknown field' } as const;
+  const has = { state: 'acknowledged', reason: null, since: null } as const;
+  const refused = { state: 'refused', reason: 'unknown field', since: null } as const;
   await targets(async ({ names, isBrief }) =>
     isBrief ? names.map((name) => new Map([['east', name === 'slow' ? has : refused]])) : [],
   );

@@ -61,16 +61,20 @@ async function answerNext(count: number, errorDetail: DeltaRequest['errorDetail'
   sender.handle(request({ responseNonce: nonce, errorDetail }));
 }
 
-const kindOf = async (): Promise<string | undefined> => (await senders.deliveryOf('east', slow))?.kind;
+const stateOf = async (): Promise<string | undefined> => (await senders.deliveryOf('east', slow))?.state;
 
 it('a resource waits until the zone has confirmed it', async () => {
   await answerNext(1);
   expect(senders.lagOf('east')).toBeNull();
   await store.write({ op: 'create', key: slow, labels: {}, spec: { to: [] } });
-  expect(await kindOf()).toBe('waiting');
+  expect(await stateOf()).toBe('pending');
   expect(senders.lagOf('east')).toMatchObject({ types: [TYPE] });
   await answerNext(2);
-  expect(await senders.deliveryOf('east', slow)).toEqual({ kind: 'confirmed', since: expect.any(Date) as Date });
+  expect(await senders.deliveryOf('east', slow)).toEqual({
+    state: 'acknowledged',
+    reason: null,
+    since: expect.any(Date) as Date,
+  });
   expect(senders.lagOf('east')).toBeNull();
 });
 
@@ -79,14 +83,18 @@ it('a resource that the zone refuses is no resource that it has', async () => {
   await answerNext(1);
   await store.write({ op: 'create', key: { ...slow, name: 'other' }, labels: {}, spec: { to: [] } });
   await answerNext(2, { code: 3, message: 'too slow', details: [] });
-  expect(await senders.deliveryOf('east', { ...slow, name: 'other' })).toEqual({ kind: 'refused', reason: 'too slow' });
-  expect(await kindOf()).toBe('confirmed');
+  expect(await senders.deliveryOf('east', { ...slow, name: 'other' })).toEqual({
+    state: 'refused',
+    reason: 'too slow',
+    since: null,
+  });
+  expect(await stateOf()).toBe('acknowledged');
 });
 
 it('a resource that does not fit a message is withheld', async () => {
   await store.write({ op: 'create', key: slow, labels: {}, spec: { to: [], text: 'x'.repeat(200_000) } });
   await answerNext(1);
-  expect(await kindOf()).toBe('withheld');
+  expect(await stateOf()).toBe('withheld');
 });
 
 it('a zone without a stream to this process has no answer', async () => {
@@ -124,7 +132,7 @@ it('the time without an acceptance is that of the newest stream of a zone, for e
   const newerClosed = senders.add('east', {
     ...newer,
     ready: async () => undefined,
-    deliveryNow: () => ({ kind: 'waiting', since: null }),
+    deliveryNow: () => ({ state: 'pending', reason: null, since: null }),
   });
   expect(unaccepted()).toEqual([['east', 'Mesh', true]]);
   newerClosed();

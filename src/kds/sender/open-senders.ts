@@ -1,7 +1,7 @@
 // The streams of this process that send resources, by zone: what each zone has confirmed, for people. `src/receipts` asks other
 // replicas about their streams.
 import type { ResourceKey } from '../../resource/types.ts';
-import type { Holding } from './subscription.ts';
+import type { DeliveryNow } from './delivery.ts';
 
 /** Changes that a peer has not confirmed. `since`: when the oldest of them came. */
 export type Lag = { readonly since: Date; readonly types: readonly string[] };
@@ -16,14 +16,6 @@ export type LiveLag = Lag | null | undefined | 'alone';
 export function isBehind(lag: LiveLag): lag is Lag {
   return typeof lag === 'object' && lag !== null;
 }
-
-/**
- * What a peer has of one resource. `confirmed`: it has the last change, at the latest since then. `waiting`: it has not confirmed it,
- * since then; null before it has subscribed.
- */
-export type Delivery =
-  | { readonly kind: 'confirmed' | 'waiting'; readonly since: Date | null }
-  | Exclude<Holding, { readonly kind: 'confirmed' } | { readonly kind: 'waiting' }>;
 
 /** How far a peer is with one type. */
 export type TypeProgress = {
@@ -48,9 +40,9 @@ export const MAX_BEHIND = 1_000;
 export interface SyncStates {
   lagOf(zone: string): LiveLag;
   /** Undefined if the zone has no stream to this process. Rejects with `unavailable` when the store does not answer. */
-  deliveryOf(zone: string, row: ResourceKey): Promise<Delivery | undefined>;
+  deliveryOf(zone: string, row: ResourceKey): Promise<DeliveryNow | undefined>;
   /** The same for many rows: first wait for `caughtUp`, then ask without a wait. */
-  deliveryNow(zone: string, row: ResourceKey): Delivery | undefined;
+  deliveryNow(zone: string, row: ResourceKey): DeliveryNow | undefined;
   /** Settles when every change that is committed now is in the log. Rejects with `unavailable` when the store does not answer. */
   caughtUp(): Promise<void>;
 }
@@ -67,7 +59,7 @@ type Answering = {
   lag(): Lag | null;
   unaccepted(): Iterable<Unaccepted>;
   ready(): Promise<void>;
-  deliveryNow(row: ResourceKey): Delivery;
+  deliveryNow(row: ResourceKey): DeliveryNow;
   progress(): readonly TypeProgress[];
   /** The capabilities of the peer; null before it has said them. */
   readonly features: ReadonlySet<string> | null;
@@ -107,13 +99,13 @@ export class OpenSenders implements SyncStates {
     for (const [zone, senders] of this.#senders) for (const one of senders.at(-1)?.unaccepted() ?? []) yield { zone, ...one };
   }
 
-  async deliveryOf(zone: string, row: ResourceKey): Promise<Delivery | undefined> {
+  async deliveryOf(zone: string, row: ResourceKey): Promise<DeliveryNow | undefined> {
     const sender = this.#newest(zone);
     await sender?.ready();
     return sender?.deliveryNow(row);
   }
 
-  deliveryNow(zone: string, row: ResourceKey): Delivery | undefined {
+  deliveryNow(zone: string, row: ResourceKey): DeliveryNow | undefined {
     return this.#newest(zone)?.deliveryNow(row);
   }
 

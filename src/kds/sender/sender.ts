@@ -19,7 +19,8 @@ import { namesWithoutMesh } from './nacked-resources.ts';
 import { readNodeMetadata } from '../protocol/node.ts';
 import type { Item } from './response-draft.ts';
 import { RateLimitedLogger } from '../../grpc/rate-limited-logger.ts';
-import type { Delivery, Lag, TypeProgress, Unaccepted } from './open-senders.ts';
+import type { DeliveryNow } from './delivery.ts';
+import type { Lag, TypeProgress, Unaccepted } from './open-senders.ts';
 import { Subscription } from './subscription.ts';
 import { Nonces, TypeStream, type SharedByTypes, type StreamOptions } from './type-stream.ts';
 import { holdUnknown, meshesIn } from '../protocol/unknown-meshes.ts';
@@ -164,21 +165,21 @@ export class Sender {
   }
 
   /** What the peer has of a row by the log as it is. Wait for `ready` first, so that every change that is committed is in it. */
-  deliveryNow(row: ResourceKey): Delivery {
+  deliveryNow(row: ResourceKey): DeliveryNow {
     const { changelog } = this.#options;
     const stream = this.#types.get(row.type);
     const slot = changelog.slotOf(row);
     // A peer that has not subscribed to the type yet has nothing of it from this stream.
     if (stream?.subscription === undefined || stream.subscription === null || slot === undefined)
-      return { kind: 'waiting', since: null };
+      return { state: 'pending', reason: null, since: null };
     const holding = stream.subscription.holding(slot);
-    switch (holding.kind) {
-      case 'confirmed':
-        return { kind: 'confirmed', since: stream.confirmedAt(slot.position) };
-      case 'waiting':
-        return { kind: 'waiting', since: stream.behindSince };
+    switch (holding.state) {
+      case 'acknowledged':
+        return { ...holding, since: stream.confirmedAt(slot.position) };
+      case 'pending':
+        return { ...holding, since: stream.behindSince };
       default:
-        return holding;
+        return { ...holding, since: null };
     }
   }
 

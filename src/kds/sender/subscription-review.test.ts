@@ -32,10 +32,10 @@ describe('a slot that a peer may no longer see', () => {
     expect([subscription.isBehind, subscription.isSettled, subscription.behindBy(9)]).toEqual([true, false, 1]);
     expect(exchange(subscription)).toEqual([[], ['a']]);
     expect([subscription.isBehind, subscription.isSettled, subscription.behindBy(9)]).toEqual([false, true, 0]);
-    expect(subscription.holding(slotOf('a')).kind).toBe('unseen');
+    expect(subscription.holding(slotOf('a')).state).toBe('hidden');
     hidden.clear();
     expect(review('a', 'b')).toBe(true);
-    expect(subscription.holding(slotOf('a')).kind).toBe('waiting');
+    expect(subscription.holding(slotOf('a')).state).toBe('pending');
     expect(exchange(subscription)).toEqual([['a'], []]);
     expect([subscription.next(), log.position]).toEqual([null, position]);
   });

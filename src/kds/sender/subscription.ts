@@ -1,6 +1,7 @@
 // The state of one peer for one type: subscribed, acknowledged, pending (engine 3). Pure: no stream, no timer, no clock.
 // Invariants: at most one response is pending; a slot's held bit is set from the moment its name is sent until the peer
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
+import type { Delivery, StateNow } from './delivery.ts';
 import { SparseMap } from '../../base/sparse-map.ts';
 import { DraftBuilder, isStray, type Draft, type Item } from './response-draft.ts';
 import { encodingFor, type Encoding, type PeerView } from '../log/entry.ts';
@@ -14,13 +15,6 @@ export type SubscriptionOptions = {
   /** Bytes of resources and names after which a response ends. The rest follows after the acknowledgement. */
   readonly chunkBytes: () => number;
 };
-
-/** `waiting`: the peer has not confirmed the last change. `unseen`: the rules do not send it to this peer. */
-export type Holding =
-  | { readonly kind: 'confirmed' }
-  | { readonly kind: 'waiting' }
-  | { readonly kind: 'unseen' }
-  | { readonly kind: 'refused' | 'withheld'; readonly reason: string };
 
 /** A response that waits for its answer: the resources that it sent and removed. */
 type Pending = {
@@ -100,15 +94,15 @@ export class Subscription {
   }
 
   /** What the peer has of the resource of a slot. */
-  holding(slot: Slot): Holding {
+  holding(slot: Slot): Delivery<StateNow> {
     const { entry } = slot;
-    if (entry === null || !this.#view.canSee(entry)) return { kind: 'unseen' };
+    if (entry === null || !this.#view.canSee(entry)) return { state: 'hidden', reason: null };
     const refused = this.#nacked.refused.get(slot) ?? this.#nacked.suspects.get(slot);
-    if (refused !== undefined) return { kind: 'refused', reason: refused };
+    if (refused !== undefined) return { state: 'refused', reason: refused };
     const withheld = this.#withheld.get(slot);
-    if (withheld !== undefined) return { kind: 'withheld', reason: withheld };
+    if (withheld !== undefined) return { state: 'withheld', reason: withheld };
     const isConfirmed = slot.position <= this.#acknowledged && this.#held.has(slot.index);
-    return { kind: isConfirmed ? 'confirmed' : 'waiting' };
+    return { state: isConfirmed ? 'acknowledged' : 'pending', reason: null };
   }
 
   /** The resources that the peer refuses now. */
