@@ -3,9 +3,8 @@
 // with thousands of streams delays only itself. A stalled peer loses its permit to a waiting one. A peer that requests its full
 // state again and again waits until its byte budget and the rate of full states allow it. A peer that does not ask for its full state takes
 // a part of a permit, until it is sent much. Decision 39 says why a semaphore is not enough.
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
-import { FullStateRate, type FullStateLimits } from './full-state-rate.ts';
+import { TokenBuckets } from '../../base/token-buckets.ts';
 
 const MAX_PERMITS = 8;
 /** Bytes of the messages of all first states at a time. A peer that joins alone gets large messages and needs few round trips. */
@@ -30,8 +29,20 @@ const MIN_HELD_MS = 1_000;
 /** Bytes of first states that a peer gets without a wait. After that the limit is a rate per second. */
 const FREE_BYTES = 32 * 1024 * 1024;
 const BYTES_A_SECOND = 1024 * 1024;
-/** Peers whose byte budgets are kept. */
-const MAX_PEERS = 10_000;
+/** Peers whose bytes, and whose full states, are remembered. */
+const MAX_BYTE_BUDGETS = 10_000;
+const MAX_FULL_STATES = 50_000;
+
+/**
+ * How often a peer gets its full state. A full state costs a global the walk over all resources and the bytes of them; a peer that says which
+ * versions it has costs the difference.
+ */
+export type FullStateLimits = {
+  /** Full states without a wait. */
+  readonly atOnce: number;
+  /** Milliseconds for each one after that. */
+  readonly intervalMs: number;
+};
 
 /** The handle of one stream, which has the permit or waits for it. */
 export type Permit = {
@@ -76,8 +87,7 @@ export class InitialSyncLimiter {
   /** By peer, in the order of their first waiting stream; the streams of a peer oldest first. */
   readonly #waiting = new Map<string, Set<Stream>>();
   readonly #grants = new Map<string, Grant>();
-  /** The used budget of a peer: bytes, at a time in milliseconds. */
-  readonly #budgets = new LRUCache<string, { readonly bytes: number; readonly at: number }>({ max: MAX_PEERS });
+  readonly #bytes: TokenBuckets;
   /** Parts of permits that count, and revoked permits. */
   #parts = 0;
   #revoked = 0;
@@ -85,12 +95,14 @@ export class InitialSyncLimiter {
   #cancelLook = (): void => undefined;
   readonly #clock: Clock;
   /** Null without limits: what it remembers of peers takes memory from the start. */
-  readonly #fullStates: FullStateRate | null;
+  readonly #fullStates: TokenBuckets | null;
 
   /** @param fullStates of a peer; any number if left out */
   constructor(clock: Clock, fullStates?: FullStateLimits) {
     this.#clock = clock;
-    this.#fullStates = fullStates === undefined ? null : new FullStateRate(fullStates, () => clock.elapsed());
+    const now = (): number => clock.elapsed();
+    this.#bytes = new TokenBuckets({ burst: FREE_BYTES, msAToken: 1_000 / BYTES_A_SECOND, most: MAX_BYTE_BUDGETS }, now);
+    this.#fullStates = fullStates === undefined ? null : fullStateBuckets(fullStates, now);
   }
 
   /** Bytes of resources in one message, at most. There are few sizes, so that peers that join together get the same messages. */
@@ -101,7 +113,7 @@ export class InitialSyncLimiter {
   /** Calls `go` when the stream has its permit, at once or later. */
   enter(peer: string, go: () => void, { versions, onWait }: Entering = { versions: 'none' }): Permit {
     const stream: Stream = { go, versions };
-    const waitMs = versions === 'none' ? (this.#fullStates?.waitOf(peer) ?? 0) : 0;
+    const waitMs = this.#fullStateWaitOf(peer, stream);
     if (waitMs > 0) onWait?.(waitMs);
     const queue = this.#waiting.get(peer) ?? new Set();
     this.#waiting.set(peer, queue.add(stream));
@@ -119,18 +131,16 @@ export class InitialSyncLimiter {
     if (grant?.stream !== stream) return;
     grant.sentBytes += bytes;
     if (grant.sentBytes > SMALL_BYTES) this.#setParts(grant, PARTS);
-    this.#budgets.set(peer, { bytes: this.#usedBy(peer) + bytes, at: this.#clock.elapsed() });
-  }
-
-  #usedBy(peer: string): number {
-    const used = this.#budgets.get(peer);
-    return used === undefined ? 0 : Math.max(0, used.bytes - ((this.#clock.elapsed() - used.at) / 1_000) * BYTES_A_SECOND);
+    this.#bytes.take(peer, bytes);
   }
 
   /** Milliseconds until this stream of the peer may be sent its first state. */
-  #waitOf(peer: string, { versions }: Stream): number {
-    const forBytes = (Math.max(0, this.#usedBy(peer) - FREE_BYTES) / BYTES_A_SECOND) * 1_000;
-    return Math.max(forBytes, versions === 'none' ? (this.#fullStates?.waitOf(peer) ?? 0) : 0);
+  #waitOf(peer: string, stream: Stream): number {
+    return Math.max(this.#bytes.waitOf(peer, 0), this.#fullStateWaitOf(peer, stream));
+  }
+
+  #fullStateWaitOf(peer: string, { versions }: Stream): number {
+    return versions === 'none' ? (this.#fullStates?.waitOf(peer, 1) ?? 0) : 0;
   }
 
   /** @param waitMs Infinity where no peer waits for its budget */
@@ -215,7 +225,7 @@ export class InitialSyncLimiter {
 
   #admit(peer: string, stream: Stream, { isReplaceable, isRevoked }: Pick<Grant, 'isReplaceable' | 'isRevoked'>): void {
     this.#unqueue(peer, stream);
-    if (stream.versions === 'none') this.#fullStates?.take(peer);
+    if (stream.versions === 'none') this.#fullStates?.take(peer, 1);
     const onStall = (): void => {
       grant.isStalled = true;
       this.#admitNext();
@@ -250,6 +260,10 @@ export class InitialSyncLimiter {
     queue?.delete(stream);
     if (queue?.size === 0) this.#waiting.delete(peer);
   }
+}
+
+function fullStateBuckets({ atOnce, intervalMs }: FullStateLimits, now: () => number): TokenBuckets {
+  return new TokenBuckets({ burst: atOnce, msAToken: intervalMs, most: MAX_FULL_STATES }, now);
 }
 
 function partsOf({ versions }: Stream): number {

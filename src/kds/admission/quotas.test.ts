@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import type { Write } from '../../store/resource-store.ts';
-import { RowQuota } from './quotas.ts';
+import { RowQuota, waitsForFullState } from './quotas.ts';
 
 const keyOf = (name: string): Write['key'] => ({ type: 'MeshService', mesh: 'default', name });
 const create = (name: string): Write => ({ op: 'create', key: keyOf(name), labels: {}, spec: {} });
@@ -37,4 +37,8 @@ it('the quota counts created and deleted rows', async () => {
   expect(names((await quota.admit([create('b')])).admitted)).toEqual([]);
   quota.stored([{ result: 'deleted', version: 1 }]);
   expect(names((await quota.admit([create('b')])).admitted)).toEqual(['b']);
+});
+
+it('the reason for a wait names the seconds and the settings', () => {
+  expect(waitsForFullState(6_001)).toMatch(/in 7 s.*quotas\.fullStates and fullStateInterval/);
 });

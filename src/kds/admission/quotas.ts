@@ -58,3 +58,12 @@ export class RowQuota {
     }
   }
 }
+
+/** Why the full state of a zone waits. */
+export function waitsForFullState(waitMs: number): string {
+  const seconds = String(Math.ceil(waitMs / 1_000));
+  return (
+    `the zone asks for its full state too often: the next one is sent in ${seconds} s. Check why its connection does not last, and ` +
+    'why it does not say which versions it has; multizone.global.kds.quotas.fullStates and fullStateInterval on global are the limit'
+  );
+}
