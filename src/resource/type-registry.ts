@@ -46,13 +46,16 @@ export function isServiceType(type: string): boolean {
   return SERVICE_TYPES.some((service) => service === type);
 }
 
+/** A direction in which a type goes. `acrossZones`: the resources of a zone, which global sends on to the other zones. */
+type Direction = 'globalToZone' | 'zoneToGlobal' | 'acrossZones';
+
 type Row = {
   path?: string;
   aliases?: string[];
   short?: string;
   scope?: 'Global' | 'Mesh';
   proto?: string;
-  kds?: string;
+  kds?: readonly Direction[];
   skipHash?: boolean;
   status?: string;
   writers: Writers;
@@ -65,41 +68,58 @@ type Row = {
 const MESH = 'kuma.mesh.v1alpha1.';
 const SYSTEM = 'kuma.system.v1alpha1.';
 
-// kds: G = global to zone, Z = zone to global, X = across zones.
 const CORE: Record<string, Row> = {
   Mesh: {
     path: 'meshes',
     short: 'm',
     scope: 'Global',
     proto: `${MESH}Mesh`,
-    kds: 'G',
+    kds: ['globalToZone'],
     skipHash: true,
     writers: 'global',
     labelName: true,
   },
-  Dataplane: { path: 'dataplanes', short: 'dp', proto: `${MESH}Dataplane`, kds: 'Z', writers: 'zone' },
-  DataplaneInsight: { path: 'dataplane-insights', proto: `${MESH}DataplaneInsight`, kds: 'Z', writers: 'none', insight: true },
+  Dataplane: { path: 'dataplanes', short: 'dp', proto: `${MESH}Dataplane`, kds: ['zoneToGlobal'], writers: 'zone' },
+  DataplaneInsight: {
+    path: 'dataplane-insights',
+    proto: `${MESH}DataplaneInsight`,
+    kds: ['zoneToGlobal'],
+    writers: 'none',
+    insight: true,
+  },
   MeshInsight: { path: 'mesh-insights', scope: 'Global', proto: `${MESH}MeshInsight`, writers: 'none', insight: true },
-  ServiceInsight: { path: 'service-insights', proto: `${MESH}ServiceInsight`, kds: 'G', writers: 'none', insight: true },
-  Config: { scope: 'Global', proto: `${SYSTEM}Config`, kds: 'G', skipHash: true, writers: 'none' },
-  Secret: { path: 'secrets', proto: `${SYSTEM}Secret`, kds: 'G', skipHash: true, writers: 'both', admin: true },
+  ServiceInsight: {
+    path: 'service-insights',
+    proto: `${MESH}ServiceInsight`,
+    kds: ['globalToZone'],
+    writers: 'none',
+    insight: true,
+  },
+  Config: { scope: 'Global', proto: `${SYSTEM}Config`, kds: ['globalToZone'], skipHash: true, writers: 'none' },
+  Secret: { path: 'secrets', proto: `${SYSTEM}Secret`, kds: ['globalToZone'], skipHash: true, writers: 'both', admin: true },
   GlobalSecret: {
     path: 'globalsecrets',
     aliases: ['global-secrets'],
     scope: 'Global',
     proto: `${SYSTEM}Secret`,
-    kds: 'G',
+    kds: ['globalToZone'],
     skipHash: true,
     writers: 'both',
     admin: true,
   },
   Zone: { path: 'zones', short: 'z', scope: 'Global', proto: `${SYSTEM}Zone`, writers: 'both', labelName: true },
   ZoneInsight: { path: 'zone-insights', scope: 'Global', proto: `${SYSTEM}ZoneInsight`, writers: 'none', insight: true },
-  HostnameGenerator: { path: 'hostnamegenerators', short: 'hg', scope: 'Global', kds: 'GZ', writers: 'both' },
+  HostnameGenerator: {
+    path: 'hostnamegenerators',
+    short: 'hg',
+    scope: 'Global',
+    kds: ['globalToZone', 'zoneToGlobal'],
+    writers: 'both',
+  },
   MeshService: {
     path: 'meshservices',
     short: 'msvc',
-    kds: 'ZX',
+    kds: ['zoneToGlobal', 'acrossZones'],
     status: '{"tls":{},"dataplaneProxies":{}}',
     writers: 'zone',
     labelName: true,
@@ -107,7 +127,7 @@ const CORE: Record<string, Row> = {
   MeshMultiZoneService: {
     path: 'meshmultizoneservices',
     short: 'mzsvc',
-    kds: 'G',
+    kds: ['globalToZone'],
     status: '{}',
     writers: 'global',
     labelName: true,
@@ -115,19 +135,31 @@ const CORE: Record<string, Row> = {
   MeshExternalService: {
     path: 'meshexternalservices',
     short: 'extsvc',
-    kds: 'GZ',
+    kds: ['globalToZone', 'zoneToGlobal'],
     status: '{"vip":{}}',
     writers: 'both',
     labelName: true,
   },
-  MeshIdentity: { path: 'meshidentities', short: 'mid', kds: 'GZ', status: '{}', writers: 'both' },
-  MeshTrust: { path: 'meshtrusts', short: 'mtrust', kds: 'GZX', status: '{}', writers: 'both' },
-  MeshOpenTelemetryBackend: { path: 'meshopentelemetrybackends', short: 'motb', kds: 'GZ', status: '{}', writers: 'both' },
-  MeshZoneAddress: { path: 'meshzoneaddresses', short: 'mza', kds: 'ZX', writers: 'zone' },
+  MeshIdentity: { path: 'meshidentities', short: 'mid', kds: ['globalToZone', 'zoneToGlobal'], status: '{}', writers: 'both' },
+  MeshTrust: {
+    path: 'meshtrusts',
+    short: 'mtrust',
+    kds: ['globalToZone', 'zoneToGlobal', 'acrossZones'],
+    status: '{}',
+    writers: 'both',
+  },
+  MeshOpenTelemetryBackend: {
+    path: 'meshopentelemetrybackends',
+    short: 'motb',
+    kds: ['globalToZone', 'zoneToGlobal'],
+    status: '{}',
+    writers: 'both',
+  },
+  MeshZoneAddress: { path: 'meshzoneaddresses', short: 'mza', kds: ['zoneToGlobal', 'acrossZones'], writers: 'zone' },
   Workload: {
     path: 'workloads',
     short: 'wl',
-    kds: 'Z',
+    kds: ['zoneToGlobal'],
     status: '{"dataplaneProxies":{"connected":0,"healthy":0,"total":0}}',
     writers: 'zone',
   },
@@ -136,30 +168,39 @@ const CORE: Record<string, Row> = {
   TCPRoute: { path: 'tcproutes', status: '{}', writers: 'both', own: true },
 };
 
-/** name, path, short name, sections («to», «rules», S = has a status), plugin order. */
-const POLICIES: readonly (readonly [string, string, string, string, number])[] = [
-  ['MeshHTTPRoute', 'meshhttproutes', 'mhttpr', 'to', 100],
-  ['MeshTCPRoute', 'meshtcproutes', 'mtcpr', 'to', 200],
-  ['MeshTLS', 'meshtlses', 'mtls', 'rules', 300],
-  ['MeshLoadBalancingStrategy', 'meshloadbalancingstrategies', 'mlbs', 'to', 400],
-  ['MeshPassthrough', 'meshpassthroughs', 'mp', '', 500],
-  ['MeshAccessLog', 'meshaccesslogs', 'mal', 'to rules S', 600],
-  ['MeshTrace', 'meshtraces', 'mtr', 'S', 700],
-  ['MeshFaultInjection', 'meshfaultinjections', 'mfi', 'to rules', 800],
-  ['MeshRateLimit', 'meshratelimits', 'mrl', 'to rules', 900],
-  ['MeshTimeout', 'meshtimeouts', 'mt', 'to rules', 1000],
-  ['MeshTrafficPermission', 'meshtrafficpermissions', 'mtp', 'rules', 1100],
-  ['MeshHealthCheck', 'meshhealthchecks', 'mhc', 'to', 1200],
-  ['MeshCircuitBreaker', 'meshcircuitbreakers', 'mcb', 'to rules', 1300],
-  ['MeshRetry', 'meshretries', 'mr', 'to', 1400],
-  ['MeshMetric', 'meshmetrics', 'mm', 'S', 1500],
-  ['MeshProxyPatch', 'meshproxypatches', 'mpp', '', 9999],
-];
+type PolicyRow = {
+  readonly path: string;
+  readonly short: string;
+  /** The sections that its spec may have, beside `targetRef`. */
+  readonly sections: readonly ('to' | 'rules')[];
+  readonly hasStatus?: true;
+  /** The place in the order of plugins. */
+  readonly order: number;
+};
+
+const POLICIES: Readonly<Record<string, PolicyRow>> = {
+  MeshHTTPRoute: { path: 'meshhttproutes', short: 'mhttpr', sections: ['to'], order: 100 },
+  MeshTCPRoute: { path: 'meshtcproutes', short: 'mtcpr', sections: ['to'], order: 200 },
+  MeshTLS: { path: 'meshtlses', short: 'mtls', sections: ['rules'], order: 300 },
+  MeshLoadBalancingStrategy: { path: 'meshloadbalancingstrategies', short: 'mlbs', sections: ['to'], order: 400 },
+  MeshPassthrough: { path: 'meshpassthroughs', short: 'mp', sections: [], order: 500 },
+  MeshAccessLog: { path: 'meshaccesslogs', short: 'mal', sections: ['to', 'rules'], hasStatus: true, order: 600 },
+  MeshTrace: { path: 'meshtraces', short: 'mtr', sections: [], hasStatus: true, order: 700 },
+  MeshFaultInjection: { path: 'meshfaultinjections', short: 'mfi', sections: ['to', 'rules'], order: 800 },
+  MeshRateLimit: { path: 'meshratelimits', short: 'mrl', sections: ['to', 'rules'], order: 900 },
+  MeshTimeout: { path: 'meshtimeouts', short: 'mt', sections: ['to', 'rules'], order: 1000 },
+  MeshTrafficPermission: { path: 'meshtrafficpermissions', short: 'mtp', sections: ['rules'], order: 1100 },
+  MeshHealthCheck: { path: 'meshhealthchecks', short: 'mhc', sections: ['to'], order: 1200 },
+  MeshCircuitBreaker: { path: 'meshcircuitbreakers', short: 'mcb', sections: ['to', 'rules'], order: 1300 },
+  MeshRetry: { path: 'meshretries', short: 'mr', sections: ['to'], order: 1400 },
+  MeshMetric: { path: 'meshmetrics', short: 'mm', sections: [], hasStatus: true, order: 1500 },
+  MeshProxyPatch: { path: 'meshproxypatches', short: 'mpp', sections: [], order: 9999 },
+};
 
 /** All types, in the order of kds-wire 3: core types, then policies by plugin order. */
 export const resourceTypes: readonly TypeInfo[] = [
   ...Object.entries(CORE).map(([name, row]) => coreType(name, row)),
-  ...POLICIES.map(policyType),
+  ...Object.entries(POLICIES).map(([name, row]) => policyType(name, row)),
 ];
 
 const byName = new Map(resourceTypes.map((info) => [info.name, info]));
@@ -199,7 +240,7 @@ export function findTypeByAnyName(text: string): TypeInfo | undefined {
 }
 
 function coreType(name: string, row: Row): TypeInfo {
-  const kds = row.kds ?? '';
+  const kds = new Set(row.kds);
   const singular = words(name);
   return {
     name,
@@ -211,9 +252,9 @@ function coreType(name: string, row: Row): TypeInfo {
     scope: row.scope ?? 'Mesh',
     codec: row.proto === undefined ? { kind: 'json' } : { kind: 'proto', message: row.proto },
     kds: {
-      globalToZone: kds.includes('G'),
-      zoneToGlobal: kds.includes('Z'),
-      acrossZones: kds.includes('X'),
+      globalToZone: kds.has('globalToZone'),
+      zoneToGlobal: kds.has('zoneToGlobal'),
+      acrossZones: kds.has('acrossZones'),
       skipHash: row.skipHash ?? false,
     },
     hasStatus: row.status !== undefined,
@@ -227,9 +268,10 @@ function coreType(name: string, row: Row): TypeInfo {
   };
 }
 
-function policyType([name, path, short, uses, order]: (typeof POLICIES)[number]): TypeInfo {
-  const core = coreType(name, { path, short, kds: 'GZX', writers: 'both', ...(uses.includes('S') && { status: '{}' }) });
-  return { ...core, policy: { to: uses.includes('to'), rules: uses.includes('rules'), order } };
+function policyType(name: string, { path, short, sections, hasStatus, order }: PolicyRow): TypeInfo {
+  const kds: readonly Direction[] = ['globalToZone', 'zoneToGlobal', 'acrossZones'];
+  const core = coreType(name, { path, short, kds, writers: 'both', ...(hasStatus === true && { status: '{}' }) });
+  return { ...core, policy: { to: sections.includes('to'), rules: sections.includes('rules'), order } };
 }
 
 /** `Mesh Retry` → `Mesh Retries`, `Mesh TLS` → `Mesh TLSes`. */
