@@ -89,7 +89,7 @@ it('replicas answer about several subjects, and ignore a subject that they do no
   subjectsOf(other, ['one', 'two']);
   for (const channel of [asking, other]) void channel?.run(stop.signal);
   await clock.advance(0);
-  const answers = Promise.all(subjects.map((subject) => subject?.ask('q', new Set(['east']), 0, stop.signal)));
+  const answers = Promise.all(subjects.map(async (subject) => subject?.ask('q', new Set(['east']), 0, stop.signal)));
   await clock.advance(2_000);
   expect((await answers).map((rows) => rows?.get('east')?.[1])).toEqual(['one q', 'two q', undefined]);
 });
