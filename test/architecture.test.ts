@@ -194,6 +194,22 @@ const CIRCLES_OF_TYPES: readonly (readonly string[])[] = [
   ],
 ];
 
+/** Folders of `test` for the whole product (test/README.md). Every other folder has the name of the folder of src that it tests. */
+const WHOLE_PRODUCT = [
+  'golden',
+  'replay',
+  'e2e',
+  'envoy',
+  'gui',
+  'peers',
+  'chaos',
+  'soak',
+  'bench',
+  'mutation',
+  'support',
+  'fakes',
+];
+
 /** Files and folders that read real time, and why. */
 const READ_REAL_TIME: Record<string, string> = {
   'base/clock.ts': 'the clock itself',
@@ -375,6 +391,14 @@ describe('the architecture', () => {
 
   it('has no file and no folder over its size', () => {
     expect(oversized(tree, ROOM, LARGE_ROOMS)).toEqual([]);
+  });
+
+  it('places tests where src is', () => {
+    const rooms = new Set(files.map((file) => file.split('/')[0]));
+    const tests = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+    const folders = [...new Set(tests.flatMap((file) => file.split('/').slice(0, -1).slice(0, 1)))];
+    const wrong = folders.filter((name) => !rooms.has(name) && !WHOLE_PRODUCT.includes(name));
+    expect(wrong.map((name) => `test/${name}: name it after the folder of src that it tests`)).toEqual([]);
   });
 
   it('has no barrel and no catch-all file', () => {

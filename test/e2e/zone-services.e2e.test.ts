@@ -1,10 +1,10 @@
-// The golden folders of test/services with a whole zone on PostgreSQL. Where a case restarts, it is a process, which is killed.
+// The golden folders of test/reconcile with a whole zone on PostgreSQL. Where a case restarts, it is a process, which is killed.
 // Cases that let an hour pass run only with the zone of the unit tests, whose time is moved. So does the deletion of a MeshIdentity: a whole
 // zone also puts MeshIdentities in force, and what the deletion changes depends on whether it has done so (identity.envoy.test.ts).
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
-import { caseNames, casesFolder, changesText, expectedText, putRows, runStep, stepsOf } from '../services/case-folder.ts';
-import { RealZone } from '../services/real-zone.ts';
+import { caseNames, casesFolder, changesText, expectedText, putRows, runStep, stepsOf } from '../reconcile/case-folder.ts';
+import { RealZone } from '../reconcile/real-zone.ts';
 import { WAIT } from '../support/control-plane.ts';
 
 const cases = caseNames().filter((name) => name !== 'identity-deleted' && stepsOf(name).every(({ what }) => what !== 'wait'));

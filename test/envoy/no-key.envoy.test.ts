@@ -9,7 +9,7 @@ import { objectsOf, textOf } from '../../src/resource/read-json.ts';
 import { secretSpec } from '../../src/resource/secret-data.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
-import { askAll, isOfDocuments, questionsOf, type Asked, type Paths } from '../api/asked-routes.ts';
+import { askAll, isOfDocuments, questionsOf, type Asked, type Paths } from '../http/asked-routes.ts';
 import { freePort } from '../support/free-port.ts';
 import { keyFinds } from '../support/key-finds.ts';
 import { runMeridian } from '../support/run-meridian.ts';

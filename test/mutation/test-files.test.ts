@@ -6,7 +6,7 @@ it.each([
   ['test/gui/page.gui.test.ts', 'gui'],
   ['test/store/postgres.pg.test.ts', 'postgres'],
   ['test/envoy/zones.envoy.test.ts', 'envoy'],
-  ['test/api/put-way.isolated.test.ts', 'isolated'],
+  ['test/writes/put-way.isolated.test.ts', 'isolated'],
   ['test/architecture.test.ts', null],
   ['src/kds/sender/sender.ts', null],
 ])('%s belongs to the project %s', (file, project) => {

@@ -15,7 +15,7 @@ const derived = deriveStart();
 describe('the stored start states', () => {
   it.each([...derivedFiles(derived)])('%s is derived from the recording', (name, text) => {
     const path = join(vectorsFolder, name);
-    const advice = `run DERIVE=1 node test/replay/derive-start.ts and read the difference in test/vectors/${name}`;
+    const advice = `run DERIVE=1 node test/replay/derive-start.ts and read the difference in test/wire/vectors/${name}`;
     expect(existsSync(path) ? readFileSync(path, 'utf8') : null, advice).toBe(text);
   });
 

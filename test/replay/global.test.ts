@@ -55,7 +55,7 @@ describe('our global with the recorded zones', () => {
   it.each(zones)('requests from %s the types of the recorded global', (zone) => {
     const asked = typesAsked(plane.requests[zone]);
     const recorded = typesAsked(recordedRequests('global', zone));
-    // Left out of the recording (test/vectors/README.md).
+    // Left out of the recording (test/wire/vectors/README.md).
     expect([...asked].filter((type) => !recorded.has(type)).sort()).toEqual(['DataplaneInsight', 'MeshAccessLog']);
     expect([...recorded].filter((type) => !asked.has(type))).toEqual([]);
   });

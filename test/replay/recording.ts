@@ -1,4 +1,4 @@
-// The recorded session (test/vectors/README.md) as frames in order of arrival, decoded from the bytes on the wire.
+// The recorded session (test/wire/vectors/README.md) as frames in order of arrival, decoded from the bytes on the wire.
 // Invariant: the decoded text in the recording, which is for people, is never read.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { decodeKumaResource, type WireResource } from '../../src/resource/codec.
 import { typeOf, type TypeInfo } from '../../src/resource/type-registry.ts';
 import { decodeDeltaRequest, decodeDeltaResponse, type DeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
 
-export const vectorsFolder = join(import.meta.dirname, '../vectors');
+export const vectorsFolder = join(import.meta.dirname, '../wire/vectors');
 
 export const zones = ['zone-1', 'zone-2'] as const;
 export type Zone = (typeof zones)[number];

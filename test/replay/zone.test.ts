@@ -35,7 +35,7 @@ describe.each(zones)('our %s with a recorded global', (zone) => {
   it('requests the types of the recorded zone', () => {
     const asked = typesAsked(plane.requests[zone]);
     const recorded = typesAsked(recordedRequests(zone, zone));
-    // Left out of the recording (test/vectors/README.md).
+    // Left out of the recording (test/wire/vectors/README.md).
     const left = ['Config', 'GlobalSecret', 'MeshAccessLog', 'Secret'];
     expect([...asked].filter((type) => !recorded.has(type)).sort()).toEqual(left);
     expect([...recorded].filter((type) => !asked.has(type))).toEqual([]);

@@ -46,7 +46,7 @@ it('a refused wire name leaves both rows unchanged, for any other use of it in t
 });
 
 it('every recorded resource of a real peer has the same name on the wire and inside', () => {
-  const recording = readFileSync(join(import.meta.dirname, '../../../test/vectors/kds-session.jsonl'), 'utf8')
+  const recording = readFileSync(join(import.meta.dirname, '../../../test/wire/vectors/kds-session.jsonl'), 'utf8')
     .trimEnd()
     .split('\n');
   const frames = recording.map((line) => JSON.parse(line) as { message?: string; base64: string });
