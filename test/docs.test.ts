@@ -101,8 +101,8 @@ describe('the pages for people', () => {
     expect(names.filter((name) => !described.has(name))).toEqual([]);
   });
 
-  it('show only existing commands and options', () => {
-    const program = createProgram();
+  it('show only existing commands and options', async () => {
+    const program = await createProgram();
     const lines = code.flatMap(({ page, text, isBlock }) => commandsIn(text, isBlock).map((line) => ({ page, line })));
     expect(lines.length).toBeGreaterThan(20);
     const wrong = lines.flatMap(({ page, line }) => {

@@ -19,7 +19,7 @@ function pathOf(command: Command): string {
 }
 
 const isBuiltIn = (command: Command): boolean => command.name() === 'help' && command.parent?.parent !== null;
-const commands = all(createProgram()).filter((command) => !isBuiltIn(command));
+const commands = all(await createProgram()).filter((command) => !isBuiltIn(command));
 
 describe('help', () => {
   it.each(commands.map((command) => [pathOf(command), command] as const))('of %s fits 80 columns', (_path, command) => {
@@ -36,9 +36,39 @@ describe('help', () => {
   );
 });
 
+describe('the program of some words', () => {
+  const named = commands.filter((command) => command.parent !== null);
+
+  it.each(named.map((command) => [pathOf(command), command] as const))(
+    'has %s as the whole program has it',
+    async (path, command) => {
+      const words = path.split(' ').slice(1);
+      const found = all(await createProgram(words)).find((other) => pathOf(other) === path);
+      expect(found === undefined ? '' : helpOf(found)).toBe(helpOf(command));
+    },
+  );
+
+  it.each([
+    ['zone run --name east', ['meridian', 'meridian zone', 'meridian zone run']],
+    ['get meshes', ['meridian', 'meridian get']],
+    ['takeover', ['meridian', 'meridian takeover', 'meridian takeover check', 'meridian takeover return']],
+    ['--version', ['meridian']],
+  ])('loads no other command: %s', async (words, expected) => {
+    expect(
+      all(await createProgram(words.split(' ')))
+        .filter((command) => !isBuiltIn(command))
+        .map(pathOf),
+    ).toEqual(expected);
+  });
+
+  it.each(['--help', 'help', 'nonsense', '__complete get'])('has all commands, as none is named: %s', async (words) => {
+    expect(all(await createProgram(words.split(' '))).map(pathOf)).toEqual(all(await createProgram()).map(pathOf));
+  });
+});
+
 describe('the command help', () => {
   const run = async (...words: string[]): Promise<string> => {
-    const program = createProgram();
+    const program = await createProgram(['help', ...words]);
     let printed = '';
     for (const command of all(program)) command.configureOutput({ writeOut: (text) => void (printed += text) });
     await program.parseAsync(['help', ...words], { from: 'user' });

@@ -1,47 +1,82 @@
 // The command line as a table: one line for each command, in the order of --help.
+// Invariant: a call loads the modules of the command that its words name, and no others.
 import { Command } from 'commander';
 import { productName, productVersion } from '../base/version.ts';
-import { addApplyCommand } from './commands/apply.ts';
-import { addCompletionCommand } from './commands/completion.ts';
-import { addConfigCommand } from './commands/config-control-planes.ts';
-import { addDataplaneInstallEnvoy } from './commands/dataplane-install-envoy.ts';
-import { addDataplaneRun } from './commands/dataplane-run.ts';
-import { addDeleteCommand } from './commands/delete.ts';
-import { addDemoCommand } from './commands/demo.ts';
-import { addDescribeCommand } from './commands/describe.ts';
-import { addDiffCommand } from './commands/diff.ts';
-import { addEditCommand } from './commands/edit.ts';
-import { addEventsCommand } from './commands/events.ts';
-import { addExplainCommand } from './commands/explain.ts';
-import { addExportCommand } from './commands/export.ts';
-import { addGlobalRun } from './commands/global-run.ts';
-import { addGenerateKeys } from './commands/generate-keys.ts';
-import { addGenerateTlsCertificate } from './commands/generate-tls-certificate.ts';
-import { addGenerateTokens } from './commands/generate-tokens.ts';
-import { addGetCommand } from './commands/get.ts';
-import { addHistoryCommand } from './commands/history.ts';
-import { addPreviewCommand } from './commands/preview.ts';
-import { addRollbackCommand } from './commands/rollback.ts';
-import { addHelpCommand } from './commands/help.ts';
-import { addIdentityRotate, addInspectIdentity } from './commands/identity-rotate.ts';
-import { addInspectDataplane } from './commands/inspect-dataplane.ts';
-import { addInspectDataplanes } from './commands/inspect-dataplanes.ts';
-import { addInspectMeshes } from './commands/inspect-meshes.ts';
-import { addInspectPolicy } from './commands/inspect-policy.ts';
-import { addInspectRoutes } from './commands/inspect-routes.ts';
-import { addInspectProblems } from './commands/inspect-problems.ts';
-import { addInspectService } from './commands/inspect-service.ts';
-import { addInspectZones } from './commands/inspect-zones.ts';
-import { addMigrate } from './commands/migrate.ts';
-import { addRolloutList, addRolloutStatus } from './commands/rollout-status.ts';
-import { addTakeoverCheck } from './commands/takeover-check.ts';
-import { addTakeoverReturn } from './commands/takeover-return.ts';
-import { addTokenRevoke } from './commands/token-revoke.ts';
-import { addVersionCommand } from './commands/version.ts';
 import { EXIT_HELP } from './exit-codes.ts';
-import { addExplainSync } from './commands/explain-sync.ts';
-import { addZoneAcceptGlobal, addZoneAdopt } from './commands/zone-accept.ts';
-import { addZoneRun } from './commands/zone-run.ts';
+
+/** Adds a command to the program, or to its group. */
+type Add = (parent: Command) => void;
+/** The words that call a command, or the one that calls all commands of a module, and what loads the module. */
+type Entry = readonly [words: string, load: () => Promise<Add>];
+
+/** What --help lists below each title. */
+const SECTIONS: Readonly<Record<string, readonly Entry[]>> = {
+  'Resources:': [
+    ['get', async () => (await import('./commands/get.ts')).addGetCommand],
+    ['describe', async () => (await import('./commands/describe.ts')).addDescribeCommand],
+    ['apply', async () => (await import('./commands/apply.ts')).addApplyCommand],
+    ['diff', async () => (await import('./commands/diff.ts')).addDiffCommand],
+    ['preview', async () => (await import('./commands/preview.ts')).addPreviewCommand],
+    ['edit', async () => (await import('./commands/edit.ts')).addEditCommand],
+    ['delete', async () => (await import('./commands/delete.ts')).addDeleteCommand],
+    ['export', async () => (await import('./commands/export.ts')).addExportCommand],
+    ['history', async () => (await import('./commands/history.ts')).addHistoryCommand],
+    ['rollback', async () => (await import('./commands/rollback.ts')).addRollbackCommand],
+    ['explain', async () => (await import('./commands/explain.ts')).addExplainCommand],
+  ],
+  'State:': [
+    ['inspect zones', async () => (await import('./commands/inspect-zones.ts')).addInspectZones],
+    ['inspect meshes', async () => (await import('./commands/inspect-meshes.ts')).addInspectMeshes],
+    ['inspect dataplanes', async () => (await import('./commands/inspect-dataplanes.ts')).addInspectDataplanes],
+    ['inspect dataplane', async () => (await import('./commands/inspect-dataplane.ts')).addInspectDataplane],
+    ['inspect policy', async () => (await import('./commands/inspect-policy.ts')).addInspectPolicy],
+    ['inspect routes', async () => (await import('./commands/inspect-routes.ts')).addInspectRoutes],
+    ['inspect service', async () => (await import('./commands/inspect-service.ts')).addInspectService],
+    ['inspect identity', async () => (await import('./commands/identity-rotate.ts')).addInspectIdentity],
+    ['inspect problems', async () => (await import('./commands/inspect-problems.ts')).addInspectProblems],
+    ['explain-sync', async () => (await import('./commands/explain-sync.ts')).addExplainSync],
+    ['events', async () => (await import('./commands/events.ts')).addEventsCommand],
+    ['rollout status', async () => (await import('./commands/rollout-status.ts')).addRolloutStatus],
+    ['rollout list', async () => (await import('./commands/rollout-status.ts')).addRolloutList],
+  ],
+  'Control planes:': [
+    ['demo', async () => (await import('./commands/demo.ts')).addDemoCommand],
+    ['global run', async () => (await import('./commands/global-run.ts')).addGlobalRun],
+    ['zone run', async () => (await import('./commands/zone-run.ts')).addZoneRun],
+    ['zone adopt', async () => (await import('./commands/zone-accept.ts')).addZoneAdopt],
+    ['zone accept-global', async () => (await import('./commands/zone-accept.ts')).addZoneAcceptGlobal],
+    ['identity rotate', async () => (await import('./commands/identity-rotate.ts')).addIdentityRotate],
+    ['dataplane run', async () => (await import('./commands/dataplane-run.ts')).addDataplaneRun],
+    ['dataplane install-envoy', async () => (await import('./commands/dataplane-install-envoy.ts')).addDataplaneInstallEnvoy],
+    ['migrate', async () => (await import('./commands/migrate.ts')).addMigrate],
+    ['takeover check', async () => (await import('./commands/takeover-check.ts')).addTakeoverCheck],
+    ['takeover return', async () => (await import('./commands/takeover-return.ts')).addTakeoverReturn],
+  ],
+  'Access and set-up:': [
+    ['help', async () => (await import('./commands/help.ts')).addHelpCommand],
+    ['generate', async () => (await import('./commands/generate-tokens.ts')).addGenerateTokens],
+    ['generate', async () => (await import('./commands/generate-keys.ts')).addGenerateKeys],
+    ['generate', async () => (await import('./commands/generate-tls-certificate.ts')).addGenerateTlsCertificate],
+    ['token revoke', async () => (await import('./commands/token-revoke.ts')).addTokenRevoke],
+    ['config', async () => (await import('./commands/config-control-planes.ts')).addConfigCommand],
+    ['completion', async () => (await import('./commands/completion.ts')).addCompletionCommand],
+    ['version', async () => (await import('./commands/version.ts')).addVersionCommand],
+  ],
+};
+
+/** The commands that only have commands of their own, and what these are about. */
+const GROUPS: Readonly<Record<string, string>> = {
+  inspect: 'the state of zones, meshes, proxies, policies and routes',
+  rollout: 'which zones have a change, since when, and why others have not',
+  global: 'the global control plane',
+  zone: 'a zone control plane',
+  identity: 'the workload identity of a mesh in a zone',
+  dataplane: 'an Envoy proxy on this machine',
+  migrate: 'the schema of the store',
+  takeover: 'from a Kuma global to this one, and back',
+  generate: 'tokens, the keys that sign them, and certificates',
+  token: 'tokens after they were issued',
+};
 
 /** Below the help of the groups: calls that often come first. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
@@ -81,68 +116,50 @@ Every command has --help with examples.
 
 ${EXIT_HELP}`;
 
-/** The whole command tree; nothing is parsed yet. It throws CommanderError instead of ending the process. */
-export function createProgram(): Command {
+/**
+ * The program; nothing is parsed yet. It throws CommanderError instead of ending the process.
+ * @param words the arguments after `meridian`. The program has the commands that they may call: all of them for words that call none, such
+ *   as `help`
+ */
+export async function createProgram(words: readonly string[] = []): Promise<Command> {
   const program = new Command('meridian')
     .description('A multizone control plane: one global and many zones, kept in step within milliseconds.')
     .version(`${productName} ${productVersion}`, '-V, --version', 'the version of this command')
     .showHelpAfterError('(--help lists commands and options)')
     .exitOverride()
     .addHelpText('after', HELP);
-  program.commandsGroup('Resources:');
-  addGetCommand(program);
-  addDescribeCommand(program);
-  addApplyCommand(program);
-  addDiffCommand(program);
-  addPreviewCommand(program);
-  addEditCommand(program);
-  addDeleteCommand(program);
-  addExportCommand(program);
-  addHistoryCommand(program);
-  addRollbackCommand(program);
-  addExplainCommand(program);
-  program.commandsGroup('State:');
-  const inspect = group(program, 'inspect', 'the state of zones, meshes, proxies, policies and routes');
-  addInspectZones(inspect);
-  addInspectMeshes(inspect);
-  addInspectDataplanes(inspect);
-  addInspectDataplane(inspect);
-  addInspectPolicy(inspect);
-  addInspectRoutes(inspect);
-  addInspectService(inspect);
-  addInspectIdentity(inspect);
-  addInspectProblems(inspect);
-  addExplainSync(program);
-  addEventsCommand(program);
-  const rollout = group(program, 'rollout', 'which zones have a change, since when, and why others have not');
-  addRolloutStatus(rollout);
-  addRolloutList(rollout);
-  program.commandsGroup('Control planes:');
-  addDemoCommand(program);
-  addGlobalRun(group(program, 'global', 'the global control plane'));
-  const zone = group(program, 'zone', 'a zone control plane');
-  addZoneRun(zone);
-  addZoneAdopt(zone);
-  addZoneAcceptGlobal(zone);
-  addIdentityRotate(group(program, 'identity', 'the workload identity of a mesh in a zone'));
-  const dataplane = group(program, 'dataplane', 'an Envoy proxy on this machine');
-  addDataplaneRun(dataplane);
-  addDataplaneInstallEnvoy(dataplane);
-  addMigrate(group(program, 'migrate', 'the schema of the store'));
-  const takeover = group(program, 'takeover', 'from a Kuma global to this one, and back');
-  addTakeoverCheck(takeover);
-  addTakeoverReturn(takeover);
-  program.commandsGroup('Access and set-up:');
-  addHelpCommand(program);
-  const generate = group(program, 'generate', 'tokens, the keys that sign them, and certificates');
-  addGenerateTokens(generate);
-  addGenerateKeys(generate);
-  addGenerateTlsCertificate(generate);
-  addTokenRevoke(group(program, 'token', 'tokens after they were issued'));
-  addConfigCommand(program);
-  addCompletionCommand(program);
-  addVersionCommand(program);
+  const groups = new Map<string, Command>();
+  const parentOf = (entry: string): Command => {
+    const [name = ''] = entry.split(' ');
+    const about = GROUPS[name];
+    if (about === undefined) return program;
+    const parent = groups.get(name) ?? group(program, name, about);
+    groups.set(name, parent);
+    return parent;
+  };
+  const isCalled = calledBy(words);
+  for (const [title, entries] of Object.entries(SECTIONS)) {
+    program.commandsGroup(title);
+    const called = entries.filter(isCalled);
+    const adds = await Promise.all(called.map(([, load]) => load()));
+    for (const [index, add] of adds.entries()) add(parentOf(called[index]?.[0] ?? ''));
+  }
   return program;
+}
+
+/** Whether the words may call an entry: that of their command, else those of their group, else all. */
+function calledBy(words: readonly string[]): (entry: Entry) => boolean {
+  const [first, second] = words;
+  if (first === '--version' || first === '-V') return () => false;
+  // It prints the help of any other.
+  if (first === undefined || first === 'help') return () => true;
+  const entries = Object.values(SECTIONS).flat();
+  for (const isCalled of [
+    ([name]: Entry) => name === first || name === `${first} ${second ?? ''}`,
+    ([name]: Entry) => name.startsWith(`${first} `),
+  ])
+    if (entries.some(isCalled)) return isCalled;
+  return () => true;
 }
 
 /** A command that only has commands of its own. */

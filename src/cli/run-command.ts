@@ -1,7 +1,6 @@
 // One call of the `meridian` command. Every failure prints a message on standard error.
 import { CommanderError, type Command } from 'commander';
 import { MeridianError, messageOf } from '../base/errors.ts';
-import { completeWords } from './commands/completion.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { note, print } from './output.ts';
 import { createProgram } from './program.ts';
@@ -13,9 +12,10 @@ import { problemText } from './views/problem-text.ts';
  * @returns the exit code of a failure; undefined when the command did not fail and has set `process.exitCode` itself, or left it
  */
 export async function runCommand(words: readonly string[]): Promise<number | undefined> {
-  const program = createProgram();
+  const program = await createProgram(words);
   const [word, ...typed] = words;
   if (word === '__complete') {
+    const { completeWords } = await import('./commands/completion.ts');
     print(completeWords(program, typed).join('\n'));
     return undefined;
   }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { completeWords } from './completion.ts';
 import { createProgram } from '../program.ts';
 
-describe('completion', () => {
-  const program = createProgram();
+describe('completion', async () => {
+  const program = await createProgram();
 
   it.each([
     [['ge'], ['get', 'generate']],

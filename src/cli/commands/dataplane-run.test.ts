@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 async function run(...args: string[]): Promise<void> {
-  const program = createProgram();
+  const program = await createProgram(['dataplane', 'run']);
   const quiet = (command: Command): void => {
     command.configureOutput({ writeErr: () => undefined });
     command.commands.forEach(quiet);
