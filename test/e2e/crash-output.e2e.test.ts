@@ -28,12 +28,16 @@ it('a global and a zone log the error without the key and end', async () => {
   const env = { MERIDIAN_LOG_LEVEL: 'debug', NODE_OPTIONS: `--import ${pathToFileURL(file).href}`, KEY_OF_TEST: keyPem };
   const { global, zones, stop } = await startFleet(inject('postgresUrl'), ['east'], { isQuiet: true, env });
   onTestFinished(stop);
-  for (const plane of [global, ...zones]) {
+  const planes = [global, ...zones];
+  // Before one of them ends: a zone gets the mesh from its global.
+  for (const plane of planes) {
     const secret = { type: 'Secret', mesh: 'default', name: `of-${plane.command}`, ...secretSpec(certPem + keyPem) };
     const labels = { 'kuma.io/origin': plane.command };
     await vi.waitFor(async () =>
       expect(await plane.put(`/meshes/default/secrets/${secret.name}`, { ...secret, labels })).toBe(201),
     );
+  }
+  for (const plane of planes) {
     if (plane.child === undefined) throw new Error('it was not started');
     const closed = once(plane.child, 'close');
     plane.child.kill('SIGUSR2');

@@ -29,7 +29,9 @@ async function hungUp(command: string, args: readonly string[], { isRead }: { is
     const ended = once(child, 'exit') as Promise<[number | null]>;
     if (isRead) child.stdout.resume();
     else child.stdout.destroy();
-    await vi.waitFor(() => expect(processesIn(join(folder, 'meridian-demo-')).length).toBeGreaterThanOrEqual(3), WAIT);
+    const started = (): void => expect(processesIn(join(folder, 'meridian-demo-')).length).toBeGreaterThanOrEqual(3);
+    // Each look reads the environments of all processes of the machine.
+    await vi.waitFor(started, { ...WAIT, interval: 500 });
     child.kill('SIGHUP');
     const [code] = await ended;
     return { code, processes: processesIn(folder), files: readdirSync(folder).filter((name) => name !== 'node-compile-cache') };
