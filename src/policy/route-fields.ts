@@ -1,35 +1,31 @@
 // The fields of a conf that a route can have. The other fields never become part of a route's key (MADR 063, D11, D12).
+import type { Confs } from '../policies/confs.ts';
+import type { RouteKind } from '../policies/routes.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 
 type Pick = (conf: JsonObject) => JsonObject;
+/** Fields of a conf, as its schema has them. */
+type Fields<T extends keyof Confs> = readonly (keyof Confs[T])[];
+type Http = NonNullable<Confs['MeshTimeout']['http']>;
+type HashPolicy = NonNullable<Confs['MeshLoadBalancingStrategy']['hashPolicies']>[number];
 
-const FIELDS: ReadonlyMap<string, Readonly<Record<'MeshHTTPRoute' | 'MeshTCPRoute', Pick>>> = new Map([
+const HTTP_TIMES: readonly (keyof Http)[] = ['requestTimeout', 'streamIdleTimeout'];
+const TCP_TIMES: Fields<'MeshTimeout'> = ['idleTimeout'];
+const HTTP_RETRIES: Fields<'MeshRetry'> = ['http', 'grpc'];
+const TCP_RETRIES: Fields<'MeshRetry'> = ['tcp'];
+const HASHES: Fields<'MeshLoadBalancingStrategy'> = ['hashPolicies'];
+const LOGS: Fields<'MeshAccessLog'> = ['backends'];
+const CONNECTION: HashPolicy['type'] = 'Connection';
+
+const FIELDS: ReadonlyMap<string, Readonly<Record<RouteKind, Pick>>> = new Map<keyof Confs, Readonly<Record<RouteKind, Pick>>>([
   [
     'MeshTimeout',
-    {
-      MeshHTTPRoute: ({ http }: JsonObject) => given({ http: pick(http, ['requestTimeout', 'streamIdleTimeout']) }),
-      MeshTCPRoute: (conf: JsonObject) => pick(conf, ['idleTimeout']),
-    },
+    { MeshHTTPRoute: ({ http }) => given({ http: pick(http, HTTP_TIMES) }), MeshTCPRoute: (conf) => pick(conf, TCP_TIMES) },
   ],
-  [
-    'MeshRetry',
-    {
-      MeshHTTPRoute: (conf: JsonObject) => pick(conf, ['http', 'grpc']),
-      MeshTCPRoute: (conf: JsonObject) => pick(conf, ['tcp']),
-    },
-  ],
-  [
-    'MeshLoadBalancingStrategy',
-    { MeshHTTPRoute: (conf: JsonObject) => pick(conf, ['hashPolicies']), MeshTCPRoute: connectionHashing },
-  ],
-  [
-    'MeshAccessLog',
-    {
-      MeshHTTPRoute: (conf: JsonObject) => pick(conf, ['backends']),
-      MeshTCPRoute: (conf: JsonObject) => pick(conf, ['backends']),
-    },
-  ],
+  ['MeshRetry', { MeshHTTPRoute: (conf) => pick(conf, HTTP_RETRIES), MeshTCPRoute: (conf) => pick(conf, TCP_RETRIES) }],
+  ['MeshLoadBalancingStrategy', { MeshHTTPRoute: (conf) => pick(conf, HASHES), MeshTCPRoute: connectionHashing }],
+  ['MeshAccessLog', { MeshHTTPRoute: (conf) => pick(conf, LOGS), MeshTCPRoute: (conf) => pick(conf, LOGS) }],
 ]);
 
 /** Whether policies of this type can be configured per route. */
@@ -47,7 +43,7 @@ export function routeFields(type: string, routeKind: string, conf: JsonObject): 
 function connectionHashing(conf: JsonObject): JsonObject {
   const all = conf['hashPolicies'];
   if (!Array.isArray(all)) return {};
-  const usable = objectsOf(all).filter(({ type }) => type === 'Connection');
+  const usable = objectsOf(all).filter(({ type }) => type === CONNECTION);
   return usable.length === 0 && all.length > 0 ? {} : { hashPolicies: usable };
 }
 
