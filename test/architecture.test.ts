@@ -2,7 +2,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { circles, gone, importsOf, oversized, readSourceTree, withoutTests, type RoomSize } from './support/source-tree.ts';
+import {
+  circles,
+  exportsUsedAlone,
+  gone,
+  importsOf,
+  oversized,
+  readSourceTree,
+  withoutTests,
+  type RoomSize,
+} from './support/source-tree.ts';
 
 const SRC = join(import.meta.dirname, '../src');
 
@@ -193,6 +202,9 @@ const CIRCLES_OF_TYPES: readonly (readonly string[])[] = [
     ...['zone-chain', 'zone-egress', 'zone-ingress', 'zone-listeners'].map((name) => `xds/${name}.ts`),
   ],
 ];
+
+/** Folders whose exports are not checked yet. */
+const MAY_EXPORT_MORE = ['kds', 'policies', 'policy', 'receipts', 'replicas', 'schema', 'store', 'validation', 'xds'];
 
 /** Folders of `test` for the whole product (test/README.md). Every other folder has the name of the folder of src that it tests. */
 const WHOLE_PRODUCT = [
@@ -410,6 +422,12 @@ describe('the architecture', () => {
     const folders = [...new Set(tests.flatMap((file) => file.split('/').slice(0, -1).slice(0, 1)))];
     const wrong = folders.filter((name) => !rooms.has(name) && !WHOLE_PRODUCT.includes(name));
     expect(wrong.map((name) => `test/${name}: name it after the folder of src that it tests`)).toEqual([]);
+  });
+
+  it('exports only what another file imports', () => {
+    const others = ['test', 'bench', 'scripts', 'web/src'].flatMap((folder) => [...readSourceTree(join(SRC, '..', folder))]);
+    const wrong = exportsUsedAlone(tree, new Map(others.map(([, text], index) => [String(index), text])));
+    expect(wrong.filter((text) => !MAY_EXPORT_MORE.includes(text.split('/')[0] ?? ''))).toEqual([]);
   });
 
   it('has no barrel and no catch-all file', () => {

@@ -7,7 +7,7 @@ import type { ConnectedProxy, Rematch } from './connected-proxy.ts';
 export type Touching = { readonly services: ServiceSet; readonly isInbound: boolean; readonly isProxyWide: boolean };
 
 /** Names of listeners, which routes share, and of clusters. */
-export type Listed = { readonly listeners: readonly string[]; readonly clusters: readonly string[] };
+type Listed = { readonly listeners: readonly string[]; readonly clusters: readonly string[] };
 
 const UNKNOWN: Touching = { services: new ServiceSet(), isInbound: true, isProxyWide: true };
 

@@ -12,7 +12,7 @@ import type { CertificateSource } from './proxy-certificates.ts';
 /** Milliseconds of one slice. */
 const SLICE_MS = 5;
 
-export type FollowedViewsOptions = {
+type FollowedViewsOptions = {
   readonly index: MeshIndex;
   readonly encoder: ResourceEncoder;
   /** The zone of all proxies. */

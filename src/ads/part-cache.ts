@@ -3,7 +3,7 @@
 import { WeakCache } from '../base/weak-cache.ts';
 
 /** A part, and whether it looks at the proxy itself. */
-export type CachedPart = { readonly isOwn: boolean };
+type CachedPart = { readonly isOwn: boolean };
 
 export class PartCache<T extends CachedPart> {
   readonly #services = new Map<string, WeakCache<T>>();

@@ -34,7 +34,7 @@ export type CertificateSource = {
   readonly release: (proxy: ProxyName) => void;
 };
 
-export type ProxyCertificatesOptions = {
+type ProxyCertificatesOptions = {
   readonly store: Pick<ResourceStore, 'getMany'>;
   readonly clock: Clock;
   readonly log: Logger;

@@ -28,13 +28,13 @@ const SHOWS_TLS: ReadonlySet<XdsType> = new Set(['Secret', 'Cluster', 'Listener'
 const OPENS_LISTENERS: ReadonlySet<XdsType> = new Set(['Listener', 'TypedExtensionConfig', 'RouteConfiguration']);
 
 /** The writing half of a stream. */
-export type ResponseStream = {
+type ResponseStream = {
   /** @param message in parts */
   readonly write: (message: readonly Buffer[]) => boolean;
   readonly writableNeedDrain: boolean;
 };
 
-export type ProxyConnectionOptions = {
+type ProxyConnectionOptions = {
   readonly facts: ProxyConnectionFacts;
   readonly view: ProxyView;
   readonly stream: ResponseStream;

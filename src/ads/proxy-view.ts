@@ -35,7 +35,7 @@ export type Certified = {
   readonly secret: EncodedPart;
 };
 
-export type ViewListener = {
+type ViewListener = {
   readonly changed: (versions: ChangedVersions) => void;
   /** Its Dataplane is gone. */
   readonly ended: () => void;

@@ -10,7 +10,7 @@ import type { XdsResource, XdsResponse, XdsType } from './session-messages.ts';
  * @property response equals the one that was encoded; proxies that get the same bytes share it
  * @property parts a DeltaDiscoveryResponse, once they are joined; they are shared and must not be changed. The last one has the nonce
  */
-export type EncodedResponse = { readonly response: XdsResponse; readonly parts: readonly Buffer[] };
+type EncodedResponse = { readonly response: XdsResponse; readonly parts: readonly Buffer[] };
 
 /** Bytes of a resource that is a part as it is; smaller ones are joined. */
 const LARGE_BYTES = 16_384;

@@ -3,10 +3,10 @@
 import { WeakCache } from '../base/weak-cache.ts';
 
 /** A value with a number of its own, which stands under one name alone. */
-export type Numbered = { readonly serial: number };
+type Numbered = { readonly serial: number };
 
 /** What changes in a map; null removes. */
-export type Edits<T> = ReadonlyMap<string, T | null>;
+type Edits<T> = ReadonlyMap<string, T | null>;
 
 /** Known next maps of one map, before those that are gone are dropped. */
 const MAX_NEXT = 16;

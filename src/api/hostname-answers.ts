@@ -12,7 +12,7 @@ const SELECTORS: Readonly<Record<string, string>> = {
   MeshMultiZoneService: 'meshMultiZoneService',
 };
 
-export type Hostname = { readonly hostname: string; readonly zones: readonly { readonly name: string }[] };
+type Hostname = { readonly hostname: string; readonly zones: readonly { readonly name: string }[] };
 
 /** Stands for any zone other than the zone of the service. */
 const ELSEWHERE = '';

@@ -15,7 +15,7 @@ import { etagOf } from '../http/entity-tag.ts';
 import { about } from '../http/route-config.ts';
 import { toUniversal } from '../document/universal-form.ts';
 
-export type ParsedKri = {
+type ParsedKri = {
   readonly info: TypeInfo;
   readonly mesh: string;
   readonly zone: string;

@@ -19,7 +19,7 @@ const MAX_ENTRY_SIZE = MAX_SIZE / 4;
 /** The approximate overhead of a page, in bytes. */
 const OVERHEAD = 500;
 
-export type PrintedPage = {
+type PrintedPage = {
   /** The number of rows on all pages. */
   readonly total: number;
   /** Of the items. */

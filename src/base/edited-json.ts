@@ -19,7 +19,7 @@ export type ReadText = { readonly text: string; readonly value: object; readonly
 type Read = Omit<ReadText, 'text'>;
 
 /** Items of lists. @property readAt reads those at their places in a text. @throws SyntaxError @property print writes one */
-export type ItemTexts = {
+type ItemTexts = {
   readonly readAt: (text: string, places: readonly number[]) => object[];
   readonly print: (item: object) => string;
 };

@@ -11,7 +11,7 @@ const OTHERS_MS = 0.5;
 
 type Task = { readonly step: () => boolean };
 
-export type FairTurnsOptions = {
+type FairTurnsOptions = {
   /** The slices of time that other work gets for each slice, while there is any. One if left out. */
   readonly rest?: number;
   /** That of the machine if left out. */

@@ -1,7 +1,7 @@
 // Finds lists of objects in a text of JSON, without reading it.
 
 /** A list of objects alone. */
-export class List {
+class List {
   readonly start: number;
   end = 0;
   /** Of the first and the last character of each item. */

@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts';
 /** Milliseconds from the first change after a rest to its publication, so that what changes together is published together. */
 const GATHER_MS = 20;
 
-export type PacedKeysOptions = {
+type PacedKeysOptions = {
   /** Milliseconds from one publication to the next. */
   readonly paceMs: number;
   /** The largest number of keys in one. The others follow in the next. */

@@ -4,7 +4,7 @@ import { getHeapStatistics } from 'node:v8';
 import { Gauge, Registry } from 'prom-client';
 
 /** The build information, and the identity of the process and its deployment. */
-export type ProcessInfo = {
+type ProcessInfo = {
   readonly product: string;
   readonly version: string;
   readonly buildDate: string;
@@ -92,7 +92,7 @@ export function createActivityMetrics(
 const LOOK_MS = 5;
 
 /** Delays of the event loop in nanoseconds, each with the time between two looks. */
-export type LoopDelays = {
+type LoopDelays = {
   readonly max: number;
   readonly percentile: (share: number) => number;
   readonly reset: () => void;

@@ -10,7 +10,7 @@ import type { Logger } from './log.ts';
 import { endOfCertificate, followTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from './tls-material.ts';
 
 /** The keys that the servers have in common. */
-export type TlsKeys = {
+type TlsKeys = {
   readonly tlsCertFile: string;
   readonly tlsKeyFile: string;
   /** Left out: clients show no certificate. */
@@ -19,7 +19,7 @@ export type TlsKeys = {
   readonly tlsMinVersion: '' | 'TLSv1_2' | 'TLSv1_3';
 };
 
-export type ServerTls = {
+type ServerTls = {
   readonly material: TlsMaterial;
   readonly requireClientCert: boolean;
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
@@ -30,7 +30,7 @@ export type ServerTls = {
 };
 
 /** Where a certificate that is made here stays, for clients that come again after a restart. */
-export type KeepIn = { readonly folder: string; readonly log: Logger };
+type KeepIn = { readonly folder: string; readonly log: Logger };
 
 /**
  * @param section path of `keys` in the configuration, for messages

@@ -1,7 +1,7 @@
 // Token buckets by key: how often, or how much, each peer may do something. A bucket that was quiet for long is full.
 import { LRUCache } from 'lru-cache';
 
-export type TokenBucketLimits = {
+type TokenBucketLimits = {
   /** Tokens of a full bucket. */
   readonly burst: number;
   /** Milliseconds until a bucket has one more. */

@@ -63,7 +63,7 @@ export type Host = Life &
     readonly observe: (event: SyncEvent) => void;
   };
 
-export type HostOptions = {
+type HostOptions = {
   readonly side: Side;
   readonly config: Config;
   readonly context: Context;

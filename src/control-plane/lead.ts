@@ -17,7 +17,7 @@ const COUNT_MS = 60_000;
 
 export type LeaderTask = (lease: AbortSignal) => Promise<void>;
 
-export type CommonTasksOptions = {
+type CommonTasksOptions = {
   readonly store: ResourceStore;
   readonly writer: ControlPlaneIdentity;
   readonly registry: Registry;

@@ -21,7 +21,7 @@ export async function serveDiagnostics(
   return server;
 }
 
-export type ServedApi = {
+type ServedApi = {
   readonly server: FastifyInstance;
   /** Null if HTTPS is disabled. */
   readonly httpsPort: number | null;

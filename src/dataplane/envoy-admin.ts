@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { httpAnswer } from '../base/http-answer.ts';
 import type { AdminAddress } from './bootstrap.ts';
 
-export type AdminAnswer = { readonly status: number; readonly text: string };
+type AdminAnswer = { readonly status: number; readonly text: string };
 
 const LIMIT_MS = 2_000;
 const MAX_BYTES = 1024 * 1024;

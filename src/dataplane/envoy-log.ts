@@ -1,6 +1,6 @@
 // The log of an Envoy as lines of ours. Pure.
 
-export type EnvoyLogLine = {
+type EnvoyLogLine = {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   /** The part of Envoy that speaks, such as `upstream`; `''` for a line of another form. */
   readonly component: string;

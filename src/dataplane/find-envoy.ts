@@ -6,7 +6,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { MeridianError } from '../base/errors.ts';
 import { ENVOY_VERSION } from './envoy-release.ts';
 
-export type FoundEnvoy = {
+type FoundEnvoy = {
   readonly path: string;
   /** What named it, for people. */
   readonly from: string;
@@ -14,7 +14,7 @@ export type FoundEnvoy = {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export type EnvoySearch = {
+type EnvoySearch = {
   /** The value of `--envoy`. */
   readonly option?: string | undefined;
   readonly env: Env;

@@ -7,7 +7,7 @@ import { messageOf } from '../base/errors.ts';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import type { Logger } from '../base/log.ts';
 
-export type TokenOptions = {
+type TokenOptions = {
   readonly file: string;
   /** @throws MeridianError for a file without a token */
   readonly read: () => Promise<string>;

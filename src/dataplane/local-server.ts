@@ -9,7 +9,7 @@ import type { EnvoyAdmin } from './envoy-admin.ts';
 const HOST = '127.0.0.1';
 const MAX_CONNECTIONS = 64;
 
-export type LocalServer = { readonly port: number; readonly close: () => Promise<void> };
+type LocalServer = { readonly port: number; readonly close: () => Promise<void> };
 
 /**
  * Listens on the loopback address.

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { httpAnswer } from '../base/http-answer.ts';
 import { MeridianError } from '../base/errors.ts';
 
-export type Post = {
+type Post = {
   /** A name or an IP address: that of the certificate. */
   readonly host: string;
   /** PEM; `''` for the CAs that the system trusts. */

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { MeridianError } from '../base/errors.ts';
 
-export type RunOptions = {
+type RunOptions = {
   /** The failed step, for the error. */
   readonly failure: string;
   readonly signal: AbortSignal | undefined;

@@ -11,7 +11,7 @@ import { readsTokenFile, tokenSecret } from './token-file.ts';
 import { hasIpv6, readCaFile, readDataplaneToken, systemCaFile, type TokenSource } from './trust.ts';
 import { WorkFolder } from './work-folder.ts';
 
-export type ProxyOptions = Omit<SupervisorOptions, 'caCert' | 'hasTokenFile'> & {
+type ProxyOptions = Omit<SupervisorOptions, 'caCert' | 'hasTokenFile'> & {
   /** In Universal form; null for a Dataplane that the control plane has. */
   readonly dataplane: JsonObject | null;
   readonly caFile: string | undefined;

@@ -6,7 +6,7 @@ import type { Logger } from '../base/log.ts';
 import type { ControlPlaneAddress } from './control-plane-address.ts';
 import { post } from './post.ts';
 
-export type Farewell = {
+type Farewell = {
   readonly addresses: readonly ControlPlaneAddress[];
   readonly ca: string;
   readonly mesh: string;

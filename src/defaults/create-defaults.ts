@@ -26,7 +26,7 @@ export type DefaultsConfig = {
 };
 
 /** The control plane that creates the defaults; the labels of the initial policies name it. */
-export type DefaultsOwner = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string };
+type DefaultsOwner = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string };
 
 type Create = Write & { readonly op: 'create' };
 

@@ -60,7 +60,7 @@ export const zoneHostnameGenerators: readonly HostnameGeneratorDefault[] = [
   generator('local-universal-mesh-service', 'meshService', { [label.origin]: 'zone' }, '{{ .DisplayName }}.svc.mesh.local'),
 ];
 
-export type MeshPolicyDefault = { readonly name: string; readonly type: string; readonly spec: JsonObject };
+type MeshPolicyDefault = { readonly name: string; readonly type: string; readonly spec: JsonObject };
 
 const TO_ALL = { targetRef: { kind: 'Mesh' } };
 const RETRY = { numRetries: 5, perTryTimeout: '16s', backOff: { baseInterval: '25ms', maxInterval: '250ms' } };

@@ -4,7 +4,7 @@ import type { DefaultsConfig } from './create-defaults.ts';
 import { hasClusterId } from './create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
-export type DefaultsCompleteOptions = {
+type DefaultsCompleteOptions = {
   readonly store: ResourceStore;
   /** False for a zone with a global: its defaults are synced, and it is ready without them. */
   readonly createsDefaults: boolean;

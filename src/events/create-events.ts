@@ -23,7 +23,7 @@ export type Events = {
   readonly zones: Pick<ZoneEvents, 'caughtUp' | 'followed'>;
 };
 
-export type EventsOptions = Following & {
+type EventsOptions = Following & {
   readonly store: ZoneRowsStore;
   readonly lagOf: LagOf;
   readonly receipts: ChangeEventsOptions['receipts'];

@@ -41,7 +41,7 @@ export type HubEvent =
   | { readonly kind: 'idle'; readonly id: string | null };
 
 /** `started`: the stream names no event. `expired`: events after the named one are no longer kept. `unknown`: it is of another process. */
-export type ResyncReason = 'started' | 'expired' | 'unknown';
+type ResyncReason = 'started' | 'expired' | 'unknown';
 
 type Session = {
   /** Begins the id of each event; another one after each start. */

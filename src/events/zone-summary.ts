@@ -13,7 +13,7 @@ import type { ZoneFacts } from './zone-facts.ts';
 export type ZoneSummary = Answer<'ZoneSummary'>;
 
 /** The fields of a summary besides the state of the sync. */
-export type ZoneCondition = Pick<ZoneSummary, 'enabled' | 'refused' | 'withheld' | 'replica' | 'reason'>;
+type ZoneCondition = Pick<ZoneSummary, 'enabled' | 'refused' | 'withheld' | 'replica' | 'reason'>;
 
 export function zoneSummary(zone: ZoneFacts & { readonly sync: ZoneSync }, now: Date): ZoneSummary {
   const { name, version, sync } = zone;

@@ -6,7 +6,7 @@ import type { Referent, ServicePort } from './service-resolver.ts';
 export const PROTOCOL_ANNOTATION = 'gateway.networking.k8s.io/app-protocol';
 
 /** The protocol for a proxy of the mesh; null where none is specified. */
-export type AppProtocol = 'tcp' | 'http' | 'http2' | 'grpc';
+type AppProtocol = 'tcp' | 'http' | 'http2' | 'grpc';
 
 /** The mesh's own names, and those that Kubernetes gives to the same protocols. */
 const KNOWN: ReadonlyMap<string, AppProtocol> = new Map([

@@ -24,7 +24,7 @@ const SPEC_ELSEWHERE = {
   tls: 'is not supported in a mesh, which encrypts all traffic: leave it out',
 };
 
-export type ParsedRoute = { readonly route: GatewayRoute } | { readonly violations: readonly Violation[] };
+type ParsedRoute = { readonly route: GatewayRoute } | { readonly violations: readonly Violation[] };
 
 /** Whether a document is for `parseRoute`: its apiVersion is of Gateway API's group, with any kind and version. */
 export function isGatewayDocument(document: unknown): boolean {

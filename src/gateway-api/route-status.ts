@@ -13,14 +13,14 @@ export const CONTROLLER_NAME = 'meridian.internal/gateway-api';
 /** Of a condition's message, which Kubernetes limits to 32 KiB. */
 const MAX_DETAILS = 20;
 
-export type StatusContext = {
+type StatusContext = {
   /** The stored status. A status that `routeStatus` did not write is ignored. */
   readonly former: Json | undefined;
   readonly now: Date;
 };
 
 /** The resources that are not stored, since another row has their stored name, with that name. */
-export type NameConflicts = ReadonlyMap<DerivedResource, string>;
+type NameConflicts = ReadonlyMap<DerivedResource, string>;
 
 type Verdict = { readonly type: string; readonly status: 'True' | 'False'; readonly reason: string; readonly message: string };
 

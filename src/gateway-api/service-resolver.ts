@@ -29,7 +29,7 @@ export type Referent = {
  * `found`, or the reason for people: `missing` may appear later (D24), `foreign` is of a kind that this control plane does not
  * resolve (GEP-718 «Support: Custom»).
  */
-export type Resolution = { readonly found: Referent } | { readonly missing: string } | { readonly foreign: string };
+type Resolution = { readonly found: Referent } | { readonly missing: string } | { readonly foreign: string };
 
 export type Resolver = (ref: ObjectRef) => Resolution;
 

@@ -47,7 +47,7 @@ type Untaken = { readonly socket: Socket; readonly release: () => void };
 /** An address that has connections. */
 type Address = { open: number; readonly turns: AddressTurns };
 
-export type ConnectionsOptions = {
+type ConnectionsOptions = {
   readonly limits: ConnectionLimits;
   /** Who connects, for the log: `zone`. */
   readonly peers: string;

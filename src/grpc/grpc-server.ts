@@ -11,7 +11,7 @@ const STREAMS_AFTER_WAIT = 8;
 /** Milliseconds that open connections have to end once the server closes. */
 const MAX_CLOSE_MS = 1_000;
 
-export type GrpcServerOptions = {
+type GrpcServerOptions = {
   /** Bytes of one message, in either direction. */
   readonly maxMessageBytes: number;
   /** Milliseconds between two pings, which find dead peers. */

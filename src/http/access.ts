@@ -20,7 +20,7 @@ import { ApiError } from './error-body.ts';
 import { RefusedTokens } from './refused-tokens.ts';
 
 /** A rule allows a user whose name or group it lists. */
-export type AccessRule = { readonly users: readonly string[]; readonly groups: readonly string[] };
+type AccessRule = { readonly users: readonly string[]; readonly groups: readonly string[] };
 
 export type Action =
   | 'adminResources'
@@ -106,7 +106,7 @@ function requireSomeWrite(user: User, rules: AccessRules): void {
  * Whether documents of this user may name Secrets of a mesh: a rule says so with the type `Secret`. `*` does not, so that no user gets the
  * right by a rule that is older than it. It is not the right to read or write them.
  */
-export function mayUseSecrets(user: User, mesh: string, rules: AccessRules): boolean {
+function mayUseSecrets(user: User, mesh: string, rules: AccessRules): boolean {
   const covers = ({ types, meshes }: WriteRule): boolean =>
     types.includes('Secret') && (meshes.includes('*') || meshes.includes(mesh));
   return mayAccess(user, 'adminResources', rules) || rules.resources.some((rule) => isListed(user, rule) && covers(rule));

@@ -32,7 +32,7 @@ type Context = {
   readonly options: { readonly log: Logger };
 };
 
-export type EventStreamOptions = {
+type EventStreamOptions = {
   /** The noun for open streams, in the plural, for the refusal at the limit. */
   readonly noun: string;
   /** Milliseconds after which an event that the caller does not take ends the stream; no limit if left out. */
@@ -40,7 +40,7 @@ export type EventStreamOptions = {
 };
 
 /** The events of one stream as texts, until the signal aborts. */
-export type EventTexts = (signal: AbortSignal) => AsyncIterable<string>;
+type EventTexts = (signal: AbortSignal) => AsyncIterable<string>;
 
 type Opened = {
   readonly guard: TokenGuard | null;

@@ -7,7 +7,7 @@ import type { TlsMaterial } from '../base/tls-material.ts';
 import { refuseClient } from './client-errors.ts';
 import { endConnections, MAX_HEADER_BYTES, TIMEOUTS, type Timeouts } from './http-server.ts';
 
-export type HttpsOptions = {
+type HttpsOptions = {
   readonly material: TlsMaterial;
   /** Refuses callers without a certificate that `material.ca` signed. */
   readonly requireClientCert: boolean;

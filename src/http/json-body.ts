@@ -11,7 +11,7 @@ import { MAX_BODY_BYTES } from './body-size.ts';
 import { workFor, type WorkFor } from './work-for.ts';
 
 /** Levels of objects and lists (D32). */
-export const MAX_DEPTH = 64;
+const MAX_DEPTH = 64;
 /** Objects and lists. The largest body could have ten times as many, which take seconds and a gigabyte to parse. */
 const MAX_CONTAINERS = 1_000_000;
 

@@ -5,7 +5,7 @@ import { ApiError, badQuery } from './error-body.ts';
 
 export type PageQuery = { readonly size: number; readonly offset: number };
 
-export type FilterQuery = {
+type FilterQuery = {
   readonly name: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
 };

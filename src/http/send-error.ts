@@ -8,7 +8,7 @@ import { prettyJson } from './pretty-json.ts';
 import type { Yaml } from './yaml.ts';
 import { locate } from './yaml-body.ts';
 
-export const PROBLEM = 'application/problem+json';
+const PROBLEM = 'application/problem+json';
 /** The character limit of one path segment. */
 export const MAX_PARAM_LENGTH = 1024;
 

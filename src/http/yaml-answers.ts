@@ -11,7 +11,7 @@ export type YamlQuestion =
   | { readonly kind: 'locate'; readonly text: string; readonly fields: readonly YamlField[] };
 /** A field of the document with this index among those that are not empty. */
 export type YamlField = { readonly index: number; readonly field: string };
-export type YamlFault = Partial<Position> & { readonly field: string; readonly reason: string };
+type YamlFault = Partial<Position> & { readonly field: string; readonly reason: string };
 
 export type YamlAnswer =
   /** Each document as JSON. */

@@ -8,7 +8,7 @@ export const YAML = 'application/yaml';
 export const MAX_YAML_BYTES = 256 * 1024;
 
 /** The threads that know YAML. */
-export type YamlThreads = {
+type YamlThreads = {
   /** @throws ApiError 400 for a document that takes too long, 429 or 503 when too many wait */
   readonly ask: (question: YamlQuestion, work: WorkFor) => Promise<YamlAnswer>;
 };

@@ -6,7 +6,7 @@ import { X509Certificate } from 'node:crypto';
 export type AuthorityFault = { readonly reason: 'AuthorityExpired' | 'AuthorityNotYetValid'; readonly message: string };
 
 /** The dates of a certificate. */
-export type Validity = { readonly notBefore: Date; readonly notAfter: Date };
+type Validity = { readonly notBefore: Date; readonly notAfter: Date };
 
 /** @throws Error for a text that is no certificate */
 export function validityOf(certPem: string): Validity {

@@ -10,7 +10,7 @@ const DEFAULT_LIFETIME_MS = DAY_MS;
 const MIN_LIFETIME_MS = 1_000;
 
 /** The provider of a MeshIdentity. */
-export type IdentityProvider =
+type IdentityProvider =
   | {
       readonly kind: 'bundled';
       /** The control plane makes the authority. */

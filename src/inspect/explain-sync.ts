@@ -47,7 +47,7 @@ export type KnownZone = {
 };
 
 /** This zone. @property live the connection to global; left out where it is not known */
-export type OwnZone = { readonly name: string; readonly hasGlobal: boolean; readonly live?: LivePeer | undefined };
+type OwnZone = { readonly name: string; readonly hasGlobal: boolean; readonly live?: LivePeer | undefined };
 
 /** On global: `{resource, storedName, kri, role?, from: 'global', targets[]}` with one target for each zone. */
 export function explainOnGlobal(rules: SendRules, resource: Resource, zones: readonly KnownZone[]): Explanation {

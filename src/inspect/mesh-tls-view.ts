@@ -13,7 +13,7 @@ import { zoneNamed } from '../resource/ownership.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
 
-export type MeshTls = Omit<Answer<'MeshTls'>, 'withdrawals' | 'total' | 'next'>;
+type MeshTls = Omit<Answer<'MeshTls'>, 'withdrawals' | 'total' | 'next'>;
 type PlaintextService = MeshTls['items'][number];
 type TlsState = { readonly tls: 'strict' } | Pick<PlaintextService, 'tls' | 'reason'>;
 

@@ -23,7 +23,7 @@ const MAX_LISTED = 100;
 const MAX_LISTED_OF_ALL = 1_000;
 
 /** One mesh without the documents, and with them. */
-export type MeshStates = { readonly before: MeshIndex; readonly after: MeshIndex };
+type MeshStates = { readonly before: MeshIndex; readonly after: MeshIndex };
 
 /** @property rows as they would be stored @property gone as they are, and would be deleted; all of one mesh */
 export type MeshEdits = { readonly rows: readonly Resource[]; readonly gone: readonly Resource[] };

@@ -22,7 +22,7 @@ import { silentApplications } from './silent-applications.ts';
 import { egressOf, membersOf, otherZones, serversOf, sniOf, whyNotServing, type Server } from '../xds/servers.ts';
 
 export type Way = Answer<'Ways'>['items'][number];
-export type Part = Way['parts'][number];
+type Part = Way['parts'][number];
 
 export type WayFacts = {
   /** The zones whose proxies call. */

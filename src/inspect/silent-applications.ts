@@ -7,7 +7,7 @@ import { applicationAddress } from '../xds/application-address.ts';
 import { isMadeUnready } from '../xds/service-probe.ts';
 
 /** @property field of the Dataplane @property inbound the index of the inbound @property reason with what to do */
-export type SilentApplication = { readonly inbound: number; readonly field: string; readonly reason: string };
+type SilentApplication = { readonly inbound: number; readonly field: string; readonly reason: string };
 
 /** In the order of the inbounds. */
 export function silentApplications({ labels, spec }: Pick<Resource, 'labels' | 'spec'>): SilentApplication[] {

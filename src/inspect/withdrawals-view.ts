@@ -5,7 +5,7 @@ import { heldRow, identityNameOf, progressOf, readInForce } from '../resource/id
 import { displayNameOf } from '../resource/labels.ts';
 import type { Resource } from '../resource/types.ts';
 
-export type Withdrawal = Answer<'MeshTls'>['withdrawals'][number];
+type Withdrawal = Answer<'MeshTls'>['withdrawals'][number];
 
 /** @param rows Secrets of a mesh; others than those of withdrawn identities are left out */
 export function withdrawalsView(rows: readonly Resource[]): Withdrawal[] {

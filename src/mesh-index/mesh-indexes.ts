@@ -10,7 +10,7 @@ import type { ResourceStore } from '../store/resource-store.ts';
 import { MeshLane, type MeshObserver } from './mesh-lane.ts';
 import { SharedOutbounds } from './shared-outbounds.ts';
 
-export type MeshIndexesOptions = {
+type MeshIndexesOptions = {
   readonly store: ResourceStore;
   readonly log: Logger;
   readonly clock: Clock;

@@ -31,7 +31,7 @@ export type MeshObserver = {
   readonly ended: () => void;
 };
 
-export type MeshLaneOptions = {
+type MeshLaneOptions = {
   readonly mesh: string;
   /** Types of the rows of the index, without Mesh. */
   readonly types: ReadonlySet<string>;

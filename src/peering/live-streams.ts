@@ -14,7 +14,7 @@ export const VERDICT_MS = 30_000;
  * `live`: a running instance has an open stream of the zone. `gone`: none has. `asked`: a question waits for its answer. `unknown`:
  * another instance must be asked.
  */
-export type Liveness = 'live' | 'gone' | 'asked' | 'unknown';
+type Liveness = 'live' | 'gone' | 'asked' | 'unknown';
 
 /**
  * The known state of a zone's streams.

@@ -9,7 +9,7 @@ import { create } from '../defaults/create-defaults.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 
 /** A refused peer that claimed the name. @property id empty for a peer without an id */
-export type RefusedPeer = { readonly id: string; readonly time: Date };
+type RefusedPeer = { readonly id: string; readonly time: Date };
 
 /** The time for which a refusal counts as a conflict. A refused peer retries every few seconds. */
 const CONFLICT_MS = 60_000;

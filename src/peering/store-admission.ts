@@ -14,7 +14,7 @@ import { ANSWER_MS, isAsked, livenessOf, withAnswer, withQuestion } from './live
 
 type Listener = (zone: string, storeId: string, reason: string) => void;
 
-export type StoreAdmissionOptions = {
+type StoreAdmissionOptions = {
   readonly store: ResourceStore;
   /** The id of this process in the subscriptions of ZoneInsights. */
   readonly instanceId: string;

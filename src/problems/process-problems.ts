@@ -14,7 +14,7 @@ const NO_LEADER_MS = 60_000;
 /** Names in a message. */
 const MAX_NAMES = 5;
 
-export type KnownReplica = Replica & { readonly isSilent: boolean };
+type KnownReplica = Replica & { readonly isSilent: boolean };
 
 /** @param notForwarded zone → mesh of which the zone is no member → how many of its resources other zones do not get */
 export function membershipProblems(notForwarded: ReadonlyMap<string, ReadonlyMap<string, number>>): Problem[] {

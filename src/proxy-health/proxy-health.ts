@@ -25,7 +25,7 @@ import {
   type ProxyHealth as Report,
 } from '../xds/service-probe.ts';
 
-export type ProxyHealthOptions = {
+type ProxyHealthOptions = {
   readonly store: ResourceStore;
   /** `dpServer.hds.interval`, in milliseconds: the longest time between two reports of an Envoy. */
   readonly reportMs: number;

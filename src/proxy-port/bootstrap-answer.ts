@@ -16,7 +16,7 @@ import type { ProxyAuthenticator } from '../token/proxy-authenticator.ts';
 import { bootstrapConfig, MESH, nodeMetadata, RUN, type BootstrapOptions } from '../xds/bootstrap.ts';
 import { nameIn, proxyIn, refusing, requestIn, requireAllowed, tokenIn, Unusable, type PortAnswer } from './proxy-request.ts';
 
-export type BootstrapRequest = {
+type BootstrapRequest = {
   /** Text of the body. */
   readonly body: string;
   /** Header `host`: where the proxy reaches this control plane. */

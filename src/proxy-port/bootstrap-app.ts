@@ -15,7 +15,7 @@ import { answerBootstrap, type BootstrapSources } from './bootstrap-answer.ts';
 import { answerLeave, type LeaveSources } from './leave-answer.ts';
 import type { PortAnswer } from './proxy-request.ts';
 
-export type BootstrapAppOptions = {
+type BootstrapAppOptions = {
   readonly connections: Pick<Connections, 'turnOf'>;
   readonly sources: BootstrapSources & LeaveSources;
   readonly clock: Clock;

@@ -30,7 +30,7 @@ const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
  */
 const PING_MS = 120_000;
 
-export type ProxyPortOptions = Pick<ProxyStreamsOptions, 'authenticator' | 'watch' | 'serve' | 'clock' | 'log'> & {
+type ProxyPortOptions = Pick<ProxyStreamsOptions, 'authenticator' | 'watch' | 'serve' | 'clock' | 'log'> & {
   readonly refused: RefusedProxies;
   /** An address; `''` for all addresses of the machine, `localhost` for both that it stands for. */
   readonly host: string;

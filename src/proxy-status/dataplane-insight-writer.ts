@@ -31,7 +31,7 @@ import {
   type ProxyState,
 } from './dataplane-insight.ts';
 
-export type DataplaneInsightWriterOptions = {
+type DataplaneInsightWriterOptions = {
   readonly store: ResourceStore;
   readonly instanceId: string;
   readonly log: Logger;

@@ -11,7 +11,7 @@ import { nameText, type JsonObject, type Resource, type RowVersion } from '../re
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { dataplaneKey, type DataplaneName } from './proxy-keys.ts';
 
-export type DataplaneStatusWriterOptions = {
+type DataplaneStatusWriterOptions = {
   readonly store: Pick<ResourceStore, 'getMany' | 'writeBatch'>;
   readonly log: Logger;
   readonly clock: Clock;

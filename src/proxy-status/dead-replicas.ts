@@ -11,7 +11,7 @@ import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { closedAt } from '../subscriptions/merge-subscriptions.ts';
 import { holdOf } from './dataplane-insight.ts';
 
-export type DeadReplicasOptions = {
+type DeadReplicasOptions = {
   readonly store: ResourceStore;
   /** This replica. */
   readonly instanceId: string;

@@ -13,8 +13,8 @@ import { proxyFeatures } from '../xds/proxy-features.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import { insightKey } from './proxy-keys.ts';
 
-export type DumpKind = 'configDump' | 'stats' | 'clusters';
-export type DumpOptions = { readonly json: boolean; readonly usedOnly: boolean; readonly includeEds: boolean };
+type DumpKind = 'configDump' | 'stats' | 'clusters';
+type DumpOptions = { readonly json: boolean; readonly usedOnly: boolean; readonly includeEds: boolean };
 
 /** Milliseconds for an answer. Global waits a little longer. */
 const LIMIT_MS = 8_000;

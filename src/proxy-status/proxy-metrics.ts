@@ -14,7 +14,7 @@ const NEVER = -0.5;
 type Open = { readonly sentAt: number[]; refused: number; problems: number };
 
 /** @property count for the events that `observe` does not get */
-export type ProxyMetrics = { readonly observe: ProxyObserver; readonly count: CountStream };
+type ProxyMetrics = { readonly observe: ProxyObserver; readonly count: CountStream };
 
 /** Registers the metrics and returns their observer. Call it once per registry. */
 export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elapsed'>): ProxyMetrics {

@@ -8,7 +8,7 @@ import type { DataplaneInsightWriter } from './dataplane-insight-writer.ts';
 import { findsPolicies } from './policies-on-resource.ts';
 import { withPolicies } from './proxy-troubles.ts';
 
-export type ProxyRefusalsOptions = {
+type ProxyRefusalsOptions = {
   readonly indexes: Pick<MeshIndexes, 'indexOf'>;
   readonly insights: Pick<DataplaneInsightWriter, 'change'>;
   readonly log: Logger;

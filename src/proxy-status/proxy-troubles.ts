@@ -6,7 +6,7 @@ import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 
-export type RefusedResource = {
+type RefusedResource = {
   readonly type: string;
   readonly name: string;
   /** The words of the proxy. */

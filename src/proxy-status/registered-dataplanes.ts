@@ -13,7 +13,7 @@ import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { keepHealth } from '../xds/service-probe.ts';
 import type { DataplaneInsightWriter } from './dataplane-insight-writer.ts';
 
-export type RegisteredDataplanesOptions = {
+type RegisteredDataplanesOptions = {
   readonly store: Pick<ResourceStore, 'get' | 'getMeta'>;
   readonly insights: Pick<DataplaneInsightWriter, 'hold' | 'release'>;
   readonly rules: WriteRules;

@@ -12,7 +12,7 @@ import { DeadReplicas } from './dead-replicas.ts';
 import { holdOf } from './dataplane-insight.ts';
 import { dataplaneKey, insightKey } from './proxy-keys.ts';
 
-export type RemoveAbandonedOptions = {
+type RemoveAbandonedOptions = {
   readonly store: ResourceStore;
   readonly log: Logger;
   readonly clock: Clock;

@@ -57,7 +57,7 @@ export type Moment = {
   readonly elapsed: number;
 };
 
-export type ReconcileOptions = {
+type ReconcileOptions = {
   readonly store: ResourceStore;
   readonly log: Logger;
   readonly clock: Clock;

@@ -11,7 +11,7 @@ const LABEL = /^label\s+(?:"([^"]+)"|`([^`]+)`)$/;
 const KNOWN_ACTION = /^(?:\.[A-Za-z]+|label\s+(?:"[^"]+"|`[^`]+`))$/;
 
 /** The values for the actions of a template; fields without their dot. */
-export type TemplateValues = { readonly fields: Readonly<Record<string, string>>; readonly labels: Labels };
+type TemplateValues = { readonly fields: Readonly<Record<string, string>>; readonly labels: Labels };
 
 /** The text, or the reason for its absence: a missing label, an unknown action, or an exceeded limit. */
 export function renderTemplate(template: string, values: TemplateValues): { readonly text: string } | { readonly error: string } {

@@ -20,7 +20,7 @@ export const WITHDRAWAL_STEPS = ['held', 'open', 'clients', 'trust'] as const;
 export type WithdrawalStep = (typeof WITHDRAWAL_STEPS)[number];
 
 /** What decides about certificates of a MeshIdentity. */
-export type HeldIdentity = { readonly labels: Labels; readonly spec: JsonObject };
+type HeldIdentity = { readonly labels: Labels; readonly spec: JsonObject };
 
 export type IdentityInForce = {
   readonly identity: HeldIdentity;

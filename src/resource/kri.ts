@@ -14,7 +14,7 @@ export function kriOf(resource: { type: string; mesh: string; name: string; labe
   return ['kri', shortName, resource.mesh, zone, namespace, displayNameOf(resource), section].join('_');
 }
 
-export type ParsedKri = {
+type ParsedKri = {
   readonly type: string;
   /** The KRI without its section; of a Mesh the whole. */
   readonly base: string;

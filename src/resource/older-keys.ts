@@ -5,7 +5,7 @@ import type { TypeInfo } from './type-registry.ts';
 import type { JsonObject } from './types.ts';
 
 /** A key in a spec. @property advice what does its work now */
-export type OlderKey = { readonly at: Path; readonly advice: string };
+type OlderKey = { readonly at: Path; readonly advice: string };
 
 const RULES = 'write rules, in a policy of its own if this one has to';
 const LABELS =
@@ -52,7 +52,7 @@ export function olderKeysOf(info: TypeInfo): readonly OlderKey[] {
 }
 
 /** A key that stands in a spec. @property field as violations print it @property key its path in the type, for lists of kinds */
-export type FoundKey = { readonly field: string; readonly key: string; readonly advice: string };
+type FoundKey = { readonly field: string; readonly key: string; readonly advice: string };
 
 /** The older keys of a spec that have a value. */
 export function olderKeysIn(info: TypeInfo, spec: JsonObject): FoundKey[] {

@@ -15,7 +15,7 @@ const IDENTITY_LABELS = new Set<string>([label.displayName, label.namespace]);
  * How an item that selects by labels is read: with `own` it is a consumer item; with `kuma` it is a producer item if it has the two
  * labels that identify one service, because Kuma has no names there (D9).
  */
-export type RoleRule = 'own' | 'kuma';
+type RoleRule = 'own' | 'kuma';
 
 /**
  * The role that a policy's spec and namespace give it.

@@ -61,7 +61,7 @@ export function isInboundPlace({ section }: SectionPlace): boolean {
   return section.startsWith('inbound ');
 }
 
-export const INGRESS = 'zoneIngress';
+const INGRESS = 'zoneIngress';
 export const EGRESS = 'zoneEgress';
 
 /** No fallback to `networking.advertisedAddress` (MADR 095, D17). */

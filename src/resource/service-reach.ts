@@ -8,7 +8,7 @@ import { kumaSni, serviceSni } from './sni.ts';
 import type { Json, JsonObject, Labels, ResourceKey } from './types.ts';
 
 /** Where an ingress listens for other zones. */
-export type IngressPlace = { readonly address: string; readonly port: number };
+type IngressPlace = { readonly address: string; readonly port: number };
 
 type Row = ResourceKey & { readonly labels: Labels; readonly spec: JsonObject };
 

@@ -12,9 +12,9 @@ const MAX_BYTES = 62;
 
 const SUFFIXES = { MeshService: 'ms', MeshExternalService: 'mes', MeshMultiZoneService: 'mzms' } as const;
 
-export type SniServiceType = keyof typeof SUFFIXES;
+type SniServiceType = keyof typeof SUFFIXES;
 
-export type SniParts = {
+type SniParts = {
   readonly type: SniServiceType;
   /** Display name; of a MeshService in a namespace `name.namespace`. */
   readonly name: string;

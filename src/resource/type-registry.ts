@@ -1,10 +1,10 @@
 // A table of all resource types: scope, KDS directions, codec, status, paths (kds-wire 3).
 
 /** `proto`: the spec is a protobuf message; `json`: the spec is JSON with an empty type_url (kds-wire 1). */
-export type Codec = { readonly kind: 'proto'; readonly message: string } | { readonly kind: 'json' };
+type Codec = { readonly kind: 'proto'; readonly message: string } | { readonly kind: 'json' };
 
 /** The side whose REST API may write a type (rest-api 2.1); `none` = only control planes write it. */
-export type Writers = 'both' | 'global' | 'zone' | 'none';
+type Writers = 'both' | 'global' | 'zone' | 'none';
 
 export type TypeInfo = {
   readonly name: string;

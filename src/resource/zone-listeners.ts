@@ -14,7 +14,7 @@ export function placeText({ address, port }: { readonly address: string; readonl
 }
 
 /** What a zone proxy does for its zone. A token names it as its type. */
-export const ZONE_ROLES = ['ingress', 'egress'] as const;
+const ZONE_ROLES = ['ingress', 'egress'] as const;
 export type ZoneRole = (typeof ZONE_ROLES)[number];
 
 /** The roles that the listeners of a Dataplane make, in either form. @param spec of the Dataplane */

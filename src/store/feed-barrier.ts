@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 
-export type FeedBarrierOptions = {
+type FeedBarrierOptions = {
   /** Sends a mark through the feed. Rejects when the store does not answer. */
   readonly mark: (id: string) => Promise<void>;
   readonly clock: Clock;

@@ -79,7 +79,7 @@ class MergedHints {
 /** The clock and the logger of every follower. */
 export type Following = { readonly clock: Clock; readonly log: Logger };
 
-export type FeedFollowerOptions = Following & {
+type FeedFollowerOptions = Following & {
   readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
   readonly types: Iterable<string>;
   /** Which marks are followed, besides those of `caughtUp`; none if left out. */

@@ -4,7 +4,7 @@ import type { Resource, ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Following } from './follow-feed.ts';
 import type { ResourceStore } from './resource-store.ts';
 
-export type FollowedRows = {
+type FollowedRows = {
   readonly type: string;
   /** Selects the rows of the type; all if left out. */
   readonly isWanted?: (key: ResourceKey) => boolean;

@@ -26,7 +26,7 @@ type Waiting = {
 /** A key with its own lane: another transaction locks its row, or did so recently, or its document is large. */
 type Aside = { readonly lane: string; waiting: number; until: number };
 
-export type CombinedWriterOptions = {
+type CombinedWriterOptions = {
   /** Stores all in one transaction. @throws MeridianError `conflict` where another transaction holds a row, `unavailable` */
   readonly run: (writes: readonly Write[]) => Promise<WriteOutcome[]>;
   /** Those of the writes that would wait for another transaction. */

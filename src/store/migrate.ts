@@ -14,7 +14,7 @@ const LOCK = 7_291_163;
 /** Milliseconds between two looks at what a migration waits for. */
 const LOOK_MS = 1_000;
 
-export type MigrationStatus = { readonly name: string; readonly appliedAt: string | null };
+type MigrationStatus = { readonly name: string; readonly appliedAt: string | null };
 
 /**
  * Every migration with the time of its application, or null.

@@ -14,7 +14,7 @@ const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 
 /** @property signal ends the start: the wait for an unreachable database, and the making of an embedded one until its migrations */
-export type OpenStoreOptions = {
+type OpenStoreOptions = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly answerMs?: number;

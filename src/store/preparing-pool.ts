@@ -22,7 +22,7 @@ export class StatementNames {
   }
 }
 
-export type PreparingOptions = {
+type PreparingOptions = {
   readonly names: StatementNames;
   /** Time limit of a statement in milliseconds. After it the statement fails and its connection is closed. */
   readonly limitMs: number;

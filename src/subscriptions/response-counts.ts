@@ -2,7 +2,7 @@
 // out and uint64 are strings.
 import type { JsonObject } from '../resource/types.ts';
 
-export type ResponseCounts = { readonly sent: number; readonly acknowledged: number; readonly rejected: number };
+type ResponseCounts = { readonly sent: number; readonly acknowledged: number; readonly rejected: number };
 
 type MutableCounts = { -readonly [key in keyof ResponseCounts]: number };
 

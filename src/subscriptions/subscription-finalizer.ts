@@ -14,7 +14,7 @@ type Sighting = { readonly generation: number; readonly since: number };
 /** Per insight and subscription id. */
 type Sightings = ReadonlyMap<string, ReadonlyMap<string, Sighting>>;
 
-export type FinalizerOptions = {
+type FinalizerOptions = {
   readonly type: 'ZoneInsight' | 'DataplaneInsight';
   readonly store: ResourceStore;
   readonly log: Logger;

@@ -11,7 +11,7 @@ import type { TakenRow } from './taken-row.ts';
 export type Rewrite<R extends TakenRow> = { readonly row: R; readonly spec: JsonObject };
 
 /** A part of a row that no Kuma control plane reads. @property field empty for the whole row */
-export type Obstacle = {
+type Obstacle = {
   readonly type: string;
   readonly mesh: string;
   readonly name: string;

@@ -7,7 +7,6 @@ export type TakenRow = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'spe
 
 /** The major release of a Kuma control plane. */
 export type KumaRelease = 2 | 3;
-export const KUMA_RELEASES = ['2', '3'] as const;
 
 /** The first release whose control planes read over the keys of 2.x. */
 const NEWEST: KumaRelease = 3;

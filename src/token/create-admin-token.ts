@@ -13,7 +13,7 @@ import { adminClaims } from './authenticate-request.ts';
 /** The GlobalSecret with the admin's token in base64; read it from the machine of the control plane. It is never synced. */
 export const adminTokenKey: ResourceKey = { type: 'GlobalSecret', mesh: '', name: 'admin-user-token' };
 
-export type AdminTokenOptions = {
+type AdminTokenOptions = {
   /** `apiServer.authn.tokens.bootstrapAdminToken`. */
   readonly bootstrapAdminToken: boolean;
   readonly now: () => Date;

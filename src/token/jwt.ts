@@ -17,7 +17,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 /** Why a token is not valid, as a predicate after «the token …». `isForged`: its signature is not of the key, now and always. */
 export type Refused = { readonly ok: false; readonly reason: string; readonly isForged?: true };
 
-export type SignedClaims = {
+type SignedClaims = {
   readonly ok: true;
   readonly claims: Claims;
   /** Claim `jti`, used in revocation lists. */

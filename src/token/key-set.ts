@@ -7,8 +7,8 @@ import { secretText } from '../resource/secret-data.ts';
 import type { Resource } from '../resource/types.ts';
 import { describeSigningKey, kidOf, type TokenRealm } from './token-realm.ts';
 
-export type SigningKey = { readonly kid: string; readonly publicKey: KeyObject; readonly privateKey: KeyObject | null };
-export type UnusableKey = { readonly kid: string; readonly problem: string };
+type SigningKey = { readonly kid: string; readonly publicKey: KeyObject; readonly privateKey: KeyObject | null };
+type UnusableKey = { readonly kid: string; readonly problem: string };
 
 /** A public key of the configuration (`validator.publicKeys[]`), PEM. */
 export type StaticKey = { readonly kid: string; readonly key: string };

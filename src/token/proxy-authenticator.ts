@@ -9,7 +9,7 @@ import { quote } from './quoted-text.ts';
 import { TokenWatch, type TokenWatchOptions } from './token-watch.ts';
 
 /** `dpServer.authn.dpProxy.type`; with `none` tokens are not checked. */
-export type ProxyAuthType = 'dpToken' | 'none';
+type ProxyAuthType = 'dpToken' | 'none';
 
 /** A token with which a proxy came in; `text` is a secret. */
 export type ProxyToken = Subject & { readonly text: string; readonly expiresAt: Date };

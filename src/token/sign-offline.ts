@@ -8,7 +8,7 @@ import { NOT_ISSUED, TokenIssuer } from './token-issuer.ts';
 import { zoneRealm, type TokenKind } from './token-realm.ts';
 import { tokenRoutes } from './token-routes.ts';
 
-export type OfflineKey = {
+type OfflineKey = {
   /** The kid for the header: the number of the secret, or the kid in `validator.publicKeys`. */
   readonly kid: string;
   readonly privateKey: KeyObject;

@@ -29,7 +29,7 @@ function leftMs({ expiresAt }: Expiring, clock: Clock): number {
 /** An accepted token; `text` is a secret. */
 export type UserToken = { readonly text: string; readonly expiresAt: Date };
 
-export type TokenGuardOptions = {
+type TokenGuardOptions = {
   readonly secrets: Pick<TokenSecrets, 'follow'>;
   readonly verifier: Pick<TokenVerifier, 'user'>;
   readonly clock: Clock;

@@ -17,7 +17,7 @@ export const NOT_ISSUED = 'Could not issue a token';
 type Signers = Pick<KeySet, 'signer'>;
 
 /** The source of the keys of a realm. */
-export type IssuerKeys = {
+type IssuerKeys = {
   /** The realm of zone tokens here. */
   readonly zoneRealm: TokenRealm;
   readonly of: (realm: TokenRealm) => Promise<{ readonly keys: Signers }>;

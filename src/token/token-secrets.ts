@@ -28,7 +28,7 @@ export async function loadRealm(
   return { keys: new KeySet(realm, rows, extra), revoked: new Set(list === undefined ? [] : revokedIds(list)) };
 }
 
-export type TokenSecretsOptions = {
+type TokenSecretsOptions = {
   readonly store: Pick<ResourceStore, 'get' | 'list' | 'changes' | 'mark'>;
   /** A zone with a global, which gets only the public halves of the zone keys. */
   readonly federated: boolean;

@@ -7,7 +7,7 @@ import type { TokenKind } from './token-realm.ts';
 import type { TokenSecrets } from './token-secrets.ts';
 
 /** A token with which a peer came in; `text` is a secret. */
-export type WatchedToken = { readonly text: string; readonly expiresAt: Date };
+type WatchedToken = { readonly text: string; readonly expiresAt: Date };
 
 type End = (reason: string) => void;
 /** @property ends of the streams, each with the token as that stream showed it: the reason names its peer */

@@ -16,7 +16,7 @@ export type ZoneAuthConfig = {
 /** The token of an admitted zone; `text` is a secret. */
 export type ZoneToken = { readonly zone: string; readonly text: string; readonly expiresAt: Date };
 
-export type ZoneAuthentication =
+type ZoneAuthentication =
   /** Null if no token was required. */
   { readonly ok: true; readonly token: ZoneToken | null } | { readonly ok: false; readonly reason: string };
 

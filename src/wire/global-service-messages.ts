@@ -66,7 +66,7 @@ export function decodeAdminRequest(bytes: Uint8Array): AdminRequest {
 }
 
 /** XDSConfigResponse, StatsResponse and ClustersResponse alike: an error, a payload, or neither for an empty result. */
-export type AdminResponse = { readonly requestId: string; readonly error?: string; readonly payload?: Uint8Array };
+type AdminResponse = { readonly requestId: string; readonly error?: string; readonly payload?: Uint8Array };
 
 export function encodeAdminResponse({ requestId, error, payload }: AdminResponse): Buffer {
   const writer = createWriter();

@@ -1,7 +1,7 @@
 // Messages between peers of ours with one repeated field, of a number that no other message of a stream has: its tag tells them apart.
 import { createWriter, decoding, finish, lengthTag, readFields, type Reader, type Writer } from './fields.ts';
 
-export type RepeatedField<T> = {
+type RepeatedField<T> = {
   readonly encode: (values: readonly T[]) => Buffer;
   /** Whether these are the bytes of such a message. */
   readonly isIn: (bytes: Uint8Array) => boolean;

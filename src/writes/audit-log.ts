@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { Callers } from '../http/access.ts';
 
-export type AuditedWrite = {
+type AuditedWrite = {
   readonly key: ResourceKey;
   readonly result: 'created' | 'updated' | 'deleted';
   readonly version: number;

@@ -11,7 +11,7 @@ import { countedProxies } from './zone-proxies.ts';
 /** `counts`: this global stores no insights of the proxies of zones. */
 export type InsightsKept = 'all' | 'counts';
 
-export type KeptInsights = {
+type KeptInsights = {
   /** The DataplaneInsight of a Dataplane, if there is one. */
   readonly rowOf: (dataplane: Pick<ResourceKey, 'mesh' | 'name'>) => Resource | undefined;
   /** Why the state of a proxy without a row is not known here; `''` if the proxy has never connected. */

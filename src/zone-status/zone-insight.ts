@@ -46,7 +46,7 @@ export const emptyInsight: InsightState = {
 };
 
 /** A response to the zone, or the answer of the zone. These come too often for a new state each. */
-export type ResponseEvent = SyncEvent & { readonly kind: 'sent' | 'acknowledged' | 'rejected' };
+type ResponseEvent = SyncEvent & { readonly kind: 'sent' | 'acknowledged' | 'rejected' };
 
 export function isResponseEvent(event: SyncEvent): event is ResponseEvent {
   return event.kind === 'sent' || event.kind === 'acknowledged' || event.kind === 'rejected';

@@ -12,7 +12,7 @@ const LAGGING_MS = 1_000;
  * `online`: connected, and at most for a moment behind. `lagging`: connected, and changes wait for its answer. `refused`: not
  * connected, because its calls are refused. `offline`: not connected. `disabled`: a person has disabled it.
  */
-export type ZoneState = Connection | 'disabled';
+type ZoneState = Connection | 'disabled';
 type Connection = 'online' | 'lagging' | 'refused' | 'offline';
 
 export type ZoneSync = {

@@ -1,6 +1,15 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { circles, gone, importsOf, oversized, readSourceTree, withoutTests, type SourceTree } from './source-tree.ts';
+import {
+  circles,
+  exportsUsedAlone,
+  gone,
+  importsOf,
+  oversized,
+  readSourceTree,
+  withoutTests,
+  type SourceTree,
+} from './source-tree.ts';
 
 const GENERAL = { files: 3, lines: 20 };
 
@@ -39,6 +48,25 @@ describe('oversized', () => {
     expect(oversized(files, GENERAL, { kds: { files: 4, lines: 30 }, api: { files: 9, lines: 9 } })).toEqual([
       expect.stringMatching(/^api has 0 files.*remove it/),
     ]);
+  });
+});
+
+describe('exportsUsedAlone', () => {
+  const used = tree({
+    'a.ts': 'export const one = 1;\nexport type Two = 2;\nexport async function three() {}\nconst four = one;\n',
+    'a.test.ts': "import { one } from './a.ts';\n",
+  });
+
+  it('names what no other file imports, with types', () => {
+    expect(exportsUsedAlone(used, new Map())).toEqual(['a.ts exports Two', 'a.ts exports three']);
+  });
+
+  it('counts the imports of other trees, and dynamic ones', () => {
+    const others = tree({
+      'b.ts': "import type { Two } from '../src/a.ts';",
+      'c.ts': "const { three } = await import('./a.ts');",
+    });
+    expect(exportsUsedAlone(used, others)).toEqual([]);
   });
 });
 

@@ -13,7 +13,7 @@ const MAX_LINES_OF_A_FILE = 500;
 
 /** All TypeScript files below a folder. */
 export function readSourceTree(root: string): SourceTree {
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
   return new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 }
 
@@ -29,6 +29,24 @@ export function importsOf(tree: SourceTree, file: string, options: { types: bool
     if (isType !== undefined && !options.types) return [];
     return [join(dirname(file), from ?? dynamic ?? '')];
   });
+}
+
+/**
+ * Exports of a tree that no other file imports. A name that any file imports from any other counts as used.
+ * @param others files outside of the tree that may use it
+ */
+export function exportsUsedAlone(tree: SourceTree, others: SourceTree): string[] {
+  const used = new Set<string>();
+  for (const text of [...tree.values(), ...others.values()])
+    // What a dynamic import takes stands anywhere in its file.
+    for (const part of text.includes('import(') ? [text] : (text.match(/^(?:import|export)\s[^;]*?\sfrom\s/gm) ?? []))
+      for (const name of part.match(/[\w$]+/g) ?? []) used.add(name);
+  return [...withoutTests(tree)].flatMap(([file, text]) =>
+    [...text.matchAll(/^export (?:async |abstract )?(?:function\*?|class|const|let|type) ([\w$]+)/gm)]
+      .map(([, name = '']) => name)
+      .filter((name) => !used.has(name))
+      .map((name) => `${file} exports ${name}`),
+  );
 }
 
 /** Groups of files that import each other, directly or by others: the strongly connected parts of the graph, each sorted. */

@@ -4,7 +4,7 @@ import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { ApiClient } from './api-client.ts';
 import { findOne } from './find.ts';
 
-export type Versioned = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
+type Versioned = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
 
 /** @throws UsageError if several have the display name */
 export async function findVersioned(

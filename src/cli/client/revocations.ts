@@ -9,7 +9,7 @@ import type { ApiClient } from './api-client.ts';
 
 const ATTEMPTS = 5;
 
-export type RevocationList = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
+type RevocationList = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
 
 /**
  * @returns false if the id was already in the list

@@ -3,7 +3,7 @@ import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { ApiClient, Item } from './api-client.ts';
 import { rowsOf } from './watched-rows.ts';
 
-export type RouteKey = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
+type RouteKey = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
 
 /**
  * The route with its status. A new route is returned as soon as it has one. The status of a changed route may be that of its last

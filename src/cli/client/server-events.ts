@@ -12,7 +12,7 @@ const MAX_EVENT = 8 * 1024 * 1024;
 /** @property passedId the id of a block, with an event or without one */
 type Block = ServerEvent | { readonly passedId: string };
 
-export type Reading = {
+type Reading = {
   /** Called with each id in its place, also where it has no event. */
   readonly onId?: ((id: string) => void) | undefined;
   /** The error for the last event of a stream that the server ends. */

@@ -86,7 +86,7 @@ function listed(option: string, values: readonly string[]): string[] {
 }
 
 /** `a=1`, `a=2`, `b=3` → `{ a: [1, 2], b: [3] }`. @throws UsageError */
-export function tagsOf(tags: readonly string[]): Record<string, string[]> {
+function tagsOf(tags: readonly string[]): Record<string, string[]> {
   const found = new Map<string, string[]>();
   for (const tag of listed('--tag', tags)) {
     const at = tag.indexOf('=');

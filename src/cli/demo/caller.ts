@@ -10,7 +10,7 @@ import { STEP_LIMIT, STEP_MS } from './step-limit.ts';
 export const AT_ONCE = 8;
 
 export type Answer = { readonly status: number; readonly body: string };
-export type Question = { readonly path: string; readonly cart?: string };
+type Question = { readonly path: string; readonly cart?: string };
 /** A request without an answer. */
 export const NOTHING: Answer = { status: 0, body: '' };
 

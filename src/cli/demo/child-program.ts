@@ -11,7 +11,7 @@ import { STEP_LIMIT, STEP_MS } from './step-limit.ts';
 export const MAIN = join(import.meta.dirname, '../main.ts');
 const STOP_MS = 10_000;
 
-export type ChildOptions = {
+type ChildOptions = {
   readonly name: string;
   /** Of the meridian command. */
   readonly args: readonly string[];

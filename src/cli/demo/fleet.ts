@@ -20,7 +20,7 @@ const FIXED: Record<string, readonly number[]> = {
   west: [5701, 5700, 5698],
 };
 
-export type ProxyPortAddress = {
+type ProxyPortAddress = {
   /** `https://localhost:PORT` */
   readonly url: string;
   /** File of the certificate that it shows. */

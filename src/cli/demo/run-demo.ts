@@ -24,7 +24,7 @@ import { table } from '../views/table.ts';
 
 const SHOP = join(import.meta.dirname, '../../../examples/shop');
 
-export type DemoOptions = {
+type DemoOptions = {
   /** Verify and stop. */
   readonly once: boolean;
   /** False: no Envoy is looked for. */

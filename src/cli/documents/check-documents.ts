@@ -13,7 +13,7 @@ import { problemText } from '../views/problem-text.ts';
 import { readUniversal, unknownKeysBesideSpec, type UniversalParts } from '../../document/universal-form.ts';
 
 /** A valid document with a probable mistake. */
-export type DocumentWarning = { readonly document: ResourceDocument; readonly text: string };
+type DocumentWarning = { readonly document: ResourceDocument; readonly text: string };
 
 /**
  * @returns warnings, in the order of the documents

@@ -15,7 +15,7 @@ import { problemText } from '../views/problem-text.ts';
 import { parseDocuments, type ResourceDocument } from './read-files.ts';
 import { readSources, shownName, type SourceText } from './sources.ts';
 
-export type DataplaneDocument = {
+type DataplaneDocument = {
   readonly mesh: string;
   readonly name: string;
   /** With the namespace of its labels. */

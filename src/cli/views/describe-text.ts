@@ -14,7 +14,7 @@ import { rolloutText } from './rollout-text.ts';
 const MAX_VERSIONS = 5;
 const INDENT = '  ';
 
-export type Described = {
+type Described = {
   readonly info: TypeInfo;
   readonly item: Item;
   /** Null: the control plane does not say which zones have the resource. */

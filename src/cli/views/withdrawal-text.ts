@@ -2,7 +2,7 @@
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Answer } from '../../answers/answers.ts';
 
-export type Withdrawal = Answer<'MeshTls'>['withdrawals'][number];
+type Withdrawal = Answer<'MeshTls'>['withdrawals'][number];
 
 const STEPS: Readonly<Record<Withdrawal['step'], string>> = {
   open: 'open: its proxies take plain text too',

@@ -10,7 +10,7 @@ import { objectOf, objectsOf } from '../../resource/read-json.ts';
 import { keyText, type JsonObject, type Resource, type ResourceKey } from '../../resource/types.ts';
 import type { ReconciledView } from '../reconcile.ts';
 
-export type BackendRef = {
+type BackendRef = {
   readonly target: TargetRef;
   /** The reference as a message shows it: `labels:a=b,c=d` or `name:otel`. */
   readonly text: string;

@@ -20,7 +20,7 @@ export const MANAGED_BY = manager.gatewayApi;
 export const DERIVED = ['MeshHTTPRoute', 'MeshTCPRoute', 'MeshTimeout'];
 
 /** The rows of one mesh, read at one time. */
-export type GatewayRows = {
+type GatewayRows = {
   readonly mesh: string;
   /** Rows of the types `GATEWAY_TYPES`. */
   readonly routes: readonly Resource[];
@@ -50,7 +50,7 @@ export function planGatewayRoutes(made: readonly Derived[], { derived }: Gateway
 type DerivedRow = Write & { readonly op: 'create' };
 
 /** The rows and the status that one route produces. */
-export type Derived = {
+type Derived = {
   readonly route: Resource;
   readonly rows: readonly DerivedRow[];
   /** @param taken those of `rows` whose name another row has */

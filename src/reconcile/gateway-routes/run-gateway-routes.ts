@@ -9,7 +9,7 @@ import { FeedFollower, type Following, type Hints } from '../../store/follow-fee
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { DERIVED, deriveRoutes, isDerived, MANAGED_BY, planGatewayRoutes } from './plan-gateway-routes.ts';
 
-export type GatewayRoutesOptions = Following & { readonly store: ResourceStore; readonly writer: ControlPlaneIdentity };
+type GatewayRoutesOptions = Following & { readonly store: ResourceStore; readonly writer: ControlPlaneIdentity };
 
 const MANAGED = { [label.managedBy]: MANAGED_BY };
 /** Attempts to write the rows of a mesh while another writer changes them. */

@@ -28,7 +28,7 @@ export type WithdrawalFacts = Omit<MeshFacts, 'trusts'> & {
   readonly inForce: ReadonlyMap<string, { readonly row: Resource; readonly is: IdentityInForce }>;
 };
 
-export type WithdrawalPlan =
+type WithdrawalPlan =
   /** Null: it stays as it is. */
   | { readonly next: IdentityInForce | null; readonly progress: WithdrawalProgress; readonly wakeAt: number | null }
   /** `trust`: what its authority signed has ended. */
@@ -39,7 +39,7 @@ export const STEP_LIMIT_MS = 600_000;
 
 const NOBODY: WithdrawalProgress = { waiting: 0, waitsFor: [] };
 
-export type WithdrawalOptions = {
+type WithdrawalOptions = {
   readonly zone: string;
   readonly now: Date;
   /** Milliseconds that other zones have to change to plain text; 0 in a zone without others. */

@@ -21,7 +21,7 @@ export type RotationOptions = {
 };
 
 /** `again`: something was written. `wakeAt`: milliseconds since 1970, null if a change of a row will tell. */
-export type RotationStep = { readonly then: 'again' } | { readonly then: 'wait'; readonly wakeAt: number | null };
+type RotationStep = { readonly then: 'again' } | { readonly then: 'wait'; readonly wakeAt: number | null };
 
 const WAIT: RotationStep = { then: 'wait', wakeAt: null };
 

@@ -14,7 +14,7 @@ import { answerOtherZones } from './other-zones.ts';
 import { meshFactsOf, stepRotation } from './rotate-authority.ts';
 import { withdrawIdentities } from './withdraw-identity.ts';
 
-export type IdentitiesOptions = Following & {
+type IdentitiesOptions = Following & {
   readonly store: ResourceStore;
   readonly zone: string;
   /** Milliseconds that the proxies of other zones have to accept a MeshTrust; 0 in a zone without others. */

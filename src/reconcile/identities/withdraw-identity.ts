@@ -26,7 +26,7 @@ import { beginInForce, dependsOnProxies, planWithdrawal, type WithdrawalFacts } 
 import type { RotationOptions } from './rotate-authority.ts';
 
 /** Open withdrawals, and the time of the next check, in milliseconds since 1970. */
-export type Withdrawals = { readonly count: number; readonly wakeAts: readonly number[] };
+type Withdrawals = { readonly count: number; readonly wakeAts: readonly number[] };
 
 /** Steps of all MeshIdentities of a mesh in one pass, and some for other writers. */
 const MAX_PASSES = 12;

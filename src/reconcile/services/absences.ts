@@ -7,7 +7,7 @@ import type { JsonObject, Resource } from '../../resource/types.ts';
 /** For a proxy whose control plane ended, in milliseconds: an Envoy waits up to 30 s before it tries again. */
 export const LOST_MS = 60_000;
 
-export type Absence = {
+type Absence = {
   /** When the last stream ended, as written; another time is another absence. */
   readonly endedAt: string;
   /** Its control plane ended, and the stream with it. */

@@ -6,7 +6,7 @@ import { byAge } from '../computed-row.ts';
 import { isLocal } from '../../resource/ownership.ts';
 import { selectorOf, type Membership } from './service-groups.ts';
 
-export type GeneratorInput = {
+type GeneratorInput = {
   readonly mesh: string;
   readonly zone: string;
   readonly service: string;
@@ -18,7 +18,7 @@ export type GeneratorInput = {
   readonly graceMs: number;
 };
 
-export type Generated = {
+type Generated = {
   /** `null`: change nothing. */
   readonly want: { readonly labels: Labels; readonly spec: JsonObject } | 'gone' | null;
   /** When to check again without a change, in milliseconds since 1970. */

@@ -15,7 +15,7 @@ import { publishedAddress, wantedAddresses } from './zone-proxies.ts';
 
 export type Conflict = { readonly mesh: string; readonly service: string; readonly dataplanes: readonly string[] };
 
-export type Plan = {
+type Plan = {
   readonly writes: readonly PlannedWrite[];
   /** Milliseconds until the next plan without a change; null if there is none. */
   readonly waitMs: number | null;
@@ -25,7 +25,7 @@ export type Plan = {
   readonly withoutVip: number;
 };
 
-export type PlanOptions = Moment & {
+type PlanOptions = Moment & {
   /** The time for which a generated service without proxies stays, in milliseconds; null disables the generator (policies 9.4). */
   readonly graceMs: number | null;
 };

@@ -42,7 +42,7 @@ export function countProxies(
   return counts;
 }
 
-export type MultiZoneStatus = { readonly meshServices: Json[]; readonly conditions: Json[] };
+type MultiZoneStatus = { readonly meshServices: Json[]; readonly conditions: Json[] };
 
 /**
  * @param services the MeshServices with its labels
@@ -71,7 +71,7 @@ export function multiZoneStatus(services: readonly Pick<Resource, 'name' | 'mesh
 }
 
 /** The fields of every service, local or synced; `vip` is `''` when no address is free. */
-export type CommonParts = { readonly vip: string; readonly hostnames: HostnameStatus };
+type CommonParts = { readonly vip: string; readonly hostnames: HostnameStatus };
 
 /** The fields that a zone computes only for its own MeshServices. */
 export type LocalParts = {

@@ -35,7 +35,7 @@ export const rows = {
   }),
 };
 
-export const HELD = { labels: {}, spec: { selector: { dataplane: { matchLabels: { app: 'other' } } } } };
+const HELD = { labels: {}, spec: { selector: { dataplane: { matchLabels: { app: 'other' } } } } };
 export const inForce = makeRow('Secret', 'identity-in-force', {
   labels: {},
   spec: inForceSpec({ identity: HELD, step: 'held', services: [], since: '', until: '' }),

@@ -29,7 +29,7 @@ export const viewedTypes = [
 /** The default of `xdsServer.dataplaneDeregistrationDelay`, in milliseconds. */
 const RECONNECT_MS = 10_000;
 
-export type ServiceType = keyof VipNetworks;
+type ServiceType = keyof VipNetworks;
 
 export class ServicesView implements ReconciledView {
   readonly zone: string;
