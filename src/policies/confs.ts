@@ -1,6 +1,6 @@
 // The types of checked confs, as their schemas infer them: what passed a check is read by its fields from here on.
 import type { z } from 'zod';
-import type { InboundMatch } from '../schema/inbound-match.ts';
+import type { RuleOf } from './policy-definition.ts';
 import type { meshAccessLogSpec } from './mesh-access-log/spec.ts';
 import type { meshCircuitBreakerSpec } from './mesh-circuit-breaker/spec.ts';
 import type { meshFaultInjectionSpec } from './mesh-fault-injection/spec.ts';
@@ -33,11 +33,5 @@ export type Confs = {
 /** The conf in force of a type. Where no policy is, it has no field. */
 export type Conf<T extends keyof Confs> = Partial<Confs[T]>;
 
-/** A rule of an inbound whose conf and match are checked. */
-export type ConfRule<T extends keyof Confs> = {
-  /** Null: every request. */
-  readonly match: InboundMatch | null;
-  readonly conf: Conf<T>;
-  /** The policy that has the rule. */
-  readonly policy: { readonly kri: string };
-};
+/** A rule of an inbound of this type. */
+export type ConfRule<T extends keyof Confs> = RuleOf<Conf<T>>;

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import type { ProxyRules, TypeRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
 import { confSources, type ConfValue } from './conf-sources.ts';
-import { hashPoliciesOf, whyNoHashing } from './load-balancing.ts';
+import { hashPoliciesOf, whyNoHashing } from '../policies/mesh-load-balancing-strategy/hash-policies.ts';
 import { catchAllConf, type SectionRules } from './inbound-rules.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { outboundRoutes, type RouteRule } from './outbound-routes.ts';

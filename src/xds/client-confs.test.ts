@@ -2,10 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
 import { parsePolicy } from '../policy/parse-policy.ts';
+import { DIFFER_BY_CLIENT } from '../policies/parts.ts';
 import type { Conf, Confs } from '../policies/confs.ts';
 import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { clientConf, clientRules, clientsMatch, clientsOf, reportCommonTimes, type ClientRules } from './client-confs.ts';
+import { clientConf, clientRules, clientsMatch, clientsOf, reportCommonPaths, type ClientRules } from './client-confs.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { usableConf } from './usable-conf.ts';
 import { usableRules, type UsableRule } from './usable-policies.ts';
@@ -106,7 +107,8 @@ describe('the conf of a client', () => {
   it('has the times of a route alone; others are reported', () => {
     const found = rulesOf([[exact('a'), { idleTimeout: '1s', http: { requestTimeout: '1s', requestHeadersTimeout: '1s' } }]]);
     const problems: ConfigProblem[] = [];
-    reportCommonTimes(found, (problem) => problems.push(problem));
+    const paths = DIFFER_BY_CLIENT.get('MeshTimeout') ?? new Set();
+    reportCommonPaths(found, paths, (problem) => problems.push(problem));
     expect(problems.map(({ field }) => field)).toEqual([
       'spec.rules[0].default.idleTimeout',
       'spec.rules[0].default.http.requestHeadersTimeout',

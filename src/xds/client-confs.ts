@@ -4,6 +4,7 @@ import { catchAllConf } from '../policy/inbound-rules.ts';
 import { mergeConf } from '../policy/merge-conf.ts';
 import { isObject } from '../resource/read-json.ts';
 import type { Conf, Confs } from '../policies/confs.ts';
+import { DIFFER_BY_CLIENT } from '../policies/parts.ts';
 import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { fieldOf } from './config-problem.ts';
@@ -32,6 +33,41 @@ export type Clients = { readonly isPrefix: boolean; readonly value: string };
 
 /** The rules of one type on a listener: those for some clients, and the conf for everybody. */
 export type ClientRules<T extends keyof Confs> = { readonly byClient: readonly UsableRule<T>[]; readonly common: Conf<T> };
+
+/** The types whose confs may differ by client, on a listener. */
+export type RulesByClient = {
+  /** The clients that rules name, in the order in which routes ask for them. */
+  readonly clients: readonly Clients[];
+  /** The conf for everybody; null for a type that does not differ. */
+  readonly common: <T extends keyof Confs>(type: T) => Conf<T> | null;
+  /** The conf for some clients; null for a type that does not differ. */
+  readonly confOf: <T extends keyof Confs>(type: T, clients: Clients, report: Report) => Conf<T> | null;
+};
+
+/** Of a listener that cannot tell clients apart. */
+export const NO_RULES_BY_CLIENT: RulesByClient = { clients: [], common: () => null, confOf: () => null };
+
+/** The rules of the types that may differ by client. A path that cannot is reported. */
+export function rulesByClient(
+  rulesOf: <T extends keyof Confs>(type: T) => readonly UsableRule<T>[],
+  report: Report,
+): RulesByClient {
+  const known = new Map<keyof Confs, ClientRules<keyof Confs>>();
+  for (const [type, paths] of DIFFER_BY_CLIENT) {
+    const rules = clientRules(rulesOf(type), report);
+    reportCommonPaths(rules, paths, report);
+    known.set(type, rules);
+  }
+  const ofType = <T extends keyof Confs>(type: T): ClientRules<T> | undefined => known.get(type) as ClientRules<T> | undefined;
+  return {
+    clients: clientsOf(...known.values()),
+    common: (type) => ofType(type)?.common ?? null,
+    confOf(type, clients, report) {
+      const rules = ofType(type);
+      return rules === undefined ? null : clientConf(type, rules, clients, report);
+    },
+  };
+}
 
 /** The usable rules of an inbound. A client cannot be known by a server name. */
 export function clientRules<T extends keyof Confs>(rules: readonly UsableRule<T>[], report: Report): ClientRules<T> {
@@ -80,15 +116,12 @@ export function clientConf<T extends keyof Confs>(
   return (conf as Conf<T> | null) ?? common;
 }
 
-/** The times that a route has. */
-const OF_ROUTES: ReadonlySet<string> = new Set(['http.requestTimeout', 'http.streamIdleTimeout']);
-
-/** Reports the times of a MeshTimeout for some clients that a listener has in common. */
-export function reportCommonTimes({ byClient }: ClientRules<'MeshTimeout'>, report: Report): void {
+/** Reports what rules for some clients have and a listener has in common. @param paths those that may differ */
+export function reportCommonPaths({ byClient }: ClientRules<keyof Confs>, paths: ReadonlySet<string>, report: Report): void {
   for (const { conf, policy, index } of byClient)
     for (const [key, part] of Object.entries(conf))
       for (const path of isObject(part) ? Object.keys(part).map((name) => `${key}.${name}`) : [key])
-        if (!OF_ROUTES.has(path))
+        if (!paths.has(path))
           report({
             policy: policy.kri,
             field: fieldOf('rules', index, path),

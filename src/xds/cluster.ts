@@ -1,36 +1,9 @@
 // A Cluster: how a proxy connects to one port of a service, or to its own application (xds 3.1, 3.2).
-import type { EffectivePolicy } from '../policy/effective-conf.ts';
-import { objectOf } from '../resource/read-json.ts';
-import type { Conf } from '../policies/confs.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { connectionLimits, outlierDetection } from '../policies/mesh-circuit-breaker/envoy.ts';
-import { healthChecks } from '../policies/mesh-health-check/envoy.ts';
-import { loadBalancer } from '../policies/mesh-load-balancing-strategy/envoy.ts';
-import type { Client } from './client.ts';
+import { FROM_ADS, given, socketAddress, typed } from '../envoy/proto-json.ts';
 import type { Protocol } from '../envoy/protocol.ts';
-import { duration, FROM_ADS, given, socketAddress, typed } from '../envoy/proto-json.ts';
-import { confOf } from './conf-of.ts';
-
-/** The confs in force on a cluster, by policy type; `{}` where none is. */
-export type ClusterConf = {
-  readonly timeout: Conf<'MeshTimeout'>;
-  readonly circuitBreaker: Conf<'MeshCircuitBreaker'>;
-  readonly healthCheck: Conf<'MeshHealthCheck'>;
-  readonly loadBalancing: Conf<'MeshLoadBalancingStrategy'>;
-};
-
-/** The confs of the policies in force on a service. */
-export function clusterConf(policies: readonly Pick<EffectivePolicy, 'type' | 'conf'>[]): ClusterConf {
-  return {
-    timeout: confOf(policies, 'MeshTimeout'),
-    circuitBreaker: confOf(policies, 'MeshCircuitBreaker'),
-    healthCheck: confOf(policies, 'MeshHealthCheck'),
-    loadBalancing: confOf(policies, 'MeshLoadBalancingStrategy'),
-  };
-}
-
-/** A gRPC stream may be silent for long: MeshTimeout does not shorten this. */
-const GRPC_IDLE = '7200s';
+import { clusterFields, clusterHttpFields, NO_CONFS, type ConfsInForce } from '../policies/parts.ts';
+import type { ClusterPlace } from '../policies/policy-definition.ts';
+import type { JsonObject } from '../resource/types.ts';
 
 const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 const HTTP_OPTIONS_TYPE = 'extensions.upstreams.http.v3.HttpProtocolOptions';
@@ -38,45 +11,37 @@ const HTTP_OPTIONS_TYPE = 'extensions.upstreams.http.v3.HttpProtocolOptions';
 /**
  * A cluster of a service: its endpoints come by EDS. Proxies of the mesh speak HTTP/2 to each other; an egress passes on the protocol
  * of the external service.
- * @param to `client`: the proxy that sends requests; health checks carry its labels
+ * @param place `client`: the proxy that sends requests; health checks carry its labels
  */
 export function serviceCluster(
   name: string,
-  protocol: Protocol,
-  conf: ClusterConf,
-  { client, isExternal }: { readonly client: Client; readonly isExternal: boolean },
+  confOf: ConfsInForce,
+  place: Omit<ClusterPlace, 'direction'>,
+  { isExternal }: { readonly isExternal: boolean },
 ): JsonObject {
-  const { healthCheck, loadBalancing, circuitBreaker } = conf;
-  return merged([
-    {
-      name,
-      type: 'EDS',
-      edsClusterConfig: { edsConfig: FROM_ADS },
-      ...common(protocol, conf, isExternal ? httpOptions(protocol) : { http2ProtocolOptions: {} }),
-    },
-    healthChecks(healthCheck, protocol, client),
-    outlierDetection(circuitBreaker),
-    loadBalancer(loadBalancing),
-  ]);
+  const http = isExternal ? httpOptions(place.protocol) : { http2ProtocolOptions: {} };
+  return {
+    name,
+    type: 'EDS',
+    edsClusterConfig: { edsConfig: FROM_ADS },
+    ...settings(confOf, { ...place, direction: 'outbound' }, http),
+  };
 }
 
 /** The cluster of an inbound: the application behind the proxy. */
 export function applicationCluster(
   name: string,
-  protocol: Protocol,
+  confOf: ConfsInForce,
+  place: Omit<ClusterPlace, 'direction'>,
   at: { readonly address: string; readonly port: number },
-  conf: Pick<ClusterConf, 'timeout' | 'circuitBreaker'>,
 ): JsonObject {
   const lbEndpoints = [{ endpoint: { address: socketAddress(at.address, at.port) } }];
-  return merged([
-    {
-      name,
-      type: 'STATIC',
-      loadAssignment: { clusterName: name, endpoints: [{ lbEndpoints }] },
-      ...common(protocol, conf, httpOptions(protocol), protocol === 'grpc' ? { idleTimeout: GRPC_IDLE } : undefined),
-    },
-    outlierDetection(conf.circuitBreaker),
-  ]);
+  return {
+    name,
+    type: 'STATIC',
+    loadAssignment: { clusterName: name, endpoints: [{ lbEndpoints }] },
+    ...settings(confOf, { ...place, direction: 'inbound' }, httpOptions(place.protocol)),
+  };
 }
 
 /** The version of HTTP that a server speaks; null for TCP. */
@@ -109,51 +74,23 @@ export function emptyCluster(name: string): JsonObject {
 
 /** The settings of a cluster outside of the mesh that has no policies. */
 export function outsideCluster(protocol: Protocol): JsonObject {
-  return common(protocol, { timeout: {}, circuitBreaker: {} }, httpOptions(protocol));
+  return externalSettings(NO_CONFS, { protocol, client: { labels: {} } });
 }
 
-/** The settings of the cluster of an external service at an egress. @param client the egress: health checks carry its labels */
-export function externalSettings(protocol: Protocol, conf: ClusterConf, client: Client): JsonObject {
-  return merged([
-    common(protocol, conf, httpOptions(protocol)),
-    healthChecks(conf.healthCheck, protocol, client),
-    outlierDetection(conf.circuitBreaker),
-    loadBalancer(conf.loadBalancing),
-  ]);
+/** The settings of the cluster of an external service at an egress. @param place `client`: the egress */
+export function externalSettings(confOf: ConfsInForce, place: Omit<ClusterPlace, 'direction'>): JsonObject {
+  return settings(confOf, { ...place, direction: 'egress' }, httpOptions(place.protocol));
 }
 
-function common(
-  protocol: Protocol,
-  { timeout, circuitBreaker }: Pick<ClusterConf, 'timeout' | 'circuitBreaker'>,
-  explicitHttpConfig: JsonObject | null,
-  grpcOptions?: JsonObject,
-): JsonObject {
-  const commonHttpProtocolOptions =
-    protocol === 'http' || protocol === 'http2'
-      ? {
-          idleTimeout: duration(timeout.idleTimeout, '3600s'),
-          maxConnectionDuration: duration(timeout.http?.maxConnectionDuration, '0s'),
-          maxStreamDuration: duration(timeout.http?.maxStreamDuration, '0s'),
-        }
-      : grpcOptions;
+/** What policies write, and the protocol. @param explicitHttpConfig null: bytes */
+function settings(confOf: ConfsInForce, place: ClusterPlace, explicitHttpConfig: JsonObject | null): JsonObject {
+  const common = place.protocol === 'tcp' ? {} : clusterHttpFields(confOf, place);
+  const commonHttpProtocolOptions = Object.keys(common).length === 0 ? undefined : common;
   return given({
-    connectTimeout: duration(timeout.connectionTimeout, '5s'),
-    circuitBreakers: { thresholds: [{ ...connectionLimits(circuitBreaker), trackRemaining: true }] },
+    ...clusterFields(confOf, place),
     typedExtensionProtocolOptions:
       explicitHttpConfig === null
         ? undefined
-        : {
-            [HTTP_OPTIONS]: typed(HTTP_OPTIONS_TYPE, given({ commonHttpProtocolOptions, explicitHttpConfig })),
-          },
+        : { [HTTP_OPTIONS]: typed(HTTP_OPTIONS_TYPE, given({ commonHttpProtocolOptions, explicitHttpConfig })) },
   });
-}
-
-/** Parts of one message; `commonLbConfig` is a message that several policies write into. */
-function merged(parts: readonly JsonObject[]): JsonObject {
-  const shared = parts.map(({ commonLbConfig }) => objectOf(commonLbConfig));
-  const commonLbConfig = Object.assign({}, ...shared) as JsonObject;
-  return {
-    ...(Object.assign({}, ...parts) as JsonObject),
-    ...(Object.keys(commonLbConfig).length > 0 && { commonLbConfig }),
-  };
 }

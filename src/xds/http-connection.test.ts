@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
+import type { Conf } from '../policies/confs.ts';
+import { NO_CONFS, type ConfsInForce } from '../policies/parts.ts';
 import { httpConnectionManager, type HttpConnection } from './http-connection.ts';
 
 const PLAIN: HttpConnection = {
-  ...{ name: 'n', protocol: 'http', direction: 'egress', timeout: {} },
+  ...{ name: 'n', protocol: 'http', direction: 'egress', confOf: NO_CONFS },
   ...{ accessLog: [], tracing: null, filtersFirst: [], filters: [] },
 };
 const configOf = (given: Partial<HttpConnection> = {}): JsonObject =>
@@ -45,8 +47,9 @@ describe('the HTTP connection manager', () => {
   });
 
   it('has routes of another name, the timeout of headers, loggers and a tracer where these are given', () => {
-    const timeout = { http: { requestHeadersTimeout: '7s' } };
-    const config = configOf({ routes: 'r', timeout, accessLog: [{ name: 'log' }], tracing: { spawnUpstreamSpan: true } });
+    const timeout: Conf<'MeshTimeout'> = { http: { requestHeadersTimeout: '7s' } };
+    const confOf: ConfsInForce = (type) => (type === 'MeshTimeout' ? (timeout as Conf<typeof type>) : {});
+    const config = configOf({ routes: 'r', confOf, accessLog: [{ name: 'log' }], tracing: { spawnUpstreamSpan: true } });
     expect(config).toMatchObject({
       ...{ statPrefix: 'n', rds: { routeConfigName: 'r' }, requestHeadersTimeout: '7s' },
       ...{ accessLog: [{ name: 'log' }], tracing: { spawnUpstreamSpan: true } },

@@ -1,8 +1,8 @@
 // The HTTP connection manager of a listener. Its routes come by RDS, so that a changed route closes no connection (xds 0).
-import type { Conf } from '../policies/confs.ts';
+import { connectionManagerFields, type ConfsInForce } from '../policies/parts.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { Protocol } from '../envoy/protocol.ts';
-import { duration, extension, FROM_ADS } from '../envoy/proto-json.ts';
+import { extension, FROM_ADS } from '../envoy/proto-json.ts';
 
 const PRIVATE_NETWORKS = [
   { addressPrefix: '10.0.0.0', prefixLen: 8 },
@@ -33,8 +33,7 @@ export type HttpConnection = {
   readonly direction: 'inbound' | 'outbound' | 'egress';
   /** Name of the route configuration; left out: `name`. */
   readonly routes?: string;
-  /** MeshTimeout in force. */
-  readonly timeout: Conf<'MeshTimeout'>;
+  readonly confOf: ConfsInForce;
   readonly accessLog: readonly JsonObject[];
   readonly tracing: JsonObject | null;
   /** Before the statistics of gRPC. */
@@ -45,7 +44,7 @@ export type HttpConnection = {
 
 /** The network filter. */
 export function httpConnectionManager(connection: HttpConnection): JsonObject {
-  const { name, routes = name, protocol, direction, timeout, accessLog, tracing, filtersFirst, filters } = connection;
+  const { name, routes = name, protocol, direction, confOf, accessLog, tracing, filtersFirst, filters } = connection;
   return extension(
     'envoy.filters.network.http_connection_manager',
     'extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
@@ -54,7 +53,7 @@ export function httpConnectionManager(connection: HttpConnection): JsonObject {
       rds: { configSource: FROM_ADS, routeConfigName: routes },
       httpFilters: [...filtersFirst, ...(protocol === 'grpc' ? [GRPC_STATS] : []), ...filters, ROUTER],
       commonHttpProtocolOptions: { idleTimeout: '0s' },
-      requestHeadersTimeout: duration(timeout.http?.requestHeadersTimeout, '0s'),
+      ...connectionManagerFields(confOf),
       internalAddressConfig: { cidrRanges: PRIVATE_NETWORKS },
       ...(accessLog.length > 0 && { accessLog: [...accessLog] }),
       ...(tracing !== null && { tracing }),

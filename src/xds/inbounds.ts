@@ -10,23 +10,20 @@ import type { Conf, Confs } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { applicationAddress } from './application-address.ts';
 import { accessLoggers, clientFilter, type LogContext } from '../policies/mesh-access-log/envoy.ts';
-import {
-  clientConf,
-  clientIdFilter,
-  clientRules,
-  clientsMatch,
-  clientsOf,
-  reportCommonTimes,
-  type ClientRules,
-  type Clients,
-} from './client-confs.ts';
+import { clientIdFilter, clientsMatch, NO_RULES_BY_CLIENT, rulesByClient, type RulesByClient } from './client-confs.ts';
 import { applicationCluster } from './cluster.ts';
 import { isHttp, protocolOf, type Protocol } from '../envoy/protocol.ts';
-import { faultFilters } from '../policies/mesh-fault-injection/envoy.ts';
 import { httpConnectionManager } from './http-connection.ts';
 import { inboundName } from './names.ts';
-import { duration, extension, given, socketAddress } from '../envoy/proto-json.ts';
-import { connectionLimit, rateLimitFilter, requestLimit } from '../policies/mesh-rate-limit/envoy.ts';
+import { extension, given, socketAddress } from '../envoy/proto-json.ts';
+import {
+  httpFilters,
+  inboundRouteFields,
+  networkFilters,
+  routeActionFields,
+  tcpProxyFields,
+  type ConfsInForce,
+} from '../policies/parts.ts';
 import type { OutboundContext } from './outbounds.ts';
 import { httpPermission, networkPermission, permissionFilter } from '../policies/mesh-traffic-permission/envoy.ts';
 import type { ProxyConfig } from './proxy-config.ts';
@@ -127,27 +124,18 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const isRedirected = (transparentProxying(rules.proxy.resource)?.inboundPort ?? null) !== null;
   const report = reportTo(config.problems);
   const rulesOf: RulesOf = (type) => usableRules(type, rulesOn(rules, type, section), report);
-  const confOf = <T extends keyof Confs>(type: T): Conf<T> => {
-    const found = rulesOf(type);
-    reportMatches(found, ONE_CONF, report);
-    return catchAllConf(found);
-  };
-  const routed = tls !== null && isHttp(protocol) ? routedConfs(rulesOf, report) : null;
-  const timeout = routed?.timeouts.common ?? confOf('MeshTimeout');
-  const limits = routed?.limits.common ?? confOf('MeshRateLimit');
-  const routes =
-    routed === null ? [] : clientsOf(routed.timeouts, routed.limits).map((clients) => clientRoute(name, routed, clients, report));
+  const routed = tls !== null && isHttp(protocol);
+  const byClient = routed ? rulesByClient(rulesOf, report) : NO_RULES_BY_CLIENT;
+  const confOf: ConfsInForce = (type) => byClient.common(type) ?? commonConf(rulesOf(type), report);
   const namedRulesOf = <T extends keyof Confs>(type: T): UsableRule<T>[] => withServerNames(rulesOf(type), names);
   const logRules = namedRulesOf('MeshAccessLog');
   const logs = accessLogsOf(logRules, logContext(context, inbound));
-  const faults = isHttp(protocol) ? namedRulesOf('MeshFaultInjection') : [];
   const permissions = tls === null ? null : namedRulesOf('MeshTrafficPermission');
-  const connections = connectionLimit(limits);
-  const limit = isHttp(protocol) ? requestLimit(limits) : null;
-  const isLimited = [...routes, { ...limit }].some((route) => 'typedPerFilterConfig' in route);
+  const routes = isHttp(protocol) ? inboundRoutes(name, protocol, confOf, byClient, report) : [];
+  const first = networkFilters(confOf);
+  const filters = isHttp(protocol) ? httpFilters(namedRulesOf, routes) : [];
   const filtersOf = (isCertified: boolean): JsonObject[] => {
     const permitted = isCertified ? permissions : null;
-    const first = connections === null ? [] : [connections];
     if (isHttp(protocol))
       return [...(isCertified ? [clientIdFilter] : []), ...first, http(permitted === null ? [] : [permissionFilter])];
     return [...(permitted === null ? [] : [networkPermission(permitted, name)]), ...first, tcp];
@@ -157,17 +145,17 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       name,
       protocol,
       direction: 'inbound',
-      timeout,
+      confOf,
       accessLog: logs,
       tracing: tracerOf(context)?.({ workload: workloadOf(rules.proxy), direction: 'inbound', destination: '' }) ?? null,
       filtersFirst,
-      filters: [...faultFilters(faults), ...(isLimited ? [rateLimitFilter] : [])],
+      filters,
     });
   const tcp = extension('envoy.filters.network.tcp_proxy', 'extensions.filters.network.tcp_proxy.v3.TcpProxy', {
     statPrefix: name,
     cluster: name,
     ...(logs.length > 0 && { accessLog: logs }),
-    idleTimeout: duration(timeout.idleTimeout, '3600s'),
+    ...tcpProxyFields(confOf, 'inbound'),
   });
   config.listeners.set(
     name,
@@ -182,13 +170,9 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       bindToPort: isRedirected ? false : undefined,
     }),
   );
-  if (isHttp(protocol)) {
-    const common = { match: { prefix: '/' }, route: routeAction(name, timeout), ...limit };
-    config.routes.set(name, inboundRoutes(name, [...routes, common], permissions));
-  }
-  const circuitBreaker = confOf('MeshCircuitBreaker');
+  if (isHttp(protocol)) config.routes.set(name, permittedRoutes(name, routes, permissions));
   config.clusters.set(name, {
-    ...applicationCluster(name, protocol, application, { timeout, circuitBreaker }),
+    ...applicationCluster(name, confOf, { protocol, client: rules.proxy }, application),
     ...(isRedirected && fromOwnSource(application.address)),
   });
 }
@@ -249,31 +233,35 @@ function rulesOn({ types }: ProxyRules, type: string, section: Section): readonl
   return ofType?.inboundRules.find((found) => found.section === section)?.rules ?? [];
 }
 
-/** The confs that may differ by client. */
-type RoutedConfs = { readonly timeouts: ClientRules<'MeshTimeout'>; readonly limits: ClientRules<'MeshRateLimit'> };
 type RulesOf = <T extends keyof Confs>(type: T) => readonly UsableRule<T>[];
 
-function routedConfs(rulesOf: RulesOf, report: Report): RoutedConfs {
-  const timeouts = clientRules(rulesOf('MeshTimeout'), report);
-  reportCommonTimes(timeouts, report);
-  return { timeouts, limits: clientRules(rulesOf('MeshRateLimit'), report) };
+/** The conf of rules where clients cannot differ. */
+function commonConf<T extends keyof Confs>(rules: readonly UsableRule<T>[], report: Report): Conf<T> {
+  reportMatches(rules, ONE_CONF, report);
+  return catchAllConf(rules);
 }
 
-function clientRoute(name: string, { timeouts, limits }: RoutedConfs, clients: Clients, report: Report): JsonObject {
-  const route = routeAction(name, clientConf('MeshTimeout', timeouts, clients, report));
-  return { match: clientsMatch(clients), route, ...requestLimit(clientConf('MeshRateLimit', limits, clients, report)) };
-}
-
-function routeAction(cluster: string, { http }: Conf<'MeshTimeout'>): JsonObject {
-  return {
-    cluster,
-    timeout: duration(http?.requestTimeout, '15s'),
-    idleTimeout: duration(http?.streamIdleTimeout, '1800s'),
-  };
+/** The routes of an HTTP inbound: one for each group of clients with confs of their own, and the one for everybody. */
+function inboundRoutes(
+  name: string,
+  protocol: Protocol,
+  confOf: ConfsInForce,
+  byClient: RulesByClient,
+  report: Report,
+): JsonObject[] {
+  const routeOf = (match: JsonObject, confs: ConfsInForce): JsonObject => ({
+    match,
+    route: { cluster: name, ...routeActionFields(confs, { direction: 'inbound', protocol }) },
+    ...inboundRouteFields(confs),
+  });
+  const own = byClient.clients.map((clients) =>
+    routeOf(clientsMatch(clients), (type) => byClient.confOf(type, clients, report) ?? confOf(type)),
+  );
+  return [...own, routeOf({ prefix: '/' }, confOf)];
 }
 
 /** @param permissions null in plain text: nothing says who a client is */
-function inboundRoutes(
+function permittedRoutes(
   name: string,
   routes: readonly JsonObject[],
   permissions: readonly UsableRule<'MeshTrafficPermission'>[] | null,

@@ -24,14 +24,14 @@ import {
 } from '../policies/mesh-access-log/envoy.ts';
 import type { BackendResolver } from './backends.ts';
 import type { Client } from './client.ts';
-import { clusterConf, serviceCluster } from './cluster.ts';
+import { serviceCluster } from './cluster.ts';
 import { isHttp, protocolOf } from '../envoy/protocol.ts';
 import { loadAssignment, localityWeights, singleAssignment, TLS_MARK } from './endpoints.ts';
 import { httpConnectionManager } from './http-connection.ts';
 import { placeName } from './listener-place.ts';
 import { NO_CLUSTER, routeName } from './names.ts';
 import { ownPlaces } from './own-places.ts';
-import { duration, extension, socketAddress } from '../envoy/proto-json.ts';
+import { extension, socketAddress } from '../envoy/proto-json.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { portSharing, type ProxyFeatures } from './proxy-features.ts';
@@ -44,7 +44,8 @@ import { egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type
 import { isVirtual } from './transparent-proxying.ts';
 import { reportTo, usablePolicies, usableRules, type Report } from './usable-policies.ts';
 import { usableOutbound, type UsableOutbound, type UsableRoute } from './usable-routes.ts';
-import { confOf } from './conf-of.ts';
+import { confOf, confsOf } from './conf-of.ts';
+import { tcpProxyFields } from '../policies/parts.ts';
 import { destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
 
 /** An outbound that a Dataplane declares, with the address on which its application calls it. */
@@ -173,7 +174,8 @@ function addCluster(config: ProxyConfig, context: OutboundContext, destination: 
   const policies = usablePolicies(policiesInForce(rules, destinationOf(index, base, section)), report);
   const balancing = confOf(policies, 'MeshLoadBalancingStrategy');
   const isExternal = resource.type === 'MeshExternalService';
-  const cluster = serviceCluster(kri, protocolOf(protocol), clusterConf(policies), { client, isExternal });
+  const place = { protocol: protocolOf(protocol), client };
+  const cluster = serviceCluster(kri, confsOf(policies), place, { isExternal });
   const shared = { ...objectOf(cluster['commonLbConfig']), ...(!isExternal && localityWeights(balancing)) };
   // Only TLS crosses a zone proxy.
   const egress = isExternal && tls !== null ? egressOf(index, destination, client.zone, report) : null;
@@ -236,7 +238,7 @@ function httpFilter(context: OutboundContext, outbound: UsableOutbound, logs: Lo
     name: outbound.kri,
     protocol: protocolOf(outbound.protocol),
     direction: 'outbound',
-    timeout: confOf(outbound.policies, 'MeshTimeout'),
+    confOf: confsOf(outbound.policies),
     accessLog: [...common, ...own],
     tracing: tracerOf(context)?.(traced(context, outbound)) ?? null,
     filtersFirst: routed.size === 0 ? [] : [routeMetadataFilter],
@@ -248,13 +250,11 @@ function tcpProxy(outbound: UsableOutbound, loggersOf: Loggers, resolver: Backen
   const rule = outbound.routes.find(({ kind }) => kind === 'MeshTCPRoute');
   const policies = rule?.policies ?? outbound.policies;
   const logs = loggersOf(confOf(policies, 'MeshAccessLog'));
-  const attempts = confOf(policies, 'MeshRetry').tcp?.maxConnectAttempt;
   return extension('envoy.filters.network.tcp_proxy', 'extensions.filters.network.tcp_proxy.v3.TcpProxy', {
     statPrefix: outbound.kri,
     ...tcpClusters(rule, outbound, resolver),
     ...(logs.length > 0 && { accessLog: logs }),
-    ...(attempts !== undefined && { maxConnectAttempts: attempts }),
-    idleTimeout: duration(confOf(policies, 'MeshTimeout').idleTimeout, '3600s'),
+    ...tcpProxyFields(confsOf(policies), 'outbound'),
   });
 }
 

@@ -16,6 +16,7 @@ import { proxyAddress } from './proxy-address.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { portSharing } from './proxy-features.ts';
 import { confOf } from './conf-of.ts';
+import { NO_CONFS } from '../policies/parts.ts';
 import { logCollector } from './telemetry.ts';
 import { fromOwnSource, transparentProxying, type TransparentProxying } from './transparent-proxying.ts';
 import { usableConf } from './usable-conf.ts';
@@ -158,7 +159,7 @@ function httpFilter(config: ProxyConfig, context: OutboundContext, { name, hosts
     routes: name,
     protocol: 'http',
     direction: 'egress',
-    timeout: {},
+    confOf: NO_CONFS,
     accessLog: loggers(context, true),
     tracing: null,
     filtersFirst: [],

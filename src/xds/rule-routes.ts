@@ -4,15 +4,13 @@ import type { JsonObject } from '../resource/types.ts';
 import type { HttpMatch, RouteConf } from '../policies/routes.ts';
 import type { EffectivePolicy } from '../policy/effective-conf.ts';
 import type { Outbound } from '../policy/outbounds.ts';
-import { hashPoliciesOf } from '../policy/load-balancing.ts';
 import type { BackendResolver } from './backends.ts';
 import type { Leads, RouteSettings, RuleRoutes } from './route-source.ts';
-import { confOf } from './conf-of.ts';
-import { hashPolicies } from '../policies/mesh-load-balancing-strategy/envoy.ts';
+import { routeActionFields } from '../policies/parts.ts';
+import { confsOf } from './conf-of.ts';
 import { routeName } from './names.ts';
 import type { Protocol } from '../envoy/protocol.ts';
-import { duration, percentage } from '../envoy/proto-json.ts';
-import { retryPolicy } from '../policies/mesh-retry/envoy.ts';
+import { percentage } from '../envoy/proto-json.ts';
 import { changedClusters, headerChanges, mirrorPolicies, NO_BACKEND, redirectOf, urlRewrite } from './route-action.ts';
 import { isCatchAll, rankOf, routeMatches } from './route-match.ts';
 import type { UsableRoute } from './usable-routes.ts';
@@ -42,15 +40,7 @@ export function ruleRoutes(
 
 /** The same object for equal settings. */
 export function routeSettings(policies: readonly EffectivePolicy[], protocol: Protocol): RouteSettings {
-  const timeouts = confOf(policies, 'MeshTimeout').http;
-  const retry = retryPolicy(confOf(policies, 'MeshRetry'), protocol);
-  const hashes = hashPolicies(hashPoliciesOf(confOf(policies, 'MeshLoadBalancingStrategy')));
-  const fields = {
-    timeout: duration(timeouts?.requestTimeout, '15s'),
-    idleTimeout: duration(timeouts?.streamIdleTimeout, '1800s'),
-    ...(retry !== null && { retryPolicy: retry }),
-    ...(hashes.length > 0 && { hashPolicy: hashes }),
-  };
+  const fields = routeActionFields(confsOf(policies), { direction: 'outbound', protocol });
   const text = JSON.stringify(fields);
   return knownSettings.memo(text, { context: fields });
 }

@@ -5,8 +5,9 @@ import { label } from '../resource/labels.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { accessLoggers, clientFilter, type OpenTelemetryLog } from '../policies/mesh-access-log/envoy.ts';
 import { proxyAddress } from './proxy-address.ts';
-import { extension, given, optionalDuration } from '../envoy/proto-json.ts';
+import { extension, given } from '../envoy/proto-json.ts';
 import type { ProxyTls } from './proxy-tls.ts';
+import { tcpProxyFields } from '../policies/parts.ts';
 import { logCollector, type TelemetryContext } from './telemetry.ts';
 import type { Report } from './usable-policies.ts';
 import type { ListenerRules } from './zone-rules.ts';
@@ -72,14 +73,14 @@ export function workloadOf({ rules }: Pick<TelemetryContext, 'rules'>): string {
 /** The last filter of a chain that passes bytes. */
 export function chainTcpProxy(context: TelemetryContext, listener: ZoneListener, chain: Chain): JsonObject {
   const accessLog = chainLoggers(context, listener, chain, false);
-  const timeout = listener.rules.conf('MeshTimeout', chain.snis);
+  const direction = listener.section.kind === 'ZoneEgress' ? 'egress' : 'ingress';
   return extension(
     'envoy.filters.network.tcp_proxy',
     'extensions.filters.network.tcp_proxy.v3.TcpProxy',
     given({
       statPrefix: chain.statPrefix,
       cluster: chain.cluster,
-      idleTimeout: optionalDuration(timeout.idleTimeout),
+      ...tcpProxyFields(listener.rules.confsOf(chain.snis), direction),
       ...(accessLog.length > 0 && { accessLog, accessLogOptions: { flushAccessLogOnConnected: true } }),
     }),
   );

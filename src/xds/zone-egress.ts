@@ -1,25 +1,22 @@
 // A zone egress: it terminates the TLS of its clients, checks their permissions, and connects to services outside of the mesh (xds 5).
 import { destinationOf, policiesInForce } from '../policy/effective-conf.ts';
-import { hashPoliciesOf } from '../policy/load-balancing.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { displayNameOf } from '../resource/labels.ts';
-import { clusterConf, externalSettings } from './cluster.ts';
+import { externalSettings } from './cluster.ts';
 import { externalCluster, wantsTls } from './external-cluster.ts';
-import { faultFilters } from '../policies/mesh-fault-injection/envoy.ts';
 import { httpConnectionManager } from './http-connection.ts';
-import { hashPolicies } from '../policies/mesh-load-balancing-strategy/envoy.ts';
 import { clientKeyName, externalClusterName, zoneResourceName } from './names.ts';
 import type { OutboundContext } from './outbounds.ts';
 import { httpPermission, networkPermission, permissionFilter } from '../policies/mesh-traffic-permission/envoy.ts';
-import { duration, given, optionalDuration } from '../envoy/proto-json.ts';
 import { admittedId } from '../policies/mesh-traffic-permission/tls-admission.ts';
 import { isHttp, protocolOf } from '../envoy/protocol.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { addPatched } from './proxy-patch.ts';
 import { serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
-import { connectionLimit, rateLimitFilter, requestLimit } from '../policies/mesh-rate-limit/envoy.ts';
-import { confOf } from './conf-of.ts';
+import { confsOf } from './conf-of.ts';
+import { httpFilters, inboundRouteFields, networkFilters, routeActionFields, type ConfsInForce } from '../policies/parts.ts';
+import { typeOf } from '../resource/type-registry.ts';
 import { routeConfiguration } from './route-config.ts';
 import { reportMatches, reportTo, usablePolicies, type Report } from './usable-policies.ts';
 import { tracerOf } from './telemetry.ts';
@@ -58,16 +55,15 @@ function chainOf(
     reportMatches(rules.chain(type, snis).byClient, reason, listener.report);
   const chain = { snis, statPrefix: kri, cluster: externalClusterName(kri, wantsTls(resource)), destination: kri };
   const permissions = permissionsOn(chainFilters(rules.chain('MeshTrafficPermission', snis)), snis);
-  const connections = connectionLimit(rules.conf('MeshRateLimit', snis));
-  const limit = connections === null ? [] : [connections];
+  const first = networkFilters(rules.confsOf(snis));
   const params = tlsParams(rules.conf('MeshTLS', snis));
   const protocol = protocolOf(outbound.protocol);
   return {
     name: kri,
     filterChainMatch: { serverNames: [...snis], transportProtocol: 'tls' },
     filters: isHttp(protocol)
-      ? [...limit, httpFilter(config, context, listener, chain, outbound, httpPermission(permissions))]
-      : [networkPermission(permissions, listener.name), ...limit, chainTcpProxy(context, listener, chain)],
+      ? [...first, httpFilter(config, context, listener, chain, outbound, httpPermission(permissions))]
+      : [networkPermission(permissions, listener.name), ...first, chainTcpProxy(context, listener, chain)],
     // The bundle says which trust domains may come: their names here would change the listener with each new one.
     transportSocket: serverSocket(tls, params, isHttp(protocol) ? [] : [admittedId(permissions)]),
   };
@@ -85,32 +81,24 @@ function httpFilter(
   const { snis, cluster, statPrefix } = chain;
   const { resource } = outbound;
   const routes = zoneResourceName(KIND, statPrefix);
-  const timeout = rules.conf('MeshTimeout', snis);
-  const limit = requestLimit(rules.conf('MeshRateLimit', snis));
-  const balancing = confOf(policiesTo(context, outbound, listener.report), 'MeshLoadBalancingStrategy');
-  const hashes = hashPolicies(hashPoliciesOf(balancing));
-  const route = given({
-    cluster,
-    autoHostRewrite: true,
-    timeout: duration(timeout.http?.requestTimeout, '0s'),
-    idleTimeout: optionalDuration(timeout.http?.streamIdleTimeout),
-    hashPolicy: hashes.length > 0 ? hashes : undefined,
-  });
-  config.routes.set(routes, routeConfiguration(routes, [{ match: { prefix: '/' }, route, ...limit }], permission));
+  const to = confsOf(policiesTo(context, outbound, listener.report));
+  // What has rules for inbounds is about the clients of the egress; the rest is about the service.
+  const ofRules = rules.confsOf(snis);
+  const confOf: ConfsInForce = (type) => (typeOf(type).policy?.rules === true ? ofRules(type) : to(type));
+  const action = { cluster, autoHostRewrite: true, ...routeActionFields(confOf, { direction: 'egress', protocol: 'http' }) };
+  const route = { match: { prefix: '/' }, route: action, ...inboundRouteFields(confOf) };
+  config.routes.set(routes, routeConfiguration(routes, [route], permission));
   return httpConnectionManager({
     name: statPrefix,
     routes,
     protocol: 'http',
     direction: 'egress',
-    timeout,
+    confOf,
     accessLog: chainLoggers(context, listener, chain, true),
     tracing:
       tracerOf(context)?.({ workload: workloadOf(context), direction: 'egress', destination: displayNameOf(resource) }) ?? null,
     filtersFirst: [permissionFilter],
-    filters: [
-      ...faultFilters(chainFilters(rules.chain('MeshFaultInjection', snis))),
-      ...(limit === null ? [] : [rateLimitFilter]),
-    ],
+    filters: httpFilters((type) => chainFilters(rules.chain(type, snis)), [route]),
   });
 }
 
@@ -121,7 +109,8 @@ export function addEgressPort(config: ProxyConfig, context: OutboundContext, { o
   const name = externalClusterName(kri, wantsTls(resource));
   addPatched(config, rules, false, (part) => {
     const report = reportTo(part.problems);
-    const settings = externalSettings(protocolOf(protocol), clusterConf(policiesTo(context, outbound, report)), client);
+    const confOf = confsOf(policiesTo(context, outbound, report));
+    const settings = externalSettings(confOf, { protocol: protocolOf(protocol), client });
     const { cluster, keys } = externalCluster(name, resource, { index, features, kri, settings, report });
     part.clusters.set(name, cluster);
     if (keys !== null) part.keys.set(clientKeyName(kri), keys);

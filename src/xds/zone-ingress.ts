@@ -7,7 +7,7 @@ import { zoneResourceName } from './names.ts';
 import { extension, FROM_ADS } from '../envoy/proto-json.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { addPatched } from './proxy-patch.ts';
-import { connectionLimit } from '../policies/mesh-rate-limit/envoy.ts';
+import { networkFilters } from '../policies/parts.ts';
 import { ingressServers } from './servers.ts';
 import { chainTcpProxy, type ZoneContext, type ZoneListener } from './zone-chain.ts';
 import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
@@ -24,7 +24,7 @@ export function ingressChains(context: ZoneContext, listener: ZoneListener): Jso
   const reason = 'has no effect on a zone ingress: it cannot identify clients';
   for (const type of TYPES) reportMatches(rules.chain(type, []).byClient, reason, listener.report);
   // A limit counts the connections of one chain: each port has its own.
-  const isLimited = connectionLimit(rules.conf('MeshRateLimit', [])) !== null;
+  const isLimited = networkFilters(rules.confsOf([])).length > 0;
   const named = new Set(TYPES.flatMap((type) => namedServers(rules.all(type))));
   const ports = isLimited || named.size > 0 ? zonePortsOfKind(context.index, context.rules.proxy, KIND) : [];
   const own = ports.filter(({ snis }) => isLimited || snis.some((sni) => named.has(sni)));
@@ -82,12 +82,11 @@ function ownChains(context: ZoneContext, listener: ZoneListener, ports: readonly
     const serverNames = untaken(snis, taken);
     const [first] = serverNames;
     if (first === undefined) return [];
-    const limit = connectionLimit(listener.rules.conf('MeshRateLimit', snis));
     const chain = { snis, statPrefix: kri, cluster: zoneResourceName(KIND, first), destination: kri };
     return [
       {
         filterChainMatch: { serverNames, transportProtocol: 'tls' },
-        filters: [...(limit === null ? [] : [limit]), chainTcpProxy(context, listener, chain)],
+        filters: [...networkFilters(listener.rules.confsOf(snis)), chainTcpProxy(context, listener, chain)],
       },
     ];
   });

@@ -6,6 +6,13 @@ import { decimal, given, optionalDuration } from '../../envoy/proto-json.ts';
 
 type Detectors = NonNullable<Conf<'MeshCircuitBreaker'>['outlierDetection']>['detectors'];
 
+export function circuitBreakers(conf: Conf<'MeshCircuitBreaker'>): JsonObject {
+  return {
+    circuitBreakers: { thresholds: [{ ...connectionLimits(conf), trackRemaining: true }] },
+    ...outlierDetection(conf),
+  };
+}
+
 /** The limits of CircuitBreakers.Thresholds. */
 export function connectionLimits({ connectionLimits: limits = {} }: Conf<'MeshCircuitBreaker'>): JsonObject {
   const { maxConnections, maxPendingRequests, maxRequests, maxRetries, maxConnectionPools } = limits;

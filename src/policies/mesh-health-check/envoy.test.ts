@@ -12,7 +12,7 @@ const TAGS = { header: { key: 'x-kuma-tags', value: '&app=web&&b=2&&kuma.io/disp
 
 function checks(conf: JsonObject, protocol: Protocol = 'tcp'): JsonObject {
   if (proxy === undefined) throw new Error('the mesh has no proxy');
-  return healthChecks(conf, protocol, new Client(proxy));
+  return healthChecks(conf, { protocol, client: new Client(proxy) });
 }
 
 function check(conf: JsonObject, protocol?: Protocol): JsonObject | undefined {

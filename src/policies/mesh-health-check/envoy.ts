@@ -1,15 +1,14 @@
 // MeshHealthCheck: a proxy asks the endpoints of a service whether they answer (policies 2.6, xds 3.3).
 import type { Conf } from '../confs.ts';
+import type { ClusterPlace } from '../policy-definition.ts';
 import type { JsonObject, Labels } from '../../resource/types.ts';
 import { isHttp, type Protocol } from '../../envoy/protocol.ts';
 import { decimal, duration, extension, given, headerOptions, optionalDuration } from '../../envoy/proto-json.ts';
 
 type HealthCheck = Conf<'MeshHealthCheck'>;
-/** The proxy that checks: the checks carry its labels. */
-type Checker = { readonly labels: Labels };
 
 /** `{healthChecks, ignoreHealthOnHostRemoval, commonLbConfig}`; nothing where no check fits the protocol. */
-export function healthChecks(conf: HealthCheck, protocol: Protocol, client: Checker): JsonObject {
+export function healthChecks(conf: HealthCheck, { protocol, client }: Pick<ClusterPlace, 'protocol' | 'client'>): JsonObject {
   const check = checkOf(conf, protocol, client);
   if (check === null) return {};
   const panic = decimal(conf.healthyPanicThreshold);
@@ -41,7 +40,7 @@ export function healthChecks(conf: HealthCheck, protocol: Protocol, client: Chec
 }
 
 /** The check of the port's own protocol; a TCP check for every other. */
-function checkOf({ http, tcp, grpc }: HealthCheck, protocol: Protocol, client: Checker): JsonObject | null {
+function checkOf({ http, tcp, grpc }: HealthCheck, protocol: Protocol, client: ClusterPlace['client']): JsonObject | null {
   if (isOn(grpc) && protocol === 'grpc') return { grpcHealthCheck: grpcCheck(grpc) };
   if (isOn(http) && (protocol === 'http' || protocol === 'http2')) return { httpHealthCheck: httpCheck(http, client.labels) };
   if (isOn(tcp) && !(isHttp(protocol) && (http !== undefined || grpc !== undefined))) return { tcpHealthCheck: tcpCheck(tcp) };

@@ -1,6 +1,7 @@
 // MeshLoadBalancingStrategy on a cluster, and its hash policies on a route (policies 2.3, 5; MADR 075; xds 3.3).
 import type { Conf } from '../confs.ts';
 import type { JsonObject } from '../../resource/types.ts';
+import { hashPoliciesOf } from './hash-policies.ts';
 import { decimal, given, optionalDuration } from '../../envoy/proto-json.ts';
 
 type Strategy = Conf<'MeshLoadBalancingStrategy'>;
@@ -23,6 +24,11 @@ export function loadBalancer({ loadBalancer: balancer }: Strategy): JsonObject {
     default:
       return {};
   }
+}
+
+export function hashPolicyFields(conf: Strategy): JsonObject {
+  const list = hashPolicies(hashPoliciesOf(conf));
+  return list.length > 0 ? { hashPolicy: list } : {};
 }
 
 /** The hash policies of a route, for Envoy. @param list as `hashPoliciesOf` gives it */

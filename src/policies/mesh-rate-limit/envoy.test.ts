@@ -9,7 +9,7 @@ const requestRate = { num: 5, interval: '10s' };
 
 function statusOf(status: number): unknown {
   const limit = requestLimit({ local: { http: { requestRate, onRateLimit: { status } } } });
-  const config = limit?.['typedPerFilterConfig'] as Record<string, JsonObject>;
+  const config = limit['typedPerFilterConfig'] as Record<string, JsonObject>;
   const { '@type': _, ...filter } = config['envoy.filters.http.local_ratelimit'] ?? {};
   // Envoy knows the name.
   envoyJsonToBinary('envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit', filter);
@@ -39,20 +39,20 @@ describe('the answer to a request over the limit', () => {
     ['added headers before set ones', { set: [set], add: [add] }, [added, replacing]],
   ])('has %s', (_, headers, expected) => {
     const limit = requestLimit({ local: { http: { requestRate, onRateLimit: { headers } } } });
-    const filter = objectOf(objectOf(limit?.['typedPerFilterConfig'])['envoy.filters.http.local_ratelimit']);
+    const filter = objectOf(objectOf(limit['typedPerFilterConfig'])['envoy.filters.http.local_ratelimit']);
     expect(filter['responseHeadersToAdd']).toEqual(expected);
     expect(filter['tokenBucket']).toEqual({ maxTokens: 5, tokensPerFill: 5, fillInterval: '10s' });
   });
 
   it('is given to all requests', () => {
     const limit = requestLimit({ local: { http: { requestRate } } });
-    const filter = objectOf(objectOf(limit?.['typedPerFilterConfig'])['envoy.filters.http.local_ratelimit']);
+    const filter = objectOf(objectOf(limit['typedPerFilterConfig'])['envoy.filters.http.local_ratelimit']);
     const all = { defaultValue: { numerator: 100 } };
     expect(filter).toMatchObject({ filterEnabled: all, filterEnforced: all });
   });
 
   it.each<[JsonObject]>([[{ requestRate, disabled: true }], [{}]])('is not there with %j', (http) => {
-    expect(requestLimit({ local: { http } })).toBeNull();
+    expect(requestLimit({ local: { http } })).toEqual({});
   });
 });
 
@@ -60,15 +60,15 @@ describe('a limit of connections', () => {
   const connectionRate = { num: 5, interval: '10s' };
 
   it('is a bucket of tokens', () => {
-    expect(connectionLimit({ local: { tcp: { connectionRate } } })).toMatchObject({
+    expect(connectionLimit({ local: { tcp: { connectionRate } } })[0]).toMatchObject({
       typedConfig: { tokenBucket: { maxTokens: 5, tokensPerFill: 5, fillInterval: '10s' } },
     });
   });
 
   it('is absent where it is disabled, and where there is no rate', () => {
     expect([connectionLimit({ local: { tcp: { connectionRate, disabled: true } } }), connectionLimit({ local: {} })]).toEqual([
-      null,
-      null,
+      [],
+      [],
     ]);
   });
 });

@@ -18,10 +18,10 @@ const ALL = { numerator: 100 };
 /** The filter of requests, which is off where no route has a limit. */
 export const rateLimitFilter: JsonObject = { ...extension(HTTP_FILTER, HTTP_TYPE, { statPrefix: 'rate_limit' }), disabled: true };
 
-/** `{typedPerFilterConfig}` of a route; null where requests have no limit. */
-export function requestLimit({ local }: RateLimit): JsonObject | null {
+/** `{typedPerFilterConfig}` of a route; nothing where requests have no limit. */
+export function requestLimit({ local }: RateLimit): JsonObject {
   const { disabled, requestRate, onRateLimit = {} } = local?.http ?? {};
-  if (disabled === true || requestRate === undefined) return null;
+  if (disabled === true || requestRate === undefined) return {};
   const { status, headers: { set = [], add = [] } = {} } = onRateLimit;
   const code = status === undefined ? undefined : STATUS_NAMES.get(status);
   const [added, replaced] = [headerOptions([], add), headerOptions(set, [])];
@@ -40,10 +40,10 @@ export function requestLimit({ local }: RateLimit): JsonObject | null {
   return { typedPerFilterConfig: { [HTTP_FILTER]: config } };
 }
 
-/** The network filter that closes connections over the limit; null where they have none. */
-export function connectionLimit({ local }: RateLimit): JsonObject | null {
+/** The network filter that closes connections over the limit; none where they have no limit. */
+export function connectionLimit({ local }: RateLimit): JsonObject[] {
   const { disabled, connectionRate } = local?.tcp ?? {};
-  return disabled === true || connectionRate === undefined ? null : limitTo(connectionRate);
+  return disabled === true || connectionRate === undefined ? [] : [limitTo(connectionRate)];
 }
 
 /** The same filter where connections have no limit. */

@@ -1,5 +1,6 @@
 // MeshRetry as the retry policy of a route (policies 2.2, xds 3.3).
 import type { Conf } from '../confs.ts';
+import type { RoutePlace } from '../policy-definition.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
 import { isHttp, type Protocol } from '../../envoy/protocol.ts';
 import { extension, given, optionalDuration } from '../../envoy/proto-json.ts';
@@ -20,6 +21,16 @@ const SPELLED: ReadonlyMap<string, string> = new Map([
   ['Canceled', 'cancelled'],
 ]);
 const METHOD = 'HttpMethod';
+
+/** Of a route of a client. A server, or an egress, tries nothing again. */
+export function routeRetries(conf: Conf<'MeshRetry'>, { direction, protocol }: RoutePlace): JsonObject {
+  const retry = direction === 'outbound' ? retryPolicy(conf, protocol) : null;
+  return retry === null ? {} : { retryPolicy: retry };
+}
+
+export function connectAttempts({ tcp }: Conf<'MeshRetry'>): JsonObject {
+  return given({ maxConnectAttempts: tcp?.maxConnectAttempt });
+}
 
 /** The retry policy of a route; null where nothing is retried. */
 export function retryPolicy(conf: Conf<'MeshRetry'>, protocol: Protocol): JsonObject | null {
