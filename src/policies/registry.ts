@@ -15,8 +15,6 @@ import { meshTimeout } from './mesh-timeout/policy.ts';
 import { meshTLS } from './mesh-tls/policy.ts';
 import { meshTrace } from './mesh-trace/policy.ts';
 import { meshTrafficPermission } from './mesh-traffic-permission/policy.ts';
-import type { Confs } from './confs.ts';
-import type { PolicyDefinition } from './policy-definition.ts';
 
 export const policyDefinitions = {
   MeshHTTPRoute: meshHTTPRoute,

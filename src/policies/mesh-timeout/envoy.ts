@@ -1,4 +1,4 @@
-// MeshTimeout in Envoy: timeouts of connections on clusters and TCP proxies, of requests on routes and listeners (policies 2.1, xds 3.1–3.3, 5).
+// MeshTimeout in Envoy: timeouts of connections on clusters and TCP proxies, of requests on routes and listeners (policies 2.1, xds 3.1, 3.2, 3.3, 5).
 import { duration, given, optionalDuration } from '../../envoy/proto-json.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import type { Conf } from '../confs.ts';
