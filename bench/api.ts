@@ -1,7 +1,8 @@
 // `npm run bench:api`: the REST API of a global under load, one kind of request after the other.
+import { historyCost } from './history.ts';
 import { requireProc } from './measure.ts';
 import { runProgram } from './program.ts';
-import { historyCost, restKinds } from './rest.ts';
+import { restKinds } from './rest.ts';
 import { sizes } from './settings.ts';
 import { writes } from './writes.ts';
 

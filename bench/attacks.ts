@@ -8,8 +8,9 @@ import { encodeKumaResource } from '../src/resource/codec.ts';
 import { typeOf } from '../src/resource/type-registry.ts';
 import type { JsonObject } from '../src/resource/types.ts';
 import { encodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
+import { forgedToken } from './forged-token.ts';
 import { MESH } from './policies.ts';
-import { scanRequest } from './response-scan.ts';
+import { scanRequest } from '../test/fakes/response-scan.ts';
 
 /** Attack → what the zone does. */
 export const attacks = {
@@ -36,10 +37,7 @@ const REFUSED_AT_ONCE = 4;
 const REFUSED_EVERY_MS = 20;
 /** A call that waits longer is given up, so that this process does not hold more and more of them. */
 const REFUSED_WAIT_MS = 1_000;
-/** In the form of a token that global signed; the signature is none. */
-const FORGED_TOKEN = [{ alg: 'RS256', kid: '1', typ: 'JWT' }, { Zone: 'stranger', Scope: ['cp'] }, 'x'.repeat(254)]
-  .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-  .join('.');
+const FORGED_TOKEN = forgedToken({ Zone: 'stranger', Scope: ['cp'] });
 
 /** It does not read bundles: with that feature it would not see what it is asked for. */
 const FEATURES = zoneHeaderFeatures.filter((name) => name !== feature.bundles);
@@ -71,8 +69,8 @@ export class Attacker {
   async begin(attack: Attack): Promise<void> {
     if (attack === 'names') await this.#floodUp([this.#removing()], STREAMS);
     else if (attack === 'large') await this.#floodUp([this.#large()], STREAMS);
-    else if (attack === 'streams') this.#subscribeOften();
-    else if (attack === 'churn') for (let n = 0; n < CHURNING_STREAMS; n += 1) void this.#churn();
+    else if (attack === 'streams') this.#subscribe(MANY_STREAMS, false);
+    else if (attack === 'churn') this.#subscribe(CHURNING_STREAMS, true);
     else if (attack === 'refused') this.#callRefused();
     else await this.#floodUp([...this.#services(1), ...this.#services(2)], 1);
   }
@@ -126,24 +124,23 @@ export class Attacker {
     await closeOf(stream);
   }
 
-  #subscribeOften(): void {
-    for (let n = 0; n < MANY_STREAMS; n += 1)
+  /** @param leaves a stream is cancelled at the first response; else it stays */
+  #subscribe(streams: number, leaves: boolean): void {
+    const metadata = nodeMetadata({ version: 'bench', instanceId: 'bench', config: '' }, true);
+    const subscription = encodeDeltaRequest({
+      ...{ node: { id: this.#zone, metadata }, typeUrl: 'MeshTimeout', subscribe: ['*'], unsubscribe: [] },
+      ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
+    });
+    for (let n = 0; n < streams; n += 1)
       void this.#repeat(async () => {
         const stream = this.#open(syncService.globalToZoneSync.path);
-        stream.write(this.#subscription('MeshTimeout'));
-        stream.resume();
-        await closeOf(stream);
+        stream.write(subscription);
+        const closed = closeOf(stream);
+        stream.on('data', () => {
+          if (leaves) stream.cancel();
+        });
+        await closed;
       });
-  }
-
-  async #churn(): Promise<void> {
-    await this.#repeat(async () => {
-      const stream = this.#open(syncService.globalToZoneSync.path);
-      stream.write(this.#subscription('MeshTimeout'));
-      const closed = closeOf(stream);
-      stream.once('data', () => stream.cancel());
-      await closed;
-    });
   }
 
   #services(revision: number): Buffer[] {
@@ -164,10 +161,8 @@ export class Attacker {
   }
 
   #removing(): Buffer {
-    return this.#response(
-      [],
-      Array.from({ length: REMOVED_NAMES }, (_, index) => `n${String(index)}.${MESH}`),
-    );
+    const names = Array.from({ length: REMOVED_NAMES }, (_, index) => `n${String(index)}.${MESH}`);
+    return this.#response([], names);
   }
 
   #entry(name: string, spec: JsonObject): Buffer {
@@ -178,14 +173,6 @@ export class Attacker {
 
   #response(entries: readonly Buffer[], removed: readonly string[]): Buffer {
     return encodeDeltaResponse({ typeUrl: TYPE, nonce: 'n', controlPlane: this.#zone, entries, removed });
-  }
-
-  #subscription(typeUrl: string): Buffer {
-    const metadata = nodeMetadata({ version: 'bench', instanceId: 'bench', config: '' }, true);
-    return encodeDeltaRequest({
-      ...{ node: { id: this.#zone, metadata }, typeUrl, subscribe: ['*'], unsubscribe: [] },
-      ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
-    });
   }
 
   #open(path: string): Stream {

@@ -7,7 +7,7 @@ import { renewalOf } from '../src/identity/leaf.ts';
 import { authorityRows } from '../src/reconcile/identities/plan-identity.ts';
 import type { Context, Sections } from './context.ts';
 import { cpuMs } from './measure.ts';
-import type { Metric } from './metric.ts';
+import { metricsOf, type Metric } from './metric.ts';
 import { proxyBudgets, type ProxySizes } from './proxy-sizes.ts';
 
 const MESH = 'bench';
@@ -42,12 +42,11 @@ async function measureCertificates({ settings, say }: Context<ProxySizes>): Prom
   await issue('warm-up', WARM_UP);
   const all = await issue('proxy', settings.proxies);
   const first = renewalOf({ issuedAt: new Date(0), notAfter: new Date(LIFE_MS) }, 0);
-  const metric = (name: string, unit: string, meridian: number, most: number): Metric => ({
-    ...{ section: 'certificates', name, unit, meridian, budget: { most } },
-  });
+  const { certificateCpuMs, renewalCpuPercent } = proxyBudgets;
+  const metric = metricsOf('certificates');
   return [
-    metric('CPU for one certificate', 'ms', all / settings.proxies, proxyBudgets.certificateCpuMs.most),
-    metric('CPU of renewing all, in a life of 29 minutes', '%', (all / first) * 100, proxyBudgets.renewalCpuPercent.most),
+    metric('CPU for one certificate', 'ms', all / settings.proxies, { budget: certificateCpuMs }),
+    metric('CPU of renewing all, in a life of 29 minutes', '%', (all / first) * 100, { budget: renewalCpuPercent }),
   ];
 }
 

@@ -59,23 +59,38 @@ export async function endChildren(): Promise<void> {
 }
 
 /**
- * The next message of a child.
+ * Sends a command to a child, and waits for its first report that fits.
+ * @param fits returns what the report says; null where it is about something else
  * @param limitMs of the wait; without it the wait lasts as long as the child runs
- * @throws Error when the child ends before it says anything, or is late
+ * @throws Error when the child ends before it has answered, or is late
  */
-export async function nextMessage<T>(child: ChildProcess, limitMs?: number): Promise<T> {
+export async function ask<C extends object, R, T>(
+  child: ChildProcess,
+  command: C | null,
+  fits: (report: R) => T | null,
+  limitMs?: number,
+): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const onExit = (code: number | null): void => reject(new Error(`a process ended with ${String(code)} before it answered`));
-  const onMessage = (message: unknown): void => resolve(message as T);
-  child.once('exit', onExit).once('message', onMessage);
+  const take = (report: unknown): void => {
+    const found = fits(report as R);
+    if (found !== null) resolve(found);
+  };
+  child.once('exit', onExit).on('message', take);
   const late = (): void => reject(new Error(`a process did not answer within ${String((limitMs ?? 0) / 1000)} s`));
   const limit = limitMs === undefined ? undefined : setTimeout(late, limitMs);
   try {
+    if (command !== null) child.send(command);
     return await promise;
   } finally {
     clearTimeout(limit);
-    child.off('exit', onExit).off('message', onMessage);
+    child.off('exit', onExit).off('message', take);
   }
+}
+
+/** The answer to a command that has one alone. */
+export async function answerOf<R>(child: ChildProcess, command: object, limitMs?: number): Promise<R> {
+  return await ask(child, command, (report: R) => report, limitMs);
 }
 
 function track(child: ChildProcess): ChildProcess {

@@ -2,28 +2,20 @@
 import type { Metric } from './metric.ts';
 import type { Postgres } from './postgres.ts';
 
+/** Reports progress. */
+export type Say = (text: string) => void;
+
 /** @typeParam S the sizes of the run, by the names of their flags */
 export type Context<S> = {
   readonly settings: S;
   /** One server for all sections, started when the first asks. */
   readonly postgres: () => Promise<Postgres>;
-  /** Reports progress. */
-  readonly say: (text: string) => void;
+  readonly say: Say;
   /**
    * Measures a part that others do not depend on. Where it fails, the run goes on, and names it at its end.
    * @returns nothing where it fails
    */
   readonly part: (name: string, measure: () => Promise<Metric[]>) => Promise<Metric[]>;
-  /** Shows a table of its own below the metrics. */
-  readonly addTable: (table: Table) => void;
-};
-
-export type Table = {
-  /** Of its rows in the JSON. */
-  readonly name: string;
-  /** Key of a row → head of its column. */
-  readonly columns: Readonly<Record<string, string>>;
-  readonly rows: readonly Readonly<Record<string, number>>[];
 };
 
 /** Sections that share what they start. */

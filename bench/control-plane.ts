@@ -16,8 +16,6 @@ export type ControlPlane = {
   readonly diagnosticsPort: number;
   /** `127.0.0.1:port` where zones connect; of a zone it says nothing. */
   readonly kdsAddress: string;
-  /** Seconds from the start of the process until it said that it is ready. */
-  readonly startSeconds: number;
   readonly stop: () => Promise<void>;
 };
 
@@ -35,6 +33,15 @@ export async function startZone(
   env: Record<string, string> = {},
 ): Promise<ControlPlane> {
   return await start('zone', database, { ...zoneEnv(name, kdsAddress), ...env }, kdsAddress);
+}
+
+/** Of a zone whose proxies need no token. @param port for them @param workDir folder of its certificate, where that is read */
+export function proxiesEnv(port: number, workDir?: string): Record<string, string> {
+  return {
+    MERIDIAN_DP_SERVER_PORT: String(port),
+    MERIDIAN_DP_SERVER_AUTHN_DP_PROXY_TYPE: 'none',
+    ...(workDir !== undefined && { MERIDIAN_GENERAL_WORK_DIR: workDir }),
+  };
 }
 
 /** A zone without a global. @param env more of its configuration */
@@ -61,10 +68,9 @@ async function start(
     if (nowMs() - began > READY_MS) throw new Error(`meridian ${mode} run was not ready after ${String(READY_MS / 1000)} s`);
     await delay(10);
   }
-  const startSeconds = (nowMs() - began) / 1000;
   const { pid } = child;
   if (pid === undefined) throw new Error(`meridian ${mode} run has no process id`);
-  return { child, pid, apiPort, diagnosticsPort, kdsAddress, startSeconds, stop: () => endChild(child) };
+  return { child, pid, apiPort, diagnosticsPort, kdsAddress, stop: () => endChild(child) };
 }
 
 async function isReady(port: number): Promise<boolean> {

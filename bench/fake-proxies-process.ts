@@ -1,8 +1,9 @@
 // A process with some fake proxies: they join when told, and it reports when all of them have a resource one time more than before.
 import type { XdsType } from '../src/ads/session-messages.ts';
-import { FakeProxy, type FakeProxyOptions } from './fake-proxy.ts';
+import { report, takeCommands } from './commands.ts';
+import { FakeProxy, type FakeProxyOptions } from '../test/fakes/fake-proxy.ts';
 import { nowMs } from './measure.ts';
-import type { ScannedResource } from './response-scan.ts';
+import type { ScannedResource } from '../test/fakes/response-scan.ts';
 
 export type JoiningProxy = Pick<FakeProxyOptions, 'name' | 'dataplane'>;
 export type ProxiesCommand =
@@ -18,8 +19,10 @@ export type ProxiesReport =
   /** Every proxy has received the watched resource so often; the last at a time in milliseconds of `nowMs`. */
   | { readonly kind: 'received'; readonly count: number; readonly at: number };
 
+type Entry = { readonly proxy: FakeProxy; count: number; isWarm: boolean };
+
 class Proxies {
-  readonly #proxies: { readonly proxy: FakeProxy; count: number; isWarm: boolean }[] = [];
+  readonly #proxies: Entry[] = [];
   #watched: { readonly type: XdsType; readonly name: string } | null = null;
   #least = 0;
   #cold = 0;
@@ -27,7 +30,7 @@ class Proxies {
   join(port: number, mesh: string, joining: readonly JoiningProxy[]): void {
     for (const one of joining) {
       const onResponse = (type: XdsType, resources: readonly ScannedResource[]): void => this.#took(entry, type, resources);
-      const entry = { proxy: new FakeProxy({ ...one, mesh, onResponse }), count: 0, isWarm: false };
+      const entry: Entry = { proxy: new FakeProxy({ ...one, mesh, onResponse }), count: 0, isWarm: false };
       this.#proxies.push(entry);
     }
     this.rejoin(port);
@@ -47,11 +50,7 @@ class Proxies {
     for (const entry of this.#proxies) entry.count = 0;
   }
 
-  #took(
-    entry: { readonly proxy: FakeProxy; count: number; isWarm: boolean },
-    type: XdsType,
-    resources: readonly ScannedResource[],
-  ): void {
+  #took(entry: Entry, type: XdsType, resources: readonly ScannedResource[]): void {
     if (!entry.isWarm && entry.proxy.isWarm) this.#warmed(entry);
     const watched = this.#watched;
     if (watched?.type !== type || !resources.some(({ name }) => name === watched.name)) return;
@@ -60,30 +59,23 @@ class Proxies {
     const least = Math.min(...this.#proxies.map(({ count }) => count));
     if (least === this.#least) return;
     this.#least = least;
-    report({ kind: 'received', count: least, at: nowMs() });
+    report({ kind: 'received', count: least, at: nowMs() } satisfies ProxiesReport);
   }
 
-  #warmed(entry: { isWarm: boolean }): void {
+  #warmed(entry: Entry): void {
     entry.isWarm = true;
     this.#cold -= 1;
     if (this.#cold > 0) return;
     const received = this.#proxies.reduce((sum, { proxy }) => sum + proxy.received, 0);
-    report({ kind: 'warm', at: nowMs(), received });
+    report({ kind: 'warm', at: nowMs(), received } satisfies ProxiesReport);
   }
 }
 
 const proxies = new Proxies();
 
-function report(message: ProxiesReport): void {
-  process.send?.(message);
-}
-
-// The terminal interrupts everyone; the process that measures decides when this one ends.
-process.on('SIGINT', () => undefined);
-process.on('disconnect', () => process.exit(0));
-process.on('message', (command: ProxiesCommand) => {
+takeCommands((command: ProxiesCommand): void => {
   if (command.kind === 'join') proxies.join(command.port, command.mesh, command.proxies);
   else if (command.kind === 'rejoin') proxies.rejoin(command.port);
   else proxies.watch(command.type, command.name);
 });
-report({ kind: 'up' });
+report({ kind: 'up' } satisfies ProxiesReport);

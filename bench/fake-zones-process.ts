@@ -1,62 +1,70 @@
-// A process with a few fake zones: joins when told, reports when all its zones have received one more than before.
-import { FakeZone, type Manners } from './fake-zone.ts';
+// A process with fake zones: each joins, leaves and refuses by command. It says where they are and what they have, whenever that changes.
+import { report, takeCommands } from './commands.ts';
+import { FakeZone, type Manners } from '../test/fakes/fake-zone.ts';
+import { ZoneStates, type Replicas, type ZonesState } from '../test/fakes/zone-states.ts';
 
-export type JoinCommand = {
-  readonly address: string;
-  readonly zones: readonly string[];
-  readonly manners: Manners;
-  /** MeshTimeouts of a full state. */
-  readonly all: number;
-};
+export type ZonesCommand =
+  /** @property all MeshTimeouts of a full state */
+  | {
+      readonly kind: 'join';
+      readonly zones: readonly string[];
+      readonly replicas: Replicas;
+      readonly manners: Manners;
+      readonly remembers: boolean;
+      readonly all: number;
+    }
+  /** The replicas, and how many zones of all processes each has. */
+  | { readonly kind: 'replicas'; readonly replicas: Replicas }
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'digest' };
+
 export type ZonesReport =
-  | { readonly kind: 'up' }
-  /** Every zone of the process has received `count`; the last of them at `at`, in milliseconds of `nowMs`. */
-  | { readonly kind: 'received'; readonly count: number; readonly at: number }
-  /** While zones join: how many hold all, and the failed connections of all. */
-  | { readonly kind: 'progress'; readonly complete: number; readonly failures: number }
-  | { readonly kind: 'failed'; readonly reason: string };
+  | { readonly kind: 'up' | 'dropped' }
+  | ZonesState
+  /** A zone that counts had all and lost its connection: it is sent the same again, and no count is right any more. */
+  | { readonly kind: 'failed'; readonly zone: string }
+  | { readonly kind: 'digests'; readonly digests: readonly string[] };
 
 /** How long a restless zone stays, in milliseconds. */
 const STAY_MS = 1_000;
-/** Milliseconds between two reports of the progress. */
-const PROGRESS_MS = 1_000;
 
-function report(message: ZonesReport): void {
-  process.send?.(message);
-}
+const states = new ZoneStates();
+const { zones, changed, choose } = states;
 
-// The terminal interrupts everyone; the process that measures decides when this one ends.
-process.on('SIGINT', () => undefined);
-process.on('disconnect', () => process.exit(0));
-process.once('message', ({ address, zones: names, manners, all }: JoinCommand) => {
-  const zones: FakeZone[] = [];
-  let least = -1;
-  const onReceived = (at: number): void => {
-    const count = Math.min(...zones.map(({ received }) => received));
-    if (count <= least) return;
-    least = count;
-    report({ kind: 'received', count, at });
-  };
-  const open = (name: string): FakeZone =>
-    new FakeZone({ name, address, manners, all }, onReceived, (reason) =>
-      report({ kind: 'failed', reason: `${name}: ${reason}` }),
-    );
-  zones.push(...names.map(open));
-  for (const zone of zones) zone.join();
-  if (manners === 'good') reportProgress(zones, all);
-  if (manners === 'restless') setInterval(() => rejoin(zones, names.map(open)), STAY_MS);
+takeCommands((command: ZonesCommand): ZonesReport | undefined => {
+  if ('replicas' in command) states.replicas = command.replicas;
+  switch (command.kind) {
+    case 'join': {
+      const { manners, remembers, all } = command;
+      const open = (): FakeZone[] =>
+        command.zones.map((name) => {
+          const mayConnect = (received: number): boolean => {
+            if (remembers || received < all) return true;
+            report({ kind: 'failed', zone: name } satisfies ZonesReport);
+            return false;
+          };
+          return new FakeZone({ name, manners, remembers, choose, changed, mayConnect });
+        });
+      states.all = all;
+      zones.push(...open());
+      for (const zone of zones) zone.join();
+      if (manners === 'restless') setInterval(() => rejoin(open()), STAY_MS);
+      return undefined;
+    }
+    case 'replicas':
+      return undefined;
+    case 'drop':
+      for (const zone of zones) zone.drop();
+      states.report();
+      return { kind: 'dropped' };
+    case 'digest':
+      return { kind: 'digests', digests: [...new Set(zones.map((zone) => zone.digest()))] };
+  }
 });
 report({ kind: 'up' });
 
-function reportProgress(zones: readonly FakeZone[], all: number): void {
-  const timer = setInterval(() => {
-    const complete = zones.filter(({ received }) => received >= all).length;
-    report({ kind: 'progress', complete, failures: zones.reduce((sum, zone) => sum + zone.failures, 0) });
-    if (complete === zones.length) clearInterval(timer);
-  }, PROGRESS_MS);
-}
-
-function rejoin(zones: FakeZone[], next: readonly FakeZone[]): void {
+/** A restless zone is another one each time: it has counted nothing. */
+function rejoin(next: readonly FakeZone[]): void {
   for (const zone of zones.splice(0, zones.length, ...next)) zone.leave();
   for (const zone of next) zone.join();
 }

@@ -1,21 +1,19 @@
 // All fake zones of a section, spread over processes, as one thing that can be waited for.
-import type { ChildProcess } from 'node:child_process';
-import { endChild, nextMessage, startScript } from './children.ts';
-import type { Manners } from './fake-zone.ts';
-import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
+import { Crew, parted } from './crew.ts';
+import type { Manners } from '../test/fakes/fake-zone.ts';
+import type { ZonesCommand, ZonesReport } from './fake-zones-process.ts';
+import { nowMs } from './measure.ts';
+import { chosenOf, sumOf, type Replicas, type ZonesState } from '../test/fakes/zone-states.ts';
 
-/** The time limit of a join or a change in milliseconds. */
+/** The time limit of one step in milliseconds. */
 const PATIENCE_MS = 300_000;
+/** Milliseconds between two messages about the replicas. */
+const TELL_MS = 200;
 
-type Member = {
-  readonly child: ChildProcess;
-  readonly zones: string[];
-  count: number;
-  at: number;
-  complete: number;
-  failures: number;
-};
-type Waiter = { readonly count: number; readonly resolve: (at: number) => void; readonly reject: (error: Error) => void };
+type Waiter = { readonly isDone: () => boolean; readonly resolve: () => void; readonly reject: (error: Error) => void };
+
+/** @property all MeshTimeouts of a full state @property remembers: on its next connection a zone is sent what it lacks */
+export type Joining = { readonly all: number; readonly manners?: Manners; readonly remembers?: boolean };
 
 /** Of a zone by its number among all fake zones. */
 export function fakeZoneName(index: number): string {
@@ -23,95 +21,115 @@ export function fakeZoneName(index: number): string {
 }
 
 export class FakeZones {
-  readonly #members: readonly Member[];
+  readonly #crew: Crew<ZonesCommand, ZonesReport>;
+  readonly #states: (ZonesState | null)[];
   readonly #waiters = new Set<Waiter>();
+  #addresses: readonly string[] = [];
   #failure: Error | null = null;
-  #isEnding = false;
+  #timer: NodeJS.Timeout | undefined;
 
-  private constructor(members: readonly Member[]) {
-    this.#members = members;
-    for (const member of members) {
-      member.child.on('message', (report: ZonesReport) => this.#take(member, report));
-      member.child.once('exit', () => this.#fail('a process of fake zones ended'));
-    }
+  private constructor(crew: Crew<ZonesCommand, ZonesReport>) {
+    this.#crew = crew;
+    this.#states = crew.parts.map(() => null);
+    crew.listen(
+      (report, at) => {
+        if (report.kind === 'state') this.#states[at] = report;
+        else if (report.kind === 'failed') this.#fail(new Error(`the server ended the connection of ${report.zone}`));
+        for (const waiter of [...this.#waiters]) if (waiter.isDone()) waiter.resolve();
+      },
+      (error) => this.#fail(error),
+    );
   }
 
-  static async start(zones: number, perProcess: number): Promise<FakeZones> {
-    const members: Member[] = [];
-    for (let first = 0; first < zones; first += perProcess) {
-      const size = Math.min(perProcess, zones - first);
-      const names = Array.from({ length: size }, (_, index) => fakeZoneName(first + index));
-      members.push({ child: startScript('fake-zones-process.ts'), zones: names, count: -1, at: 0, complete: 0, failures: 0 });
-    }
-    await Promise.all(members.map(({ child }) => nextMessage(child)));
-    return new FakeZones(members);
+  /** @param zones their names, or how many */
+  static async start(zones: number | readonly string[], perProcess: number): Promise<FakeZones> {
+    const names = typeof zones === 'number' ? Array.from({ length: zones }, (_, index) => fakeZoneName(index)) : zones;
+    return new FakeZones(await Crew.start('fake-zones-process.ts', parted(names, perProcess)));
   }
 
-  /** @param all MeshTimeouts of a full state */
-  join(address: string, all: number): void {
-    for (const { child, zones } of this.#members)
-      child.send({ address, zones, manners: 'good' satisfies Manners, all } satisfies JoinCommand);
+  /** @param addresses of the replicas, for this and all later connections */
+  join(addresses: readonly string[], { all, manners = 'good', remembers = false }: Joining): void {
+    this.#addresses = addresses;
+    const replicas = chosenOf(addresses, this.#states);
+    this.#crew.tell((zones) => ({ kind: 'join', zones, replicas, manners, remembers, all }));
+    if (remembers) this.#timer = setInterval(() => this.setAddresses(this.#addresses), TELL_MS);
+  }
+
+  /** The replicas for later connections. */
+  setAddresses(addresses: readonly string[]): void {
+    this.#addresses = addresses;
+    const replicas = chosenOf(addresses, this.#states);
+    this.#crew.tell(() => ({ kind: 'replicas', replicas }));
+  }
+
+  /** Ends the connections of all zones at once; they connect again. */
+  async dropAll(): Promise<void> {
+    await this.#crew.each(
+      () => ({ kind: 'drop' }),
+      ({ kind }) => (kind === 'dropped' ? kind : null),
+    );
+  }
+
+  /** How many zones have everything, by address. */
+  get up(): Replicas {
+    return sumOf(this.#states.map((state) => state?.up ?? {}));
+  }
+
+  /** Every zone has everything, at one of the addresses. */
+  get areAllUp(): boolean {
+    const { up } = this;
+    const here = this.#addresses.reduce((sum, address) => sum + (up[address] ?? 0), 0);
+    return here === this.#crew.parts.flat().length;
   }
 
   /**
-   * Waits until every zone has received that many MeshTimeouts.
-   * @returns when the last of them had, in milliseconds of `nowMs`
+   * Over all zones.
+   * @param key `complete`: those that have received all; `again`: resources that they got although they had them; `failures`: connections
    */
-  async received(count: number): Promise<number> {
-    return await new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#fail(`not all zones had ${String(count)} MeshTimeouts in time`), PATIENCE_MS);
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#waiters.delete(waiter);
-      };
-      const waiter: Waiter = {
-        count,
-        resolve: (at) => {
-          done();
-          resolve(at);
-        },
-        reject: (error) => {
-          done();
-          reject(error);
-        },
-      };
-      this.#waiters.add(waiter);
-      this.#settle();
-    });
+  sum(key: 'complete' | 'again' | 'failures'): number {
+    return this.#states.reduce((sum, state) => sum + (state?.[key] ?? 0), 0);
   }
 
-  /** Of the join: the zones that held all a second ago, and the failed connections until then. */
-  get progress(): { readonly complete: number; readonly failures: number } {
-    const sum = (key: 'complete' | 'failures'): number => this.#members.reduce((all, member) => all + member[key], 0);
-    return { complete: sum('complete'), failures: sum('failures') };
+  /** Waits until every zone has received that many MeshTimeouts. @returns when the last of them had, in milliseconds of `nowMs` */
+  async received(count: number): Promise<number> {
+    await this.until(`all zones had ${String(count)} MeshTimeouts`, () =>
+      this.#states.every((state) => (state?.least ?? -1) >= count),
+    );
+    return Math.max(...this.#states.map((state) => state?.at ?? 0));
+  }
+
+  /** Waits for a state of the zones, in the time limit of `limitMs` milliseconds. @returns milliseconds */
+  async until(what: string, isDone: () => boolean, limitMs = PATIENCE_MS): Promise<number> {
+    const began = nowMs();
+    if (this.#failure !== null) throw this.#failure;
+    if (isDone()) return 0;
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const waiter: Waiter = { isDone, resolve: () => resolve(undefined), reject };
+    const limit = setTimeout(() => reject(new Error(`not reached in time: ${what}`)), limitMs);
+    this.#waiters.add(waiter);
+    await promise.finally(() => {
+      clearTimeout(limit);
+      this.#waiters.delete(waiter);
+    });
+    return nowMs() - began;
+  }
+
+  /** How many different stores the zones hold: one where all are equal. */
+  async differentStores(): Promise<number> {
+    const digests = await this.#crew.each(
+      () => ({ kind: 'digest' }),
+      (report) => (report.kind === 'digests' ? report.digests : null),
+    );
+    return new Set(digests.flat()).size;
   }
 
   async end(): Promise<void> {
-    this.#isEnding = true;
-    await Promise.all(this.#members.map(({ child }) => endChild(child)));
+    clearInterval(this.#timer);
+    await this.#crew.end();
   }
 
-  #take(member: Member, report: ZonesReport): void {
-    if (report.kind === 'failed') this.#fail(report.reason);
-    else if (report.kind === 'progress') Object.assign(member, { complete: report.complete, failures: report.failures });
-    else if (report.kind === 'received') {
-      member.count = report.count;
-      member.at = report.at;
-      this.#settle();
-    }
-  }
-
-  #fail(reason: string): void {
-    if (this.#isEnding) return;
-    this.#failure ??= new Error(reason);
-    this.#settle();
-  }
-
-  #settle(): void {
-    const count = Math.min(...this.#members.map((member) => member.count));
-    for (const waiter of [...this.#waiters]) {
-      if (this.#failure !== null) waiter.reject(this.#failure);
-      else if (count >= waiter.count) waiter.resolve(Math.max(...this.#members.map(({ at }) => at)));
-    }
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    for (const waiter of [...this.#waiters]) waiter.reject(error);
   }
 }

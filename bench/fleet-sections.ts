@@ -1,11 +1,9 @@
-// The sections that compare the global with the floor: first the one with all its zones, then the other, never both at once.
-import { burstMetrics, measureBurst } from './burst.ts';
-import { changeMetrics, measureChanges, type Changed } from './change.ts';
+// The sections with fake zones. Those that compare the global with the floor have first the one with all its zones, then the other, never both
+// at once.
 import type { Context, Sections } from './context.ts';
-import { Fleet } from './fleet.ts';
-import { idleMetrics, measureIdle, type Idle } from './idle.ts';
-import { joinMetrics, measureJoin, type Joined } from './join.ts';
-import type { Metric } from './metric.ts';
+import { Fleet, type FleetSize, type Idle, type Joined } from './fleet.ts';
+import type { Counts, Repeated } from './measure.ts';
+import { budgets, compare, metricsOf, type Metric } from './metric.ts';
 import type { Settings } from './settings.ts';
 
 /** All that come after `join` need it. */
@@ -16,48 +14,100 @@ export const fleet: Sections<Settings> = {
     change: 'one policy by PUT until the last zone has it',
     burst: 'many policies at once',
   },
-  measure: measureBoth,
+  measure: measureFleet,
 };
 
-type Results = { join: Joined; idle?: Idle; change?: Changed; burst?: number };
+export const scaling: Sections<Settings> = {
+  names: { scaling: 'a change with twice the zones, and with twice the resources: its cost must grow with neither' },
+  measure: measureScaling,
+};
 
-async function measureBoth(context: Context<Settings>, wanted: ReadonlySet<string>): Promise<Metric[]> {
-  const { settings, postgres } = context;
-  const meridian = await measure('global', await Fleet.meridian(await postgres(), settings), context, wanted);
-  const floor = await measure('floor', await Fleet.floor(settings), context, wanted);
-  return [
-    ...joinMetrics(meridian.join, floor.join),
-    ...(meridian.idle !== undefined && floor.idle !== undefined ? idleMetrics(settings.zones, meridian.idle, floor.idle) : []),
-    ...(meridian.change !== undefined && floor.change !== undefined ? changeMetrics(meridian.change, floor.change) : []),
-    ...(meridian.burst !== undefined && floor.burst !== undefined
-      ? burstMetrics(Math.min(settings.burst, settings.resources), meridian.burst, floor.burst)
-      : []),
-  ];
+export type FleetResults = {
+  readonly join: Joined;
+  readonly idle: Idle | null;
+  readonly change: Repeated | null;
+  readonly burst: { readonly seconds: number } | null;
+};
+export type Steps = Counts & { readonly idleSeconds: number; readonly burst?: number };
+
+/** The same of the global, and then of the floor. @param env more of the configuration of the global */
+export async function measureBoth(
+  { settings, postgres, say }: Pick<Context<FleetSize & Steps>, 'settings' | 'postgres' | 'say'>,
+  wanted: ReadonlySet<string>,
+  env: Record<string, string> = {},
+): Promise<{ readonly meridian: FleetResults; readonly floor: FleetResults }> {
+  const measure = async (name: string, subject: Fleet): Promise<FleetResults> => {
+    const step = async <T>(key: string, about: string, task: () => Promise<T>): Promise<T | null> => {
+      if (!wanted.has(key)) return null;
+      say(`${name}: ${about}`);
+      return await task();
+    };
+    try {
+      say(`${name}: ${String(settings.zones)} zones join, ${String(settings.resources)} MeshTimeouts`);
+      const { idleSeconds, changes, burst = 0 } = settings;
+      return {
+        join: await subject.join(say),
+        idle: await step('idle', `idle for ${String(idleSeconds)} s`, () => subject.idle(idleSeconds)),
+        change: await step('change', `${String(changes)} changes, one after the other`, () => subject.changes(settings)),
+        burst: await step('burst', `${String(burst)} changes at once`, async () => {
+          return { seconds: (await subject.change(burst)) / 1000 };
+        }),
+      };
+    } finally {
+      await subject.stop();
+    }
+  };
+  const meridian = await measure('global', await Fleet.meridian(await postgres(), settings, env));
+  return { meridian, floor: await measure('floor', await Fleet.floor(settings)) };
 }
 
-async function measure(
-  name: string,
-  subject: Fleet,
-  { settings, say }: Context<Settings>,
-  wanted: ReadonlySet<string>,
-): Promise<Results> {
-  try {
-    say(`${name}: ${String(settings.zones)} zones join, ${String(settings.resources)} MeshTimeouts`);
-    const results: Results = { join: await measureJoin(subject) };
-    if (wanted.has('idle')) {
-      say(`${name}: idle for ${String(settings.idleSeconds)} s`);
-      results.idle = await measureIdle(subject, settings.idleSeconds);
-    }
-    if (wanted.has('change')) {
-      say(`${name}: ${String(settings.warmUp)} changes to warm up, ${String(settings.changes)} one after the other`);
-      results.change = await measureChanges(subject, settings);
-    }
-    if (wanted.has('burst')) {
-      say(`${name}: ${String(settings.burst)} changes at once`);
-      results.burst = await measureBurst(subject, settings.burst);
-    }
-    return results;
-  } finally {
-    await subject.stop();
+async function measureFleet(context: Context<Settings>, wanted: ReadonlySet<string>): Promise<Metric[]> {
+  const { zones, resources } = context.settings;
+  // Distinct policies: two changes of one may rightly arrive as one.
+  const burst = Math.min(context.settings.burst, resources);
+  const { meridian, floor } = await measureBoth({ ...context, settings: { ...context.settings, burst } }, wanted);
+  const join = compare('join', meridian.join, floor.join);
+  const metrics = [
+    join('seconds', 'all zones hold all', 's', budgets.joinSeconds),
+    join('cpuSeconds', 'CPU of the server in it', 's', budgets.joinCpuSeconds),
+  ];
+  if (meridian.idle !== null && floor.idle !== null) {
+    const idle = compare('idle', meridian.idle, floor.idle);
+    metrics.push(idle('cpuPercent', 'CPU of the server', '%', budgets.idleCpuPercent));
+    metrics.push(idle('memoryMb', 'memory of the server', 'MB', zones === 500 ? budgets.memoryOf500ZonesMb : budgets.memoryMb));
   }
+  if (meridian.change !== null && floor.change !== null) {
+    const change = compare('change', meridian.change, floor.change);
+    metrics.push(change('p50Ms', 'PUT to the last zone, p50', 'ms', budgets.changeP50Ms));
+    metrics.push(change('p99Ms', 'PUT to the last zone, p99', 'ms', budgets.changeP99Ms));
+    metrics.push(change('cpuMs', 'CPU of the server a change', 'ms', budgets.changeCpuMs));
+  }
+  if (meridian.burst !== null && floor.burst !== null) {
+    const name = `${String(burst)} changes at once, the last everywhere`;
+    metrics.push(compare('burst', meridian.burst, floor.burst)('seconds', name, 's', budgets.burstSeconds));
+  }
+  return metrics;
+}
+
+async function measureScaling({ settings, postgres, say }: Context<Settings>): Promise<Metric[]> {
+  const { scalingZones: zones, scalingResources: resources, zonesPerProcess } = settings;
+  const metric = metricsOf('scaling');
+  /** Microseconds of CPU of a change for each zone. */
+  const measureSize = async (size: { readonly zones: number; readonly resources: number }): Promise<number> => {
+    say(`scaling: ${String(size.zones)} zones × ${String(size.resources)} MeshTimeouts`);
+    const subject = await Fleet.meridian(await postgres(), { ...size, zonesPerProcess });
+    try {
+      await subject.join();
+      return ((await subject.changes(settings)).cpuMs * 1000) / size.zones;
+    } finally {
+      await subject.stop();
+    }
+  };
+  const base = await measureSize({ zones, resources });
+  const more = { budget: budgets.scalingFactor };
+  return [
+    metric('CPU a change and zone', 'µs', base),
+    metric('… with twice the zones', '×', (await measureSize({ zones: zones * 2, resources })) / base, more),
+    metric('… with twice the resources', '×', (await measureSize({ zones, resources: resources * 2 })) / base, more),
+  ];
 }

@@ -1,30 +1,32 @@
 // A server under measurement and its fake zones: the real global on PostgreSQL, or the floor, spoken to in the same way.
-import { endChild, nextMessage, startScript } from './children.ts';
-import { startGlobal } from './control-plane.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PostgresConfig } from '../src/store/database.ts';
+import { answerOf, endChild, startScript } from './children.ts';
+import type { Say } from './context.ts';
+import { startGlobal, type ControlPlane } from './control-plane.ts';
 import { FakeZones } from './fake-zones.ts';
 import type { FloorCommand, FloorReport } from './floor-server.ts';
 import { HttpClient } from './http-client.ts';
-import { memoryMb, nowMs } from './measure.ts';
+import { cpuSeconds, memoryMb, nowMs, repeat, spend, untilSeen, type Counts, type Repeated } from './measure.ts';
 import { policyBody, policyPath } from './policies.ts';
 import type { Postgres } from './postgres.ts';
-import type { PostgresConfig } from '../src/store/database.ts';
-import { RowWatch } from './row-watch.ts';
+import { HAS_DEFAULTS, RowWatch } from './row-watch.ts';
 
 export type FleetSize = { readonly zones: number; readonly resources: number; readonly zonesPerProcess: number };
+type Subject = Pick<ControlPlane, 'pid' | 'kdsAddress' | 'apiPort' | 'stop'>;
 
-type Subject = {
-  readonly pid: number;
-  readonly kdsAddress: string;
-  readonly apiPort: number;
-  readonly stop: () => Promise<void>;
-};
+export type Joined = { readonly seconds: number; readonly cpuSeconds: number; readonly failures: number };
+export type Idle = { readonly cpuPercent: number; readonly memoryMb: number };
+
+/** Time for the work that the join leaves, before the fleet counts as idle. */
+const SETTLE_MS = 2_000;
+/** Milliseconds between two lines about a long step. */
+const LINE_MS = 10_000;
 
 export class Fleet {
   readonly size: FleetSize;
-  readonly zones: FakeZones;
   readonly pid: number;
-  /** Memory of the ready server before the first zone joined. */
-  readonly memoryBeforeMb: number;
+  readonly #zones: FakeZones;
   readonly #subject: Subject;
   readonly #http: HttpClient;
   /** MeshTimeouts that every zone has received when all is quiet. */
@@ -33,9 +35,8 @@ export class Fleet {
 
   private constructor(size: FleetSize, subject: Subject, zones: FakeZones) {
     this.size = size;
-    this.zones = zones;
     this.pid = subject.pid;
-    this.memoryBeforeMb = memoryMb(subject.pid);
+    this.#zones = zones;
     this.#subject = subject;
     this.#http = new HttpClient(subject.apiPort);
     this.#expected = size.resources;
@@ -48,20 +49,45 @@ export class Fleet {
 
   static async floor(size: FleetSize): Promise<Fleet> {
     const child = startScript('floor-server.ts');
-    child.send({ policies: size.resources } satisfies FloorCommand);
-    const { kdsAddress, apiPort } = await nextMessage<FloorReport>(child);
-    return await Fleet.#start(size, { pid: child.pid ?? 0, kdsAddress, apiPort, stop: () => endChild(child) });
+    const found = await answerOf<FloorReport>(child, { policies: size.resources } satisfies FloorCommand);
+    return await Fleet.#start(size, { pid: child.pid ?? 0, ...found, stop: () => endChild(child) });
   }
 
   static async #start(size: FleetSize, subject: Subject): Promise<Fleet> {
     return new Fleet(size, subject, await FakeZones.start(size.zones, size.zonesPerProcess));
   }
 
-  /** Lets all zones join. @returns milliseconds until the last of them had everything */
-  async join(): Promise<number> {
+  get kdsAddress(): string {
+    return this.#subject.kdsAddress;
+  }
+
+  /** Lets all zones join, until the last of them has everything. @param say gets a line about the progress from time to time */
+  async join(say: Say = () => undefined): Promise<Joined> {
+    const zones = this.#zones;
+    const progress = (): string =>
+      `  ${String(zones.sum('complete'))} of ${String(this.size.zones)} zones hold all, ${String(zones.sum('failures'))} failed connections`;
     const began = nowMs();
-    this.zones.join(this.#subject.kdsAddress, this.#expected);
-    return (await this.zones.received(this.#expected)) - began;
+    const { result: at, cpuSeconds: cpu } = await spend(this.pid, () => {
+      zones.join([this.#subject.kdsAddress], { all: this.#expected });
+      return sayWhile(zones.received(this.#expected), say, progress);
+    });
+    return { seconds: (at - began) / 1000, cpuSeconds: cpu, failures: zones.sum('failures') };
+  }
+
+  /** After the join, when nothing changes, with all zones connected. */
+  async idle(seconds: number): Promise<Idle> {
+    await delay(SETTLE_MS);
+    const spent = await spend(this.pid, () => delay(seconds * 1000));
+    return { cpuPercent: (spent.cpuSeconds / spent.seconds) * 100, memoryMb: memoryMb(this.pid) };
+  }
+
+  /** One policy by REST after the other, each until the last zone has it. */
+  async changes(counts: Counts): Promise<Repeated> {
+    return await repeat(
+      () => cpuSeconds(this.pid),
+      counts,
+      () => this.change(),
+    );
   }
 
   /**
@@ -69,28 +95,21 @@ export class Fleet {
    * @returns milliseconds from before the first PUT until the last change was in the last zone
    */
   async change(count = 1): Promise<number> {
-    const { resources } = this.size;
     this.#expected += count;
     const bodies = Array.from({ length: count }, () => {
       const revision = ++this.#revision;
-      const index = revision % resources;
+      const index = revision % this.size.resources;
       return { path: policyPath(index), body: policyBody(index, revision) };
     });
-    const began = nowMs();
-    const [at] = await Promise.all([
-      this.zones.received(this.#expected),
-      ...bodies.map(({ path, body }) => this.#http.put(path, body)),
-    ]);
-    return at - began;
-  }
-
-  get kdsAddress(): string {
-    return this.#subject.kdsAddress;
+    return await untilSeen(
+      () => this.#zones.received(this.#expected),
+      () => Promise.all(bodies.map(({ path, body }) => this.#http.put(path, body))),
+    );
   }
 
   async stop(): Promise<void> {
     this.#http.close();
-    await this.zones.end();
+    await this.#zones.end();
     await this.#subject.stop();
   }
 }
@@ -100,16 +119,19 @@ export async function startSeededGlobal(
   postgres: Postgres,
   resources: number,
   env: Record<string, string> = {},
-): Promise<Subject & { startSeconds: number; database: PostgresConfig }> {
+): Promise<Subject & { database: PostgresConfig }> {
   const database = await postgres.createDatabase(resources);
-  const { pid, kdsAddress, apiPort, startSeconds, stop } = await startGlobal(database, env);
-  const watch = await RowWatch.open(database);
-  // The id of the cluster is the last of the defaults.
-  await watch.until(`select exists (select from resources where type = 'Config' and name = 'kuma-cluster-id') as yes`, []);
-  await watch.close();
+  const global = await startGlobal(database, env);
+  await RowWatch.see(database, HAS_DEFAULTS);
   const stopAndDrop = async (): Promise<void> => {
-    await stop();
+    await global.stop();
     await postgres.dropDatabase(database);
   };
-  return { pid, kdsAddress, apiPort, startSeconds, database, stop: stopAndDrop };
+  return { ...global, database, stop: stopAndDrop };
+}
+
+/** Settles as the task does. @param progress makes a line */
+export async function sayWhile<T>(task: Promise<T>, say: Say, progress: () => string): Promise<T> {
+  const timer = setInterval(() => say(progress()), LINE_MS);
+  return await task.finally(() => clearInterval(timer));
 }

@@ -1,7 +1,5 @@
 // The floor: a gRPC server that holds the encoded resources of a proxy, made beforehand, and sends them to every stream that asks.
 // A request over HTTP makes it write one prepared response to every stream. It knows no policy, no store and no state of proxies.
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { XDS_MESSAGES } from '../src/ads/encode-resources.ts';
 import type { XdsType } from '../src/ads/session-messages.ts';
@@ -10,6 +8,8 @@ import { createSelfSigned } from '../src/base/self-signed.ts';
 import { adsService } from '../src/proxy-port/grpc-services.ts';
 import { TYPE_URL_PREFIX } from '../src/wire/any.ts';
 import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
+import { takeCommands } from './commands.ts';
+import { listenForChange, listenGrpc } from './floor.ts';
 
 /** Base64 of what one proxy holds. */
 export type FloorState = readonly {
@@ -39,12 +39,8 @@ async function start({ state, changed }: FloorProxiesCommand): Promise<FloorProx
           }),
         ),
     });
-  const all = new Map(
-    [...new Set(state.map(({ type }) => type))].map((type) => [
-      TYPE_URL_PREFIX + XDS_MESSAGES[type],
-      responseOf(type, 'all', () => true),
-    ]),
-  );
+  const types = [...new Set(state.map(({ type }) => type))];
+  const all = new Map(types.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], responseOf(type, 'all', () => true)]));
   const change = responseOf(changed.type, 'change', (name) => name === changed.name);
   const streams = new Set<Call>();
   const { certPem, keyPem } = await createSelfSigned('server', ['localhost'], systemClock.now());
@@ -65,20 +61,9 @@ async function start({ state, changed }: FloorProxiesCommand): Promise<FloorProx
     },
     streamAggregatedResources: (call: Call) => call.end(),
   });
-  const http = createServer((request, response) => {
-    request.resume().once('end', () => {
-      for (const call of streams) call.write(change);
-      response.end('{}');
-    });
-  });
-  const port = await new Promise<number>((resolve, reject) => {
-    const tls = ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(certPem), private_key: Buffer.from(keyPem) }]);
-    server.bindAsync('127.0.0.1:0', tls, (error, bound) => (error === null ? resolve(bound) : reject(error)));
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  return { port, apiPort: (http.address() as AddressInfo).port };
+  const apiPort = await listenForChange(streams, change);
+  const pair = { cert_chain: Buffer.from(certPem), private_key: Buffer.from(keyPem) };
+  return { port: await listenGrpc(server, ServerCredentials.createSsl(null, [pair])), apiPort };
 }
 
-process.on('SIGINT', () => undefined);
-process.on('disconnect', () => process.exit(0));
-process.once('message', (command: FloorProxiesCommand) => void start(command).then((report) => process.send?.(report)));
+takeCommands(start);

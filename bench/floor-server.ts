@@ -1,7 +1,5 @@
 // The floor: the least that a gRPC server in this language can do. It holds the bytes of the whole state, made beforehand, and
 // an HTTP request reports a change, and it then writes prepared bytes to every stream. No store, no filter, no state of zones.
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   Metadata,
   Server,
@@ -19,8 +17,10 @@ import { typeOf } from '../src/resource/type-registry.ts';
 import { toBuffer } from '../src/wire/fields.ts';
 import { encodeHealthCheckResponse } from '../src/wire/global-service-messages.ts';
 import { encodeDeltaResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
+import { takeCommands } from './commands.ts';
+import { listenForChange, listenGrpc } from './floor.ts';
 import { policy, TYPE } from './policies.ts';
-import { scanRequest } from './response-scan.ts';
+import { scanRequest } from '../test/fakes/response-scan.ts';
 
 export type FloorCommand = { readonly policies: number };
 export type FloorReport = { readonly kdsAddress: string; readonly apiPort: number };
@@ -43,19 +43,18 @@ function responseOf(type: string, nonce: string, entries: readonly Buffer[]): Bu
 
 /** The state as responses of about 1 MiB, with their number as nonce: an acknowledgement asks for the next. */
 function stateOf(policies: number): Buffer[] {
-  const chunks: Buffer[] = [];
-  let entries: Buffer[] = [];
+  const chunks: Buffer[][] = [[]];
   let bytes = 0;
   for (let index = 0; index < policies; index += 1) {
     const entry = entryOf(index, 0);
-    entries.push(entry);
+    if (bytes >= CHUNK_BYTES) {
+      chunks.push([]);
+      bytes = 0;
+    }
+    chunks.at(-1)?.push(entry);
     bytes += entry.length;
-    if (bytes < CHUNK_BYTES && index + 1 < policies) continue;
-    chunks.push(responseOf(TYPE, String(chunks.length + 1), entries));
-    entries = [];
-    bytes = 0;
   }
-  return chunks.length === 0 ? [responseOf(TYPE, '1', [])] : chunks;
+  return chunks.map((entries, at) => responseOf(TYPE, String(at + 1), entries));
 }
 
 function serveSync(state: readonly Buffer[]): (call: Call) => void {
@@ -105,21 +104,8 @@ async function start({ policies }: FloorCommand): Promise<FloorReport> {
       answer(null, encodeHealthCheckResponse({ intervalMs: 0 }));
     },
   });
-  const http = createServer((request, response) => {
-    request.resume().once('end', () => {
-      for (const call of streams) call.write(change);
-      response.end('{}');
-    });
-  });
-  const kdsPort = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
-      error === null ? resolve(port) : reject(error),
-    );
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  return { kdsAddress: `127.0.0.1:${String(kdsPort)}`, apiPort: (http.address() as AddressInfo).port };
+  const apiPort = await listenForChange(streams, change);
+  return { kdsAddress: `127.0.0.1:${String(await listenGrpc(server, ServerCredentials.createInsecure()))}`, apiPort };
 }
 
-process.on('SIGINT', () => undefined);
-process.on('disconnect', () => process.exit(0));
-process.once('message', (command: FloorCommand) => void start(command).then((report) => process.send?.(report)));
+takeCommands(start);

@@ -14,7 +14,7 @@ import { envoyJsonToBinary } from '../src/wire/json-to-binary.ts';
 import { TinyStore } from '../test/support/tiny-store.ts';
 import type { Context, Sections } from './context.ts';
 import { cpuMs } from './measure.ts';
-import type { Metric } from './metric.ts';
+import { metricsOf, type Metric } from './metric.ts';
 import { proxyBudgets, type ProxySizes } from './proxy-sizes.ts';
 
 const REQUEST = 'envoy.service.health.v3.HealthCheckRequestOrEndpointHealthResponse';
@@ -53,9 +53,8 @@ class Reporter {
 
   report(isHealthy: boolean): void {
     const endpointsHealth = [{ healthStatus: isHealthy ? 'HEALTHY' : 'TIMEOUT' }];
-    const clusterEndpointsHealth = this.#clusters.map((clusterName) => ({
-      ...{ clusterName, localityEndpointsHealth: [{ endpointsHealth }] },
-    }));
+    const localityEndpointsHealth = [{ endpointsHealth }];
+    const clusterEndpointsHealth = this.#clusters.map((clusterName) => ({ clusterName, localityEndpointsHealth }));
     this.#send({ endpointHealthResponse: { clusterEndpointsHealth } });
   }
 
@@ -75,21 +74,10 @@ async function measureHealth({ settings, say }: Context<ProxySizes>): Promise<Me
     await store.write({ op: 'put', key, labels: {}, spec: { networking: { address: '127.0.0.1', inbound } } });
   }
   let elapsed = 0;
-  const server = new ProxyHealth({
-    store,
-    reportMs: 5_000,
-    applications: null,
-    clock: { ...systemClock, elapsed: () => elapsed },
-    log,
-  });
-  const admitted = {
-    id: '',
-    peer: '',
-    log,
-    identify: () => Promise.resolve(),
-    admit: () => Promise.resolve(PERMITS_ALL),
-    end: () => undefined,
-  };
+  const clock = { ...systemClock, elapsed: () => elapsed };
+  const server = new ProxyHealth({ store, reportMs: 5_000, applications: null, clock, log });
+  const admit = { identify: () => Promise.resolve(), admit: () => Promise.resolve(PERMITS_ALL), end: () => undefined };
+  const admitted = { id: '', peer: '', log, ...admit };
   const reporters = names.map((name) => new Reporter(name));
   const streams = reporters.map((one) => server.serve({ ...admitted, call: one.call as unknown as ProxyStream['call'] }));
   const rest = async (): Promise<void> => {
@@ -117,11 +105,9 @@ async function measureHealth({ settings, say }: Context<ProxySizes>): Promise<Me
   for (const { call } of reporters) call.push(null);
   await Promise.all(streams);
   if (!isWritten(WARM_UP + ROUNDS)) throw new Error('a report that changes an inbound has written nothing');
-  const metric = (name: string, meridian: number, most: number): Metric => ({
-    ...{ section: 'health', name, unit: 'µs', meridian, budget: { most } },
-  });
+  const metric = metricsOf('health');
   return [
-    metric('CPU for a report that says the same', same, proxyBudgets.sameReportCpuUs.most),
-    metric('CPU for a report that changes an inbound', changing, proxyBudgets.changingReportCpuUs.most),
+    metric('CPU for a report that says the same', 'µs', same, { budget: proxyBudgets.sameReportCpuUs }),
+    metric('CPU for a report that changes an inbound', 'µs', changing, { budget: proxyBudgets.changingReportCpuUs }),
   ];
 }

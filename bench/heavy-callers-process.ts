@@ -1,5 +1,7 @@
 // A process with one heavy caller: begins when it is asked to, and goes on until it is ended.
 import { Agent, request } from 'node:http';
+import { takeCommands } from './commands.ts';
+import { forgedToken } from './forged-token.ts';
 import {
   dataplane,
   FIRST_HEAVY,
@@ -13,16 +15,11 @@ import {
 } from './heavy-documents.ts';
 
 export type HeavyCommand = { readonly port: number; readonly caller: HeavyCaller; readonly mesh: string };
-/** `up`: ready for a command. `calling`: the first call was made. */
-export type HeavyReport = 'up' | 'calling';
 
 const YAML_CONNECTIONS = 12;
 const PREVIEWS = 4;
 const FORGED_CONNECTIONS = 16;
-/** In the form of a token of this control plane; the signature is none. */
-const FORGED = [{ alg: 'RS256', kid: '1', typ: 'JWT' }, { Name: 'jo', exp: 4e9, jti: 'x' }, 'x'.repeat(254)]
-  .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-  .join('.');
+const FORGED_TOKEN = forgedToken({ Name: 'jo', exp: 4e9, jti: 'x' });
 
 const agent = new Agent({ keepAlive: true });
 
@@ -41,43 +38,42 @@ async function repeat(work: (count: number) => Promise<void>): Promise<never> {
   for (let count = FIRST_HEAVY; ; count += 1) await work(count);
 }
 
-function begin({ port, caller, mesh }: HeavyCommand): void {
-  const times = (count: number, work: (count: number) => Promise<void>): void => {
-    for (let n = 0; n < count; n += 1) void repeat(work);
-  };
+/** @property count a document of a change */
+function callOf(caller: HeavyCaller, mesh: string): { readonly connections: number; readonly of: (count: number) => Call } {
   const remote = { 'x-forwarded-for': REMOTE };
-  if (caller === 'previews') {
-    const body = JSON.stringify([timeoutForAll(mesh)]);
-    times(PREVIEWS, () => ask(port, { method: 'POST', path: '/_preview', headers: remote, body }));
-  } else if (caller === 'route')
-    times(1, (count) =>
-      ask(port, { method: 'PUT', path: `/meshes/${mesh}/meshhttproutes/${ROUTE}`, body: JSON.stringify(longRoute(mesh, count)) }),
-    );
-  else if (caller === 'dataplane')
-    times(1, (count) =>
-      ask(port, {
-        method: 'PUT',
-        path: `/meshes/${mesh}/dataplanes/${MOVING}`,
-        body: JSON.stringify(dataplane(mesh, MOVING, 1, count)),
-      }),
-    );
-  else if (caller === 'yaml') {
-    const headers = { ...remote, 'content-type': 'application/yaml' };
-    times(YAML_CONNECTIONS, () => ask(port, { method: 'POST', path: '/_format', headers, body: worstYaml() }));
-  } else {
-    const headers = { ...remote, authorization: `Bearer ${FORGED}` };
-    times(FORGED_CONNECTIONS, () => ask(port, { method: 'GET', path: '/meshes', headers }));
+  switch (caller) {
+    case 'previews': {
+      const body = JSON.stringify([timeoutForAll(mesh)]);
+      return { connections: PREVIEWS, of: () => ({ method: 'POST', path: '/_preview', headers: remote, body }) };
+    }
+    case 'route': {
+      const path = `/meshes/${mesh}/meshhttproutes/${ROUTE}`;
+      return { connections: 1, of: (count) => ({ method: 'PUT', path, body: JSON.stringify(longRoute(mesh, count)) }) };
+    }
+    case 'dataplane': {
+      const path = `/meshes/${mesh}/dataplanes/${MOVING}`;
+      return {
+        connections: 1,
+        of: (count) => ({ method: 'PUT', path, body: JSON.stringify(dataplane(mesh, MOVING, 1, count)) }),
+      };
+    }
+    case 'yaml': {
+      const headers = { ...remote, 'content-type': 'application/yaml' };
+      return { connections: YAML_CONNECTIONS, of: () => ({ method: 'POST', path: '/_format', headers, body: worstYaml() }) };
+    }
+    case 'forged': {
+      const headers = { ...remote, authorization: `Bearer ${FORGED_TOKEN}` };
+      return { connections: FORGED_CONNECTIONS, of: () => ({ method: 'GET', path: '/meshes', headers }) };
+    }
   }
 }
 
-function report(message: HeavyReport): void {
-  process.send?.(message);
+function begin({ port, caller, mesh }: HeavyCommand): void {
+  const { connections, of } = callOf(caller, mesh);
+  for (let n = 0; n < connections; n += 1) void repeat((count) => ask(port, of(count)));
 }
 
-process.on('SIGINT', () => undefined);
-process.on('disconnect', () => process.exit(0));
-process.once('message', (command: HeavyCommand) => {
+takeCommands((command: HeavyCommand) => {
   begin(command);
-  report('calling');
+  return 'calling';
 });
-report('up');

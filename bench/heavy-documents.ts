@@ -1,4 +1,4 @@
-// What heavy callers send: a route of thousands of rules, a policy for a whole mesh, YAML that takes its reader long.
+// What heavy callers and the fleets of proxies write: a route of thousands of rules, a policy for a whole mesh, YAML that takes its reader long.
 import type { JsonObject } from '../src/resource/types.ts';
 
 /** Heavy caller → what it does. */
@@ -31,14 +31,14 @@ export const FIRST_HEAVY = 1_000_000;
 /** Of the service, and of the inbound that is its endpoint. */
 const PORT = 8080;
 
-/** @param count makes a difference in one of the rules @param rules how many it has */
-export function longRoute(mesh: string, count: number, rules = RULES): JsonObject {
+/** @param count makes a difference in one of the rules @param rules how many it has @param name of the service that it is on */
+export function longRoute(mesh: string, count: number, rules = RULES, name = SERVICE): JsonObject {
   const value = (at: number): string => (at === 0 ? `/v${String(count)}` : `/p${String(at)}`);
   const items = Array.from({ length: rules }, (_, at) => ({
     matches: [{ path: { type: 'PathPrefix', value: value(at) } }],
-    default: { backendRefs: [{ kind: 'MeshService', name: SERVICE, port: 80, weight: 1 }] },
+    default: { backendRefs: [{ kind: 'MeshService', name, port: 80, weight: 1 }] },
   }));
-  const to = [{ targetRef: { kind: 'MeshService', name: SERVICE }, rules: items }];
+  const to = [{ targetRef: { kind: 'MeshService', name }, rules: items }];
   return { type: 'MeshHTTPRoute', mesh, name: ROUTE, spec: { to } };
 }
 
@@ -57,17 +57,21 @@ export function service(mesh: string, name: string): JsonObject {
   };
 }
 
-/** @param count makes a difference: a label of the endpoint */
-export function dataplane(mesh: string, name: string, index: number, count = 0): JsonObject {
+/** @param count makes a difference: a label of the endpoint @param own its service @param called those that it calls */
+export function dataplane(
+  mesh: string,
+  name: string,
+  index: number,
+  count = 0,
+  own = SERVICE,
+  called: readonly string[] = [SERVICE],
+): JsonObject {
   const address = `10.${String(1 + (index >> 16))}.${String((index >> 8) & 255)}.${String(index & 255)}`;
-  return {
-    ...{ type: 'Dataplane', mesh, name, labels: { app: SERVICE, revision: `r${String(count)}` } },
-    networking: {
-      address,
-      inbound: [{ name: 'http', port: PORT, servicePort: PORT, protocol: 'http', tags: { 'kuma.io/service': SERVICE } }],
-      outbound: [{ port: 10_000, backendRef: { kind: 'MeshService', name: SERVICE, port: 80 } }],
-    },
-  };
+  const tags = { 'kuma.io/service': own };
+  const inbound = [{ name: 'http', port: PORT, servicePort: PORT, protocol: 'http', tags }];
+  const outbound = called.map((to, at) => ({ port: 10_000 + at, backendRef: { kind: 'MeshService', name: to, port: 80 } }));
+  const labels = { app: own, revision: `r${String(count)}` };
+  return { type: 'Dataplane', mesh, name, labels, networking: { address, inbound, outbound } };
 }
 
 export function worstYaml(): string {

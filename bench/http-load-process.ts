@@ -1,6 +1,7 @@
 // A process that keeps some connections to a REST API busy and measures each answer. It reads of an answer no more than
 // status and length, as a load generator does, so that it takes little of the machine that it shares with the server.
 import { connect } from 'node:net';
+import { takeCommands } from './commands.ts';
 import { nowMs, percentile } from './measure.ts';
 import { MESH, policyBody, policyPath } from './policies.ts';
 
@@ -12,16 +13,14 @@ export type LoadCommand = {
   readonly warmUpSeconds: number;
   readonly seconds: number;
 };
-export type LoadReport =
-  | {
-      readonly perSecond: number;
-      readonly p99Ms: number;
-      /** All answers, those of the warm-up too. */
-      readonly answers: number;
-      /** From the first request to the thousandth answer, warm-up or not. */
-      readonly firstThousandPerSecond: number;
-    }
-  | { readonly failure: string };
+export type LoadReport = {
+  readonly perSecond: number;
+  readonly p99Ms: number;
+  /** All answers, those of the warm-up too. */
+  readonly answers: number;
+  /** From the first request to the thousandth answer, warm-up or not. */
+  readonly firstThousandPerSecond: number;
+};
 
 let asked = 0;
 
@@ -90,11 +89,4 @@ async function load(command: LoadCommand): Promise<LoadReport> {
   return { perSecond: latencies.length / command.seconds, p99Ms: percentile(latencies, 0.99), answers, firstThousandPerSecond };
 }
 
-process.on('SIGINT', () => undefined);
-process.on('disconnect', () => process.exit(0));
-process.on('message', (command: LoadCommand) => {
-  load(command).then(
-    (report) => process.send?.(report),
-    (error: unknown) => process.send?.({ failure: error instanceof Error ? error.message : String(error) }),
-  );
-});
+takeCommands(load);

@@ -1,21 +1,19 @@
 // `npm run bench`: measures the real processes side by side with the floor of this machine, in one run.
-import { fleet } from './fleet-sections.ts';
+import { fleet, scaling } from './fleet-sections.ts';
 import { requireProc } from './measure.ts';
 import { runProgram } from './program.ts';
 import { neighbours } from './neighbours.ts';
 import { receipts } from './receipts.ts';
 import { receiver } from './receiver.ts';
 import { rest } from './rest.ts';
-import { scaling } from './scaling.ts';
 import { judged, sizes } from './settings.ts';
-import { start } from './start.ts';
-import { tables } from './tables.ts';
+import { tables } from './two-zones.ts';
 
 await runProgram({
   command: 'npm run bench',
   about: 'Measure a global and its zones against the floor: the least that a gRPC server needs for the same work. Two minutes.',
   sizes,
-  sections: [fleet, neighbours, tables, receiver, rest, start, receipts, scaling],
+  sections: [receipts, fleet, neighbours, tables, receiver, rest, scaling],
   judged,
   check: requireProc,
   examples: {

@@ -4,17 +4,17 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../src/base/errors.ts';
 import type { PostgresConfig } from '../src/store/database.ts';
-import type { Context, Sections } from './context.ts';
+import type { Context, Say, Sections } from './context.ts';
 import { startGlobal, type ControlPlane } from './control-plane.ts';
+import { sayWhile } from './fleet.ts';
 import { HttpClient } from './http-client.ts';
 import { budgets, replicaEnv, type FleetSizes } from './large-fleet-sizes.ts';
-import { cpuSeconds, memoryMb, nowMs, percentile } from './measure.ts';
-import type { Budget, Metric } from './metric.ts';
+import { cpuSeconds, memoryMb, nowMs, repeat, untilSeen } from './measure.ts';
+import { metricsOf, type Budget, type Metric } from './metric.ts';
 import { policyBody, policyPath } from './policies.ts';
 import { databaseCpuSeconds, withDatabase } from './postgres.ts';
-import { ResumingZones } from './resuming-zones.ts';
-import { RowWatch } from './row-watch.ts';
-import { sayWhile } from './say-while.ts';
+import { FakeZones } from './fake-zones.ts';
+import { HAS_DEFAULTS, RowWatch } from './row-watch.ts';
 
 /** Time for the work that a join leaves. */
 const SETTLE_MS = 15_000;
@@ -31,23 +31,21 @@ type Spent = { readonly seconds: number; readonly cpuSeconds: number; readonly d
 
 class Replicas {
   readonly database: PostgresConfig;
-  readonly zones: ResumingZones;
+  readonly zones: FakeZones;
   readonly settings: FleetSizes;
   readonly living: ControlPlane[] = [];
   #expected = 0;
   #revision = 0;
 
-  constructor(database: PostgresConfig, zones: ResumingZones, settings: FleetSizes) {
+  constructor(database: PostgresConfig, zones: FakeZones, settings: FleetSizes) {
     this.database = database;
     this.zones = zones;
     this.settings = settings;
     this.#expected = settings.resources;
   }
 
-  async start(): Promise<ControlPlane> {
-    const replica = await startGlobal(this.database, replicaEnv(this.settings.zones));
-    this.living.push(replica);
-    return replica;
+  async start(): Promise<void> {
+    this.living.push(await startGlobal(this.database, replicaEnv(this.settings.zones)));
   }
 
   get addresses(): string[] {
@@ -56,18 +54,15 @@ class Replicas {
 
   /** Seconds until the task has ended, and the CPU of all replicas that run before and after it, and of PostgreSQL. */
   async spend(task: () => Promise<unknown>): Promise<Spent> {
-    const replicas = [...this.living];
-    const cpu = (): number =>
-      replicas.reduce((sum, { pid }) => sum + (this.living.some((one) => one.pid === pid) ? cpuSeconds(pid) : 0), 0);
-    const before = { cpu: cpu(), database: await databaseCpuSeconds(this.database), at: nowMs() };
+    const before = { cpu: this.cpu(), database: await databaseCpuSeconds(this.database), at: nowMs() };
     await task();
     const seconds = (nowMs() - before.at) / 1000;
-    return {
-      seconds,
-      cpuSeconds: cpu() - before.cpu,
-      databaseSeconds: (await databaseCpuSeconds(this.database)) - before.database,
-    };
+    const used = this.cpu() - before.cpu;
+    return { seconds, cpuSeconds: used, databaseSeconds: (await databaseCpuSeconds(this.database)) - before.database };
   }
+
+  /** Seconds of CPU of all replicas that live. */
+  readonly cpu = (): number => this.living.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0);
 
   /** The parts of its share that each replica has. */
   get shares(): number[] {
@@ -75,15 +70,10 @@ class Replicas {
     return this.addresses.map((address) => (this.zones.up[address] ?? 0) / share);
   }
 
-  async allUp(say: Say): Promise<void> {
-    const task = this.zones.until('all zones are connected and have everything', () => this.zones.areAllUp);
-    await sayWhile(task, say, () => this.progress);
-  }
-
   get progress(): string {
-    const { up, failures } = this.zones;
+    const { up } = this.zones;
     const here = this.addresses.map((address) => up[address] ?? 0);
-    return `  zones with everything by replica: ${here.join(', ')}; ${String(failures)} failed connections since the start`;
+    return `  zones with everything by replica: ${here.join(', ')}; ${String(this.zones.sum('failures'))} failed connections since the start`;
   }
 
   /** As `spend`, until all zones are up. When they are not in time the run says so and goes on, without the seconds. */
@@ -91,7 +81,8 @@ class Replicas {
     let isLate = false;
     const spent = await this.spend(async () => {
       await begin();
-      await this.allUp(say).catch((error: unknown) => {
+      const up = this.zones.until('all zones are connected and have everything', () => this.zones.areAllUp);
+      await sayWhile(up, say, () => this.progress).catch((error: unknown) => {
         isLate = true;
         say(`${messageOf(error)}:${this.progress}`);
       });
@@ -104,25 +95,21 @@ class Replicas {
     this.#expected += 1;
     const revision = ++this.#revision;
     const index = revision % this.settings.resources;
-    const began = nowMs();
-    const [at] = await Promise.all([
-      this.zones.received(this.#expected),
-      api.put(policyPath(index), policyBody(index, revision)),
-    ]);
-    return at - began;
+    return await untilSeen(
+      () => this.zones.received(this.#expected),
+      () => api.put(policyPath(index), policyBody(index, revision)),
+    );
   }
 }
 
 async function measureReplicas({ settings, postgres, say }: Context<FleetSizes>): Promise<Metric[]> {
   const server = await postgres();
   const database = await server.createDatabase(settings.resources);
-  const zones = await ResumingZones.start(settings.zones, settings.zonesPerProcess);
+  const zones = await FakeZones.start(settings.zones, settings.zonesPerProcess);
   const fleet = new Replicas(database, zones, settings);
   try {
     await fleet.start();
-    const watch = await RowWatch.open(database);
-    await watch.until(`select exists (select from resources where type = 'Config' and name = 'kuma-cluster-id') as yes`, []);
-    await watch.close();
+    await RowWatch.see(database, HAS_DEFAULTS);
     for (let count = 1; count < settings.replicas; count += 1) await fleet.start();
     const metrics: Metric[] = [];
     for (const step of [joinAll, watchIdle, changeAll, killOne, addOne, returnAll]) metrics.push(...(await step(fleet, say)));
@@ -134,18 +121,19 @@ async function measureReplicas({ settings, postgres, say }: Context<FleetSizes>)
   }
 }
 
-type Say = (text: string) => void;
-
 async function joinAll(fleet: Replicas, say: Say): Promise<Metric[]> {
   say(`replicas: ${String(fleet.settings.zones)} zones join ${String(fleet.settings.replicas)} replicas`);
   const before = fleet.living.map(({ pid }) => memoryMb(pid));
-  const spent = await fleet.spendUntilUp(() => fleet.zones.join(fleet.addresses), say);
+  const spent = await fleet.spendUntilUp(
+    () => fleet.zones.join(fleet.addresses, { all: fleet.settings.resources, remembers: true }),
+    say,
+  );
   await delay(SETTLE_MS);
   const memory = fleet.living.map(({ pid }) => memoryMb(pid));
   const added = memory.reduce((sum, mb, index) => sum + mb - (before[index] ?? 0), 0);
   return [
     ...spentOn('join', spent),
-    metric('join: failed connections', '', fleet.zones.failures),
+    metric('join: failed connections', '', fleet.zones.sum('failures')),
     metric('join: largest part of a share', '×', Math.max(...fleet.shares)),
     metric('memory of a zone on its replica', 'KB', (added * 1000) / fleet.settings.zones),
     metric('memory of the largest replica', 'MB', Math.max(...memory)),
@@ -165,26 +153,21 @@ async function watchIdle(fleet: Replicas, say: Say): Promise<Metric[]> {
 }
 
 async function changeAll(fleet: Replicas, say: Say): Promise<Metric[]> {
-  const { warmUp, changes } = fleet.settings;
-  say(`replicas: ${String(changes)} changes, one after the other`);
+  say(`replicas: ${String(fleet.settings.changes)} changes, one after the other`);
   const api = new HttpClient(fleet.living[0]?.apiPort ?? 0);
-  for (let count = 0; count < warmUp; count += 1) await fleet.change(api);
-  const latencies: number[] = [];
-  const { cpuSeconds: cpu } = await fleet.spend(async () => {
-    for (let count = 0; count < changes; count += 1) latencies.push(await fleet.change(api));
-  });
+  const { p50Ms, p99Ms, cpuMs } = await repeat(fleet.cpu, fleet.settings, () => fleet.change(api));
   api.close();
   return [
-    metric('change: PUT to the last zone, p50', 'ms', percentile(latencies, 0.5)),
-    metric('change: PUT to the last zone, p99', 'ms', percentile(latencies, 0.99), budgets.changeP99Ms),
-    metric('change: CPU of all replicas', 'ms', (cpu * 1000) / changes),
+    metric('change: PUT to the last zone, p50', 'ms', p50Ms),
+    metric('change: PUT to the last zone, p99', 'ms', p99Ms, budgets.changeP99Ms),
+    metric('change: CPU of all replicas', 'ms', cpuMs),
   ];
 }
 
 async function killOne(fleet: Replicas, say: Say): Promise<Metric[]> {
   if (fleet.living.length < 2) return [];
   say('replicas: one is killed');
-  const again = fleet.zones.again;
+  const again = fleet.zones.sum('again');
   const killed = fleet.living.pop();
   if (killed === undefined) return [];
   const spent = await fleet.spendUntilUp(async () => {
@@ -195,14 +178,14 @@ async function killOne(fleet: Replicas, say: Say): Promise<Metric[]> {
   }, say);
   return [
     ...spentOn('kill', spent, budgets.killSeconds),
-    metric('kill: resources sent again', '', fleet.zones.again - again, budgets.sentAgain),
+    metric('kill: resources sent again', '', fleet.zones.sum('again') - again, budgets.sentAgain),
     metric('kill: largest part of a share', '×', Math.max(...fleet.shares), budgets.largest),
   ];
 }
 
 async function addOne(fleet: Replicas, say: Say): Promise<Metric[]> {
   say('replicas: one starts, and is filled');
-  const again = fleet.zones.again;
+  const again = fleet.zones.sum('again');
   await fleet.start();
   fleet.zones.setAddresses(fleet.addresses);
   const isFilled = (): boolean => fleet.shares.every((part) => part >= FILLED.least && part <= FILLED.most);
@@ -216,19 +199,19 @@ async function addOne(fleet: Replicas, say: Say): Promise<Metric[]> {
     });
   return [
     metric('new replica: until each has 0.8 to 1.2 of its share', 's', seconds),
-    metric('new replica: resources sent again', '', fleet.zones.again - again, budgets.sentAgain),
+    metric('new replica: resources sent again', '', fleet.zones.sum('again') - again, budgets.sentAgain),
   ];
 }
 
 async function returnAll(fleet: Replicas, say: Say): Promise<Metric[]> {
   say('replicas: all zones lose their connection at once');
-  const { again, failures } = fleet.zones;
+  const [again, failures] = [fleet.zones.sum('again'), fleet.zones.sum('failures')];
   const spent = await fleet.spendUntilUp(() => fleet.zones.dropAll(), say);
-  const lost = fleet.zones.failures - failures - fleet.settings.zones;
+  const lost = fleet.zones.sum('failures') - failures - fleet.settings.zones;
   return [
     ...spentOn('all back', spent, budgets.backSeconds),
     metric('all back: further failed connections', '', lost),
-    metric('all back: resources sent again', '', fleet.zones.again - again, budgets.sentAgain),
+    metric('all back: resources sent again', '', fleet.zones.sum('again') - again, budgets.sentAgain),
     metric('all back: largest part of a share', '×', Math.max(...fleet.shares), budgets.largest),
   ];
 }
@@ -244,7 +227,7 @@ async function writtenRows(database: PostgresConfig): Promise<number> {
 }
 
 function metric(name: string, unit: string, meridian: number, budget?: Budget): Metric {
-  return { section: 'replicas', name, unit, meridian, ...(budget !== undefined && { budget }) };
+  return metricsOf('replicas')(name, unit, meridian, { budget });
 }
 
 function spentOn(what: string, { seconds, cpuSeconds: cpu, databaseSeconds }: Spent, budget?: Budget): Metric[] {

@@ -1,14 +1,10 @@
 // Measures the wanted sections one after the other. Invariant: one that cannot be measured takes nothing from the results of the others.
 import { messageOf } from '../src/base/errors.ts';
-import type { Context, Sections, Table } from './context.ts';
+import type { Context, Sections } from './context.ts';
 import type { Metric } from './metric.ts';
 
 /** @property failed a sentence for each part that could not be measured */
-export type Measured = {
-  readonly metrics: readonly Metric[];
-  readonly tables: readonly Table[];
-  readonly failed: readonly string[];
-};
+export type Measured = { readonly metrics: readonly Metric[]; readonly failed: readonly string[] };
 
 /** @param sections in the order in which they are measured */
 export async function measureSections<S>(
@@ -17,7 +13,6 @@ export async function measureSections<S>(
   { settings, postgres, say }: Pick<Context<S>, 'settings' | 'postgres' | 'say'>,
 ): Promise<Measured> {
   const metrics: Metric[] = [];
-  const tables: Table[] = [];
   const failed: string[] = [];
   const part: Context<S>['part'] = async (name, measure) => {
     try {
@@ -29,10 +24,10 @@ export async function measureSections<S>(
       return [];
     }
   };
-  const context: Context<S> = { settings, postgres, say, part, addTable: (table) => void tables.push(table) };
+  const context: Context<S> = { settings, postgres, say, part };
   for (const { names, measure } of sections) {
     const own = Object.keys(names).filter((name) => wanted.has(name));
     if (own.length > 0) metrics.push(...(await part(own.join(', '), async () => await measure(context, wanted))));
   }
-  return { metrics, tables, failed };
+  return { metrics, failed };
 }

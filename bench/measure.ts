@@ -82,8 +82,61 @@ export function memoryMb(pid: number): number {
   return (Number(kilobytes) * 1024) / 1e6;
 }
 
+/** What a process spends, and how long it takes, while a task lasts. */
+export async function spend<T>(
+  pid: number,
+  task: () => Promise<T>,
+): Promise<{ readonly result: T; readonly seconds: number; readonly cpuSeconds: number }> {
+  const before = { cpu: cpuSeconds(pid), at: nowMs() };
+  const result = await task();
+  return { result, seconds: (nowMs() - before.at) / 1_000, cpuSeconds: cpuSeconds(pid) - before.cpu };
+}
+
+/** @property warmUp changes before the counted ones: the first run in code that is not compiled yet */
+export type Counts = { readonly warmUp: number; readonly changes: number };
+/** @property cpuMs of each counted change */
+export type Repeated = {
+  readonly latencies: readonly number[];
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuMs: number;
+};
+
+/**
+ * The same change again and again, one after the other.
+ * @param cpu seconds that were used so far
+ * @param change of that number, from 1; its milliseconds
+ */
+export async function repeat(
+  cpu: () => number,
+  { warmUp, changes }: Counts,
+  change: (count: number) => Promise<number>,
+): Promise<Repeated> {
+  const latencies: number[] = [];
+  for (let count = 1; count <= warmUp; count += 1) await change(count);
+  const before = cpu();
+  for (let count = warmUp + 1; count <= warmUp + changes; count += 1) latencies.push(await change(count));
+  const cpuMs = ((cpu() - before) * 1_000) / changes;
+  return { latencies, p50Ms: percentile(latencies, 0.5), p99Ms: percentile(latencies, 0.99), cpuMs };
+}
+
+/** For `repeat`, where only the time counts. */
+export const noCpu = (): number => 0;
+
+/** @param seen when the change was there, in milliseconds of `nowMs` @returns milliseconds from before the write */
+export async function untilSeen(seen: () => Promise<number>, write: () => Promise<unknown>): Promise<number> {
+  const began = nowMs();
+  const [at] = await Promise.all([seen(), write()]);
+  return at - began;
+}
+
 /** @param share 0.5 for the median, 0.99 for the value that one in a hundred exceeds */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+}
+
+/** A percentile of values beside something, against the same without it. */
+export function ratioOf(beside: readonly number[], alone: readonly number[], share: number): number {
+  return percentile(beside, share) / percentile(alone, share);
 }

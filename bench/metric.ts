@@ -14,10 +14,17 @@ export type Metric = {
   readonly unit: string;
   readonly meridian: number;
   /** The least and the most of the values whose median counts. */
-  readonly spread?: readonly [least: number, most: number];
-  readonly floor?: number;
-  readonly budget?: Budget;
+  readonly spread?: readonly [least: number, most: number] | undefined;
+  readonly floor?: number | undefined;
+  readonly budget?: Budget | undefined;
 };
+
+type More = Pick<Metric, 'spread' | 'floor' | 'budget'>;
+
+/** Makes the metrics of one section. */
+export function metricsOf(section: string): (name: string, unit: string, meridian: number, more?: More) => Metric {
+  return (name, unit, meridian, more) => ({ section, name, unit, meridian, ...more });
+}
 
 /** For 50 zones and 5,000 MeshTimeouts on two cores, clients included. */
 export const budgets = {
@@ -60,16 +67,17 @@ export const budgets = {
 } as const satisfies Record<string, Budget>;
 
 /** Makes metrics of what was measured in the same way on both sides. */
-export function compare<K extends string>(
+export function compare<T>(
   section: string,
-  meridian: Readonly<Record<K, number>>,
-  floor: Readonly<Record<K, number>>,
-): (key: K, name: string, unit: string, budget?: Budget) => Metric {
-  return (key, name, unit, budget) => ({
-    ...{ section, name, unit, meridian: meridian[key], floor: floor[key] },
-    ...(budget !== undefined && { budget }),
-  });
+  meridian: T,
+  floor: T,
+): (key: NumberKey<T>, name: string, unit: string, budget?: Budget) => Metric {
+  const numberOf = (from: T, key: NumberKey<T>): number => Number(from[key] ?? NaN);
+  return (key, name, unit, budget) =>
+    metricsOf(section)(name, unit, numberOf(meridian, key), { floor: numberOf(floor, key), budget });
 }
+
+type NumberKey<T> = { [K in keyof T]-?: T[K] extends number | undefined ? K : never }[keyof T];
 
 export function isWithin({ meridian, floor, budget }: Metric): boolean {
   if (budget === undefined) return true;

@@ -1,26 +1,26 @@
 // The good zones of a global while others misbehave: four at once that keep to no protocol, and one at a time that attacks; then the
 // neighbours of heavy callers (heavy-callers.ts). The same changes without them, before and after, in the same run, are what is compared.
-import type { ChildProcess } from 'node:child_process';
 import { attacks, type Attack } from './attacks.ts';
 import type { AttackCommand } from './attack-process.ts';
-import { endChild, nextMessage, startScript } from './children.ts';
+import { answerOf, endChild, startScript } from './children.ts';
 import type { Context, Sections } from './context.ts';
-import type { Manners } from './fake-zone.ts';
-import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
-import { fakeZoneName } from './fake-zones.ts';
+import type { Manners } from '../test/fakes/fake-zone.ts';
+import { fakeZoneName, FakeZones } from './fake-zones.ts';
 import { Fleet } from './fleet.ts';
-import { cpuSeconds, memoryMb, nowMs, percentile } from './measure.ts';
+import { memoryMb, ratioOf, type Repeated } from './measure.ts';
 import { heavySections, measureHeavyCallers } from './heavy-callers.ts';
-import { budgets, type Metric } from './metric.ts';
+import { budgets, metricsOf, type Budget, type Metric } from './metric.ts';
 import type { Settings } from './settings.ts';
 
-/** Changes one after the other: the milliseconds of each, and the CPU of global in all of them. */
-type Changes = { readonly latencies: readonly number[]; readonly cpuMs: number };
+type Stop = () => Promise<void>;
+/** @property begin starts the others, and resolves when they are at it */
+type Phase = { readonly count: number; readonly budget: Budget; readonly begin: () => Promise<Stop> };
 
 const BAD: readonly Manners[] = ['deaf', 'silent', 'refusing', 'restless'];
 const SECTION = 'neighbours';
 /** An attack that is later has failed. */
 const BEGIN_MS = 120_000;
+const metric = metricsOf(SECTION);
 
 export const neighbours: Sections<Settings> = {
   names: { [SECTION]: 'a change for good zones beside bad ones, and beside all heavy callers', ...heavySections },
@@ -37,77 +37,50 @@ async function measureNeighbours({ settings, postgres, say, part }: Context<Sett
   try {
     say(`${String(zones)} good zones join`);
     await fleet.join();
-    const changes = async (count: number): Promise<Changes> => {
-      const latencies: number[] = [];
-      const cpuBefore = cpuSeconds(fleet.pid);
-      for (let done = 0; done < count; done += 1) latencies.push(await fleet.change());
-      return { latencies, cpuMs: (cpuSeconds(fleet.pid) - cpuBefore) * 1000 };
-    };
-    const quiet = async (count: number): Promise<Changes> => {
-      await changes(warmUp);
-      return await changes(count);
-    };
     say('changes without bad zones');
-    let before = await quiet(neighbourChanges);
+    let before = await fleet.changes({ warmUp, changes: neighbourChanges });
     const metrics: Metric[] = [
-      { section: SECTION, name: 'change without bad zones, p50', unit: 'ms', meridian: percentile(before.latencies, 0.5) },
-      { section: SECTION, name: 'change without bad zones, p99', unit: 'ms', meridian: percentile(before.latencies, 0.99) },
+      metric('change without bad zones, p50', 'ms', before.p50Ms),
+      metric('change without bad zones, p99', 'ms', before.p99Ms),
     ];
-    type Phase = { readonly count: number; readonly budget: Metric['budget']; readonly begin: () => Promise<ChildProcess[]> };
     /** The changes beside what `begin` starts, against those before and after it. */
     const measureBeside = async (name: string, { count, budget, begin }: Phase): Promise<Metric[]> => {
       say(`changes beside ${name}`);
-      const began = nowMs();
-      const bad = await begin();
-      const besideBad = async (): Promise<Changes & { readonly memory: number }> => {
-        say(`  on its way after ${((nowMs() - began) / 1000).toFixed(1)} s`);
-        await changes(Math.min(warmUp, 20));
-        return { ...(await changes(count)), memory: memoryMb(fleet.pid) };
-      };
-      let during: Changes & { readonly memory: number };
+      const end = await begin();
+      let during: Repeated;
+      let memory: number;
       try {
-        during = await besideBad();
+        say('  on its way');
+        during = await fleet.changes({ warmUp: Math.min(warmUp, 20), changes: count });
+        memory = memoryMb(fleet.pid);
       } finally {
-        await Promise.all(bad.map(endChild));
+        await end();
       }
       say('changes without it again');
-      const after = await quiet(count);
-      const alone = merged(before, after);
+      const after = await fleet.changes({ warmUp, changes: count });
+      const alone = [...before.latencies, ...after.latencies];
       before = after;
-      const ratio = (share: number): number => percentile(during.latencies, share) / percentile(alone.latencies, share);
       return [
-        { section: SECTION, name: `beside ${name}, p50`, unit: '×', meridian: ratio(0.5) },
-        { section: SECTION, name: `beside ${name}, p99`, unit: '×', meridian: ratio(0.99), ...(budget && { budget }) },
-        { section: SECTION, name: '… CPU of global for a change then', unit: '×', meridian: cpuOfOne(during) / cpuOfOne(alone) },
-        { section: SECTION, name: '… memory of global then', unit: 'MB', meridian: during.memory },
+        metric(`beside ${name}, p50`, '×', ratioOf(during.latencies, alone, 0.5)),
+        metric(`beside ${name}, p99`, '×', ratioOf(during.latencies, alone, 0.99), { budget }),
+        metric('… memory of global then', 'MB', memory),
       ];
     };
     const beside = async (name: string, phase: Phase): Promise<void> => {
       metrics.push(...(await part(`${SECTION} beside ${name}`, async () => await measureBeside(name, phase))));
     };
-    const joinBadZones = (all: readonly Manners[]): Promise<ChildProcess[]> =>
-      Promise.all(all.map((manners) => joinBad(fleet.kdsAddress, manners)));
     const ofZones = { count: neighbourChanges, budget: budgets.neighbourFactor };
-    await beside('four bad zones', { ...ofZones, begin: () => joinBadZones(BAD) });
-    await beside('a zone that joins every second', { ...ofZones, begin: () => joinBadZones(['restless']) });
+    await beside('four bad zones', { ...ofZones, begin: () => joinBad(fleet.kdsAddress, BAD) });
+    await beside('a zone that joins every second', { ...ofZones, begin: () => joinBad(fleet.kdsAddress, ['restless']) });
     for (const [attack, name] of Object.entries(attacks) as [Attack, string][])
       await beside(name, {
         ...{ count: attackChanges, budget: budgets.attackFactor },
-        begin: async () => [await startAttack(fleet.kdsAddress, attack)],
+        begin: () => startAttack(fleet.kdsAddress, attack),
       });
     return metrics;
   } finally {
     await fleet.stop();
   }
-}
-
-/** Milliseconds of CPU of global for each, and for whatever it did meanwhile. */
-function cpuOfOne({ latencies, cpuMs }: Changes): number {
-  return cpuMs / latencies.length;
-}
-
-function merged(some: Changes, others: Changes): Changes {
-  return { latencies: [...some.latencies, ...others.latencies], cpuMs: some.cpuMs + others.cpuMs };
 }
 
 /** The configuration of a global that lets these zones in by their names, and asks others for a token. */
@@ -131,23 +104,21 @@ function attackerName(attack: Attack): string {
   return `attacker-${attack}`;
 }
 
-async function startAttack(address: string, attack: Attack): Promise<ChildProcess> {
+async function startAttack(address: string, attack: Attack): Promise<Stop> {
   const child = startScript('attack-process.ts');
-  await nextMessage(child);
-  child.send({ address, zone: attackerName(attack), attack } satisfies AttackCommand);
-  await nextMessage(child, BEGIN_MS);
-  return child;
+  await answerOf(child, { address, zone: attackerName(attack), attack } satisfies AttackCommand, BEGIN_MS);
+  return () => endChild(child);
 }
 
-/** Resolves when the zone has joined and, if it reads at all, has its first states. */
-async function joinBad(address: string, manners: Manners): Promise<ChildProcess> {
-  const child = startScript('fake-zones-process.ts');
-  await nextMessage(child);
-  child.send({ address, zones: [badName(manners)], manners, all: 0 } satisfies JoinCommand);
-  if (manners === 'deaf') return child;
-  for (;;) {
-    const report = await nextMessage<ZonesReport>(child);
-    if (report.kind === 'failed') throw new Error(report.reason);
-    if (report.kind === 'received') return child;
-  }
+/** Resolves when the zones have joined and, if they read at all, have their first states. */
+async function joinBad(address: string, all: readonly Manners[]): Promise<Stop> {
+  const joined = await Promise.all(
+    all.map(async (manners) => {
+      const zones = await FakeZones.start([badName(manners)], 1);
+      zones.join([address], { all: 0, manners });
+      if (manners !== 'deaf') await zones.received(0);
+      return zones;
+    }),
+  );
+  return async () => void (await Promise.all(joined.map((zones) => zones.end())));
 }

@@ -1,8 +1,5 @@
 // What a frame of the page costs in a browser with a fleet that no machine has: CPU time of its main thread, by the trace of the browser,
-// so that other programs matter little; and the size of the first load.
-import { readFile, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+// so that other programs matter little.
 import type { Browser, Page } from 'playwright-core';
 import type { ApiOptions } from '../src/api/api-options.ts';
 import { about } from '../src/http/route-config.ts';
@@ -11,15 +8,14 @@ import { COUNT, answerWithMatrix, summaryOf } from '../test/gui/fake-fleet.ts';
 import { TinyStore } from '../test/support/tiny-store.ts';
 import type { Context, Sections } from './context.ts';
 import { percentile } from './measure.ts';
-import type { Metric } from './metric.ts';
-import { startChromium } from './page-browser.ts';
-import { budgets, type PageSizes } from './page-sizes.ts';
+import { metricsOf, type Metric } from './metric.ts';
+import { budgets, startChromium, type PageSizes } from './open-page.ts';
 
 const FRAMES = 120;
 const EVENT_MS = 250;
 
 export const frames: Sections<PageSizes> = {
-  names: { frames: 'CPU of a frame with 10,000 zones, while one scrolls and while zones change; and the size of the first load' },
+  names: { frames: 'CPU of a frame with 10,000 zones, while one scrolls and while zones change' },
   measure: async (context) => await measureFrames(context),
 };
 
@@ -33,14 +29,13 @@ type TraceEvent = {
   readonly tdur?: number;
 };
 
+/** @property until what must be there before the trace begins @property changing zones of each event, four events a second */
 type Scene = {
   readonly name: string;
-  readonly path: string;
-  /** What must be there before the trace begins. */
-  readonly until: string;
-  /** Zones of each event, four events a second; 0 for none. */
-  readonly changing: number;
-  readonly play: (page: Page) => Promise<void>;
+  readonly path?: string;
+  readonly until?: string;
+  readonly changing?: number;
+  readonly play?: (page: Page) => Promise<void>;
 };
 
 const scrollBy = (selector: string, pixels: number) => async (page: Page) => {
@@ -57,11 +52,11 @@ const rest = async (page: Page): Promise<void> => await page.waitForTimeout(40 *
 
 const MATRIX = 'resources/meshtimeouts/default';
 const SCENES: readonly Scene[] = [
-  { name: 'fleet, scroll', path: '', until: '[role=img]', changing: 0, play: scrollBy('.table', 300) },
-  { name: 'fleet, 5 zones change', path: '', until: '[role=img]', changing: 5, play: rest },
-  { name: 'fleet, 200 zones change', path: '', until: '[role=img]', changing: 200, play: rest },
-  { name: 'fleet by lag, 200 zones change', path: '?sort=-lag', until: '[role=img]', changing: 200, play: rest },
-  { name: 'matrix, scroll', path: MATRIX, until: '.matrix .cell', changing: 0, play: scrollBy('.matrix', 120) },
+  { name: 'fleet, scroll', play: scrollBy('.table', 300) },
+  { name: 'fleet, 5 zones change', changing: 5 },
+  { name: 'fleet, 200 zones change', changing: 200 },
+  { name: 'fleet by lag, 200 zones change', path: '?sort=-lag', changing: 200 },
+  { name: 'matrix, scroll', path: MATRIX, until: '.matrix .cell', play: scrollBy('.matrix', 120) },
 ];
 
 let events: ((text: string) => void)[] = [];
@@ -119,7 +114,11 @@ function framesOf(trace: readonly TraceEvent[]): number[] {
   return frames.slice(1);
 }
 
-async function measure(browser: Browser, address: string, { path, until, changing, play }: Scene): Promise<number[]> {
+async function measure(
+  browser: Browser,
+  address: string,
+  { path = '', until = '[role=img]', changing = 0, play = rest }: Scene,
+): Promise<number[]> {
   events = [];
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   await answerWithMatrix(page);
@@ -136,41 +135,19 @@ async function measure(browser: Browser, address: string, { path, until, changin
   return framesOf(trace.traceEvents);
 }
 
-/** kB after gzip of what the first load brings, by the ending of the files. */
-async function sizes(): Promise<Map<string, number>> {
-  const folder = join(import.meta.dirname, '../web/dist');
-  const found = new Map<string, number>();
-  for (const name of await readdir(folder, { recursive: true })) {
-    const ending = /\.(\w+)$/.exec(name)?.[1];
-    if (ending === undefined) continue;
-    const bytes = gzipSync(await readFile(join(folder, name))).length;
-    found.set(ending, (found.get(ending) ?? 0) + bytes / 1_000);
-  }
-  return found;
-}
-
 async function measureFrames({ say }: Context<PageSizes>): Promise<Metric[]> {
   const api = testApi(new TinyStore(), 'global', { addRoutes });
   const address = await api.listen({ port: 0, host: '127.0.0.1' });
   const browser = await startChromium();
-  const section = 'frames';
+  const metric = metricsOf('frames');
   try {
     const metrics: Metric[] = [];
     for (const scene of SCENES) {
       say(`page: ${scene.name}`);
       const found = await measure(browser, address, scene);
-      const ms = (share: number): Pick<Metric, 'section' | 'unit' | 'meridian'> => {
-        return { section, unit: 'ms', meridian: percentile(found, share) };
-      };
-      metrics.push({ ...ms(0.5), name: `${scene.name}: CPU of a frame, p50` });
-      metrics.push({ ...ms(0.95), name: `${scene.name}: … p95`, budget: budgets.frameMs });
-      metrics.push({ ...ms(1), name: `${scene.name}: … most` });
+      metrics.push(metric(`${scene.name}: CPU of a frame, p50`, 'ms', percentile(found, 0.5)));
+      metrics.push(metric(`${scene.name}: … p95`, 'ms', percentile(found, 0.95), { budget: budgets.frameMs }));
     }
-    const kb = await sizes();
-    const all = [...kb.values()].reduce((sum, one) => sum + one, 0);
-    const size = { section, unit: 'kB' };
-    metrics.push({ ...size, name: 'first load after gzip: scripts', meridian: kb.get('js') ?? 0, budget: budgets.scriptsKb });
-    metrics.push({ ...size, name: '… all', meridian: all, budget: budgets.allKb });
     return metrics;
   } finally {
     await browser.close();

@@ -1,7 +1,7 @@
 // `npm run bench:page`: what the page costs the browser of a person, and what an open page costs the control plane.
+import { sizes } from './open-page.ts';
 import { frames } from './page-frames.ts';
 import { openPages } from './page-server.ts';
-import { sizes } from './page-sizes.ts';
 import { runProgram } from './program.ts';
 
 await runProgram({
@@ -9,5 +9,5 @@ await runProgram({
   about: 'Measure the page in a Chromium: CPU of its frames, and CPU of the control plane whose page is open.',
   sizes,
   sections: [frames, openPages],
-  examples: { '--only server': 'what open pages cost a global at rest, in twenty minutes; `changing` takes eight' },
+  examples: { '--only changing': 'what open pages cost a global, in eight minutes' },
 });

@@ -1,5 +1,5 @@
-// pgbench on the same server: the rate at which PostgreSQL itself replaces rows like ours, one transaction each. There are two scripts: the
-// bare upsert on a table without triggers, and the statement of a PUT on the table of resources, with its history and its notification.
+// pgbench on the same server: the rate at which PostgreSQL itself replaces rows like ours, one transaction each, by a bare upsert on a table
+// without triggers.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { APPLICATION, type PostgresConfig } from '../src/store/database.ts';
-import { singleStatement } from '../src/store/single-write.ts';
 import { MESH, policyLabels, policySpec, TYPE } from './policies.ts';
 import { withDatabase } from './postgres.ts';
 
@@ -18,35 +17,10 @@ const TABLE = `create table bench_resources (like resources including all);
 
 const REPLACE = `on conflict (name, mesh, type) do update set version = r.version + 1, spec = excluded.spec, labels = excluded.labels,
   modification_time = now() at time zone 'utc'`;
-/** The upsert of pgbench with parameters: type, mesh, name, spec, labels. */
-export const UPSERT = `insert into bench_resources as r (type, mesh, name, version, spec, labels)
-  values ($1::text, $2::text, $3::text, 0, $4::text, $5::jsonb) ${REPLACE}`;
-
 const NAME = `'timeouts-of-service-' || lpad(:index::text, 6, '0')`;
-export type PgbenchScript = 'upsert' | 'put';
-
-function setRandom(resources: number): string {
-  return `\\set index random(0, ${String(resources - 1)})\n\\set revision random(1, 1000000)`;
-}
-
 function literal(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return value === null ? 'null' : `'${text.replaceAll("'", "''")}'`;
-}
-
-/** The statement of a PUT with its parameters in place; each replaces a random row with another spec. */
-function putStatement(): string {
-  const { sql, parameters } = singleStatement({
-    ...{ op: 'put', ownOnly: true, by: { user: 'bench' } },
-    ...{ key: { type: TYPE, mesh: MESH, name: '' }, labels: policyLabels(1), owner: { type: 'Mesh', mesh: '', name: MESH } },
-    spec: policySpec(1),
-  });
-  const spec = `replace(${literal(policySpec(1))}, '15000ms', :revision::text || 'ms')`;
-  const valueOf = (index: number): string => {
-    if (index === 4) return `(${NAME})`;
-    return index === 5 ? `(${spec})` : literal(parameters[index - 1]);
-  };
-  return sql.replaceAll(/\$(\d+)/g, (_, index: string) => valueOf(Number(index)));
 }
 
 /** @throws Error where there is no pgbench: the npm package of PostgreSQL has none */
@@ -77,20 +51,19 @@ export class Pgbench {
     const folder = await mkdtemp(join(tmpdir(), 'meridian-pgbench-'));
     await writeFile(
       join(folder, 'upsert.sql'),
-      `${setRandom(resources)}
+      `\\set index random(0, ${String(resources - 1)})
 insert into bench_resources as r (type, mesh, name, version, spec, labels) values ('${TYPE}', '${MESH}',
   ${NAME}, 0, ${literal(policySpec(1))}, ${literal(policyLabels(1))})
 ${REPLACE};
 `,
     );
-    await writeFile(join(folder, 'put.sql'), `${setRandom(resources)}\n${putStatement()};\n`);
     return new Pgbench(path, database, folder);
   }
 
   /** @returns transactions a second */
-  async run(script: PgbenchScript, clients: number, seconds: number): Promise<number> {
+  async run(clients: number, seconds: number): Promise<number> {
     const { host, port, user, password, dbName } = this.#database;
-    const load = ['-n', '-M', 'prepared', '-f', `${script}.sql`, '-c', String(clients), '-j', '1', '-T', String(seconds)];
+    const load = ['-n', '-M', 'prepared', '-f', 'upsert.sql', '-c', String(clients), '-j', '1', '-T', String(seconds)];
     const { stdout } = await promisify(execFile)(this.#path, [...load, '-h', host, '-p', String(port), '-U', user, dbName], {
       cwd: this.#folder,
       env: { ...process.env, PGPASSWORD: password, PGAPPNAME: APPLICATION },

@@ -3,24 +3,24 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { Registry } from 'prom-client';
 import { systemClock } from '../src/base/clock.ts';
-import { createApi } from '../src/api/create-api.ts';
 import { createLogger } from '../src/base/log.ts';
 import { addPolicyInspect } from '../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../src/kds/protocol/rules.ts';
 import type { Resource } from '../src/resource/types.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { ResourceStore, Write } from '../src/store/resource-store.ts';
+import { testApi } from '../test/api/test-api.ts';
 import type { Context, Sections } from './context.ts';
 import { cpuMs, nowMs, percentile } from './measure.ts';
-import type { Budget, Metric } from './metric.ts';
+import { metricsOf, type Budget, type Metric } from './metric.ts';
 import { MESH, meshRows, outboundKri, policy, POLICIES, PROXIES, proxyName, routeAt } from './policy-mesh.ts';
 
 /** `meanCpuMs` is of one answer, with its part of garbage collection and of the embedded store. */
 type Measured = { readonly name: string; readonly values: readonly number[]; readonly meanCpuMs: number };
 
 const budget: Budget = { most: 50 };
+const metric = metricsOf('inspect');
 const ASKED = 100;
 const WARM_UP = 20;
 const BATCH = 500;
@@ -52,62 +52,42 @@ async function measureInTemporaryFolder({ say }: Context<object>): Promise<Metri
   const folder = await mkdtemp(join(tmpdir(), 'meridian-bench-policy-'));
   try {
     say('questions to inspect');
-    return (await measureInspect(join(folder, 'pg'))).flatMap(metricsOf);
+    return (await measureInspect(join(folder, 'pg'))).flatMap(metricsOfQuestion);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** A single measurement has no spread and no comparison. */
-function metricsOf({ name, values, meanCpuMs }: Measured): Metric[] {
-  const common = { section: 'inspect', unit: 'ms' };
-  const median = { ...common, name: `${name}, p50`, meridian: percentile(values, 0.5) };
-  if (values.length === 1) return [median];
+function metricsOfQuestion({ name, values, meanCpuMs }: Measured): Metric[] {
   return [
-    { ...median, budget },
-    { ...common, name: `${name}, p95`, meridian: percentile(values, 0.95), budget },
-    { ...common, name: `${name}, CPU of one`, meridian: meanCpuMs, budget },
+    metric(`${name}, p50`, 'ms', percentile(values, 0.5), { budget }),
+    metric(`${name}, p95`, 'ms', percentile(values, 0.95), { budget }),
+    metric(`${name}, CPU of one`, 'ms', meanCpuMs, { budget }),
   ];
 }
 
 /** Every kind of question, of proxies and policies in turn; and `_rules` right after a write. @param folder of the store */
 async function measureInspect(folder: string): Promise<Measured[]> {
-  const log = createLogger('silent');
-  const store = await openStore({ type: 'embedded', path: folder }, { clock: systemClock, log });
-  const app = createApi({
-    ...{
-      store,
-      log,
-      clock: systemClock,
-      mode: 'global',
-      zone: null,
-      federated: false,
-      readOnly: false,
-      config: {},
-      metrics: new Registry(),
-    },
-    ...{ product: 'Meridian', productVersion: 'bench', instanceId: 'bench', clusterId: async () => 'bench' },
-    ...{ proxyAdmin: async () => new Uint8Array(), meshDefaults: async () => [], addRoutes: addPolicyInspect(globalSendRules()) },
-  });
+  const store = await openStore({ type: 'embedded', path: folder }, { clock: systemClock, log: createLogger('silent') });
+  const app = testApi(store, 'global', { addRoutes: addPolicyInspect(globalSendRules()) });
   try {
     await load(store, meshRows());
-    const first = await ask(app, `${dataplane(0)}/_rules`);
-    const measured: Measured[] = [{ name: 'the first answer, the mesh read from the store', values: [first], meanCpuMs: NaN }];
-    for (const [name, path] of questions) {
+    const measured: Measured[] = [];
+    const measure = async (name: string, question: (at: number) => Promise<number>): Promise<void> => {
       const values: number[] = [];
-      for (let at = 0; at < WARM_UP; at += 1) await ask(app, path(at * 7));
       const before = process.cpuUsage();
-      for (let at = 0; at < ASKED; at += 1) values.push(await ask(app, path(at * 11)));
+      for (let at = 1; at <= ASKED; at += 1) values.push(await question(at));
       measured.push({ name, values, meanCpuMs: cpuMs(process.cpuUsage(before)) / ASKED });
+    };
+    for (const [name, path] of questions) {
+      for (let at = 0; at < WARM_UP; at += 1) await ask(app, path(at * 7));
+      await measure(name, (at) => ask(app, path(at * 11)));
     }
-    const values: number[] = [];
-    const before = process.cpuUsage();
-    for (let change = 1; change <= ASKED; change += 1) {
+    await measure('_rules after a policy was written', async (change) => {
       await load(store, [policy((change * 37) % POLICIES, change)]);
-      values.push(await ask(app, `${dataplane(change)}/_rules`));
-    }
-    const meanCpuMs = cpuMs(process.cpuUsage(before)) / ASKED;
-    return [...measured, { name: '_rules after a policy was written', values, meanCpuMs }];
+      return await ask(app, `${dataplane(change)}/_rules`);
+    });
+    return measured;
   } finally {
     await app.close();
     await store.close();

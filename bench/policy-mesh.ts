@@ -65,42 +65,58 @@ export function routeAt(place: number): { readonly kri: string; readonly service
 }
 
 function service(index: number): Resource {
-  const spec = {
-    selector: { dataplaneLabels: { matchLabels: { app: appOf(index) } } },
+  const selector = { dataplaneLabels: { matchLabels: { app: appOf(index) } } };
+  return row('MeshService', appOf(index), labelsOf(index), {
+    selector,
     ports: [{ port: 80, name: 'http', appProtocol: 'http' }],
-  };
-  return row('MeshService', appOf(index), labelsOf(index), spec);
+  });
 }
 
 function proxy(index: number): Resource {
   const labels = { ...labelsOf(index), app: appOf(index), team: `team-${String(index % 31)}` };
-  const networking = { address: '10.0.0.1', inbound: [{ port: 8080, name: 'http', protocol: 'http' }] };
-  return row('Dataplane', `${appOf(index)}-0`, labels, { networking });
+  const inbound = [{ port: 8080, name: 'http', protocol: 'http' }];
+  return row('Dataplane', `${appOf(index)}-0`, labels, { networking: { address: '10.0.0.1', inbound } });
 }
 
 function routeOfProducer(index: number): Resource {
-  const name = appOf(index % SERVICES);
-  const match = { matches: [{ path: { type: 'PathPrefix', value: `/slow-${String(index)}` } }] };
-  const rules = [{ ...match, default: { backendRefs: [{ kind: 'MeshService', name, port: 80 }] } }];
-  const spec = { to: [{ targetRef: { kind: 'MeshService', name }, rules }] };
-  return row('MeshHTTPRoute', `route-${String(index)}`, { ...labelsOf(index), ...role('producer') }, spec);
+  const [name, value] = [appOf(index % SERVICES), `/slow-${String(index)}`];
+  const backendRefs = [{ kind: 'MeshService', name, port: 80 }];
+  const rules = [{ matches: [{ path: { type: 'PathPrefix', value } }], default: { backendRefs } }];
+  const to = [{ targetRef: { kind: 'MeshService', name }, rules }];
+  return row('MeshHTTPRoute', `route-${String(index)}`, { ...labelsOf(index), ...role('producer') }, { to });
 }
 
 function producer(type: string, index: number, conf: JsonObject): Resource {
-  const spec = { to: [{ targetRef: { kind: 'MeshService', name: appOf(index % SERVICES) }, default: conf }] };
-  return row(type, `producer-${String(index)}`, { ...labelsOf(index), ...role('producer') }, spec);
+  return toOne(type, 'producer', index, { kind: 'MeshService', name: appOf(index % SERVICES) }, conf);
 }
 
 function onRoute(type: string, index: number, conf: JsonObject): Resource {
   const target = routeIndex(index);
-  const spec = { to: [{ targetRef: { kind: 'MeshHTTPRoute', name: `route-${String(target)}` }, default: conf }] };
-  return row(type, `route-producer-${String(index)}`, { ...labelsOf(target), ...role('producer') }, spec);
+  return toOne(
+    type,
+    'producer',
+    target,
+    { kind: 'MeshHTTPRoute', name: `route-${String(target)}` },
+    conf,
+    `route-producer-${String(index)}`,
+  );
 }
 
 function consumer(type: string, index: number, conf: JsonObject): Resource {
   const labels = { 'kuma.io/display-name': appOf((index * 7) % SERVICES) };
-  const spec = { to: [{ targetRef: { kind: 'MeshService', labels }, default: conf }] };
-  return row(type, `consumer-${String(index)}`, { ...labelsOf(index), ...role('consumer') }, spec);
+  return toOne(type, 'consumer', index, { kind: 'MeshService', labels }, conf);
+}
+
+/** @param author role of the policy @param index whose labels it has */
+function toOne(
+  type: string,
+  author: string,
+  index: number,
+  targetRef: JsonObject,
+  conf: JsonObject,
+  name = `${author}-${String(index)}`,
+): Resource {
+  return row(type, name, { ...labelsOf(index), ...role(author) }, { to: [{ targetRef, default: conf }] });
 }
 
 function system(type: string, index: number, conf: JsonObject): Resource {

@@ -3,7 +3,7 @@ import { buildRules, type ProxyRules } from '../src/policy/build-rules.ts';
 import { MeshIndex } from '../src/policy/mesh-index.ts';
 import type { Context, Sections } from './context.ts';
 import { cpuMs, nowMs, percentile } from './measure.ts';
-import type { Budget, Metric } from './metric.ts';
+import { metricsOf, type Budget, type Metric } from './metric.ts';
 import { defaultTimeout, MESH, meshRows, policy, POLICIES, PROXIES, proxyName } from './policy-mesh.ts';
 
 const budgets = { oneProxyMs: { most: 10 }, allProxiesMs: { most: 2_000 } } as const satisfies Record<string, Budget>;
@@ -18,9 +18,10 @@ export const rules: Sections<object> = {
 /** Rules of every proxy, each key merged, as a configuration of all of them would need. */
 async function measureRules({ say }: Context<object>): Promise<Metric[]> {
   say('rules of every proxy');
-  const rows = meshRows();
-  const [index, indexMs] = timed(() => new MeshIndex(MESH, rows));
-  const [all, allMs] = timed(() => [...index.proxies()].map((proxy) => merged(buildRules(index, proxy))));
+  const index = new MeshIndex(MESH, meshRows());
+  const began = nowMs();
+  const all = [...index.proxies()].map((proxy) => merged(buildRules(index, proxy)));
+  const allMs = nowMs() - began;
   const keys = all.reduce((sum, count) => sum + count, 0);
   const one: number[] = [];
   for (let at = 0; at < PROXIES; at += 1) one.push(rulesOf(index, at));
@@ -32,12 +33,17 @@ async function measureRules({ say }: Context<object>): Promise<Metric[]> {
     index.put(defaultTimeout(change));
     afterDefault.push(rulesOf(index, change));
   }
+  const metric = metricsOf('rules');
+  const name = `${String(PROXIES)} proxies, nothing known before (${keys.toLocaleString('en-US')} keys)`;
+  const spread = (what: string, values: readonly number[]): Metric[] =>
+    [0.5, 0.99].map((share) =>
+      metric(`one proxy${what}, p${String(share * 100)} of CPU`, 'ms', percentile(values, share), { budget: budgets.oneProxyMs }),
+    );
   return [
-    metric('read 1,000 services, 1,000 proxies, 2,000 policies', indexMs),
-    metric(`1,000 proxies, nothing known before (${keys.toLocaleString('en-US')} keys)`, allMs, budgets.allProxiesMs),
-    ...spread('one proxy, nothing has changed', one),
-    ...spread('one proxy after a policy has changed', afterChange),
-    ...spread('one proxy after the default of all has changed', afterDefault),
+    metric(name, 'ms', allMs, { budget: budgets.allProxiesMs }),
+    ...spread(', nothing has changed', one),
+    ...spread(' after a policy has changed', afterChange),
+    ...spread(' after the default of all has changed', afterDefault),
   ];
 }
 
@@ -55,21 +61,4 @@ function merged({ types }: ProxyRules): number {
   let keys = 0;
   for (const { toRules } of types) for (const { conf } of toRules.values()) keys += conf.length;
   return keys;
-}
-
-function spread(name: string, values: readonly number[]): Metric[] {
-  return [
-    metric(`${name}, p50 of CPU`, percentile(values, 0.5), budgets.oneProxyMs),
-    metric(`${name}, p99 of CPU`, percentile(values, 0.99), budgets.oneProxyMs),
-  ];
-}
-
-function timed<T>(task: () => T): [T, number] {
-  const start = nowMs();
-  const result = task();
-  return [result, nowMs() - start];
-}
-
-function metric(name: string, meridian: number, budget?: Budget): Metric {
-  return { section: 'rules', name, unit: 'ms', meridian, ...(budget !== undefined && { budget }) };
 }

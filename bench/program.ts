@@ -1,11 +1,15 @@
-// The command line that every benchmark has: sizes as flags, some sections of all, a table and JSON. An entry file names its
-// sections and calls `runProgram`, which never rejects: it sets the exit code.
+// The command line that every benchmark has: sizes as flags, some sections of all, a table and JSON. An entry file names its sections and
+// calls `runProgram`, which never rejects: it sets the exit code. Invariant: whatever was started is ended, whether the run ends well, fails
+// or is interrupted.
+import { writeFile } from 'node:fs/promises';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { messageOf } from '../src/base/errors.ts';
+import { endChildren } from './children.ts';
 import type { Sections, Sizes } from './context.ts';
-import type { Postgres } from './postgres.ts';
-import type { Judged } from './report.ts';
-import { runSections } from './run-sections.ts';
+import { nowMs } from './measure.ts';
+import { measureSections } from './measure-sections.ts';
+import { startPostgres, type Postgres } from './postgres.ts';
+import { describeReport, makeReport, type Judged } from './report.ts';
 
 export type Program<S> = {
   /** As it is typed: `npm run bench:zone`. */
@@ -77,13 +81,11 @@ function helpOf<S>({ command, sections, examples, startPostgres, failsOverBudget
   const calls = Object.entries(examples).map(([options, what]) => [`${command} -- ${options}`, what] as const);
   const postgres =
     startPostgres === undefined
-      ? `A PostgreSQL, where a section needs one, is TEST_POSTGRES_URL, else a container, else the one that npm installed;
-TEST_POSTGRES_PROVIDER forces url, testcontainers, embedded or installed. It runs with fsync, unless BENCH_POSTGRES_FSYNC is off.
-The servers run without TLS.`
-      : `The PostgreSQL is the one that npm installed, else one of the machine; TEST_POSTGRES_PROVIDER forces embedded or installed.
-It runs with fsync, unless BENCH_POSTGRES_FSYNC is off. The servers run without TLS.`;
+      ? 'of sections that need one is TEST_POSTGRES_URL, else a container, else the one that npm installed;\nTEST_POSTGRES_PROVIDER forces url, testcontainers, embedded or installed'
+      : 'is the one that npm installed, else one of the machine; TEST_POSTGRES_PROVIDER forces embedded or installed';
   return `
-${postgres}
+The PostgreSQL ${postgres}.
+It runs with fsync, unless BENCH_POSTGRES_FSYNC is off. The servers run without TLS.
 
 Sections:
 ${columns(sections.flatMap(({ names }) => Object.entries(names)))}
@@ -97,4 +99,56 @@ Exit codes: 0 measured, ${failsOverBudget ? 'within budget; 1 over budget, or' :
 function columns(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([first]) => first.length));
   return rows.map(([first, second]) => `  ${first.padEnd(width)}  ${second}`).join('\n');
+}
+
+/** Prints what the sections found, and those that could not be measured. @param json file for the same as JSON */
+async function runSections<S>(
+  program: Program<S>,
+  settings: S,
+  wanted: ReadonlySet<string>,
+  json: string | undefined,
+): Promise<void> {
+  program.check?.(settings);
+  let starting: Promise<Postgres> | null = null;
+  const postgres = (): Promise<Postgres> => {
+    if (starting === null) say('starting PostgreSQL');
+    return (starting ??= (program.startPostgres ?? startPostgres)());
+  };
+  /** A section has said already why it does not start. */
+  const started = async (): Promise<Postgres | null> => await (starting?.catch(() => null) ?? null);
+  const end = endOnce(async () => {
+    await endChildren();
+    await (await started())?.stop();
+  });
+  try {
+    const measured = await measureSections(program.sections, wanted, { settings, postgres, say });
+    const server = await started();
+    const report = makeReport(program, settings, { postgres: server?.facts ?? null, ...measured });
+    process.stdout.write(`\n${describeReport(report, program.judged?.sizes)}\n`);
+    if (measured.failed.length > 0) process.exitCode = 1;
+    if (program.failsOverBudget === true && report.metrics.some(({ verdict }) => verdict === 'over')) process.exitCode = 1;
+    if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
+  } finally {
+    await end();
+  }
+}
+
+/** Ends at the first interrupt too; the second does not wait for that. */
+function endOnce(task: () => Promise<void>): () => Promise<void> {
+  let ending: Promise<void> | null = null;
+  const end = (): Promise<void> => (ending ??= task());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (ending !== null) process.exit(1);
+      say('interrupted: ending what was started');
+      void end().finally(() => process.exit(1));
+    });
+  }
+  return end;
+}
+
+const began = nowMs();
+
+function say(text: string): void {
+  process.stderr.write(`${((nowMs() - began) / 1000).toFixed(1).padStart(6)} s  ${text}\n`);
 }

@@ -1,16 +1,16 @@
 // `npm run bench:proxies`: what a zone spends on its proxies, and how soon a request feels a change.
 import { certificates } from './certificates.ts';
-import { crossing } from './crossing.ts';
 import { health } from './health.ts';
 import { runProgram } from './program.ts';
 import { fleet } from './proxy-fleet.ts';
 import { requests } from './proxy-requests.ts';
-import { sizes } from './proxy-sizes.ts';
+import { judged, sizes } from './proxy-sizes.ts';
 
 await runProgram({
   command: 'npm run bench:proxies',
   about: 'Measure how a zone configures proxies, against a real PostgreSQL.',
   sizes,
-  sections: [requests, crossing, certificates, health, fleet],
+  sections: [requests, certificates, health, fleet],
+  judged,
   examples: { '--only fleet --proxies 100 --services 50': 'a smaller fleet; it is not judged' },
 });

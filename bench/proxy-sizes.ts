@@ -1,5 +1,6 @@
 // How many proxies call how many services, and how often something changes.
 import type { SettingsOf } from './context.ts';
+import type { Judged } from './report.ts';
 
 export const sizes = {
   proxies: [1_000, 'fake proxies, each of which calls every service'],
@@ -32,3 +33,10 @@ export const proxyBudgets = {
   sameReportCpuUs: { most: 30 },
   changingReportCpuUs: { most: 150 },
 } as const;
+
+/** The budgets of other sections than the fleet are for one thing. */
+export const judged: Judged<ProxySizes> = {
+  sizes: '1,000 proxies × 200 services',
+  by: ({ section }, { proxies, services }) =>
+    section !== 'fleet' || (proxies >= sizes.proxies[0] && services >= sizes.services[0]),
+};

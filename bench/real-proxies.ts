@@ -1,12 +1,12 @@
 // Real Envoys of a zone, run by `meridian dataplane run`, with small applications behind them.
 import type { ChildProcess } from 'node:child_process';
-import { createServer, request, Agent, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request, Agent, type IncomingHttpHeaders } from 'node:http';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '../src/resource/types.ts';
+import { Application } from '../test/envoy/application.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { endChild, startMeridianCommand } from './children.ts';
 import { MESH } from './policies.ts';
@@ -15,7 +15,7 @@ const READY_MS = 60_000;
 /** A zone that has a global requires it. */
 const OF_ZONE = { 'kuma.io/origin': 'zone' };
 /** The header in which an application says its name. */
-export const ANSWERED_BY = 'x-answered-by';
+export const ANSWERED_BY = 'x-application';
 
 /** A zone that asks for no token. */
 export type ProxyZone = {
@@ -29,7 +29,7 @@ export class RealProxies {
   readonly #zone: ProxyZone;
   readonly #folder: string;
   readonly #children: ChildProcess[] = [];
-  readonly #applications: Server[] = [];
+  readonly #applications: Application[] = [];
 
   private constructor(zone: ProxyZone, folder: string) {
     this.#zone = zone;
@@ -54,14 +54,10 @@ export class RealProxies {
 
   /** A proxy of a service, with an application that says the name of the proxy. @returns its Dataplane */
   async server(name: string, service: string, protocol: 'http' | 'tcp' = 'http'): Promise<JsonObject> {
-    const application = createServer((_request, response) => response.setHeader(ANSWERED_BY, name).end('yes'));
-    await new Promise<void>((resolve) => application.listen(0, '127.0.0.1', resolve));
+    const application = await Application.listen(name, 'http');
     this.#applications.push(application);
-    const { port: servicePort } = application.address() as AddressInfo;
-    const tags = { 'kuma.io/service': service };
-    return await this.run(name, service, {
-      inbound: [{ name: 'main', port: await freePort(), servicePort, protocol, tags }],
-    });
+    const inbound = { name: 'main', port: await freePort(), servicePort: application.port, protocol };
+    return await this.run(name, service, { inbound: [{ ...inbound, tags: { 'kuma.io/service': service } }] });
   }
 
   /** A proxy that calls a service. @returns the port on which it does */
@@ -92,7 +88,7 @@ export class RealProxies {
 
   async stop(): Promise<void> {
     await Promise.all(this.#children.map(endChild));
-    for (const application of this.#applications) application.close();
+    for (const application of this.#applications) await application.close();
     await rm(this.#folder, { recursive: true, force: true });
   }
 }
@@ -104,7 +100,7 @@ export class Caller {
   /** TCP connections that it opened. */
   connections = 0;
 
-  constructor(port: number, { keepAlive }: { readonly keepAlive: boolean } = { keepAlive: true }) {
+  constructor(port: number, keepAlive: boolean) {
     this.#port = port;
     this.#agent = new Agent({ keepAlive, maxSockets: 1 });
   }
@@ -147,11 +143,13 @@ export class Caller {
 }
 
 /** PUT of a resource of the mesh. */
-export async function put(apiPort: number, path: string, body: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`http://127.0.0.1:${String(apiPort)}/meshes/${MESH}/${path}`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ mesh: MESH, ...body }),
-  });
-  if (!response.ok) throw new Error(`PUT ${path}: ${String(response.status)} ${await response.text()}`);
+export async function put(apiPort: number, path: string, body: JsonObject): Promise<void> {
+  await sendJson('PUT', `http://127.0.0.1:${String(apiPort)}/meshes/${MESH}/${path}`, { mesh: MESH, ...body });
+}
+
+/** @throws Error with the answer when it is no success */
+export async function sendJson(method: 'PUT' | 'POST', url: string, body: unknown): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(url, { method, headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${method} ${url}: ${String(response.status)} ${await response.text()}`);
 }

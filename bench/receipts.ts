@@ -8,7 +8,7 @@ import type { SyncEvent } from '../src/kds/protocol/sync-events.ts';
 import { RecentChanges } from '../src/receipts/recent-changes.ts';
 import type { Context, Sections } from './context.ts';
 import { cpuMs } from './measure.ts';
-import { budgets, type Metric } from './metric.ts';
+import { budgets, metricsOf, type Metric } from './metric.ts';
 import { TYPE } from './policies.ts';
 import type { Settings } from './settings.ts';
 
@@ -41,20 +41,14 @@ function measureReceipts(): Metric[] {
   }
   const spent = cpuMs(process.cpuUsage(began));
   const after = usedBytes();
-  const section = 'receipts';
-  const megabytes = (bytes: number): number => bytes / 1e6;
+  // They live until here: else the collection takes them.
   const times = changes.newest().filter((one) => one.times !== null).length;
+  const metric = metricsOf('receipts');
   return [
-    {
-      section,
-      name: `memory of ${String(CHANGES)} changes`,
-      unit: 'MB',
-      meridian: megabytes(after - connected),
-      budget: budgets.receiptsMb,
-    },
-    { section, name: '… of them with the times of zones', unit: '', meridian: times },
-    { section, name: `memory of ${String(ZONES)} zones`, unit: 'MB', meridian: megabytes(connected - before) },
-    { section, name: 'CPU for each zone and change', unit: 'µs', meridian: (spent * 1_000) / (ZONES * CHANGES) },
+    metric(`memory of ${String(CHANGES)} changes`, 'MB', (after - connected) / 1e6, { budget: budgets.receiptsMb }),
+    metric('… of them with the times of zones', '', times),
+    metric(`memory of ${String(ZONES)} zones`, 'MB', (connected - before) / 1e6),
+    metric('CPU for each zone and change', 'µs', (spent * 1_000) / (ZONES * CHANGES)),
   ];
 }
 

@@ -2,8 +2,7 @@
 import type { Context, Sections } from './context.ts';
 import { startZone } from './control-plane.ts';
 import { startSeededGlobal } from './fleet.ts';
-import { cpuSeconds } from './measure.ts';
-import { budgets, type Metric } from './metric.ts';
+import { budgets, metricsOf, type Metric } from './metric.ts';
 import { TYPE } from './policies.ts';
 import { withDatabase } from './postgres.ts';
 import { RowWatch } from './row-watch.ts';
@@ -36,14 +35,8 @@ async function measureReceiver({ settings, postgres, say }: Context<Settings>): 
     const at = await watch.until('select count(*) = $1::int as yes from resources where type = $2', [resources, TYPE]);
     const connected = watch.lastHeard(CHANNEL);
     if (connected === undefined) throw new Error('the zone wrote rows without having connected');
-    const section = 'receiver';
-    return [
-      {
-        ...{ section, name: `first ${String(resources)} rows committed in a zone`, unit: 's', budget: budgets.receiverSeconds },
-        meridian: (at - connected) / 1000,
-      },
-      { section, name: 'CPU of the zone, start included', unit: 's', meridian: cpuSeconds(zone.pid) },
-    ];
+    const name = `first ${String(resources)} rows committed in a zone`;
+    return [metricsOf('receiver')(name, 's', (at - connected) / 1000, { budget: budgets.receiverSeconds })];
   } finally {
     await watch.close();
     await zone.stop();

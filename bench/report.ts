@@ -1,7 +1,6 @@
 // The results of a run for people (tables) and for programs (JSON), with the machine.
 import { cpus, loadavg, totalmem } from 'node:os';
 import { table } from '../src/cli/views/table.ts';
-import type { Table } from './context.ts';
 import type { Measured } from './measure-sections.ts';
 import { isWithin, type Budget, type Metric } from './metric.ts';
 import type { Postgres } from './postgres.ts';
@@ -27,8 +26,6 @@ export type Report = {
   };
   readonly settings: Readonly<Record<string, number>>;
   readonly metrics: readonly (Metric & { readonly ratio: number | null; readonly verdict: Verdict })[];
-  /** By the name of the table. */
-  readonly tables: Readonly<Record<string, Table['rows']>>;
   /** A sentence for each part that could not be measured. */
   readonly failed: readonly string[];
 };
@@ -39,7 +36,7 @@ type Found = Measured & { readonly postgres: Postgres['facts'] | null };
 export function makeReport<S>(
   { fixedSizes, judged }: { readonly fixedSizes?: Readonly<Record<string, number>>; readonly judged?: Judged<S> },
   settings: S,
-  { postgres, metrics, tables, failed }: Found,
+  { postgres, metrics, failed }: Found,
 ): Report {
   return {
     date: new Date().toISOString(),
@@ -52,17 +49,12 @@ export function makeReport<S>(
       const isJudged = metric.budget !== undefined && (judged?.by(metric, settings) ?? true);
       return { ...metric, ratio: ratioOf(metric), verdict: isJudged ? (isWithin(metric) ? 'ok' : 'over') : 'none' };
     }),
-    tables: Object.fromEntries(tables.map(({ name, rows }) => [name, rows])),
     failed,
   };
 }
 
 /** @param sizes those that the budgets are for */
-export function describeReport(
-  { machine, metrics, failed, date }: Report,
-  tables: readonly Table[],
-  sizes = 'other sizes',
-): string {
+export function describeReport({ machine, metrics, failed, date }: Report, sizes = 'other sizes'): string {
   const { postgres, cores, memoryGb, load } = machine;
   const lines = [
     `${machine.cpu}, ${String(cores)} cores, ${String(memoryGb)} GB, load ${load.toFixed(1)}; Node ${machine.node}; ${date}`,
@@ -74,10 +66,6 @@ export function describeReport(
   ];
   if (metrics.some(({ budget, verdict }) => budget !== undefined && verdict === 'none'))
     lines.push('', `Budgets are for ${sizes}; at these sizes they are not judged.`);
-  for (const { columns, rows } of tables) {
-    const cells = rows.map((row) => Object.keys(columns).map((key) => show(row[key] ?? NaN)));
-    lines.push('', table(Object.values(columns), cells));
-  }
   if (failed.length > 0) lines.push('', ...failed);
   return lines.join('\n');
 }

@@ -7,6 +7,10 @@ import { clientConfig } from './postgres.ts';
 
 const PATIENCE_MS = 60_000;
 
+/** For `until`: the Mesh of that name is there, and a global has written its defaults, of which the id of the cluster is the last. */
+export const HAS_MESH = `select exists (select from resources where type = 'Mesh' and name = $1) as yes`;
+export const HAS_DEFAULTS = `select exists (select from resources where type = 'Config' and name = 'kuma-cluster-id') as yes`;
+
 export class RowWatch {
   readonly #client: pg.Client;
   /** When each channel last had a notification, in milliseconds of `nowMs`. */
@@ -29,6 +33,12 @@ export class RowWatch {
     });
     for (const channel of [CHANNEL, ...channels]) await client.query(`LISTEN ${channel}`);
     return watch;
+  }
+
+  /** Waits until the query answers `yes` as true. */
+  static async see(database: PostgresConfig, query: string, values: readonly unknown[] = []): Promise<void> {
+    const watch = await RowWatch.open(database);
+    await watch.until(query, values).finally(() => watch.close());
   }
 
   lastHeard(channel: string): number | undefined {

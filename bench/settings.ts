@@ -15,7 +15,6 @@ export const sizes = {
   idleSeconds: [15, 'how long to watch an idle server'],
   services: [1_000, 'MeshServices at once from a zone'],
   restSeconds: [3, 'how long each kind of request is measured'],
-  startResources: [20_000, 'MeshTimeouts of the global that is started; try 100000'],
   scalingZones: [20, 'zones of the smallest size of the scaling table'],
   scalingResources: [1_000, 'MeshTimeouts of the smallest size of the scaling table'],
 } as const;

@@ -1,14 +1,14 @@
 // `npm run bench:zone`: what keeping the services of a large zone costs, at one size and at half of it.
 import { runProgram } from './program.ts';
-import { reach } from './zone-reach.ts';
-import { services } from './zone-services.ts';
-import { checkSizes, sizes } from './zone-sizes.ts';
+import { reach } from './two-zones.ts';
+import { checkSizes, judged, sizes, zoneServices } from './zone-services.ts';
 
 await runProgram({
   command: 'npm run bench:zone',
   about: 'Measure the reconciler of the services of a zone against a real PostgreSQL.',
   sizes,
-  sections: [services, reach],
+  sections: [zoneServices, reach],
+  judged,
   check: checkSizes,
-  examples: { '--only services --services 200 --dataplanes 1000': 'a smaller zone; its times are not judged' },
+  examples: { '--only services --services 200 --dataplanes 1000 --changes 200': 'a smaller zone; its times are not judged' },
 });

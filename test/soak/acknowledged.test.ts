@@ -1,6 +1,6 @@
 // What a soak holds control planes to: writes that they acknowledged.
 import { describe, expect, it } from 'vitest';
-import { Acknowledged } from '../../bench/soak/acknowledged.ts';
+import { Acknowledged } from './acknowledged.ts';
 
 describe('acknowledged writes', () => {
   it('are kept when the store has the last of them', () => {

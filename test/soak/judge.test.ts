@@ -9,8 +9,8 @@ import {
   summedMemory,
   type ProcessSample,
   type Sample,
-} from '../../bench/soak/judge.ts';
-import { activityOf } from '../../bench/soak/sampler.ts';
+} from './judge.ts';
+import { activityOf } from './sampler.ts';
 
 const SECONDS = 400;
 

@@ -1,6 +1,6 @@
 // The plan of a soak: repeatable, and with every kind of action.
 import { describe, expect, it } from 'vitest';
-import { planOf, type Planned, type PlanSizes } from '../../bench/soak/plan.ts';
+import { planOf, type Planned, type PlanSizes } from './plan.ts';
 
 const HOUR: PlanSizes = { seed: 1, seconds: 3_600, zones: 200, realZones: 3, replicas: 2, resources: 200 };
 const KINDS: readonly Planned['kind'][] = [

@@ -1,7 +1,7 @@
 // How long a soak runs, how large it is, and what it may cost.
-import type { SettingsOf } from '../context.ts';
-import type { Budget } from '../metric.ts';
-import type { Judged } from '../report.ts';
+import type { SettingsOf } from '../../bench/context.ts';
+import type { Budget } from '../../bench/metric.ts';
+import type { Judged } from '../../bench/report.ts';
 
 export const sizes = {
   minutes: [60, 'length of the run without its end, in which the stores are compared'],

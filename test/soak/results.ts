@@ -1,18 +1,9 @@
-// The samples of a soak as metrics and as a table. Pure.
-import type { Table } from '../context.ts';
-import type { Budget, Metric } from '../metric.ts';
+// The samples of a soak as metrics. Pure.
+import { metricsOf, type Budget, type Metric } from '../../bench/metric.ts';
 import type { Actor } from './actor.ts';
-import { leftOver, longestSeries, resourcesOf, summedMemory, type Growth, type ProcessSample, type Sample } from './judge.ts';
+import { leftOver, longestSeries, resourcesOf, summedMemory, type Growth, type Sample } from './judge.ts';
 import { budgets, leftOverBudget } from './sizes.ts';
-import type { ZoneCounts } from './zones-process.ts';
-
-/** Rows of the table of a run. */
-const ROWS = 12;
-
-export type SampleWithRows = Sample & {
-  /** Rows in the database of global; null while it did not answer. */
-  readonly rows: number | null;
-};
+import type { ZoneCounts } from './zones.ts';
 
 /** What was found when everything was at rest. */
 export type End = {
@@ -32,7 +23,7 @@ export type End = {
 };
 
 function metric(name: string, unit: string, meridian: number, budget?: Budget): Metric {
-  return { section: 'soak', name, unit, meridian, ...(budget !== undefined && { budget }) };
+  return metricsOf('soak')(name, unit, meridian, { budget });
 }
 
 export function actionMetrics({ done, answers }: Pick<Actor, 'done' | 'answers'>, counts: ZoneCounts): Metric[] {
@@ -41,7 +32,7 @@ export function actionMetrics({ done, answers }: Pick<Actor, 'done' | 'answers'>
     ...[...done].toSorted().map(([kind, count]) => metric(`actions: ${kind}`, '', count)),
     ...statuses.map(([status, count]) => metric(`answers: ${status === 0 ? 'none' : String(status)}`, '', count)),
     metric('responses that fake zones refused', '', counts.refused),
-    metric('connections that fake zones lost', '', counts.connectionsLost),
+    metric('connections that fake zones lost', '', counts.failures),
   ];
 }
 
@@ -63,7 +54,7 @@ export function endMetrics({ seconds, wrong, checked, broken, refusals, counts, 
     metric('acknowledged writes that were checked', '', checked),
     metric('acknowledged writes that are not there', '', broken, budgets.none),
     metric('right writes that were refused', '', refusals, budgets.none),
-    metric('responses of fake zones that global refused', '', counts.refusedByGlobal, budgets.none),
+    metric('responses of fake zones that global refused', '', counts.refusedByPeer, budgets.none),
     metric('processes that did not end in order', '', badlyEnded, budgets.none),
   ];
 }
@@ -76,43 +67,4 @@ export function memoryMetrics(samples: readonly Sample[], processes: number): Me
     metric(`memory of ${name}, second quarter of ${seconds.toFixed(0)} s`, 'MB', secondMb),
     metric(`memory of ${name}, last quarter against the second`, '×', lastMb / secondMb, budgets.growth),
   ]);
-}
-
-/** One row for each part of the time: the last sample in it with every process. */
-export function samplesTable(samples: readonly SampleWithRows[]): Table {
-  const most = Math.max(...samples.map(({ processes }) => processes.length));
-  const complete = samples.filter(({ processes }) => processes.length === most);
-  const [first, last] = [complete[0]?.at ?? 0, complete.at(-1)?.at ?? 0];
-  const rows = new Map<number, Readonly<Record<string, number>>>();
-  for (const sample of complete) rows.set(Math.floor((ROWS * (sample.at - first)) / (last - first + 1)), rowOf(sample));
-  const columns = {
-    minute: 'MINUTE',
-    globalMb: 'GLOBAL MB',
-    globalHeapMb: 'HEAP MB',
-    globalFiles: 'FILES',
-    globalResources: 'RESOURCES',
-    zoneMb: 'ZONES MB',
-    zoneHeapMb: 'HEAP MB',
-    zoneFiles: 'FILES',
-    zoneResources: 'RESOURCES',
-    rows: 'ROWS ON GLOBAL',
-  };
-  return { name: 'samples', columns, rows: [...rows.values()] };
-}
-
-function rowOf({ at, processes, rows }: SampleWithRows): Readonly<Record<string, number>> {
-  const sumOf = (role: ProcessSample['role'], of: (process: ProcessSample) => number): number =>
-    processes.filter((one) => one.role === role).reduce((sum, one) => sum + of(one), 0);
-  return {
-    minute: at / 60,
-    globalMb: sumOf('global', ({ memoryMb }) => memoryMb),
-    globalHeapMb: sumOf('global', ({ heapMb }) => heapMb),
-    globalFiles: sumOf('global', ({ files }) => files),
-    globalResources: sumOf('global', resourcesOf),
-    zoneMb: sumOf('zone', ({ memoryMb }) => memoryMb),
-    zoneHeapMb: sumOf('zone', ({ heapMb }) => heapMb),
-    zoneFiles: sumOf('zone', ({ files }) => files),
-    zoneResources: sumOf('zone', resourcesOf),
-    rows: rows ?? NaN,
-  };
 }

@@ -1,9 +1,10 @@
 // The one service that a fake zone has of its own, and what it sends of it to global: one response at a time, the latest state alone.
-import { encodeKumaResource, wireVersion } from '../src/resource/codec.ts';
-import { typeOf } from '../src/resource/type-registry.ts';
-import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
-import { wireName, type Row } from '../test/chaos/expected-rows.ts';
-import { MESH } from './policies.ts';
+import { encodeKumaResource, wireVersion } from '../../src/resource/codec.ts';
+import { typeOf } from '../../src/resource/type-registry.ts';
+import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry } from '../../src/wire/kds-messages.ts';
+import { wireName, type Row } from '../chaos/expected-rows.ts';
+import { MESH } from '../../bench/policies.ts';
+import type { OwnService } from '../fakes/fake-zone.ts';
 
 export const SERVICE_TYPE = 'MeshService';
 /** No answer has this nonce: nothing is sent before a subscription. */
@@ -17,7 +18,8 @@ export function serviceOfZone(zone: string, port: number): Row {
   return { type: SERVICE_TYPE, mesh: MESH, name, labels, spec, status: {}, owner: null, isCopy: false };
 }
 
-export class ZoneService {
+export class ZoneService implements OwnService {
+  readonly type = SERVICE_TYPE;
   readonly #zone: string;
   /** Port of the service; null where there is none. */
   port: number | null = null;

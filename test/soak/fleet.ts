@@ -2,10 +2,10 @@
 // process that ends without having been killed fails the run.
 import { once } from 'node:events';
 import type { PostgresConfig } from '../../src/store/database.ts';
-import { startGlobal, startZone, type ControlPlane } from '../control-plane.ts';
-import { replicaEnv } from '../large-fleet-sizes.ts';
-import type { Postgres } from '../postgres.ts';
-import { RowWatch } from '../row-watch.ts';
+import { startGlobal, startZone, type ControlPlane } from '../../bench/control-plane.ts';
+import { replicaEnv } from '../../bench/large-fleet-sizes.ts';
+import type { Postgres } from '../../bench/postgres.ts';
+import { HAS_DEFAULTS, RowWatch } from '../../bench/row-watch.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
 import type { ProcessSample, Sample } from './judge.ts';
 import { sampleProcess } from './sampler.ts';
@@ -60,7 +60,7 @@ export class SoakFleet {
     try {
       for (const member of fleet.members) {
         await fleet.#startOf(member);
-        if (member === replicas[0]) await hasDefaults(database);
+        if (member === replicas[0]) await RowWatch.see(database, HAS_DEFAULTS);
       }
     } catch (error) {
       await balancer.close();
@@ -153,11 +153,4 @@ function addressesOf(replicas: readonly Member[]): string[] {
 
 function numbered(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
-}
-
-/** The id of the cluster is the last of the defaults that a global writes at its first start. */
-async function hasDefaults(database: PostgresConfig): Promise<void> {
-  const watch = await RowWatch.open(database);
-  await watch.until(`select exists (select from resources where type = 'Config' and name = 'kuma-cluster-id') as yes`, []);
-  await watch.close();
 }

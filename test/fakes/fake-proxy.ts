@@ -1,12 +1,13 @@
 // One fake proxy: it speaks delta xDS as Envoy does and holds versions alone. It subscribes to all clusters and listeners, to the
 // endpoints of its clusters, and the routes and filters of its listeners, and accepts clusters when they are warm.
-import { XDS_MESSAGES } from '../src/ads/encode-resources.ts';
-import { XDS_TYPES, type XdsType } from '../src/ads/session-messages.ts';
-import { TYPE_URL_PREFIX } from '../src/wire/any.ts';
-import { servesOthers } from '../src/xds/names.ts';
-import { encodeDeltaRequest } from '../src/wire/kds-messages.ts';
-import { encodeStruct } from '../src/wire/struct.ts';
-import { GrpcStream } from './grpc-stream.ts';
+import { connect, createSecureContext } from 'node:tls';
+import { XDS_MESSAGES } from '../../src/ads/encode-resources.ts';
+import { XDS_TYPES, type XdsType } from '../../src/ads/session-messages.ts';
+import { TYPE_URL_PREFIX } from '../../src/wire/any.ts';
+import { servesOthers } from '../../src/xds/names.ts';
+import { encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
+import { encodeStruct } from '../../src/wire/struct.ts';
+import { GrpcConnection, type GrpcCall } from './grpc-connection.ts';
 import { scanResources, type ScannedResource } from './response-scan.ts';
 
 const PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
@@ -16,6 +17,8 @@ const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYP
 const RETRY_MS = 500;
 const FEATURES = { features: ['feature-reuse-port'] };
 const METADATA = encodeStruct(FEATURES);
+/** As Envoy 1.40 connects by default. Shared: the roots of a context are read when it is made. */
+const secureContext = createSecureContext({ maxVersion: 'TLSv1.2', ecdhCurve: 'X25519:P-256' });
 
 export type FakeProxyOptions = {
   readonly mesh: string;
@@ -40,7 +43,8 @@ export class FakeProxy {
   readonly #options: FakeProxyOptions;
   /** Versions by name. */
   readonly #held = new Map<XdsType, Map<string, string>>(XDS_TYPES.map((type) => [type, new Map()]));
-  #stream: GrpcStream | null = null;
+  #connection: GrpcConnection | null = null;
+  #stream: GrpcCall | null = null;
   #retry: NodeJS.Timeout | undefined;
   #isFirst = true;
   /** Types that have had no response on this stream. */
@@ -56,15 +60,22 @@ export class FakeProxy {
   /** Connects to this port from now on. */
   connect(port: number): void {
     clearTimeout(this.#retry);
-    this.#stream?.destroy();
+    this.#connection?.destroy();
     this.received = 0;
     this.#open(port);
   }
 
   /** Opens a stream, and says what it holds. */
   #open(port: number): void {
-    const onEnd = (): void => void (this.#retry = setTimeout(() => this.#open(port), RETRY_MS));
-    this.#stream = new GrpcStream({ port, path: PATH, onMessage: (bytes) => this.#take(bytes), onEnd });
+    // With any certificate of `localhost`.
+    const name = { host: '127.0.0.1', port, servername: 'localhost', rejectUnauthorized: false };
+    const connection = new GrpcConnection(connect({ ...name, secureContext, ALPNProtocols: ['h2'] }), 'https');
+    const onEnd = (): void => {
+      connection.destroy();
+      this.#retry = setTimeout(() => this.#open(port), RETRY_MS);
+    };
+    this.#connection = connection;
+    this.#stream = connection.open({ path: PATH, onMessage: (bytes) => this.#take(bytes), onEnd });
     this.#isFirst = true;
     this.#waiting = null;
     this.#warming.clear();

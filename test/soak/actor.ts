@@ -2,9 +2,9 @@
 // PostgreSQL is away at a time.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '../../src/resource/types.ts';
-import { MESH, policyName, policyPath, policySpec, TYPE } from '../policies.ts';
-import type { Postgres } from '../postgres.ts';
-import { SERVICE_TYPE } from '../zone-service.ts';
+import { MESH, policyName, policyPath, policySpec, TYPE } from '../../bench/policies.ts';
+import type { Postgres } from '../../bench/postgres.ts';
+import { SERVICE_TYPE } from './zone-service.ts';
 import { Acknowledged } from './acknowledged.ts';
 import { call, follow, NO_PORT, type Call } from './call.ts';
 import type { SoakFleet } from './fleet.ts';
@@ -136,15 +136,15 @@ export class Actor {
   }
 
   async #leave(zone: number, seconds: number): Promise<void> {
-    this.#world.zones.leave(zone);
+    this.#world.zones.tell(zone, 'leave');
     await this.#pause(seconds);
-    this.#world.zones.join(zone);
+    this.#world.zones.tell(zone, 'join');
   }
 
   async #refuse(zone: number, seconds: number): Promise<void> {
-    this.#world.zones.refuse(zone, true);
+    this.#world.zones.tell(zone, 'refuse');
     await this.#pause(seconds);
-    this.#world.zones.refuse(zone, false);
+    this.#world.zones.tell(zone, 'accept');
   }
 
   #port(replica: number): number {

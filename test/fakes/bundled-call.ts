@@ -1,9 +1,9 @@
 // A call of a fake zone that reads and sends bundles, as a zone does: its messages of one turn of the event loop leave as one, with the types in
 // which global is in step.
-import { takeEach } from '../src/kds/protocol/bundles.ts';
-import { encodeBundle } from '../src/wire/bundle.ts';
-import { toBuffer } from '../src/wire/fields.ts';
-import { encodeInStep } from '../src/wire/in-step.ts';
+import { takeEach } from '../../src/kds/protocol/bundles.ts';
+import { encodeBundle } from '../../src/wire/bundle.ts';
+import { toBuffer } from '../../src/wire/fields.ts';
+import { encodeInStep } from '../../src/wire/in-step.ts';
 import type { GrpcCall, GrpcCallOptions, GrpcConnection } from './grpc-connection.ts';
 
 export type BundledCall = GrpcCall & {

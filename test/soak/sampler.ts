@@ -1,6 +1,6 @@
 // Memory, files and resources of a running control plane: from /proc, and from its own metrics.
 import { readdirSync } from 'node:fs';
-import { memoryMb } from '../measure.ts';
+import { memoryMb } from '../../bench/measure.ts';
 import { call } from './call.ts';
 import type { ProcessSample } from './judge.ts';
 

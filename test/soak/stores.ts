@@ -1,9 +1,9 @@
 // What the stores of a soak hold at its end: compared with each other by the rules of test/chaos, and with what was acknowledged.
 import pg from 'pg';
 import type { PostgresConfig } from '../../src/store/database.ts';
-import { differences, type Guest, type Store } from '../../test/chaos/store-differences.ts';
-import { clientConfig, withDatabase } from '../postgres.ts';
-import { serviceOfZone } from '../zone-service.ts';
+import { differences, type Guest, type Store } from '../chaos/store-differences.ts';
+import { clientConfig, withDatabase } from '../../bench/postgres.ts';
+import { serviceOfZone } from './zone-service.ts';
 import type { SoakFleet } from './fleet.ts';
 import type { HeldByZone } from './zones-process.ts';
 
@@ -19,16 +19,6 @@ export async function wrongRows(fleet: SoakFleet, held: readonly HeldByZone[]): 
     const zones = stores.map((store, index) => ({ zone: fleet.zones[index]?.name ?? '', store }));
     return await differences({ global, zones, guests: held.map(guestOf) });
   });
-}
-
-/** Rows of the database of global; null while it does not answer. */
-export async function rowsOnGlobal(fleet: SoakFleet): Promise<number | null> {
-  const database = fleet.replicas[0]?.database;
-  if (database === undefined) return null;
-  return await withDatabase(database, async (client) => {
-    const { rows } = await client.query<{ count: number }>('select count(*)::int as count from resources');
-    return rows[0]?.count ?? null;
-  }).catch(() => null);
 }
 
 /** Key of each written resource, as its writer names it → revision. Resources that no writer changed have none. */

@@ -1,9 +1,9 @@
 // `npm run soak`: a fleet of zones and replicas that is disturbed for a long time; its memory, files and stores at the end.
-import { requireProc } from './measure.ts';
-import { startOwnPostgres } from './postgres.ts';
-import { runProgram } from './program.ts';
-import { judged, sizes } from './soak/sizes.ts';
-import { soak } from './soak/run.ts';
+import { requireProc } from '../../bench/measure.ts';
+import { startOwnPostgres } from '../../bench/postgres.ts';
+import { runProgram } from '../../bench/program.ts';
+import { judged, sizes } from './sizes.ts';
+import { soak } from './run.ts';
 
 await runProgram({
   command: 'npm run soak',

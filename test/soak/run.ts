@@ -1,16 +1,16 @@
 // A soak from its start to its end: quiet, then the actions of the plan, then quiet again. Invariant: what it started is ended, also
 // after a failure.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Context, Sections } from '../context.ts';
-import { isWithin, type Metric } from '../metric.ts';
-import type { Postgres } from '../postgres.ts';
+import type { Context, Sections } from '../../bench/context.ts';
+import { isWithin, type Metric } from '../../bench/metric.ts';
+import type { Postgres } from '../../bench/postgres.ts';
 import { Actor } from './actor.ts';
 import { SoakFleet } from './fleet.ts';
 import { moreResources, type Sample } from './judge.ts';
 import { planOf } from './plan.ts';
-import { actionMetrics, endMetrics, leftMetrics, memoryMetrics, samplesTable, type End, type SampleWithRows } from './results.ts';
+import { actionMetrics, endMetrics, leftMetrics, memoryMetrics, type End } from './results.ts';
 import { quietSecondsOf, type SoakSizes } from './sizes.ts';
-import { rowsOnGlobal, storedRevisions, wrongRows } from './stores.ts';
+import { storedRevisions, wrongRows } from './stores.ts';
 import { startSoakZones, type SoakZones } from './zones.ts';
 
 /** Samples of a run; at most one a second. */
@@ -37,7 +37,7 @@ type Run = {
   readonly fleet: SoakFleet;
   readonly zones: SoakZones;
   readonly actor: Actor;
-  readonly samples: SampleWithRows[];
+  readonly samples: Sample[];
   /** Aborts when the run has failed: nothing waits any longer. */
   readonly signal: AbortSignal;
   /** Milliseconds of `performance.now`. */
@@ -57,7 +57,7 @@ async function measure(context: Context<SoakSizes>): Promise<Metric[]> {
     fleet = await Promise.race([startFleet(context, postgres, zones, { onEnded: reject, signal: stop.signal }), failed]);
     actor = new Actor({ fleet, zones, postgres }, stop.signal, reject);
     const run: Run = { settings, say, fleet, zones, actor, samples: [], signal: stop.signal, began: performance.now() };
-    return await Promise.race([runThrough(run, context.addTable), failed]);
+    return await Promise.race([runThrough(run), failed]);
   } finally {
     stop.abort();
     await actor?.ended();
@@ -77,7 +77,7 @@ async function startFleet(
   const fleet = await SoakFleet.start(postgres, settings, { onEnded, onReplicas: zones.setAddresses });
   say(`${String(settings.zones)} fake zones join`);
   for (let zone = 0; zone < settings.zones; zone += 1) {
-    zones.join(zone);
+    zones.tell(zone, 'join');
     zones.write(zone, 1);
   }
   for (
@@ -89,7 +89,7 @@ async function startFleet(
   return fleet;
 }
 
-async function runThrough(run: Run, addTable: Context<SoakSizes>['addTable']): Promise<Metric[]> {
+async function runThrough(run: Run): Promise<Metric[]> {
   const { settings, say, fleet, actor, samples } = run;
   const [quiet, seconds] = [quietSecondsOf(settings), settings.minutes * 60];
   say(`quiet for ${quiet.toFixed(0)} s`);
@@ -101,7 +101,6 @@ async function runThrough(run: Run, addTable: Context<SoakSizes>['addTable']): P
   say('the last actions end');
   await actor.ended();
   const end = await endOf(run, before);
-  addTable(samplesTable(samples));
   return [
     ...actionMetrics(actor, end.counts),
     ...memoryMetrics(
@@ -118,7 +117,7 @@ async function sampleUntil(run: Run, end: number): Promise<void> {
   const seconds = run.settings.minutes * 60;
   const gap = Math.max(1, seconds / SAMPLES);
   for (let line = 0; ;) {
-    const sample = { ...(await run.fleet.sample(run.began)), rows: await rowsOnGlobal(run.fleet) };
+    const sample = await run.fleet.sample(run.began);
     run.samples.push(sample);
     if (sample.at >= line) {
       run.say(progressOf(run, sample));
