@@ -1,5 +1,5 @@
 // The difference between two JSON documents, as the operations of a JSON Patch (RFC 6902): add, remove, replace.
-import { runSteps, type Steps } from '../base/steps.ts';
+import type { Steps } from '../base/steps.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isObject } from '../resource/read-json.ts';
 
@@ -12,11 +12,6 @@ const MAX_LEVELS = 6;
 export type Change = { readonly op: 'add' | 'remove' | 'replace'; readonly path: string; readonly value?: Json };
 /** Where a value stands: the levels above it, and its step as it is written in a path. The text is made for changes alone. */
 type Place = { readonly above: Place; readonly step: string | number } | null;
-
-/** As `diffSteps`, at once: for documents that are small. */
-export function diffJson(before: Json, after: Json): Change[] {
-  return runSteps(diffSteps(before, after));
-}
 
 /** The operations that change `before` into `after`; empty when they are equal. Lists are compared by index. */
 export function* diffSteps(before: Json, after: Json): Steps<Change[]> {

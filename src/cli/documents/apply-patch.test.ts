@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { diffJson } from '../../document/json-diff.ts';
+import { runSteps } from '../../base/steps.ts';
+import { diffSteps } from '../../document/json-diff.ts';
 import type { Json } from '../../resource/types.ts';
 import { applyPatch } from './apply-patch.ts';
 
@@ -13,7 +14,7 @@ describe('a patch', () => {
     [null, { type: 'Mesh' }],
   ])('of %j gives %j', (before, after) => {
     const copy = structuredClone(before);
-    expect(applyPatch(before, diffJson(before, after))).toEqual(after);
+    expect(applyPatch(before, runSteps(diffSteps(before, after)))).toEqual(after);
     expect(before).toEqual(copy);
   });
 
