@@ -64,16 +64,16 @@ export async function endChildren(): Promise<void> {
  * @param limitMs of the wait; without it the wait lasts as long as the child runs
  * @throws Error when the child ends before it has answered, or is late
  */
-export async function ask<C extends object, R, T>(
+export async function ask<T>(
   child: ChildProcess,
-  command: C | null,
-  fits: (report: R) => T | null,
+  command: object | null,
+  fits: (report: never) => T | null,
   limitMs?: number,
 ): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const onExit = (code: number | null): void => reject(new Error(`a process ended with ${String(code)} before it answered`));
   const take = (report: unknown): void => {
-    const found = fits(report as R);
+    const found = fits(report as never);
     if (found !== null) resolve(found);
   };
   child.once('exit', onExit).on('message', take);

@@ -158,7 +158,7 @@ class HeavyBench {
     const largeMeshMs = await this.#cpuOf('large', moveOf('large'), 'ClusterLoadAssignment');
     const smallMeshMs = await this.#cpuOf('small', moveOf('small'), 'ClusterLoadAssignment');
     const more = { budget: budgets.sizeFactor };
-    // A caller pays for its document with each PUT of it, also with one that changes nothing (decision 118).
+    // A caller pays for its document with each PUT of it, also with one that changes nothing (decision 117).
     const rule = 'CPU that a changed rule of 4,500 costs beside its document, against a change of 5 rules';
     const moved = 'CPU of a change of one of 2,000 Dataplanes, against one of 5';
     return [

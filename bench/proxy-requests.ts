@@ -115,7 +115,11 @@ async function withGlobal<T>(
   use: (bench: Bench, global: Awaited<ReturnType<typeof startSeededGlobal>>) => Promise<T>,
 ): Promise<T> {
   const global = await startSeededGlobal(server, 0);
-  return await withBench(server, (bench) => use(bench, global)).finally(() => global.stop());
+  try {
+    return await withBench(server, (bench) => use(bench, global));
+  } finally {
+    await global.stop();
+  }
 }
 
 async function withBench<T>(server: Postgres, use: (bench: Bench) => Promise<T>): Promise<T> {

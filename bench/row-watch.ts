@@ -38,7 +38,11 @@ export class RowWatch {
   /** Waits until the query answers `yes` as true. */
   static async see(database: PostgresConfig, query: string, values: readonly unknown[] = []): Promise<void> {
     const watch = await RowWatch.open(database);
-    await watch.until(query, values).finally(() => watch.close());
+    try {
+      await watch.until(query, values);
+    } finally {
+      await watch.close();
+    }
   }
 
   lastHeard(channel: string): number | undefined {

@@ -67,7 +67,11 @@ async function measureStarts(start: () => Promise<Stopped>, run: Run, say: (text
   for (let turn = 1; turn <= TURNS; turn += 1) {
     say(`writes: the first 1,000 after a start, ${String(turn)} of ${String(TURNS)}`);
     const global = await start();
-    loads.push(await run(global, 8, 4).finally(() => global.stop()));
+    try {
+      loads.push(await run(global, 8, 4));
+    } finally {
+      await global.stop();
+    }
   }
   const of = (read: (load: Load) => number): number => percentile(loads.map(read), 0.5);
   const name = 'first 1,000 PUTs after a start, 8 connections';
