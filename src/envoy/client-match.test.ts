@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { InboundRule } from '../policy/inbound-rules.ts';
 import { parsePolicy } from '../policy/parse-policy.ts';
 import type { InboundMatch } from '../schema/inbound-match.ts';
@@ -7,12 +8,14 @@ import type { JsonObject } from '../resource/types.ts';
 import { clientFilter } from '../policies/mesh-access-log/envoy.ts';
 import { clientPredicate } from './client-match.ts';
 import { faultFilters } from '../policies/mesh-fault-injection/envoy.ts';
+import type { PermissionRule } from '../policies/mesh-traffic-permission/clients.ts';
 import { httpPermission, networkPermission, permissionFilter } from '../policies/mesh-traffic-permission/envoy.ts';
 
 const spiffe = (type: 'Exact' | 'Prefix', value = 'spiffe://a/b') => ({ spiffeID: { type, value } });
+const sni = { sni: { type: 'Exact', value: 'a.b' } } as const;
 const policy = parsePolicy(make('MeshTrafficPermission', 'p', {}), 0);
 
-function rule(conf: JsonObject, match: JsonObject | null = null): InboundRule {
+function rule<C>(conf: C, match: InboundMatch | null = null): InboundRule<C, InboundMatch> {
   return { match, conf, policy, index: 0 };
 }
 
@@ -25,12 +28,12 @@ function shown(predicate: JsonObject | null): unknown {
   return (predicate['singlePredicate'] as JsonObject)['valueMatch'];
 }
 
-it.each<[JsonObject, unknown]>([
+it.each<[InboundMatch, unknown]>([
   [{}, null],
   [spiffe('Exact'), { exact: 'spiffe://a/b' }],
   [spiffe('Prefix'), { prefix: 'spiffe://a/b' }],
-  [{ sni: { value: 'a.b' } }, { exact: 'a.b' }],
-  [{ ...spiffe('Exact'), sni: { value: 'a.b' } }, { and: [{ exact: 'spiffe://a/b' }, { exact: 'a.b' }] }],
+  [sni, { exact: 'a.b' }],
+  [{ ...spiffe('Exact'), ...sni }, { and: [{ exact: 'spiffe://a/b' }, { exact: 'a.b' }] }],
 ])('the predicate of the match %j is %j', (match, expected) => {
   expect(shown(clientPredicate(match))).toEqual(expected);
 });
@@ -38,8 +41,8 @@ it.each<[JsonObject, unknown]>([
 describe('a permission', () => {
   type Matcher = { predicate: JsonObject; onMatch: { action: { typedConfig: JsonObject } } };
 
-  const network = (rules: readonly InboundRule[]): JsonObject => networkPermission(rules, 'in')['typedConfig'] as JsonObject;
-  function http(rules: readonly InboundRule[]): JsonObject {
+  const network = (rules: readonly PermissionRule[]): JsonObject => networkPermission(rules, 'in')['typedConfig'] as JsonObject;
+  function http(rules: readonly PermissionRule[]): JsonObject {
     const { typedPerFilterConfig } = httpPermission(rules) as Record<string, Record<string, JsonObject>>;
     return typedPerFilterConfig?.['envoy.filters.http.rbac']?.['rbac'] as JsonObject;
   }
@@ -54,8 +57,8 @@ describe('a permission', () => {
     ]);
   }
   const [a, b, c] = ['a', 'b', 'c'].map((value) => ({ exact: value }));
-  const exact = (value: string): JsonObject => spiffe('Exact', value);
-  const rules = [
+  const exact = (value: string): InboundMatch => spiffe('Exact', value);
+  const rules: PermissionRule[] = [
     rule({ allow: [exact('a'), exact('b')] }),
     rule({ deny: [exact('c')], allow: [{}] }, spiffe('Prefix', 'p')),
     rule({ allowWithShadowDeny: [exact('c')] }),
@@ -76,7 +79,7 @@ describe('a permission', () => {
 
   it('denies every client by an empty match, of those that its rule is about', () => {
     const everyone = { prefix: 'spiffe://' };
-    const denial = [rule({ deny: [{}] }), rule({ deny: [{}] }, spiffe('Prefix', 'p'))];
+    const denial: PermissionRule[] = [rule({ deny: [{}] }), rule({ deny: [{}] }, spiffe('Prefix', 'p'))];
     for (const permission of [http(denial), network(denial)])
       expect(decisions(permission)).toEqual([
         ['DENY', policy.kri, everyone],
@@ -85,7 +88,7 @@ describe('a permission', () => {
   });
 
   it('permits no client by an empty match', () => {
-    const empty = [rule({ allow: [{}] }), rule({ allowWithShadowDeny: [{}] })];
+    const empty: PermissionRule[] = [rule({ allow: [{}] }), rule({ allowWithShadowDeny: [{}] })];
     expect(decisions(http(empty))).toEqual([]);
     expect(http(empty)).not.toHaveProperty('shadowMatcher');
   });
@@ -113,8 +116,9 @@ describe('a permission', () => {
 });
 
 describe('a fault', () => {
-  const faultOf = (fault: JsonObject, match: JsonObject | null = null): JsonObject => {
-    const [filter] = faultFilters([rule({ http: [fault] }, match)]);
+  type Fault = NonNullable<Conf<'MeshFaultInjection'>['http']>[number];
+  const faultOf = (fault: object, match: InboundMatch | null = null): JsonObject => {
+    const [filter] = faultFilters([rule({ http: [fault as Fault] }, match)]);
     return filter?.['typedConfig'] as JsonObject;
   };
 

@@ -7,7 +7,7 @@ import { extension } from './proto-json.ts';
 export const EVERYONE: InboundMatch = { spiffeID: { type: 'Prefix', value: 'spiffe://' } };
 
 /** Whether a match has neither a SPIFFE ID nor a server name. */
-export function isEmptyMatch({ spiffeID, sni }: InboundMatch): boolean {
+export function isEmptyMatch({ spiffeID, sni }: InboundMatch | JsonObject): boolean {
   return spiffeID === undefined && sni === undefined;
 }
 

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../resource/types.ts';
 type WrittenMatch = { readonly type?: Json; readonly name?: Json; readonly value?: Json | undefined };
 
 /** `{type, name, value}` of a policy as a HeaderMatcher. */
-export function headerMatcher({ type, name = '', value = '' }: WrittenMatch): JsonObject {
+export function headerMatcher({ type, name = '', value = '' }: WrittenMatch | JsonObject): JsonObject {
   switch (type) {
     case 'Present':
       return { name, presentMatch: true };

@@ -58,7 +58,7 @@ export function given(object: Readonly<Record<string, Json | undefined>>): JsonO
   return Object.fromEntries(Object.entries(object).filter((entry): entry is [string, Json] => entry[1] !== undefined));
 }
 
-type HeaderPair = { readonly name?: Json; readonly value?: Json };
+type HeaderPair = { readonly name?: Json; readonly value?: Json } | JsonObject;
 
 /** `set` replaces a header, `add` appends to it. */
 export function headerOptions(set: readonly HeaderPair[], add: readonly HeaderPair[]): JsonObject[] {

@@ -1,5 +1,6 @@
 // A mistyped field of a conf does not compile: the type check fails where one of the marked lines is right.
 import { expect, it } from 'vitest';
+import type { JsonObject } from '../resource/types.ts';
 import type { Conf } from './confs.ts';
 import type { BackendRef, HttpMatch, RouteConf, RouteFilter, WrittenHttpRule } from './routes.ts';
 
@@ -41,4 +42,25 @@ it('a rule that Meridian writes has the fields of the schema alone', () => {
   // @ts-expect-error a filter of a backend that the schema does not have
   rule.default = { backendRefs: [{ kind: 'MeshService', name: 'cart', filters: [{ type: 'URLRewrite' }] }] };
   expect(rule).toBeDefined();
+});
+
+it('the conf of a whole proxy has its fields alone', () => {
+  const trace: Conf<'MeshTrace'> = { sampling: { client: 5 } };
+  const metric: Conf<'MeshMetric'> = {};
+  // @ts-expect-error a field that the schema does not have
+  expect(trace.sampling?.cleint).toBeUndefined();
+  // @ts-expect-error a field of an item that the schema does not have
+  expect(metric.backends?.[0]?.prometheus?.prot).toBeUndefined();
+  // @ts-expect-error a value that the schema does not have
+  const passthrough: Conf<'MeshPassthrough'> = { passthroughMode: 'Al' };
+  expect(passthrough).toBeDefined();
+});
+
+it('JSON of any shape is neither a conf nor a part of one', () => {
+  const json: JsonObject = { http: { requestTimeout: 5 } };
+  // @ts-expect-error no check has seen it
+  const timeout: Conf<'MeshTimeout'> = json;
+  // @ts-expect-error no check has seen it
+  const http: Conf<'MeshTimeout'>['http'] = json;
+  expect([timeout, http]).toEqual([json, json]);
 });

@@ -6,18 +6,21 @@ import type { meshCircuitBreakerSpec } from './mesh-circuit-breaker/spec.ts';
 import type { meshFaultInjectionSpec } from './mesh-fault-injection/spec.ts';
 import type { meshHealthCheckSpec } from './mesh-health-check/spec.ts';
 import type { meshLoadBalancingStrategySpec } from './mesh-load-balancing-strategy/spec.ts';
+import type { meshMetricSpec } from './mesh-metric/spec.ts';
+import type { meshPassthroughSpec } from './mesh-passthrough/spec.ts';
 import type { meshRateLimitSpec } from './mesh-rate-limit/spec.ts';
 import type { meshRetrySpec } from './mesh-retry/spec.ts';
 import type { meshTimeoutSpec } from './mesh-timeout/spec.ts';
 import type { meshTLSSpec } from './mesh-tls/spec.ts';
+import type { meshTraceSpec } from './mesh-trace/spec.ts';
 import type { meshTrafficPermissionSpec } from './mesh-traffic-permission/spec.ts';
 
 /** The `default` of the items of a section. */
 type ConfIn<S extends z.ZodType, K extends keyof z.infer<S>> =
   NonNullable<z.infer<S>[K]> extends readonly { default?: infer C }[] ? NonNullable<C> : never;
 
-/** The confs that are in force merged, by the type of their policies. Each section of one type has the same. */
-export type Confs = {
+/** The confs of outbounds and inbounds, by the type of their policies. Each section of one type has the same. */
+type SectionConfs = {
   readonly MeshAccessLog: ConfIn<typeof meshAccessLogSpec, 'to'>;
   readonly MeshCircuitBreaker: ConfIn<typeof meshCircuitBreakerSpec, 'to'>;
   readonly MeshFaultInjection: ConfIn<typeof meshFaultInjectionSpec, 'rules'>;
@@ -30,7 +33,17 @@ export type Confs = {
   readonly MeshTimeout: ConfIn<typeof meshTimeoutSpec, 'to'>;
 };
 
-/** The conf in force of a type. Where no policy is, it has no field. */
+/** The confs of whole proxies. */
+export type ProxyConfs = {
+  readonly MeshMetric: NonNullable<z.infer<typeof meshMetricSpec>['default']>;
+  readonly MeshPassthrough: NonNullable<z.infer<typeof meshPassthroughSpec>['default']>;
+  readonly MeshTrace: z.infer<typeof meshTraceSpec>['default'];
+};
+
+/** The confs that are in force merged. */
+export type Confs = SectionConfs & ProxyConfs;
+
+/** The usable conf in force of a type. Where no policy is, it has no field. */
 export type Conf<T extends keyof Confs> = Partial<Confs[T]>;
 
 /** A rule of an inbound of this type. */

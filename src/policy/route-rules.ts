@@ -16,7 +16,7 @@ export type WrittenRule = { readonly matches?: Json; readonly default?: Json };
 
 /** The rules of a route's item, or of a merged conf. Reading a policy leaves objects alone in the list. */
 export function writtenRules({ rules }: JsonObject): readonly WrittenRule[] {
-  return (rules ?? []) as readonly JsonObject[];
+  return (rules ?? []) as readonly WrittenRule[];
 }
 
 /** base64(SHA-256) of the canonical matches of a route rule. */

@@ -19,7 +19,7 @@ export type TargetRef = {
 };
 
 /** Reads a targetRef; a missing one means the whole mesh (MADR 063). */
-export function targetRefOf(value: Json | undefined): TargetRef {
+export function targetRefOf(value: unknown): TargetRef {
   const ref = objectOf(value);
   const labels = textMapOf(ref['labels']);
   const proxyTypes = Array.isArray(ref['proxyTypes']) ? ref['proxyTypes'].map(textOf) : [];

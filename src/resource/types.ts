@@ -2,8 +2,11 @@
 import { compareText } from '../base/compare-text.ts';
 
 /** A JSON value as it stands in a spec, a status or a REST body. */
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
+export type Json = string | number | boolean | null | Json[] | JsonObject;
+/** JSON of any shape. No value has the symbol: with it the compiler does not take JSON for an object whose fields may all be missing. */
+export type JsonObject = { [key: string]: Json; [unread]?: true };
+
+declare const unread: unique symbol;
 
 /** Flat string map; the keys are Kubernetes qualified names (kds-wire 5.1). */
 export type Labels = Readonly<Record<string, string>>;

@@ -113,7 +113,7 @@ export function clientConf<T extends keyof Confs>(
   const { conf, refused } = usableConf(type, 'rules', merged as JsonObject);
   for (const { policy, index } of rules.slice(-1))
     for (const { path, reason } of refused) report({ policy: policy.kri, field: fieldOf('rules', index, path), reason });
-  return (conf as Conf<T> | null) ?? common;
+  return conf ?? common;
 }
 
 /** Reports what rules for some clients have and a listener has in common. @param paths those that may differ */

@@ -55,7 +55,7 @@ describe('a cluster', () => {
     ]).toEqual([inMesh, outside, outside, outside]);
   });
 
-  it.each<[Protocol, JsonObject, idle: string | null]>([
+  it.each<[Protocol, Conf<'MeshTimeout'>, idle: string | null]>([
     ['http', {}, '3600s'],
     ['http2', { idleTimeout: '7s' }, '7s'],
     ['grpc', { idleTimeout: '7s' }, '7200s'],

@@ -1,9 +1,9 @@
 // Which zones serve a client, and in which order.
 import { describe, expect, it } from 'vitest';
 import { makeDataplane } from '../../test/policy/make-resource.ts';
+import type { Conf } from '../policies/confs.ts';
 import { parseDataplane } from '../policy/dataplane-proxy.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
-import type { JsonObject } from '../resource/types.ts';
 import { Client } from './client.ts';
 import { loadAssignment, localityWeights } from './endpoints.ts';
 
@@ -16,7 +16,9 @@ const servers = {
   others: ['north', 'west'].map((zone) => ({ zone, endpoints: [at(`10.1.0.${String(zone.length)}`)] })),
 };
 
-function localities(localityAwareness: JsonObject, isChoice = true): string[] {
+type Locality = NonNullable<Conf<'MeshLoadBalancingStrategy'>['localityAwareness']>;
+
+function localities(localityAwareness: Locality, isChoice = true): string[] {
   const { endpoints } = loadAssignment('cart', servers, client, { balancing: { localityAwareness }, isChoice });
   return objectsOf(endpoints).map(({ locality, priority = 0, loadBalancingWeight = '-' }) => {
     const { zone, subZone = '' } = objectOf(locality);
@@ -25,10 +27,11 @@ function localities(localityAwareness: JsonObject, isChoice = true): string[] {
 }
 
 describe('other zones', () => {
-  const failover = (...rules: JsonObject[]): JsonObject => ({ crossZone: { failover: rules } });
+  type Failover = NonNullable<NonNullable<Locality['crossZone']>['failover']>;
+  const failover = (...rules: Failover): Locality => ({ crossZone: { failover: rules } });
   const inEast = { zones: ['west', 'east'] };
   const inWest = { zones: ['west'] };
-  it.each<[what: string, locality: JsonObject, found: string[]]>([
+  it.each<[what: string, locality: Locality, found: string[]]>([
     ['take over when the own zone fails', {}, ['east 0 -', 'north 1 -', 'west 1 -']],
     ['have their share where locality is off', { disabled: true }, ['east 0 -', 'north 0 -', 'west 0 -']],
     ['are left out where only the own zone is described', { localZone: {} }, ['east 0 -']],
@@ -56,7 +59,7 @@ describe('other zones', () => {
 
 describe('servers whose applications are silent', () => {
   const silent = [at('10.0.0.9')];
-  const endpointsOf = (given: Partial<Parameters<typeof loadAssignment>[1]>, localityAwareness: JsonObject = {}): unknown[] =>
+  const endpointsOf = (given: Partial<Parameters<typeof loadAssignment>[1]>, localityAwareness: Locality = {}): unknown[] =>
     objectsOf(
       loadAssignment('cart', { local: [], silent, others: [], ...given }, client, {
         ...{ balancing: { localityAwareness }, isChoice: true },
@@ -80,8 +83,8 @@ describe('servers whose applications are silent', () => {
 });
 
 describe('affinity tags', () => {
-  const tags = (...affinityTags: JsonObject[]): JsonObject => ({ localZone: { affinityTags } });
-  it.each<[JsonObject, string[]]>([
+  const tags = (...affinityTags: { key: string; weight?: number }[]): Locality => ({ localZone: { affinityTags } });
+  it.each<[Locality, string[]]>([
     [tags({ key: 'rack' }), ['east rack=r1 0 9', 'east 0 1']],
     [tags({ key: 'rack' }, { key: 'row' }), ['east rack=r1 0 90', 'east row=7 0 9', 'east 0 1']],
     [tags({ key: 'rack' }, { key: 'none' }, { key: 'row' }), ['east rack=r1 0 900', 'east row=7 0 9', 'east 0 1']],

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { metricsCluster, metricsDocument, metricsListener, metricsSource, prometheusBackends } from './metrics.ts';
 
+type Backend = NonNullable<Conf<'MeshMetric'>['backends']>[number];
+
+const PROMETHEUS = { path: '/metrics', port: 5670 };
 const OWNER = { mesh: 'shop', name: 'web' };
 const ENVOY = { pipe: '/admin', isCompanion: false };
 const COMPANION = { pipe: '/run/kuma-mh-web-shop.sock', isCompanion: true };
@@ -13,14 +17,15 @@ it('the metrics of a proxy come from the program beside it, else from its admin 
 });
 
 it('a Prometheus backend has the name of its client', () => {
-  const backends = [
-    { type: 'Prometheus', prometheus: { clientId: 'a', port: 1 } },
-    { type: 'OpenTelemetry', prometheus: { clientId: 'b' } },
-    { type: 'Prometheus' },
+  const [ofA, ofB] = ['a', 'b'].map((clientId) => ({ ...PROMETHEUS, clientId }));
+  const backends: Backend[] = [
+    { type: 'Prometheus', prometheus: ofA },
+    { type: 'OpenTelemetry', prometheus: ofB },
+    { type: 'Prometheus', prometheus: PROMETHEUS },
   ];
   expect(prometheusBackends({ backends })).toEqual([
-    { name: 'system_meshmetric_prometheus_a', prometheus: { clientId: 'a', port: 1 } },
-    { name: 'system_meshmetric_prometheus_default-backend', prometheus: {} },
+    { name: 'system_meshmetric_prometheus_a', prometheus: ofA },
+    { name: 'system_meshmetric_prometheus_default-backend', prometheus: PROMETHEUS },
   ]);
 });
 
@@ -37,10 +42,13 @@ describe('the listener of a Prometheus backend', () => {
     transportSocket?: JsonObject;
   };
 
+  type Sidecar = NonNullable<Conf<'MeshMetric'>['sidecar']>;
+
   const listener = (
-    prometheus: JsonObject = {},
+    prometheus: Partial<typeof PROMETHEUS> = {},
     { sidecar = {}, source = ENVOY, reusePort = false, tls = null as { certificate: string; key: string } | null } = {},
-  ): JsonObject => metricsListener('m', { prometheus, sidecar }, source, '10.0.0.1', { reusePort }, tls);
+  ): JsonObject =>
+    metricsListener('m', { prometheus: { ...PROMETHEUS, ...prometheus }, sidecar }, source, '10.0.0.1', { reusePort }, tls);
   const chainOf = (of: JsonObject): Chain | undefined => (of['filterChains'] as Chain[])[0];
   const routeOf = (of: JsonObject): JsonObject | undefined =>
     chainOf(of)?.filters[0]?.typedConfig.routeConfig.virtualHosts[0]?.routes[0];
@@ -52,7 +60,7 @@ describe('the listener of a Prometheus backend', () => {
 
   const isGet = { name: ':method', stringMatch: { exact: 'GET' } };
 
-  it.each<[JsonObject, { sidecar?: JsonObject }, string, string]>([
+  it.each<[Partial<typeof PROMETHEUS>, { sidecar?: Sidecar }, string, string]>([
     [{}, {}, '/metrics', '/stats/prometheus?usedonly'],
     [{ path: '/m' }, {}, '/m', '/stats/prometheus?usedonly'],
     [{}, { sidecar: { includeUnused: false } }, '/metrics', '/stats/prometheus?usedonly'],
@@ -85,10 +93,16 @@ describe('the listener of a Prometheus backend', () => {
 });
 
 it('the document for the program beside the proxy names applications, backends and labels', () => {
-  const conf = {
+  const conf: Conf<'MeshMetric'> = {
     sidecar: { includeUnused: true },
-    applications: [{ name: 'app', path: '/p', port: 1, address: 'a' }, {}],
-    backends: [{ type: 'Prometheus', prometheus: { clientId: 'c' } }, { type: 'Prometheus' }],
+    applications: [
+      { name: 'app', path: '/p', port: 1, address: 'a' },
+      { path: '/metrics', port: 2 },
+    ],
+    backends: [
+      { type: 'Prometheus', prometheus: { ...PROMETHEUS, clientId: 'c' } },
+      { type: 'Prometheus', prometheus: PROMETHEUS },
+    ],
   };
   const owner = { mesh: 'shop', zone: 'east', workload: 'web' };
   const extraLabels = { 'kuma.proxy_role': 'sidecar', 'kuma.workload': 'web', mesh: 'shop', zone: 'east' };
@@ -98,7 +112,7 @@ it('the document for the program beside the proxy names applications, backends a
         sidecar: { includeUnused: true },
         applications: [
           { name: 'app', path: '/p', port: 1, address: 'a' },
-          { path: '/metrics', port: 0, address: '' },
+          { path: '/metrics', port: 2, address: '' },
         ],
         backends: [
           { type: 'Prometheus', name: 'c' },

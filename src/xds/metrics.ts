@@ -1,14 +1,15 @@
 // MeshMetric: the port on which a proxy offers its metrics (xds 3.3). With kuma-dp the port leads to the socket of kuma-dp, which reads its
 // metrics from a document. Without it the port leads to Envoy's own metrics.
-import { objectOf, objectsOf, numberOf, textOf } from '../resource/read-json.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { Conf } from '../policies/confs.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
 import { backendCluster } from './open-telemetry.ts';
 import { extension, given, socketAddress, typed } from '../envoy/proto-json.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 
+type MetricConf = Conf<'MeshMetric'>;
+type Prometheus = NonNullable<NonNullable<MetricConf['backends']>[number]['prometheus']>;
+
 const SYSTEM = 'system_meshmetric_prometheus';
-/** Of a backend that names no port. */
-export const DEFAULT_PORT = 5670;
 const DEFAULT_NAME = 'default-backend';
 const METRICS_OF_ENVOY = '/stats/prometheus';
 
@@ -32,12 +33,12 @@ export function metricsSource(
 }
 
 /** The Prometheus backends of a conf, each with the name of its listener and cluster. */
-export function prometheusBackends(conf: JsonObject): { name: string; prometheus: JsonObject }[] {
-  const found = objectsOf(conf['backends']).filter(({ type }) => type === 'Prometheus');
-  return found.map((backend) => {
-    const prometheus = objectOf(backend['prometheus']);
-    return { name: `${SYSTEM}_${textOf(prometheus['clientId']) || DEFAULT_NAME}`, prometheus };
-  });
+export function prometheusBackends({ backends = [] }: MetricConf): { name: string; prometheus: Prometheus }[] {
+  return backends.flatMap(({ type, prometheus }) =>
+    type === 'Prometheus' && prometheus !== undefined
+      ? [{ name: `${SYSTEM}_${prometheus.clientId || DEFAULT_NAME}`, prometheus }]
+      : [],
+  );
 }
 
 /** The cluster of a Prometheus backend. */
@@ -53,19 +54,18 @@ export function metricsCluster(name: string, { pipe }: MetricsSource): JsonObjec
  */
 export function metricsListener(
   name: string,
-  { prometheus, sidecar }: { readonly prometheus: JsonObject; readonly sidecar: JsonObject },
+  { prometheus: { path, port }, sidecar }: { readonly prometheus: Prometheus; readonly sidecar: MetricConf['sidecar'] },
   source: MetricsSource,
   address: string,
   features: Pick<ProxyFeatures, 'reusePort'>,
   tls: ProxyFeatures['metricsCertificate'],
 ): JsonObject {
-  const path = textOf(prometheus['path']) || '/metrics';
   const route = source.isCompanion
     ? { match: { prefix: path }, route: { cluster: name, prefixRewrite: '/meshmetric' } }
-    : envoyMetricsRoute(name, path, sidecar['includeUnused'] === true);
+    : envoyMetricsRoute(name, path, sidecar?.includeUnused === true);
   return given({
     name,
-    address: socketAddress(address, numberOf(prometheus['port']) || DEFAULT_PORT),
+    address: socketAddress(address, port),
     statPrefix: name,
     filterChains: [
       given({
@@ -112,18 +112,16 @@ export function localManager(name: string, routeConfig: JsonObject): JsonObject 
 }
 
 /** The document that kuma-dp reads: which applications' metrics it offers beside the proxy's. */
-export function metricsDocument(conf: JsonObject, { mesh, zone, workload }: MetricsOwner): JsonObject {
-  const { sidecar, applications } = conf;
+export function metricsDocument(conf: MetricConf, { mesh, zone, workload }: MetricsOwner): JsonObject {
+  const { sidecar, applications = [] } = conf;
   return {
     observability: {
       metrics: given({
-        sidecar,
-        applications: objectsOf(applications).map(({ name, path, port, address }) =>
-          given({ name, path: path ?? '/metrics', port: port ?? 0, address: address ?? '' }),
-        ),
+        sidecar: sidecar as Json | undefined,
+        applications: applications.map(({ name, path, port, address = '' }) => given({ name, path, port, address })),
         backends: prometheusBackends(conf).map(({ prometheus }) => ({
           type: 'Prometheus',
-          name: textOf(prometheus['clientId']) || null,
+          name: prometheus.clientId || null,
         })),
         extraLabels: { 'kuma.proxy_role': 'sidecar', 'kuma.workload': workload, mesh, zone },
       }),

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { backendCluster, clusterOfCollector, collectorOf, type Collector } from './open-telemetry.ts';
+import { backendCluster, clusterOfCollector, collectorOf, type Collector, type CollectorName } from './open-telemetry.ts';
 
 const FROM = { mesh: 'default', zone: 'east', namespace: '' };
-const collector = (openTelemetry: JsonObject, spec: JsonObject = {}, companion: string | null = null): Collector | null =>
+const collector = (openTelemetry: CollectorName, spec: JsonObject = {}, companion: string | null = null): Collector | null =>
   collectorOf(new MeshIndex('default', [make('MeshOpenTelemetryBackend', 'main', spec)]), openTelemetry, FROM, 'east', {
     companion,
   });

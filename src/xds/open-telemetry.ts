@@ -6,7 +6,7 @@ import { targetRefOf } from '../policy/target-ref.ts';
 import { COLLECTOR_PORT, parseCollectorEndpoint } from '../schema/collector-endpoint.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { isObject, numberOf, objectOf, textOf } from '../resource/read-json.ts';
-import type { JsonObject, Resource } from '../resource/types.ts';
+import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { socketAddress, typed } from '../envoy/proto-json.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 
@@ -27,20 +27,32 @@ export type Collector = {
   readonly pipe: string | null;
 };
 
+/** How a backend names its collector. */
+export type CollectorName = {
+  readonly backendRef?: object | undefined;
+  /** The old form. */
+  readonly endpoint?: string | undefined;
+};
+
+/** How the `openTelemetry` of a backend that no check has seen names its collector. */
+export function collectorNameOf(openTelemetry: Json | undefined): CollectorName {
+  const { backendRef, endpoint } = objectOf(openTelemetry);
+  return { backendRef: isObject(backendRef) ? backendRef : undefined, endpoint: textOf(endpoint) };
+}
+
 /**
  * The collector that a backend names; null where the reference means nothing or the address cannot be read. Of several
  * MeshOpenTelemetryBackends the oldest counts.
- * @param backend `openTelemetry` of a backend
  * @param from place of the policy
  */
 export function collectorOf(
   index: MeshIndex,
-  { backendRef, endpoint }: { readonly backendRef?: unknown; readonly endpoint?: unknown },
+  { backendRef, endpoint = '' }: CollectorName,
   from: Place,
   zone: string,
   { companion }: Pick<ProxyFeatures, 'companion'>,
 ): Collector | null {
-  if (!isObject(backendRef)) return collectorAt(textOf(endpoint));
+  if (backendRef === undefined) return collectorAt(endpoint);
   const found = index.resolveOldest({ ...targetRefOf(backendRef), kind: 'MeshOpenTelemetryBackend' }, from, zone);
   if (found === undefined) return null;
   const { spec } = found;

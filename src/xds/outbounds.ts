@@ -266,15 +266,15 @@ function tcpClusters(rule: UsableRoute | undefined, outbound: UsableOutbound, re
 }
 
 /** Routes with an access log of their own, by name. */
-const routesWithLogs = perObject((routes: readonly UsableRoute[]): ReadonlyMap<string, JsonObject> => {
-  const found = new Map<string, JsonObject>();
+const routesWithLogs = perObject((routes: readonly UsableRoute[]): ReadonlyMap<string, Conf<'MeshAccessLog'>> => {
+  const found = new Map<string, Conf<'MeshAccessLog'>>();
   let before: UsableRoute | undefined;
   for (const rule of routes) {
     // The rules of a route have one name and the same policies.
     const isSame = rule.route === before?.route && rule.index === before.index && rule.policies === before.policies;
     before = rule;
     const log = isSame ? undefined : rule.policies.find(isLogOfRoute);
-    if (log !== undefined) found.set(routeName(rule.route.kri, rule.index), log.conf[0] ?? {});
+    if (log !== undefined) found.set(routeName(rule.route.kri, rule.index), confOf([log], 'MeshAccessLog'));
   }
   return found;
 });

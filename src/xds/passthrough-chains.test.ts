@@ -3,9 +3,12 @@
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import { containsRange, parseIpRange, type IpRange } from '../base/ip-range.ts';
+import type { Conf } from '../policies/confs.ts';
 import { numberOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { passthroughChains, unreadPorts, type PassthroughChain } from './passthrough-chains.ts';
+
+type Match = NonNullable<Conf<'MeshPassthrough'>['appendMatch']>[number];
 
 type Connection = {
   readonly address: string;
@@ -15,7 +18,7 @@ type Connection = {
   readonly domain: string;
 };
 
-const HTTP = new Set(['http', 'http2', 'grpc']);
+const HTTP = new Set<string>(['http', 'http2', 'grpc']);
 
 function rangeOf(text: string): IpRange {
   const range = parseIpRange(text);
@@ -28,7 +31,11 @@ function fits(pattern: string, domain: string): boolean {
 }
 
 /** The chain that Envoy chooses; undefined: it closes the connection. */
-function chosen(conf: JsonObject, chains: readonly PassthroughChain[], connection: Connection): PassthroughChain | undefined {
+function chosen(
+  conf: Conf<'MeshPassthrough'>,
+  chains: readonly PassthroughChain[],
+  connection: Connection,
+): PassthroughChain | undefined {
   const { address, port, kind, domain } = connection;
   const isUnread = unreadPorts(conf).includes(port);
   const ports = chains.filter(({ match }) => match['destinationPort'] === port);
@@ -56,7 +63,7 @@ function chosen(conf: JsonObject, chains: readonly PassthroughChain[], connectio
   return left[0];
 }
 
-function leaves(conf: JsonObject, connection: Connection): boolean {
+function leaves(conf: Conf<'MeshPassthrough'>, connection: Connection): boolean {
   const version = connection.address.includes(':') ? 6 : 4;
   const chain = chosen(conf, passthroughChains(conf, version), connection);
   if (chain === undefined) return false;
@@ -68,19 +75,18 @@ function leaves(conf: JsonObject, connection: Connection): boolean {
 }
 
 /** Whether a match holds for a connection, by its own words. */
-function holds(given: JsonObject, { address, port, kind, domain }: Connection): boolean {
-  if (given['port'] !== undefined && given['port'] !== port) return false;
-  const { value, protocol } = given;
-  const isThere =
-    given['type'] === 'Domain' ? fits(textOf(value), domain) : containsRange(rangeOf(textOf(value)), rangeOf(address));
+function holds(given: Match, { address, port, kind, domain }: Connection): boolean {
+  if (given.port !== undefined && given.port !== port) return false;
+  const { type, value, protocol } = given;
+  const isThere = type === 'Domain' ? fits(value, domain) : containsRange(rangeOf(value), rangeOf(address));
   if (!isThere) return false;
   if (protocol === 'tls') return kind === 'tls';
-  if (HTTP.has(textOf(protocol))) return kind === 'http';
+  if (HTTP.has(protocol)) return kind === 'http';
   return kind !== 'tls';
 }
 
 const PORTS = [80, 443, 3306];
-const ranges = fc.constantFrom<JsonObject[]>(
+const ranges = fc.constantFrom<Pick<Match, 'type' | 'value'>[]>(
   { type: 'IP', value: '10.1.2.3' },
   { type: 'CIDR', value: '10.1.0.0/16' },
   { type: 'CIDR', value: '10.1.2.9/16' },
@@ -89,15 +95,15 @@ const ranges = fc.constantFrom<JsonObject[]>(
   { type: 'IP', value: '2001:db8::1' },
   { type: 'CIDR', value: '2001:DB8::/32' },
 );
-const domains = fc.constantFrom<JsonObject[]>(
+const domains = fc.constantFrom<Pick<Match, 'type' | 'value'>[]>(
   { type: 'Domain', value: 'a.example' },
   { type: 'Domain', value: '*.example' },
   { type: 'Domain', value: '*' },
 );
-const match: fc.Arbitrary<JsonObject> = fc
+const match: fc.Arbitrary<Match> = fc
   .oneof(
-    fc.record({ of: ranges, protocol: fc.constantFrom('tcp', 'tls', 'http', 'grpc') }),
-    fc.record({ of: domains, protocol: fc.constantFrom('tls', 'http', 'http2') }),
+    fc.record({ of: ranges, protocol: fc.constantFrom<Match['protocol'][]>('tcp', 'tls', 'http', 'grpc') }),
+    fc.record({ of: domains, protocol: fc.constantFrom<Match['protocol'][]>('tls', 'http', 'http2') }),
   )
   .chain(({ of, protocol }) =>
     fc
@@ -135,7 +141,7 @@ describe('the chains of a MeshPassthrough', () => {
   });
 
   it('of a port where the server may speak first read nothing', () => {
-    const appendMatch = [
+    const appendMatch: Match[] = [
       { type: 'IP', value: '10.1.2.3', port: 3306, protocol: 'mysql' },
       { type: 'IP', value: '10.9.9.9', protocol: 'tls' },
       { type: 'Domain', value: 'a.example', protocol: 'tls' },
@@ -150,8 +156,8 @@ describe('the chains of a MeshPassthrough', () => {
   });
 
   it('have the ranges with the same matches together', () => {
-    const appendMatch = [
-      { type: 'IP', value: '10.0.0.1', port: 25 },
+    const appendMatch: Match[] = [
+      { type: 'IP', value: '10.0.0.1', port: 25, protocol: 'tcp' },
       { type: 'IP', value: '10.0.0.2', port: 25, protocol: 'tcp' },
     ];
     const prefixRanges = ['10.0.0.1', '10.0.0.2'].map((addressPrefix) => ({ addressPrefix, prefixLen: 32 }));
@@ -166,7 +172,7 @@ describe('the chains of a MeshPassthrough', () => {
   });
 
   it('take TLS by server name, for the names of each range and those of every address', () => {
-    const appendMatch = [
+    const appendMatch: Match[] = [
       { type: 'Domain', value: 'b.example', port: 443, protocol: 'tls' },
       { type: 'Domain', value: '*.a.example', port: 443, protocol: 'tls' },
       { type: 'Domain', value: 'b.example', port: 443, protocol: 'tls' },
@@ -184,16 +190,16 @@ describe('the chains of a MeshPassthrough', () => {
   });
 
   it('speak to an address as the match of the longest prefix says, then that of the port, then the earlier one', () => {
-    const http = (value: string, protocol: string, port?: number): JsonObject => ({
+    const http = (value: string, protocol: Match['protocol'], port?: number): Match => ({
       ...{ type: 'CIDR', value, protocol },
       ...(port !== undefined && { port }),
     });
-    const target = (...appendMatch: JsonObject[]): unknown =>
+    const target = (...appendMatch: Match[]): unknown =>
       passthroughChains({ appendMatch }, 4)
         .filter(({ match }) => match['destinationPort'] === 80)
         .find(({ match }) => objectsOf(match['prefixRanges']).some(({ prefixLen }) => prefixLen === 16))?.hosts;
     const wide = http('10.0.0.0/8', 'http', 80);
-    const every = { type: 'Domain', value: '*', protocol: 'http', port: 80 };
+    const every: Match = { type: 'Domain', value: '*', protocol: 'http', port: 80 };
     const http2 = [{ domain: '*', target: 'http2' }];
     for (const other of [wide, every, http('10.1.0.0/16', 'http')]) {
       expect(target(other, http('10.1.0.0/16', 'grpc', 80))).toEqual(http2);
@@ -204,7 +210,7 @@ describe('the chains of a MeshPassthrough', () => {
   });
 
   it('know a domain by its own match, then by the one of the port, and answer the others', () => {
-    const appendMatch = [
+    const appendMatch: Match[] = [
       { type: 'Domain', value: 'A.example', protocol: 'http' },
       { type: 'Domain', value: 'a.example', port: 80, protocol: 'grpc' },
     ];

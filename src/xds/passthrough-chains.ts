@@ -2,7 +2,7 @@
 // a chain by port, then by the longest prefix, then by server name, and never tries the next one. So each port and each range has all
 // matches that hold for it (decision 62).
 import { containsRange, firstAddress, parseIpRange, rangeText, type IpRange } from '../base/ip-range.ts';
-import { numberOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 
 /** How requests are passed on: in the version of HTTP in which they came, or as HTTP/2. */
@@ -41,16 +41,16 @@ const EVERY_DOMAIN = '*';
 const HTTP: Readonly<Record<string, HttpTarget>> = { http: 'http', http2: 'http2', grpc: 'http2' };
 
 /** The ports on which the server may speak first, so that a proxy must not wait for the bytes of the client. */
-export function unreadPorts(conf: JsonObject): number[] {
+export function unreadPorts(conf: Conf<'MeshPassthrough'>): number[] {
   const ports = matchesOf(conf).flatMap(({ protocol, port }) => (protocol === 'mysql' && port !== null ? [port] : []));
   return [...new Set(ports)].sort((a, b) => a - b);
 }
 
 /**
- * @param conf MeshPassthrough in force, checked
+ * @param conf MeshPassthrough in force
  * @param version of the addresses of the listener
  */
-export function passthroughChains(conf: JsonObject, version: 4 | 6): PassthroughChain[] {
+export function passthroughChains(conf: Conf<'MeshPassthrough'>, version: 4 | 6): PassthroughChain[] {
   const matches = matchesOf(conf).filter(({ range }) => range === null || range.version === version);
   const unread = new Set(unreadPorts(conf));
   const ports = [...new Set(matches.map(({ port }) => port))].filter((port) => port !== null).sort((a, b) => a - b);
@@ -62,11 +62,11 @@ export function passthroughChains(conf: JsonObject, version: 4 | 6): Passthrough
   });
 }
 
-function matchesOf(conf: JsonObject): Match[] {
-  return objectsOf(conf['appendMatch']).flatMap(({ type, value, port, protocol }): Match[] => {
-    const common = { protocol: textOf(protocol) || 'tcp', port: numberOf(port) || null };
-    if (type === 'Domain') return [{ ...common, domain: textOf(value).toLowerCase(), range: null }];
-    const range = parseIpRange(textOf(value));
+function matchesOf({ appendMatch = [] }: Conf<'MeshPassthrough'>): Match[] {
+  return appendMatch.flatMap(({ type, value, port = null, protocol }): Match[] => {
+    const common = { protocol, port };
+    if (type === 'Domain') return [{ ...common, domain: value.toLowerCase(), range: null }];
+    const range = parseIpRange(value);
     return range === null ? [] : [{ ...common, domain: null, range }];
   });
 }

@@ -2,11 +2,10 @@
 // inbound or an outbound gets its connections from these listeners; the rest passes to where it was going, as MeshPassthrough says.
 import { policiesInForce } from '../policy/effective-conf.ts';
 import { label } from '../resource/labels.ts';
-import { textOf } from '../resource/read-json.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { accessLoggers } from '../policies/mesh-access-log/envoy.ts';
 import { emptyCluster, originalDestination } from './cluster.ts';
-import { problemIn } from './config-problem.ts';
 import { httpConnectionManager } from './http-connection.ts';
 import { noDestinationName, passthroughName } from './names.ts';
 import type { OutboundContext } from './outbounds.ts';
@@ -19,11 +18,11 @@ import { confOf } from './conf-of.ts';
 import { NO_CONFS } from '../policies/parts.ts';
 import { logCollector } from './telemetry.ts';
 import { fromOwnSource, transparentProxying, type TransparentProxying } from './transparent-proxying.ts';
-import { usableConf } from './usable-conf.ts';
 import { reportTo, usablePolicies, type Report } from './usable-policies.ts';
+import { wholeProxyConf } from './whole-proxy-conf.ts';
 
 /** Without a MeshPassthrough everything may leave. */
-const WITHOUT_POLICY: JsonObject = { passthroughMode: 'All' };
+const WITHOUT_POLICY: Conf<'MeshPassthrough'> = { passthroughMode: 'All' };
 /** As long as TCP that passes. */
 const IDLE = '3600s';
 const NOT_PERMITTED = 'No match of the MeshPassthrough of this proxy has this domain.\n';
@@ -54,13 +53,11 @@ function checked(
   return { inboundPort, outboundPort: null };
 }
 
-/** MeshPassthrough in force, with its mode. */
-function passthroughConf({ rules }: OutboundContext, report: Report): JsonObject {
-  const found = rules.types.find(({ type }) => type === 'MeshPassthrough')?.proxyRule ?? null;
-  if (found === null) return WITHOUT_POLICY;
-  const { conf, refused } = usableConf('MeshPassthrough', 'default', found.conf);
-  for (const { path, reason } of refused) report(problemIn(found.contributions, 'default', path, reason));
-  return conf;
+/** MeshPassthrough in force. */
+function passthroughConf({ rules }: OutboundContext, report: Report): Conf<'MeshPassthrough'> {
+  const found = wholeProxyConf(rules, 'MeshPassthrough');
+  for (const problem of found?.problems ?? []) report(problem);
+  return found?.conf ?? WITHOUT_POLICY;
 }
 
 function addInboundListener(
@@ -85,10 +82,10 @@ function addOutboundListener(
   context: OutboundContext,
   version: 4 | 6,
   port: number,
-  conf: JsonObject,
+  conf: Conf<'MeshPassthrough'>,
 ): void {
   const name = passthroughName('outbound', version);
-  const mode = textOf(conf['passthroughMode']) || 'Matched';
+  const mode = conf.passthroughMode ?? 'Matched';
   const chains = mode === 'Matched' ? passthroughChains(conf, version) : [];
   const accessLog = loggers(context, false);
   const sharing = portSharing(context.features);

@@ -19,6 +19,8 @@ import {
   trustBundleSecret,
 } from './proxy-tls.ts';
 
+type TlsBounds = Parameters<typeof tlsParams>[0];
+
 const web = make(
   'Dataplane',
   'web',
@@ -161,7 +163,7 @@ const OLD_CIPHERS = [
 describe('a client offers', () => {
   const usual = { tlsMinimumProtocolVersion: 'TLSv1_2', tlsMaximumProtocolVersion: 'TLSv1_3' };
 
-  it.each<[JsonObject]>([
+  it.each<[TlsBounds]>([
     [{}],
     [{ tlsVersion: { min: 'TLS12', max: 'TLS12' } }],
     [{ tlsVersion: { min: 'TLS13', max: 'TLS13' } }],
@@ -178,7 +180,7 @@ describe('a client offers', () => {
   });
 });
 
-it.each<[JsonObject, JsonObject | null]>([
+it.each<[TlsBounds, JsonObject | null]>([
   [{}, null],
   [{ tlsVersion: { min: 'TLSAuto', max: 'TLS14' }, tlsCiphers: [] }, null],
   [{ tlsVersion: { min: 'TLS10' } }, { tlsMinimumProtocolVersion: 'TLSv1_0' }],

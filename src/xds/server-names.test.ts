@@ -4,13 +4,14 @@ import { make } from '../../test/policy/make-resource.ts';
 import type { InboundRule } from '../policy/inbound-rules.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { serviceSni } from '../resource/sni.ts';
-import type { JsonObject, Resource } from '../resource/types.ts';
+import type { InboundMatch } from '../schema/inbound-match.ts';
+import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { meshNamesServer, namesServer, serverNames, withServerNames } from './server-names.ts';
 
-const sni = (value: string): JsonObject => ({ sni: { type: 'Exact', value } });
-const client: JsonObject = { spiffeID: { type: 'Exact', value: 'spiffe://a/b' } };
-const rule = (match: JsonObject | null, conf: JsonObject = {}): InboundRule =>
-  ({ match, conf, policy: { kri: 'p' }, index: 0 }) as unknown as InboundRule;
+const sni = (value: string): InboundMatch => ({ sni: { type: 'Exact', value } });
+const client: InboundMatch = { spiffeID: { type: 'Exact', value: 'spiffe://a/b' } };
+const rule = (match: InboundMatch | null, conf: object = {}): InboundRule<object, InboundMatch> =>
+  ({ match, conf, policy: { kri: 'p' }, index: 0 }) as unknown as InboundRule<object, InboundMatch>;
 const serviceOf = (name: string, app: string, ports: JsonObject[]): Resource =>
   make(
     'MeshService',
@@ -101,7 +102,7 @@ describe('a rule', () => {
     expect(namesServer(rules)).toBe(false);
   });
 
-  it.each<[match: JsonObject | null, conf: JsonObject]>([
+  it.each<[match: InboundMatch | null, conf: object]>([
     [sni('a'), {}],
     [null, { deny: [client, sni('a')] }],
     [client, { allow: [sni('a')] }],
@@ -109,10 +110,10 @@ describe('a rule', () => {
   ])('with the match %j and the conf %j names a server name', (match, conf) => {
     expect(namesServer([rule(null), rule(match, conf)])).toBe(true);
     const policy = (type: string): Resource =>
-      make(type, 'p', { rules: [{ ...(match !== null && { matches: [client, match] }), default: conf }] });
+      make(type, 'p', { rules: [{ ...(match !== null && { matches: [client, match] }), default: conf as Json }] } as JsonObject);
     const index = new MeshIndex('default', [policy('MeshTrafficPermission')]);
     expect(meshNamesServer(index)).toBe(true);
-    index.put(make('MeshTrafficPermission', 'p', { rules: [{ matches: [client], default: { deny: [client] } }] }));
+    index.put(make('MeshTrafficPermission', 'p', { rules: [{ matches: [client], default: { deny: [client] } }] } as JsonObject));
     expect(meshNamesServer(index)).toBe(false);
   });
 });

@@ -40,7 +40,7 @@ export function withServerNames<C extends object>(
 }
 
 /** Whether a rule names a server name, in its match or for its clients. */
-export function namesServer(rules: readonly Pick<InboundRule<object, { readonly sni?: unknown }>, 'match' | 'conf'>[]): boolean {
+export function namesServer(rules: readonly Pick<InboundRule<object, InboundMatch | JsonObject>, 'match' | 'conf'>[]): boolean {
   const clientsOf = (conf: { readonly [key in ClientList]?: unknown }): JsonObject[] =>
     CLIENT_LISTS.flatMap((key) => objectsOf(conf[key]));
   return rules.some(({ match, conf }) => hasName(match) || clientsOf(conf).some(hasName));
@@ -64,7 +64,7 @@ export function meshNamesServer(index: MeshIndex): boolean {
   return false;
 }
 
-function hasName(match: { readonly sni?: unknown } | null): boolean {
+function hasName(match: InboundMatch | JsonObject | null): boolean {
   return isObject(match?.sni);
 }
 

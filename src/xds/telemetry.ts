@@ -1,23 +1,31 @@
 // Traces, metrics and collectors of a proxy: the clusters and listeners of its own telemetry (MeshTrace, MeshMetric and the OpenTelemetry
 // backends of MeshAccessLog; xds 3.3, 3.4).
 import type { ProxyRules } from '../policy/build-rules.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { COLLECTOR_ENDPOINT_FORM } from '../schema/collector-endpoint.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
-import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { objectsOf, textOf } from '../resource/read-json.ts';
 import type { ConfSection } from '../validation/check-conf.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { DNS_DOCUMENT, documentsListener, type CompanionDocument } from './companion-documents.ts';
 import { fieldOf, problemIn } from './config-problem.ts';
-import { DEFAULT_PORT, metricsCluster, metricsDocument, metricsListener, metricsSource, prometheusBackends } from './metrics.ts';
-import { clusterOfCollector, collectorCluster, collectorOf, type Collector } from './open-telemetry.ts';
+import { metricsCluster, metricsDocument, metricsListener, metricsSource, prometheusBackends } from './metrics.ts';
+import {
+  clusterOfCollector,
+  collectorCluster,
+  collectorOf,
+  collectorNameOf,
+  type Collector,
+  type CollectorName,
+} from './open-telemetry.ts';
 import type { OpenTelemetryLog } from '../policies/mesh-access-log/envoy.ts';
 import { proxyAddress } from './proxy-address.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
-import { problemsOf, usableConf } from './usable-conf.ts';
-import { collectorUrl, traceCluster, tracing, type TraceBackend, type TracedWay } from './tracing.ts';
+import { wholeProxyConf } from './whole-proxy-conf.ts';
+import { collectorUrl, traceCluster, tracing, type CollectorPlace, type TraceBackend, type TracedWay } from './tracing.ts';
 
 export type TelemetryContext = { readonly index: MeshIndex; readonly rules: ProxyRules; readonly features: ProxyFeatures };
 
@@ -31,14 +39,6 @@ const NO_AUTHORITIES =
 const TAKEN_NAME = 'has no effect: kuma-dp knows collectors by display name, and another MeshOpenTelemetryBackend has this one';
 const OLD_ADDRESS = 'has no effect: kuma-dp sends metrics to a MeshOpenTelemetryBackend alone';
 
-/** The usable conf of a policy about the whole proxy, with what is left out of it; null where none is in force. */
-function wholeProxyConf({ types }: ProxyRules, type: 'MeshTrace' | 'MeshMetric') {
-  const found = types.find((candidate) => candidate.type === type)?.proxyRule ?? null;
-  if (found === null) return null;
-  const { conf, refused } = usableConf(type, 'default', found.conf);
-  return { conf, contributions: found.contributions, problems: problemsOf(refused, 'default', found.contributions) };
-}
-
 /** The tracer in force. */
 export function tracerOf(context: TelemetryContext): Tracer | null {
   const found = wholeProxyConf(context.rules, 'MeshTrace');
@@ -50,26 +50,29 @@ export function tracerOf(context: TelemetryContext): Tracer | null {
 }
 
 /** Conf has one backend at most. @returns the reason where the proxy sends nothing to it */
-function traceBackend(context: TelemetryContext, conf: JsonObject): TraceBackend | string {
-  const { systemCa } = context.features;
-  const backend = objectsOf(conf['backends'])[0] ?? {};
-  const { type } = backend;
-  if (type === 'Zipkin' || type === 'Datadog') {
-    const of = objectOf(backend[type.toLowerCase()]);
-    const url = collectorUrl(of['url']);
-    if (url === null) return UNREACHABLE;
-    const isTls = url.protocol === 'https:';
-    if (isTls && systemCa === null) return NO_AUTHORITIES;
-    return { type, url, conf: of, authorities: isTls ? systemCa : null };
-  }
-  if (type !== 'OpenTelemetry') return UNREACHABLE;
-  const collector = collectorFor(context, objectOf(backend['openTelemetry']));
+function traceBackend(context: TelemetryContext, { backends: [backend] = [] }: Conf<'MeshTrace'>): TraceBackend | string {
+  const { type, zipkin, datadog, openTelemetry } = backend ?? {};
+  if (type === 'Zipkin' && zipkin !== undefined) return atUrl(context.features, { type, conf: zipkin });
+  if (type === 'Datadog' && datadog !== undefined) return atUrl(context.features, { type, conf: datadog });
+  if (type !== 'OpenTelemetry' || openTelemetry === undefined) return UNREACHABLE;
+  const collector = collectorFor(context, openTelemetry);
   return collector === null ? UNREACHABLE : { type, collector };
 }
 
+function atUrl<B extends { readonly conf: { readonly url: string } }>(
+  { systemCa }: Pick<ProxyFeatures, 'systemCa'>,
+  backend: B,
+): (B & CollectorPlace) | string {
+  const url = collectorUrl(backend.conf.url);
+  if (url === null) return UNREACHABLE;
+  const isTls = url.protocol === 'https:';
+  if (isTls && systemCa === null) return NO_AUTHORITIES;
+  return { ...backend, url, authorities: isTls ? systemCa : null };
+}
+
 /** Loggers, clusters and spans of a proxy have one place: a merged conf does not know where its references were written. */
-function collectorFor({ index, rules, features }: TelemetryContext, openTelemetry: Partial<OpenTelemetryLog>): Collector | null {
-  return collectorOf(index, openTelemetry, rules.proxy, rules.proxy.zone, features);
+function collectorFor({ index, rules, features }: TelemetryContext, named: CollectorName): Collector | null {
+  return collectorOf(index, named, rules.proxy, rules.proxy.zone, features);
 }
 
 /**
@@ -105,7 +108,7 @@ export function addTelemetry(config: ProxyConfig, context: TelemetryContext): vo
 function addTraceCluster(config: ProxyConfig, context: TelemetryContext, collectors: Map<string, JsonObject>): void {
   const found = wholeProxyConf(context.rules, 'MeshTrace');
   config.problems.push(...(found?.problems ?? []));
-  if (found === null || objectsOf(found.conf['backends']).length === 0) return;
+  if (found === null || (found.conf.backends ?? []).length === 0) return;
   const backend = traceBackend(context, found.conf);
   if (typeof backend === 'string') {
     config.problems.push(problemIn(found.contributions, 'default', 'backends[0]', backend));
@@ -135,16 +138,16 @@ function addLogClusters(config: ProxyConfig, context: TelemetryContext, collecto
 }
 
 /** An old address that cannot be read has the problem that its listener reports. */
-function whyNoLogs(field: string, collector: Collector | null, { backendRef }: JsonObject): { field: string; reason: string } {
+function whyNoLogs(field: string, collector: Collector | null, { backendRef }: CollectorName): { field: string; reason: string } {
   if (collector !== null) return { field, reason: 'names a collector of protocol http: access logs are sent by grpc' };
   if (backendRef !== undefined) return { field, reason: NO_COLLECTOR };
   return { field: `${field}.endpoint`, reason: `must be ${COLLECTOR_ENDPOINT_FORM}` };
 }
 
-const known = new WeakMap<Policy, readonly { field: string; openTelemetry: JsonObject }[]>();
+const known = new WeakMap<Policy, readonly { field: string; openTelemetry: CollectorName }[]>();
 
 /** The OpenTelemetry backends of a MeshAccessLog. */
-export function collectorsIn(policy: Policy): readonly { field: string; openTelemetry: JsonObject }[] {
+export function collectorsIn(policy: Policy): readonly { field: string; openTelemetry: CollectorName }[] {
   let found = known.get(policy);
   if (found === undefined) {
     const sections: readonly (readonly [ConfSection, readonly { index: number; conf: JsonObject }[]])[] = [
@@ -159,7 +162,7 @@ export function collectorsIn(policy: Policy): readonly { field: string; openTele
             ? [
                 {
                   field: fieldOf(section, index, `backends[${String(at)}].openTelemetry`),
-                  openTelemetry: objectOf(openTelemetry),
+                  openTelemetry: collectorNameOf(openTelemetry),
                 },
               ]
             : [],
@@ -214,21 +217,20 @@ function addMetrics(
   }
   const ports = new Set<number>();
   for (const { name, prometheus } of backends) {
-    const port = numberOf(prometheus['port']) || DEFAULT_PORT;
+    const port = prometheus.port;
     if (ports.has(port) || config.listeners.has(name)) {
       refuse('backends', `has two Prometheus backends of port ${String(port)} or of one client: the first one has its listener`);
       continue;
     }
     ports.add(port);
-    const mode = objectOf(prometheus['tls'])['mode'];
+    const mode = prometheus.tls?.mode;
     const tls = mode === 'ProvidedTLS' ? features.metricsCertificate : null;
     if (mode === 'ActiveMTLSBackend' || (mode === 'ProvidedTLS' && tls === null)) {
-      refuse('backends', `has no listener: the proxy has no certificate for tls.mode ${textOf(mode)}`);
+      refuse('backends', `has no listener: the proxy has no certificate for tls.mode ${mode}`);
       continue;
     }
     const address = proxyAddress(proxy.resource);
-    const sidecar = objectOf(conf['sidecar']);
-    config.listeners.set(name, metricsListener(name, { prometheus, sidecar }, source, address, features, tls));
+    config.listeners.set(name, metricsListener(name, { prometheus, sidecar: conf.sidecar }, source, address, features, tls));
     config.clusters.set(name, metricsCluster(name, source));
   }
   if (!source.isCompanion) {
@@ -237,11 +239,10 @@ function addMetrics(
   }
   const workload = proxy.labels[label.workload] ?? displayNameOf(proxy.resource);
   documents.push({ kind: 'meshmetric', content: metricsDocument(conf, { mesh, zone: proxy.zone, workload }) });
-  for (const [at, { type, openTelemetry }] of objectsOf(conf['backends']).entries()) {
-    if (type !== 'OpenTelemetry') continue;
-    const sent = objectOf(openTelemetry);
-    const collector = collectorFor(context, sent);
-    const { backendRef, refreshInterval } = sent;
+  for (const [at, { type, openTelemetry }] of (conf.backends ?? []).entries()) {
+    if (type !== 'OpenTelemetry' || openTelemetry === undefined) continue;
+    const collector = collectorFor(context, openTelemetry);
+    const { backendRef, refreshInterval } = openTelemetry;
     if (collector === null) refuse(`backends[${String(at)}].openTelemetry`, NO_COLLECTOR);
     else if (collector.pipe === null)
       refuse(`backends[${String(at)}].openTelemetry`, backendRef === undefined ? OLD_ADDRESS : TAKEN_NAME);
@@ -250,11 +251,11 @@ function addMetrics(
 }
 
 /** The parts that Envoy cannot do by itself. */
-function needsCompanion(conf: JsonObject): string[] {
+function needsCompanion({ applications = [], sidecar, backends = [] }: Conf<'MeshMetric'>): string[] {
   const parts = {
-    applications: objectsOf(conf['applications']).length > 0,
-    'sidecar.profiles': objectOf(conf['sidecar'])['profiles'] !== undefined,
-    backends: objectsOf(conf['backends']).some(({ type }) => type === 'OpenTelemetry'),
+    applications: applications.length > 0,
+    'sidecar.profiles': sidecar?.profiles !== undefined,
+    backends: backends.some(({ type }) => type === 'OpenTelemetry'),
   };
   return Object.entries(parts).flatMap(([path, isGiven]) => (isGiven ? [path] : []));
 }

@@ -1,14 +1,22 @@
 import { describe, expect, it } from 'vitest';
+import type { Conf } from '../policies/confs.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { collectorUrl, traceCluster, tracing, type TraceBackend } from './tracing.ts';
 import type { Collector } from './open-telemetry.ts';
+import { usableConf } from './usable-conf.ts';
+
+type Backend = NonNullable<Conf<'MeshTrace'>['backends']>[number];
+type Zipkin = NonNullable<Backend['zipkin']>;
+type Datadog = NonNullable<Backend['datadog']>;
 
 const CONNECTION = { mesh: 'shop', zone: 'east', workload: 'web', direction: 'outbound', destination: 'db' } as const;
 const collector: Collector = { name: 'c', protocol: 'grpc', address: 'otel', port: 4317, path: '', pipe: null };
-const at = (type: 'Zipkin' | 'Datadog', url: string, conf: JsonObject = {}): TraceBackend => ({
-  ...{ type, url: new URL(url), conf },
-  authorities: url.startsWith('https:') ? '/ca' : null,
-});
+/** With the defaults of the schema. */
+const at = (type: 'Zipkin' | 'Datadog', url: string, given: Partial<Zipkin & Datadog> = {}): TraceBackend => {
+  const place = { url: new URL(url), authorities: url.startsWith('https:') ? '/ca' : null };
+  if (type === 'Datadog') return { type, ...place, conf: { url, splitService: false, ...given } };
+  return { type, ...place, conf: { url, apiVersion: 'httpJson', sharedSpanContext: true, traceId128bit: false, ...given } };
+};
 const otel = (fields: Partial<Collector>): TraceBackend => ({ type: 'OpenTelemetry', collector: { ...collector, ...fields } });
 
 function providerOf(backend: TraceBackend, connection: Parameters<typeof tracing>[2] = CONNECTION): JsonObject {
@@ -17,15 +25,15 @@ function providerOf(backend: TraceBackend, connection: Parameters<typeof tracing
   return { name: name ?? null, ...config };
 }
 
-it.each<[unknown, boolean]>([
+it.each<[string, boolean]>([
   ['http://a', true],
   ['https://a/b', true],
   ['grpc://a', false],
   ['a', false],
-  [5, false],
-  [undefined, false],
+  ['', false],
+  ['5', false],
 ])('the URL %j of a collector can be read: %s', (given, isRead) => {
-  expect(collectorUrl(given as string) !== null).toBe(isRead);
+  expect(collectorUrl(given) !== null).toBe(isRead);
 });
 
 describe('the cluster of a collector', () => {
@@ -64,9 +72,9 @@ describe('the tracer of a connection', () => {
     const plain = { name: 'envoy.tracers.zipkin', collectorCluster: 'system_meshtrace_zipkin', collectorHostname: 'z:9411' };
     expect(providerOf(at('Zipkin', 'http://z:9411/a?b=c'))).toEqual({
       ...plain,
-      ...{ collectorEndpoint: '/a?b=c', collectorEndpointVersion: 'HTTP_JSON' },
+      ...{ collectorEndpoint: '/a?b=c', collectorEndpointVersion: 'HTTP_JSON', sharedSpanContext: true },
     });
-    const conf = { apiVersion: 'httpProto', sharedSpanContext: false, traceId128bit: true };
+    const conf = { apiVersion: 'httpProto', sharedSpanContext: false, traceId128bit: true } as const;
     expect(providerOf(at('Zipkin', 'http://z:9411/a', conf))).toEqual({
       ...plain,
       ...{ collectorEndpoint: '/a', collectorEndpointVersion: 'HTTP_PROTO', sharedSpanContext: false, traceId128bit: true },
@@ -106,7 +114,8 @@ function http(uri: string): JsonObject {
 }
 
 describe('the traces of a connection', () => {
-  const traced = (conf: JsonObject): JsonObject => {
+  const traced = (given: JsonObject): JsonObject => {
+    const { conf } = usableConf('MeshTrace', 'default', { backends: [], ...given });
     const { provider: _, ...rest } = tracing(conf, otel({}), CONNECTION);
     return rest;
   };

@@ -1,23 +1,28 @@
 // MeshTrace: the spans of requests, on every HTTP listener of a proxy, and the cluster of the collector that gets them (xds 3.3).
 import { isIP } from 'node:net';
-import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Conf } from '../policies/confs.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { backendCluster, clusterOfCollector, collectorCluster, type Collector } from './open-telemetry.ts';
 import { originAttributes, type Origin } from '../envoy/origin-attributes.ts';
 import { decimal, given, typed } from '../envoy/proto-json.ts';
 
-/** A collector at a URL. */
-type UrlBackend = {
+type TraceConf = Conf<'MeshTrace'>;
+type WrittenBackend = NonNullable<TraceConf['backends']>[number];
+type Zipkin = NonNullable<WrittenBackend['zipkin']>;
+type Datadog = NonNullable<WrittenBackend['datadog']>;
+type Tag = NonNullable<TraceConf['tags']>[number];
+
+/** Where a collector is that is known by its URL. */
+export type CollectorPlace = {
   readonly url: URL;
-  readonly conf: JsonObject;
   /** File of the authorities of its certificate; null: it speaks plain text. */
   readonly authorities: string | null;
 };
 
 /** A collector of spans. */
 export type TraceBackend =
-  | ({ readonly type: 'Zipkin' } & UrlBackend)
-  | ({ readonly type: 'Datadog' } & UrlBackend)
+  | ({ readonly type: 'Zipkin'; readonly conf: Zipkin } & CollectorPlace)
+  | ({ readonly type: 'Datadog'; readonly conf: Datadog } & CollectorPlace)
   | { readonly type: 'OpenTelemetry'; readonly collector: Collector };
 
 /** Which connections of a proxy are traced. */
@@ -33,9 +38,8 @@ const SYSTEM = 'system_meshtrace';
 const TIMEOUT = '10s';
 const CONFIG = 'config.trace.v3';
 
-/** The parts of a URL of a conf; null for an invalid URL. */
-export function collectorUrl(given: Json | undefined): URL | null {
-  const text = textOf(given);
+/** The parts of a URL of a conf; null for one that no proxy can send to. */
+export function collectorUrl(text: string): URL | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
   return (url.protocol === 'http:' || url.protocol === 'https:') && url.hostname !== '' ? url : null;
@@ -69,9 +73,12 @@ function tlsTo(host: string, filename: string): JsonObject {
 }
 
 /** `tracing` of an HTTP connection manager. @param conf MeshTrace in force */
-export function tracing(conf: JsonObject, backend: TraceBackend, connection: TracedConnection): JsonObject {
-  const { client, random, overall } = objectOf(conf['sampling']);
-  const tags = objectsOf(conf['tags']).flatMap(customTag);
+export function tracing(
+  { sampling: { client, random, overall } = {}, tags: written = [] }: TraceConf,
+  backend: TraceBackend,
+  connection: TracedConnection,
+): JsonObject {
+  const tags = written.flatMap(customTag);
   const names = new Set(tags.map(({ tag }) => tag));
   const own = originAttributes(connection).flatMap(([tag, value]) => (names.has(tag) ? [] : [{ tag, literal: { value } }]));
   return given({
@@ -87,12 +94,11 @@ function percent(value: Json | undefined): JsonObject {
   return { value: decimal(value) ?? 100 };
 }
 
-function customTag({ name, literal, header }: JsonObject): JsonObject[] {
-  const tag = textOf(name);
-  if (tag === '') return [];
-  if (typeof literal === 'string') return literal === '' ? [] : [{ tag, literal: { value: literal } }];
-  if (!isObject(header) || textOf(header['name']) === '') return [];
-  return [{ tag, requestHeader: given({ name: header['name'], defaultValue: header['default'] }) }];
+/** Envoy takes no empty text. */
+function customTag({ name: tag, literal = '', header }: Tag): (JsonObject & { tag: string })[] {
+  if (literal !== '') return [{ tag, literal: { value: literal } }];
+  if (header === undefined || header.name === '') return [];
+  return [{ tag, requestHeader: given({ name: header.name, defaultValue: header.default }) }];
 }
 
 function provider(backend: TraceBackend, connection: TracedConnection): JsonObject {
@@ -118,21 +124,21 @@ function named(name: string, message: string, config: JsonObject): JsonObject {
   return { name: `envoy.tracers.${name}`, typedConfig: typed(`${CONFIG}.${message}`, config) };
 }
 
-function zipkin(collector: string, url: URL, { apiVersion, sharedSpanContext, traceId128bit }: JsonObject): JsonObject {
+function zipkin(collector: string, url: URL, { apiVersion, sharedSpanContext, traceId128bit }: Zipkin): JsonObject {
   return given({
     collectorCluster: collector,
     collectorEndpoint: url.pathname + url.search,
     collectorHostname: url.host,
     collectorEndpointVersion: apiVersion === 'httpProto' ? 'HTTP_PROTO' : 'HTTP_JSON',
-    sharedSpanContext: typeof sharedSpanContext === 'boolean' ? sharedSpanContext : undefined,
-    traceId128bit: traceId128bit === true ? true : undefined,
+    sharedSpanContext,
+    traceId128bit: traceId128bit ? true : undefined,
   });
 }
 
 /** `backend`, or `backend_INBOUND` and `backend_OUTBOUND_db` where inbound and outbound are services of their own. */
-function datadogService({ splitService }: JsonObject, { workload, direction, destination }: TracedConnection): string {
+function datadogService({ splitService }: Datadog, { workload, direction, destination }: TracedConnection): string {
   // An egress has one service for all: it is between two.
-  if (splitService !== true || direction === 'egress') return workload;
+  if (!splitService || direction === 'egress') return workload;
   return direction === 'inbound' ? `${workload}_INBOUND` : `${workload}_OUTBOUND_${destination}`;
 }
 

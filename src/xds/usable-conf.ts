@@ -1,6 +1,7 @@
 // The usable part of the conf in force. A policy from a peer may be unchecked, and valid confs can merge into an invalid one. This leaves
 // out and reports everything that the checks of a PUT refuse, and keeps the rest.
 import type { Violation } from '../base/errors.ts';
+import type { Conf, Confs } from '../policies/confs.ts';
 import type { Contribution } from '../policy/resource-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
 import { checkConfItem, type ConfSection } from '../validation/check-conf.ts';
@@ -8,9 +9,9 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import { problemIn, type ConfigProblem } from './config-problem.ts';
 
 /** The usable conf, and the paths that were left out, with reasons. */
-export type UsableConf = {
+export type UsableConf<C = JsonObject> = {
   /** Null: the match of the rule cannot be read. */
-  readonly conf: JsonObject | null;
+  readonly conf: C | null;
   readonly refused: readonly Refused[];
 };
 export type Refused = { readonly path: string; readonly reason: string };
@@ -29,6 +30,12 @@ const known = new WeakMap<JsonObject, Map<string, UsableConf>>();
  * @param type of the policy
  * @param match of the rule that the conf is of
  */
+export function usableConf<T extends keyof Confs>(
+  type: T,
+  section: Exclude<ConfSection, 'rules'>,
+  conf: JsonObject,
+): UsableConf<Conf<T>> & { conf: Conf<T> };
+export function usableConf<T extends keyof Confs>(type: T, section: 'rules', conf: JsonObject): UsableConf<Conf<T>>;
 export function usableConf(
   type: string,
   section: Exclude<ConfSection, 'rules'>,

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { make } from '../../test/policy/make-resource.ts';
 import { buildRules } from '../policy/build-rules.ts';
-import type { InboundRule } from '../policy/inbound-rules.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ConfigProblem } from './config-problem.ts';
+import type { PermissionRule } from '../policies/mesh-traffic-permission/clients.ts';
 import { usableConf } from './usable-conf.ts';
 import type { Report } from './usable-policies.ts';
 import { chainFilters, ListenerRules, namedServers, permissionsOn } from './zone-rules.ts';
@@ -95,7 +95,7 @@ it('permissions are those of clients that name this server, or none', () => {
     allow: [client('x'), { ...sni('a'), ...client('y') }, sni('a'), { ...sni('b'), ...client('z') }],
     deny: [sni('b')],
   };
-  const rule = { match: null, conf } as unknown as InboundRule;
+  const rule = { match: null, conf } as unknown as PermissionRule;
   const everyone = { spiffeID: { type: 'Prefix', value: 'spiffe://' } };
   expect(permissionsOn([rule], ['a']).map((one) => one.conf)).toEqual([
     { deny: [], allow: [client('x'), client('y'), everyone], allowWithShadowDeny: [] },

@@ -69,7 +69,7 @@ export class ListenerRules {
     const { conf, refused } = usableConf(type, 'rules', merged as JsonObject);
     for (const { path, reason } of refused)
       this.#report({ policy: last.policy.kri, field: fieldOf('rules', last.index, path), reason });
-    return (conf ?? {}) as Conf<T>;
+    return conf ?? {};
   }
 
   /** `conf` for every type. */

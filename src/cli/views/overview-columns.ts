@@ -140,12 +140,12 @@ function isUnknown({ insightUnknown }: Item): boolean {
 
 /** The subscription that says how it is. */
 function describedOf(item: Item): Subscription {
-  return describedSubscription(subscriptionsOf(insightOf(item))) ?? {};
+  return (describedSubscription(subscriptionsOf(insightOf(item))) ?? {}) as Subscription;
 }
 
 /** 64-bit counts are strings in proto3 JSON. */
 function sumOf(item: Item, key: 'responsesSent' | 'responsesRejected'): string {
-  const subscriptions: readonly Subscription[] = subscriptionsOf(insightOf(item));
+  const subscriptions = subscriptionsOf(insightOf(item)) as readonly Subscription[];
   return String(subscriptions.reduce((total, { status }) => total + Number(status?.total?.[key] ?? 0), 0));
 }
 

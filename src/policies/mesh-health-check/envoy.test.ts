@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeDataplane } from '../../../test/policy/make-resource.ts';
+import type { Conf } from '../confs.ts';
 import { MeshIndex } from '../../policy/mesh-index.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import { Client } from '../../xds/client.ts';
@@ -10,12 +11,12 @@ const [proxy] = new MeshIndex('default', [makeDataplane('web', { labels: { b: '2
 const DEFAULTS = { timeout: '15s', interval: '60s', unhealthyThreshold: 5, healthyThreshold: 1 };
 const TAGS = { header: { key: 'x-kuma-tags', value: '&app=web&&b=2&&kuma.io/display-name=web&&kuma.io/origin=global&' } };
 
-function checks(conf: JsonObject, protocol: Protocol = 'tcp'): JsonObject {
+function checks(conf: Conf<'MeshHealthCheck'>, protocol: Protocol = 'tcp'): JsonObject {
   if (proxy === undefined) throw new Error('the mesh has no proxy');
   return healthChecks(conf, { protocol, client: new Client(proxy) });
 }
 
-function check(conf: JsonObject, protocol?: Protocol): JsonObject | undefined {
+function check(conf: Conf<'MeshHealthCheck'>, protocol?: Protocol): JsonObject | undefined {
   const list = checks(conf, protocol)['healthChecks'] as JsonObject[] | undefined;
   expect(list?.length).not.toBe(0);
   return list?.[0];
@@ -26,7 +27,7 @@ describe('the health check of a service', () => {
   const tcp = { tcpHealthCheck: {} };
   const grpc = { grpcHealthCheck: {} };
 
-  it.each<[Protocol, JsonObject, JsonObject | null]>([
+  it.each<[Protocol, Conf<'MeshHealthCheck'>, JsonObject | null]>([
     ['http', { http: {} }, http],
     ['http2', { http: {} }, http],
     ['grpc', { http: {} }, null],

@@ -15,9 +15,9 @@ const NESTED: ReadonlyMap<Json | undefined, string> = new Map([
 /** The list in force: `[]` turns hashing off, null means no list. The type of the balancer selects among the old lists. */
 export function hashPoliciesOf(conf: Strategy): HashPolicies | null;
 export function hashPoliciesOf(conf: JsonObject): Json[] | null;
-export function hashPoliciesOf(conf: { readonly hashPolicies?: unknown; readonly loadBalancer?: unknown }): unknown[] | null {
+export function hashPoliciesOf(conf: Strategy | JsonObject): unknown[] | null {
   const root = conf.hashPolicies;
-  if (Array.isArray(root)) return root as unknown[];
+  if (Array.isArray(root)) return root;
   const loadBalancer = objectOf(conf.loadBalancer);
   const nested = objectOf(loadBalancer[NESTED.get(loadBalancer['type']) ?? ''])['hashPolicies'];
   return Array.isArray(nested) ? nested : null;

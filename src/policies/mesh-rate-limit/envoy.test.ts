@@ -1,9 +1,13 @@
 import { STATUS_CODES } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import type { Conf } from '../confs.ts';
 import { objectOf } from '../../resource/read-json.ts';
 import { envoyJsonToBinary } from '../../wire/json-to-binary.ts';
 import { connectionLimit, requestLimit } from './envoy.ts';
 import type { JsonObject } from '../../resource/types.ts';
+
+type HttpLimit = NonNullable<NonNullable<Conf<'MeshRateLimit'>['local']>['http']>;
+type Answer = NonNullable<HttpLimit['onRateLimit']>;
 
 const requestRate = { num: 5, interval: '10s' };
 
@@ -32,7 +36,7 @@ describe('the answer to a request over the limit', () => {
   const added = { header: { key: 'x-added', value: '1' } };
   const replacing = { header: { key: 'x-set', value: '2' }, appendAction: 'OVERWRITE_IF_EXISTS_OR_ADD' };
 
-  it.each<[what: string, headers: JsonObject, expected: JsonObject[] | undefined]>([
+  it.each<[what: string, headers: NonNullable<Answer['headers']>, expected: JsonObject[] | undefined]>([
     ['no header', {}, undefined],
     ['an added header', { add: [add] }, [added]],
     ['a set header', { set: [set] }, [replacing]],
@@ -51,7 +55,7 @@ describe('the answer to a request over the limit', () => {
     expect(filter).toMatchObject({ filterEnabled: all, filterEnforced: all });
   });
 
-  it.each<[JsonObject]>([[{ requestRate, disabled: true }], [{}]])('is not there with %j', (http) => {
+  it.each<[HttpLimit]>([[{ requestRate, disabled: true }], [{}]])('is not there with %j', (http) => {
     expect(requestLimit({ local: { http } })).toEqual({});
   });
 });

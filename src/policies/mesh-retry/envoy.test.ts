@@ -19,7 +19,7 @@ describe('the retry policy of a route', () => {
     expect(retryPolicy({ http: { numRetries: 0 } }, 'http')).toBeNull();
   });
 
-  it.each<[string, JsonObject, JsonObject]>([
+  it.each<[string, HttpRetry, JsonObject]>([
     ['conditions', { retryOn: ['5xx', 'DeadlineExceeded', 'Canceled'] }, { retryOn: '5xx,deadline-exceeded,cancelled' }],
     [
       'conditions that Envoy spells in its own way',

@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { InboundRule } from '../../policy/inbound-rules.ts';
 import { objectOf } from '../../resource/read-json.ts';
 import type { JsonObject } from '../../resource/types.ts';
+import type { PermissionRule } from './clients.ts';
 import { admittedId } from './tls-admission.ts';
 
 const exact = (value: string): JsonObject => ({ spiffeID: { type: 'Exact', value } });
 const prefix = (value: string): JsonObject => ({ spiffeID: { type: 'Prefix', value } });
 const named = (match: JsonObject): JsonObject => ({ ...match, sni: { type: 'Exact', value: 'a.b' } });
-const rule = (conf: JsonObject, match: JsonObject | null = null): InboundRule => ({ match, conf }) as unknown as InboundRule;
+const rule = (conf: JsonObject, match: JsonObject | null = null): PermissionRule =>
+  ({ match, conf }) as unknown as PermissionRule;
 
 /** The condition of the program, on one line. */
-function conditionOf(...rules: InboundRule[]): string {
+function conditionOf(...rules: PermissionRule[]): string {
   const { matcher } = admittedId(rules);
   const { sourceCode } = objectOf(objectOf(objectOf(matcher)['custom'])['typedConfig']);
   const text = String(objectOf(sourceCode)['inlineString']).replace(/\s+/g, ' ');
@@ -18,7 +19,7 @@ function conditionOf(...rules: InboundRule[]): string {
 }
 
 describe('a TLS handshake with a TCP port', () => {
-  it.each<[what: string, rules: InboundRule[], condition: string]>([
+  it.each<[what: string, rules: PermissionRule[], condition: string]>([
     ['no client without a permission', [], '(false) and not (false)'],
     ['a client by its SPIFFE ID', [rule({ allow: [exact('spiffe://a/b')] })], '(id == "spiffe://a/b") and not (false)'],
     [
