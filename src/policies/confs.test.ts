@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
 import type { Conf } from './confs.ts';
+import type { ProxyModification } from './mesh-proxy-patch/spec.ts';
 import type { BackendRef, HttpMatch, RouteConf, RouteFilter, WrittenHttpRule } from './routes.ts';
 
 it('the conf of a type has its fields alone, each with the values of its schema', () => {
@@ -54,6 +55,9 @@ it('the conf of a whole proxy has its fields alone', () => {
   // @ts-expect-error a value that the schema does not have
   const passthrough: Conf<'MeshPassthrough'> = { passthroughMode: 'Al' };
   expect(passthrough).toBeDefined();
+  const modification: ProxyModification = { cluster: { operation: 'Remove', match: { name: 'a' } } };
+  // @ts-expect-error a field of a match that the schema does not have
+  expect(modification.cluster?.match?.listenerName).toBeUndefined();
 });
 
 it('JSON of any shape is neither a conf nor a part of one', () => {

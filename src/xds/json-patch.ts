@@ -1,6 +1,7 @@
 // JSON Patch (RFC 6902) on JSON that is left as it was. Names of fields may be written as in proto files: `/connect_timeout` finds
 // `connectTimeout`.
 import { isObject } from '../resource/read-json.ts';
+import type { JsonPatch } from '../policies/mesh-proxy-patch/spec.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 
 /** An operation that does not fit the document; the message says why. */
@@ -12,23 +13,25 @@ const FORBIDDEN = '__proto__';
 const MAX_COPIED = 262_144;
 
 /**
- * The document after all operations: `{op, path, value?, from?}`.
+ * The document after all operations.
  * @throws JsonPatchError where an operation does not fit
  */
-export function applyJsonPatch(document: Json, operations: readonly JsonObject[]): Json {
+export function applyJsonPatch(document: Json, operations: readonly JsonPatch[]): Json {
   let root = structuredClone(document);
-  for (const { op, path, value, from } of operations) {
+  for (const { op, path, value: given, from } of operations) {
     const to = pointer(path);
+    // Any value of JSON is one.
+    const value = structuredClone(given ?? null) as Json;
     switch (op) {
       case 'add':
-        root = add(root, to, structuredClone(value ?? null));
+        root = add(root, to, value);
         break;
       case 'remove':
         root = remove(root, to);
         break;
       case 'replace':
         get(root, to);
-        root = to.length === 0 ? structuredClone(value ?? null) : add(remove(root, to), to, structuredClone(value ?? null));
+        root = to.length === 0 ? value : add(remove(root, to), to, value);
         break;
       case 'copy': {
         const copied = get(root, pointer(from));
@@ -42,16 +45,14 @@ export function applyJsonPatch(document: Json, operations: readonly JsonObject[]
         root = add(remove(root, pointer(from)), to, moved);
         break;
       }
-      default:
-        throw new JsonPatchError(`the operation ${JSON.stringify(op ?? null)} is none of add, remove, replace, move, copy`);
     }
   }
   return root;
 }
 
-function pointer(given: Json | undefined): string[] {
+function pointer(given: string | undefined): string[] {
   if (given === '') return [];
-  if (typeof given !== 'string' || !given.startsWith('/'))
+  if (given === undefined || !given.startsWith('/'))
     throw new JsonPatchError(`${JSON.stringify(given ?? null)} is no JSON pointer: begin with "/"`);
   const keys = given
     .slice(1)

@@ -2,12 +2,13 @@
 // out and reported; the resource keeps its other changes.
 import { LRUCache } from 'lru-cache';
 import type { ProxyRules } from '../policy/build-rules.ts';
-import { isObject, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
+import { modificationsIn, type JsonPatch, type ProxyModification } from '../policies/mesh-proxy-patch/spec.ts';
+import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import { readEnvoyValue } from '../schema/envoy-value.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { canonicalEnvoyJson, mergeEnvoyJson } from '../wire/merge-envoy.ts';
 import { ProtoJsonError } from '../wire/proto-error.ts';
-import { fieldOf } from './config-problem.ts';
+import { fieldOf, type ConfigProblem } from './config-problem.ts';
 import { applyJsonPatch, JsonPatchError } from './json-patch.ts';
 import { CLIENT_KEY } from './names.ts';
 import type { ProxyConfig } from './proxy-config.ts';
@@ -34,22 +35,34 @@ export type Modification = {
   readonly policy: string;
   readonly field: string;
   readonly target: Target;
-  readonly change: JsonObject;
+  readonly change: Change;
 };
 
-/** The modifications in force, in the order in which they are applied. */
-function modificationsOf({ types }: ProxyRules): Modification[] {
+type ChangeOf<T extends Target> = NonNullable<ProxyModification[T]>;
+type MatchOf<T extends Target> = NonNullable<ChangeOf<T>['match']>;
+/** What resources a change is about, with the fields of each kind of them. */
+type Match = Partial<MatchOf<'cluster'> & MatchOf<'listener'> & MatchOf<'httpFilter'> & MatchOf<'virtualHost'>>;
+type Change = Omit<ChangeOf<Target>, 'match'> & { readonly match?: Match | undefined };
+
+type Modifications = { readonly modifications: readonly Modification[]; readonly problems: readonly ConfigProblem[] };
+
+/** The modifications in force, in the order in which they are applied, and what is no modification. */
+function modificationsOf({ types }: ProxyRules): Modifications {
   const contributions = types.find(({ type }) => type === 'MeshProxyPatch')?.proxyRule?.contributions ?? [];
-  return contributions.flatMap(({ policy, index, conf }) => {
-    const items = Array.isArray(conf['appendModifications']) ? conf['appendModifications'] : [];
-    return items.flatMap((item, at) =>
-      (Object.keys(MESSAGES) as Target[]).flatMap((target) => {
-        const change = objectOf(item)[target];
+  const modifications: Modification[] = [];
+  const problems: ConfigProblem[] = [];
+  for (const { policy, index, conf } of contributions) {
+    const { found, refused } = modificationsIn(conf);
+    for (const { field, reason } of refused)
+      problems.push({ policy: policy.kri, field: fieldOf('default', index, field), reason });
+    for (const { at, modification } of found)
+      for (const target of Object.keys(MESSAGES) as Target[]) {
+        const change = modification[target];
         const field = fieldOf('default', index, `appendModifications[${String(at)}].${target}`);
-        return isObject(change) ? [{ policy: policy.kri, field, target, change }] : [];
-      }),
-    );
-  });
+        if (change !== undefined) modifications.push({ policy: policy.kri, field, target, change });
+      }
+  }
+  return { modifications, problems };
 }
 
 /**
@@ -57,7 +70,10 @@ function modificationsOf({ types }: ProxyRules): Modification[] {
  * @param takesNew as in `applyModifications`
  */
 export function addPatched<T>(config: ProxyConfig, rules: ProxyRules, takesNew: boolean, add: (part: ProxyConfig) => T): T {
-  const modifications = modificationsOf(rules);
+  const { modifications, problems } = modificationsOf(rules);
+  // Each part of a configuration has the same ones.
+  const report = reportTo(config.problems);
+  for (const problem of problems) report(problem);
   if (modifications.length === 0) return add(config);
   const part: ProxyConfig = {
     clusters: new Map(),
@@ -97,8 +113,8 @@ function applyModifications(
 class Patcher {
   readonly #config: ProxyConfig;
   readonly #target: Target;
-  readonly #change: JsonObject;
-  readonly #match: JsonObject;
+  readonly #change: Change;
+  readonly #match: Match;
   readonly #takesNew: boolean;
   readonly #report: (reason: string) => void;
 
@@ -106,7 +122,7 @@ class Patcher {
     this.#config = config;
     this.#target = target;
     this.#change = change;
-    this.#match = objectOf(change['match']);
+    this.#match = change.match ?? {};
     this.#takesNew = takesNew;
     this.#report = report;
   }
@@ -153,14 +169,12 @@ class Patcher {
   }
 
   #matchesResource(name: string, resource: JsonObject): boolean {
-    return (
-      isMatched(this.#match['name'], name) && isMatched(this.#match['origin'], originOf(name)) && this.#hasTags(resource, 'tags')
-    );
+    return isMatched(this.#match.name, name) && isMatched(this.#match.origin, originOf(name)) && this.#hasTags(resource, 'tags');
   }
 
   #hasTags(listener: JsonObject, key: 'tags' | 'listenerTags'): boolean {
     const own = objectOf(objectOf(objectOf(listener['metadata'])['filterMetadata'])['io.kuma.tags']);
-    return Object.entries(textMapOf(this.#match[key])).every(([tag, value]) => own[tag] === value);
+    return Object.entries(this.#match[key] ?? {}).every(([tag, value]) => own[tag] === value);
   }
 
   #everyChain(edit: (filters: readonly JsonObject[]) => JsonObject[]): void {
@@ -185,14 +199,14 @@ class Patcher {
   }
 
   #edited(filters: readonly JsonObject[]): JsonObject[] {
-    const name = this.#match['name'];
+    const { name = '' } = this.#match;
     const { operation } = this.#change;
     if (operation === 'Remove') return filters.filter((filter) => !isMatched(name, textOf(filter['name'])));
     if (operation === 'Patch')
       return filters.map((filter) =>
         isMatched(name, textOf(filter['name'])) ? this.#patched(textOf(filter['name']), filter) : filter,
       );
-    const at = placeFor(operation, filters, textOf(name));
+    const at = placeFor(operation, filters, name);
     const added = at === null ? null : this.#added();
     return at === null || added === null ? [...filters] : filters.toSpliced(at, 0, added);
   }
@@ -202,7 +216,7 @@ class Patcher {
     const { name, origin, routeConfigurationName } = this.#match;
     if (!isMatched(routeConfigurationName, routeName) || !isMatched(origin, originOf(routeName))) return null;
     const isMeant = (host: JsonObject): boolean => isMatched(name, textOf(host['name']));
-    switch (this.#change['operation']) {
+    switch (this.#change.operation) {
       case 'Remove':
         return hosts.filter((host) => !isMeant(host));
       case 'Patch':
@@ -230,10 +244,10 @@ class Patcher {
 
   #changed(resource: JsonObject): JsonObject {
     const message = MESSAGES[this.#target];
-    const { jsonPatches, value } = this.#change;
+    const { jsonPatches = [], value } = this.#change;
     if (value !== undefined) return canonicalEnvoyJson(message, mergeEnvoyJson(message, resource, this.#value()));
     const isFilter = this.#target === 'networkFilter' || this.#target === 'httpFilter';
-    const operations = objectsOf(jsonPatches).map((operation) => (isFilter ? insideFilter(operation) : operation));
+    const operations = jsonPatches.map((operation) => (isFilter ? insideFilter(operation) : operation));
     return canonicalEnvoyJson(message, objectOf(applyJsonPatch(resource, operations)));
   }
 
@@ -245,7 +259,7 @@ class Patcher {
 
   /** The value in canonical form. */
   #value(): JsonObject {
-    return canonicalEnvoyJson(MESSAGES[this.#target], values.memo(textOf(this.#change['value'])));
+    return canonicalEnvoyJson(MESSAGES[this.#target], values.memo(this.#change.value ?? ''));
   }
 
   /** The value as a resource of its own. Null, and a report, where it cannot be one. */
@@ -299,7 +313,7 @@ function clientKeysIn(value: Json): string[] {
 }
 
 /** Where a filter is added; null where the filter that it stands beside is missing. */
-function placeFor(operation: Json | undefined, filters: readonly JsonObject[], name: string): number | null {
+function placeFor(operation: Change['operation'], filters: readonly JsonObject[], name: string): number | null {
   const at = filters.findIndex((filter) => filter['name'] === name);
   switch (operation) {
     case 'AddFirst':
@@ -317,11 +331,10 @@ function placeFor(operation: Json | undefined, filters: readonly JsonObject[], n
   }
 }
 
-function insideFilter(operation: JsonObject): JsonObject {
-  const inside = (pointer: Json | undefined): Json | undefined =>
-    typeof pointer !== 'string' || FIELDS_OF_FILTER.test(pointer) ? pointer : `/typedConfig${pointer}`;
+function insideFilter(operation: JsonPatch): JsonPatch {
+  const inside = (pointer: string): string => (FIELDS_OF_FILTER.test(pointer) ? pointer : `/typedConfig${pointer}`);
   const { path, from } = operation;
-  return { ...operation, path: inside(path) ?? '', ...(from !== undefined && { from: inside(from) ?? '' }) };
+  return { ...operation, path: inside(path), ...(from !== undefined && { from: inside(from) }) };
 }
 
 /** The name or domain of a virtual host that another one has; undefined without one. */
@@ -334,7 +347,7 @@ function clash(hosts: readonly JsonObject[], added: JsonObject): string | undefi
 }
 
 /** An absent match is any. */
-function isMatched(wanted: Json | undefined, actual: string): boolean {
+function isMatched(wanted: string | undefined, actual: string): boolean {
   return wanted === undefined || wanted === '' || wanted === actual;
 }
 

@@ -306,8 +306,32 @@ describe('a modification', () => {
 
   it('of an unknown operation changes nothing', () => {
     const plain = patched('[]');
-    for (const target of ['cluster', 'listener', 'networkFilter', 'httpFilter', 'virtualHost'])
-      expect(patched(`[{${target}: {operation: Other, match: {}, value: "name: x"}}]`)).toEqual(plain);
+    for (const target of ['cluster', 'listener', 'networkFilter', 'httpFilter', 'virtualHost']) {
+      const { problems, ...config } = patched(`[{${target}: {operation: Other, match: {}, value: "name: x"}}]`);
+      expect({ ...config, problems: [] }).toEqual(plain);
+      expect(problems).toEqual([
+        {
+          policy: 'kri_mpp_default___patch_',
+          field: `spec.default.appendModifications[0].${target}.operation`,
+          reason: expect.stringMatching(/^must be one of .*, not "Other"$/) as string,
+        },
+      ]);
+    }
+  });
+
+  it('of another shape is reported and left out, and the others hold', () => {
+    const config = patched(`
+      - cluster: {operation: Patch, jsonPatches: [{op: test, path: /name}]}
+      - nothing
+      - cluster: {operation: Patch, match: {name: 5}, value: "altStatName: y"}
+      - cluster: {operation: Patch, value: "altStatName: x"}
+    `);
+    expect(altered(config)).toEqual([IN, CART].sort());
+    expect(config.problems.map(({ field, reason }) => [field.replace('spec.default.appendModifications', ''), reason])).toEqual([
+      ['[0].cluster.jsonPatches[0].op', 'must be one of add, remove, replace, move, copy, not "test"'],
+      ['[1]', 'must be an object'],
+      ['[2].cluster.match.name', 'must be text'],
+    ]);
   });
 
   it('that adds a resource needs its name, and replaces that of the same name', () => {

@@ -1,7 +1,10 @@
 // MeshProxyPatch: changes of the Envoy configuration that no other policy offers.
 import { z } from 'zod';
+import type { Violation } from '../../base/errors.ts';
+import { perObject } from '../../base/per-object.ts';
 import type { JsonObject } from '../../resource/types.ts';
-import type { Findings } from '../../schema/findings.ts';
+import { Findings } from '../../schema/findings.ts';
+import { addSchemaViolations } from '../../schema/schema-violations.ts';
 import { readEnvoyValue } from '../../schema/envoy-value.ts';
 import { at, isSet, items } from '../../resource/json-access.ts';
 import { proxyRef } from '../../schema/policy-frame.ts';
@@ -106,6 +109,30 @@ const modifications = withRules(
       findings.violation(path, `must have exactly one of ${TARGETS.join(', ')}`);
   },
 );
+
+/** A modification whose shape is checked: it changes one kind of resource. */
+export type ProxyModification = z.infer<typeof modifications>;
+/** An operation of RFC 6902 whose shape is checked. */
+export type JsonPatch = z.infer<typeof jsonPatch>;
+
+/**
+ * The modifications of a conf that no check has seen, with their places, and what has another shape than a modification. What they ask of
+ * Envoy's resources is seen where they are applied.
+ */
+export const modificationsIn = perObject((conf: JsonObject) => {
+  const found: { readonly at: number; readonly modification: ProxyModification }[] = [];
+  const refused: Violation[] = [];
+  for (const [at, item] of items(conf['appendModifications']).entries()) {
+    const before = refused.length;
+    const place = child('appendModifications', at);
+    const refuse = (field: string, reason: string) => refused.push({ field: field.replace(/^spec/, place), reason });
+    if (isObject(item)) addSchemaViolations(modifications, item, new Findings(refuse));
+    else refuse('spec', 'must be an object');
+    // The schema has nothing against it.
+    if (refused.length === before) found.push({ at, modification: item as ProxyModification });
+  }
+  return { found, refused };
+});
 
 export const meshProxyPatchSpec = z.object({
   targetRef: proxyRef(),
