@@ -5,7 +5,7 @@ import { FakeProxy, type FakeProxyOptions } from '../test/fakes/fake-proxy.ts';
 import { nowMs } from './measure.ts';
 import type { ScannedResource } from '../test/fakes/response-scan.ts';
 
-export type JoiningProxy = Pick<FakeProxyOptions, 'name' | 'dataplane'>;
+type JoiningProxy = Pick<FakeProxyOptions, 'name' | 'dataplane'>;
 export type ProxiesCommand =
   | { readonly kind: 'join'; readonly port: number; readonly mesh: string; readonly proxies: readonly JoiningProxy[] }
   /** Joins again with what the proxies hold. */

@@ -13,7 +13,7 @@ const TELL_MS = 200;
 type Waiter = { readonly isDone: () => boolean; readonly resolve: () => void; readonly reject: (error: Error) => void };
 
 /** @property all MeshTimeouts of a full state @property remembers: on its next connection a zone is sent what it lacks */
-export type Joining = { readonly all: number; readonly manners?: Manners; readonly remembers?: boolean };
+type Joining = { readonly all: number; readonly manners?: Manners; readonly remembers?: boolean };
 
 /** Of a zone by its number among all fake zones. */
 export function fakeZoneName(index: number): string {

@@ -22,7 +22,7 @@ export const scaling: Sections<Settings> = {
   measure: measureScaling,
 };
 
-export type FleetResults = {
+type FleetResults = {
   readonly join: Joined;
   readonly idle: Idle | null;
   readonly change: Repeated | null;

@@ -83,11 +83,8 @@ export class Fleet {
 
   /** One policy by REST after the other, each until the last zone has it. */
   async changes(counts: Counts): Promise<Repeated> {
-    return await repeat(
-      () => cpuSeconds(this.pid),
-      counts,
-      () => this.change(),
-    );
+    const cpu = (): number => cpuSeconds(this.pid);
+    return await repeat(cpu, counts, () => this.change());
   }
 
   /**
@@ -101,10 +98,8 @@ export class Fleet {
       const index = revision % this.size.resources;
       return { path: policyPath(index), body: policyBody(index, revision) };
     });
-    return await untilSeen(
-      () => this.#zones.received(this.#expected),
-      () => Promise.all(bodies.map(({ path, body }) => this.#http.put(path, body))),
-    );
+    const write = (): Promise<unknown> => Promise.all(bodies.map(({ path, body }) => this.#http.put(path, body)));
+    return await untilSeen(this.#zones.received(this.#expected), write);
   }
 
   async stop(): Promise<void> {

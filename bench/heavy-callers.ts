@@ -211,10 +211,7 @@ class HeavyBench {
     const proxies = this.#watch(mesh, type);
     return await this.#cpu((count) =>
       // The proxy may have it before the answer is here.
-      untilSeen(
-        () => proxies.received(count),
-        () => this.#put(write),
-      ).catch((error: unknown) => {
+      untilSeen(proxies.received(count), () => this.#put(write)).catch((error: unknown) => {
         throw new Error(`mesh ${mesh}, ${type}: ${messageOf(error)}`);
       }),
     );

@@ -10,7 +10,7 @@ export type LoadedServer = { readonly pid: number; readonly apiPort: number; rea
 export type Load = LoadReport & { readonly serverUs: number; readonly databaseUs: number };
 export type LoadSizes = Omit<LoadCommand, 'port'>;
 
-export type HttpLoad = {
+type HttpLoad = {
   readonly run: (server: LoadedServer, sizes: LoadSizes) => Promise<Load>;
   readonly end: () => Promise<void>;
 };

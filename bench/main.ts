@@ -13,7 +13,7 @@ await runProgram({
   command: 'npm run bench',
   about: 'Measure a global and its zones against the floor: the least that a gRPC server needs for the same work. Two minutes.',
   sizes,
-  sections: [receipts, fleet, neighbours, tables, receiver, rest, scaling],
+  sections: [fleet, neighbours, tables, receiver, rest, receipts, scaling],
   judged,
   check: requireProc,
   examples: {

@@ -95,10 +95,7 @@ class Replicas {
     this.#expected += 1;
     const revision = ++this.#revision;
     const index = revision % this.settings.resources;
-    return await untilSeen(
-      () => this.zones.received(this.#expected),
-      () => api.put(policyPath(index), policyBody(index, revision)),
-    );
+    return await untilSeen(this.zones.received(this.#expected), () => api.put(policyPath(index), policyBody(index, revision)));
   }
 }
 

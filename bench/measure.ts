@@ -124,9 +124,9 @@ export async function repeat(
 export const noCpu = (): number => 0;
 
 /** @param seen when the change was there, in milliseconds of `nowMs` @returns milliseconds from before the write */
-export async function untilSeen(seen: () => Promise<number>, write: () => Promise<unknown>): Promise<number> {
+export async function untilSeen(seen: Promise<number>, write: () => Promise<unknown>): Promise<number> {
   const began = nowMs();
-  const [at] = await Promise.all([seen(), write()]);
+  const [at] = await Promise.all([seen, write()]);
   return at - began;
 }
 

@@ -105,15 +105,8 @@ async function measureChanges(
   write: (count: number) => Promise<void>,
 ): Promise<Repeated> {
   proxies.watch(type, WATCHED);
-  return await repeat(
-    () => cpuSeconds(pid),
-    settings,
-    (count) =>
-      untilSeen(
-        () => proxies.received(count),
-        () => write(count),
-      ),
-  );
+  const cpu = (): number => cpuSeconds(pid);
+  return await repeat(cpu, settings, (count) => untilSeen(proxies.received(count), () => write(count)));
 }
 
 async function measureFloor(

@@ -150,15 +150,9 @@ async function startProxyZone({ server, workDir, zones }: Bench, name: string, k
   return zone;
 }
 
-async function callerOf(
-  { callers }: Bench,
-  { proxies }: BenchZone,
-  name: string,
-  ref: JsonObject,
-  keepAlive = true,
-): Promise<Caller> {
-  const caller = new Caller(await proxies.client(name, ref), keepAlive);
-  callers.push(caller);
+async function callerOf(bench: Bench, zone: BenchZone, name: string, ref: JsonObject, keepAlive = true): Promise<Caller> {
+  const caller = new Caller(await zone.proxies.client(name, ref), keepAlive);
+  bench.callers.push(caller);
   return caller;
 }
 
@@ -167,14 +161,26 @@ async function felt(caller: Caller, apiPort: number, settings: ProxySizes): Prom
   await caller.ask();
   const before = caller.connections;
   const changes = await repeat(noCpu, settings, async (count) => {
-    const began = nowMs();
-    const written = put(apiPort, 'meshhttproutes/changing', routeOf(count));
-    while ((await caller.ask())[HEADER] !== String(count));
-    const took = nowMs() - began;
-    await written;
-    return took;
+    const write = (): Promise<void> => put(apiPort, 'meshhttproutes/changing', routeOf(count));
+    return await untilAnswered(caller, write, ({ [HEADER]: change }) => change === String(count));
   });
   return { ...changes, closed: caller.connections - before };
+}
+
+type Headers = Awaited<ReturnType<Caller['ask']>>;
+
+/** @returns milliseconds from before the write until the first answer that is wanted */
+async function untilAnswered(
+  caller: Caller,
+  write: () => Promise<void>,
+  isWanted: (headers: Headers) => boolean,
+): Promise<number> {
+  const began = nowMs();
+  const written = write();
+  while (!isWanted(await caller.ask()));
+  const took = nowMs() - began;
+  await written;
+  return took;
 }
 
 /** An endpoint of the other zone comes, again and again: its inbound becomes ready, and a request reaches it. @param dataplane of it */
@@ -188,12 +194,8 @@ async function feltEndpoint(caller: Caller, apiPort: number, dataplane: JsonObje
     await become('NotReady');
     // Ten answers of the other in a row: requests are shared one by one.
     for (let others = 0; others < 10;) others = (await caller.ask())[ANSWERED_BY] === 'second' ? 0 : others + 1;
-    const began = nowMs();
-    const written = become('Ready');
-    while ((await caller.ask())[ANSWERED_BY] !== 'second');
-    const took = nowMs() - began;
-    await written;
-    return took;
+    const ready = (): Promise<void> => become('Ready');
+    return await untilAnswered(caller, ready, ({ [ANSWERED_BY]: by }) => by === 'second');
   });
 }
 

@@ -18,7 +18,7 @@ const OF_ZONE = { 'kuma.io/origin': 'zone' };
 export const ANSWERED_BY = 'x-application';
 
 /** A zone that asks for no token. */
-export type ProxyZone = {
+type ProxyZone = {
   readonly proxyPort: number;
   readonly apiPort: number;
   /** File of the certificate that the port for proxies shows. */

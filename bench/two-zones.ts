@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { QUIET_MS } from '../src/reconcile/services/debounced-value.ts';
 import { hashName } from '../src/resource/hash-name.ts';
 import type { JsonObject } from '../src/resource/types.ts';
+import type { PostgresConfig } from '../src/store/database.ts';
 import type { Context, Sections } from './context.ts';
 import { startZone } from './control-plane.ts';
 import { startSeededGlobal } from './fleet.ts';
@@ -10,7 +11,7 @@ import { HttpClient } from './http-client.ts';
 import { noCpu, repeat, untilSeen, type Counts } from './measure.ts';
 import { budgets, metricsOf, type Metric } from './metric.ts';
 import { MESH } from './policies.ts';
-import type { Postgres } from './postgres.ts';
+import { withDatabase, type Postgres } from './postgres.ts';
 import { HAS_MESH, RowWatch } from './row-watch.ts';
 import type { Settings } from './settings.ts';
 
@@ -21,7 +22,11 @@ const SPEC_SQL = `select exists (select from resources where type = 'MeshService
 const SERVICE = 'cart';
 const REACH: Counts = { warmUp: 20, changes: 100 };
 /** Each waits until the ingress has settled, so that it counts at once. */
-const MOVES: Counts = { warmUp: 0, changes: 10 };
+const MOVES: Counts = { warmUp: 1, changes: 10 };
+/** A zone publishes an ingress whose proxy is connected: this insight says so, as those of older versions did. */
+const INGRESS = 'zone-proxy';
+const CONNECTED = `insert into resources (type, mesh, name, version, spec, labels) values ('DataplaneInsight', $1, $2, 0, $3, '{}')`;
+const INSIGHT = JSON.stringify({ subscriptions: [{ id: '1', connectTime: '2026-01-01T00:00:00Z' }] });
 
 export const tables: Sections<Settings> = {
   names: { tables: 'a MeshService from one real zone into the table of another' },
@@ -34,6 +39,8 @@ export const reach: Sections<object> = {
 };
 
 type TwoZones = {
+  /** Database of the first zone. */
+  readonly writer: PostgresConfig;
   /** Writes a resource of the mesh to the first zone. */
   readonly put: (path: string, document: JsonObject) => Promise<void>;
   /** @returns milliseconds from before the writes until `query` answers `yes` as true in the other zone */
@@ -66,7 +73,7 @@ async function measureTables({ settings, postgres, say }: Context<Settings>): Pr
 
 async function measureReach({ postgres, say }: Context<object>): Promise<Metric[]> {
   say('a global and two zones: from a Dataplane in one to the service in the other');
-  return await withTwoZones(await postgres(), async ({ put, reaches }) => {
+  return await withTwoZones(await postgres(), async ({ put, reaches, writer }) => {
     /** Milliseconds from before the PUT until the row in the other zone holds the text. */
     const change = async (name: string, networking: JsonObject, text: string): Promise<number> => {
       const labels = name === 'cart-1' ? { 'kuma.io/workload': SERVICE } : {};
@@ -78,10 +85,11 @@ async function measureReach({ postgres, say }: Context<object>): Promise<Metric[
       const inbound = [{ port: 80, ...(!isReady && { state: 'NotReady' }) }];
       return await change('cart-1', { address: '10.1.0.1', inbound }, isReady ? '"Available"' : '"Unavailable"');
     });
+    await withDatabase(writer, (client) => client.query(CONNECTED, [MESH, INGRESS, INSIGHT]));
     const moves = await repeat(noCpu, MOVES, async (count) => {
       const advertisedAddress = `192.0.2.${String(count)}`;
       const zoneIngress = { address: '10.1.0.2', port: 10001, advertisedAddress, advertisedPort: 10001 };
-      const took = await change('zone-proxy', { zoneIngress }, `"${advertisedAddress}"`);
+      const took = await change(INGRESS, { zoneIngress }, `"${advertisedAddress}"`);
       await delay(2 * QUIET_MS);
       return took;
     });
@@ -106,9 +114,10 @@ async function withTwoZones<T>(postgres: Postgres, use: (zones: TwoZones) => Pro
   try {
     for (const database of databases) await RowWatch.see(database, HAS_MESH, [MESH]);
     return await use({
+      writer: databases[0],
       put: (path, document) =>
         api.put(`/meshes/${MESH}/${path}/${String(document['name'])}`, JSON.stringify({ mesh: MESH, ...document })),
-      reaches: (query, values, write) => untilSeen(() => reader.until(query, values), write),
+      reaches: (query, values, write) => untilSeen(reader.until(query, values), write),
     });
   } finally {
     api.close();

@@ -5,7 +5,7 @@ import { MESH } from './policies.ts';
 
 export const ZONE = 'bench-east';
 
-export function dataplaneKey(index: number): ResourceKey {
+function dataplaneKey(index: number): ResourceKey {
   return { type: 'Dataplane', mesh: MESH, name: `proxy-${String(index).padStart(6, '0')}` };
 }
 

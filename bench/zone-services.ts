@@ -21,7 +21,7 @@ export const sizes = {
   safetyPasses: [5, 'safety passes of which the median counts'],
 } as const;
 
-export type ZoneSizes = SettingsOf<typeof sizes>;
+type ZoneSizes = SettingsOf<typeof sizes>;
 
 /** For 2,000 services × 5,000 Dataplanes on two cores, the database included. */
 const zoneBudgets = { changeP99Ms: { most: 100 }, safetySeconds: { most: 1 } } as const satisfies Record<string, Budget>;
