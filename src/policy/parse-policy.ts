@@ -6,6 +6,7 @@ import { originOf, zoneNamed } from '../resource/ownership.ts';
 import type { PolicyRole } from '../resource/policy-role.ts';
 import { completeSpec } from '../validation/complete-spec.ts';
 import { CLIENT_LISTS } from '../policies/mesh-traffic-permission/spec.ts';
+import { typeOf } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { withoutNulls } from './merge-conf.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
@@ -65,10 +66,11 @@ export function placeOf(resource: { labels: Labels }): Place {
   return { zone: zoneNamed(resource.labels) ?? '', namespace: resource.labels[label.namespace] ?? '' };
 }
 
-/** Reads a policy, with the defaults of its schema. Wrong shapes are read as empty (D7). */
+/** Reads a policy, with the defaults of its schema. Wrong shapes, and sections that the type does not have, are read as empty (D7). */
 export function parsePolicy(resource: Resource, serial: number): Policy {
   const { labels } = resource;
   const spec = completeSpec(resource.type, resource.spec);
+  const has = typeOf(resource.type).policy ?? { to: false, rules: false };
   const role = labels[label.policyRole] ?? '';
   const to: ToItem[] = [];
   const rules: RuleItem[] = [];
@@ -87,20 +89,20 @@ export function parsePolicy(resource: Resource, serial: number): Policy {
     to,
     rules,
     from,
-    conf: isObject(spec['default']) ? withoutNulls(spec['default']) : null,
+    conf: !has.to && !has.rules && isObject(spec['default']) ? withoutNulls(spec['default']) : null,
     serial,
   };
-  for (const [index, item] of itemsOf(spec['to']))
+  for (const [index, item] of itemsOf(has.to ? spec['to'] : undefined))
     to.push({ policy, index, targetRef: targetRefOf(item['targetRef']), conf: withoutNulls(toConf(resource.type, item)) });
   const takesMatches = !WITHOUT_MATCHES.has(resource.type);
-  for (const [index, item] of itemsOf(spec['rules']))
+  for (const [index, item] of itemsOf(has.rules ? spec['rules'] : undefined))
     rules.push({
       policy,
       index,
       matches: takesMatches ? objectsOf(item['matches']).map((match) => canonicalMatch(withoutNulls(match))) : [],
       conf: canonicalConf(resource.type, withoutNulls(objectOf(item['default']))),
     });
-  for (const [index, item] of itemsOf(spec['from']))
+  for (const [index, item] of itemsOf(has.rules ? spec['from'] : undefined))
     from.push({ policy, index, targetRef: targetRefOf(item['targetRef']), conf: withoutNulls(objectOf(item['default'])) });
   return policy;
 }

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import type { ZodObject } from 'zod';
+import { policyDefinitions } from '../../src/policies/registry.ts';
 import { specOf } from '../../src/validation/arbitrary-spec.fixture.ts';
 import { objectsOf } from '../../src/resource/read-json.ts';
 import { resourceTypes } from '../../src/resource/type-registry.ts';
@@ -40,6 +42,24 @@ describe('the configuration of a proxy', () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe('a policy with a section that its type does not have', () => {
+  const sections = ['to', 'rules', 'from'] as const;
+  const strange = types.flatMap((type) => {
+    const { shape } = policyDefinitions[type as keyof typeof policyDefinitions].schema as ZodObject;
+    return sections.filter((section) => !(section in shape)).map((section): [string, string] => [type, section]);
+  });
+
+  it.each(strange)('%s with %s: the configuration is that without it', (type, section) => {
+    const item = {
+      targetRef: { kind: 'Mesh' },
+      default: { http: { numRetries: 3, requestTimeout: '1s' }, tcp: {}, mode: 'Strict' },
+    };
+    const { problems: _problems, ...config } = configWith(type, { [section]: [item] });
+    const { problems: _none, ...without } = configOf(shopRows, type);
+    expect(config).toEqual(without);
   });
 });
 
