@@ -12,6 +12,16 @@ export type RulesInForce = <T extends keyof Confs>(type: T) => readonly ConfRule
 
 export const NO_CONFS: ConfsInForce = () => ({});
 
+/** The same confs, each computed once: the parts of one listener ask for a conf again and again. */
+export function computedOnce(confOf: ConfsInForce): ConfsInForce {
+  const known = new Map<keyof Confs, Conf<keyof Confs>>();
+  return <T extends keyof Confs>(type: T): Conf<T> => {
+    let conf = known.get(type);
+    if (conf === undefined) known.set(type, (conf = confOf(type)));
+    return conf as Conf<T>;
+  };
+}
+
 type Part = Exclude<keyof PolicyDefinition<never>, 'schema' | 'check' | 'counts'>;
 /** What one type has for a part. */
 type Writer<P extends Part> = { readonly type: keyof Confs; readonly write: NonNullable<PolicyDefinition<never>[P]> };

@@ -17,6 +17,7 @@ import { httpConnectionManager } from './http-connection.ts';
 import { inboundName } from './names.ts';
 import { extension, given, socketAddress } from '../envoy/proto-json.ts';
 import {
+  computedOnce,
   httpFilters,
   inboundRouteFields,
   networkFilters,
@@ -126,7 +127,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const rulesOf: RulesOf = (type) => usableRules(type, rulesOn(rules, type, section), report);
   const routed = tls !== null && isHttp(protocol);
   const byClient = routed ? rulesByClient(rulesOf, report) : NO_RULES_BY_CLIENT;
-  const confOf: ConfsInForce = (type) => byClient.common(type) ?? commonConf(rulesOf(type), report);
+  const confOf = computedOnce((type) => byClient.common(type) ?? commonConf(rulesOf(type), report));
   const namedRulesOf = <T extends keyof Confs>(type: T): UsableRule<T>[] => withServerNames(rulesOf(type), names);
   const logRules = namedRulesOf('MeshAccessLog');
   const logs = accessLogsOf(logRules, logContext(context, inbound));

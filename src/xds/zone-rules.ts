@@ -6,7 +6,7 @@ import { catchAllConf } from '../policy/inbound-rules.ts';
 import { mergeConfs } from '../policy/merge-conf.ts';
 import { CLIENT_LISTS } from '../policies/mesh-traffic-permission/spec.ts';
 import type { Conf, Confs } from '../policies/confs.ts';
-import type { ConfsInForce } from '../policies/parts.ts';
+import { computedOnce, type ConfsInForce } from '../policies/parts.ts';
 import type { InboundMatch } from '../schema/inbound-match.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { EVERYONE } from '../envoy/client-match.ts';
@@ -74,7 +74,7 @@ export class ListenerRules {
 
   /** `conf` for every type. */
   confsOf(snis: readonly string[]): ConfsInForce {
-    return (type) => this.conf(type, snis);
+    return computedOnce((type) => this.conf(type, snis));
   }
 }
 
