@@ -1,4 +1,4 @@
-// A policy with a namespace is for the proxies there, on Universal too: who writes it is told (decision 26).
+// A policy with a namespace is for the proxies of that namespace, on Universal too. The answer to its PUT warns of it (decision 26).
 import { expect, it } from 'vitest';
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject, Labels } from '../../src/resource/types.ts';
