@@ -1,13 +1,20 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { CHUNK_BYTES, chunked, withoutCopy } from './chunked-writes.ts';
+import { CHUNK_BYTES, chunked, withoutCopy, writeInChunks } from './chunked-writes.ts';
+import { adsService } from './grpc-services.ts';
 
 const length = fc.oneof(
   fc.nat(5 * CHUNK_BYTES),
   fc.nat(5).map((count) => count * CHUNK_BYTES),
 );
 
+/** As Node announces a stream. */
+const announce = (): void =>
+  writeInChunks({ stream: { _write: () => undefined }, headers: { ':path': adsService.deltaAggregatedResources.path } });
+
 describe('chunked', () => {
+  beforeAll(announce);
+
   it('passes all bytes on in their order, in chunks of bounded size, one at a time', () => {
     fc.assert(
       fc.property(length, (size) => {

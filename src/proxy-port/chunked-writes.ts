@@ -21,6 +21,8 @@ type Callback = (error?: Error | null) => void;
 
 /** Node tells here of each stream that a server takes. The gRPC library does not give its streams away. */
 export const STREAMS = 'http2.server.stream.created';
+/** Node announces its streams. One that does not would lose what is only written in chunks. */
+let isAnnounced = false;
 /** Messages that are written behind their prefix, in parts, by the prefix. */
 const uncopied = new WeakMap<Uint8Array, readonly Buffer[]>();
 
@@ -39,6 +41,7 @@ export function chunkStreams(most: number): MethodDefinition<Buffer, SentMessage
 export function writeInChunks(message: unknown): void {
   const { stream, headers } = message as { readonly stream: ServerHttp2Stream; readonly headers: IncomingHttpHeaders };
   if (headers[':path'] !== PATH) return;
+  isAnnounced = true;
   const write = stream._write.bind(stream);
   // Without `_writev` messages that wait are written one by one.
   Object.assign(stream, { _write: chunked(write), _writev: null });
@@ -46,13 +49,14 @@ export function writeInChunks(message: unknown): void {
 
 /**
  * A message as gRPC serializes it for a stream that is written in chunks. gRPC takes the length of it, makes a buffer of that length with a
- * prefix, and lets the message copy itself behind the prefix: a large one copies nothing, and is written after the prefix.
+ * prefix, and lets the message copy itself behind the prefix: a large one copies nothing, and is written after the prefix. Before a stream was
+ * announced each message is a copy.
  * @param most bytes of a message that is taken
  */
 export function withoutCopy(message: SentMessage, most: number): Buffer {
   const parts = partsOf(message);
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  if (length > most) return Buffer.concat(parts);
+  if (length > most || !isAnnounced) return Buffer.concat(parts);
   const isSmall = length + PREFIX_BYTES <= CHUNK_BYTES;
   const copy = (target: Buffer, at: number): number => {
     if (isSmall) return parts.reduce((to, part) => to + part.copy(target, to), at) - at;
