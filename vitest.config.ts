@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { findEnvoy, NO_ENVOY } from './src/dataplane/find-envoy.ts';
 import { findChromium, NO_CHROMIUM } from './test/support/find-chromium.ts';
+import { whyNoNamespaces } from './test/support/find-namespaces.ts';
 import { isFull } from './test/support/test-size.ts';
 import { WAIT } from './test/support/wait.ts';
 
@@ -33,6 +34,11 @@ process.stderr.write(
     : `Chromium of the tests: ${chromium.path} (${chromium.from})\n`,
 );
 
+// Network namespaces need rights that a container may not have.
+const noNamespaces = await whyNoNamespaces();
+if (noNamespaces !== null) process.stderr.write(`Tests in network namespaces are left out: ${noNamespaces}\n`);
+const leftOut = noNamespaces === null ? [] : ['**/*.netns.*.test.ts'];
+
 // They end what hangs. A condition that does not come true ends its test before, and says which one (test/support/wait.ts): a test may have
 // several conditions, and a busy machine takes ten times as long.
 const limits = { testTimeout: 300_000, hookTimeout: 300_000 };
@@ -43,6 +49,7 @@ const peers = {
   test: {
     name: 'peers',
     include: ['test/peers/**/*.peers.test.ts'],
+    exclude: leftOut,
     // They wait for each other's processes more than they work.
     maxWorkers: 2,
     // After the others: files that run together have one number of workers.
@@ -60,6 +67,7 @@ function envoyProject(path: string) {
     test: {
       name: 'envoy',
       include: ['test/**/*.envoy.test.ts'],
+      exclude: leftOut,
       ...limits,
       provide: { envoy: path },
       ...processes,
@@ -157,7 +165,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/**/*.e2e.test.ts'],
           // One demo is enough on each push: the one with an Envoy shows all that the other shows.
-          exclude: envoy === null || isFull ? [] : ['test/e2e/demo.e2e.test.ts'],
+          exclude: [...(envoy === null || isFull ? [] : ['test/e2e/demo.e2e.test.ts']), ...leftOut],
           ...limits,
           ...processes,
         },
