@@ -189,6 +189,49 @@ describe('the indexes of meshes', () => {
     expect(taken).toEqual([['flapping {"to":[]}'], ['flapping {"to":[{"time":20}]}']]);
   });
 
+  it.each([
+    ['MeshService', { vips: [{ ip: '241.0.0.1' }] }],
+    ['MeshService', { addresses: [{ hostname: 'cart.svc.mesh.local' }] }],
+    ['MeshMultiZoneService', { vips: [{ ip: '243.0.0.1' }] }],
+    ['MeshExternalService', { vip: { ip: '242.0.0.1' } }],
+  ])('observe an address and a hostname in the status of a %s: %j', async (type, rowStatus) => {
+    const { store, indexes, end } = await started();
+    const key = { type, mesh: 'default', name: 'cart' };
+    await put(store, type, 'cart', { ports: [] });
+    const taken: string[] = [];
+    const observer = {
+      ...{ before: () => undefined, beforeEverything: () => undefined, ended: () => undefined },
+      after: async (next: readonly Resource[]) => void taken.push(...next.map(({ status }) => JSON.stringify(status))),
+    };
+    await indexes.observe('default', () => observer);
+    const conditions = [{ type: 'Ready' }];
+    for (const status of [{ conditions }, { conditions, ...rowStatus }]) {
+      await store.write({ op: 'put', key, labels: {}, spec: { ports: [] }, status });
+      await indexes.indexOf('default');
+    }
+    expect(taken).toEqual([JSON.stringify({ conditions, ...rowStatus })]);
+    await end();
+  });
+
+  it('tell each change to all observers, but to one that has left', async () => {
+    const { store, indexes, end } = await started();
+    const taken: string[] = [];
+    const observerOf = (name: string) => ({
+      ...{ before: () => undefined, beforeEverything: () => undefined, ended: () => void taken.push(`${name} ended`) },
+      after: async (next: readonly Resource[]) => void taken.push(...next.map((row) => `${name} ${row.name}`)),
+    });
+    const [first, second] = [observerOf('first'), observerOf('second')];
+    for (const observer of [first, second]) await indexes.observe('default', () => observer);
+    await put(store, 'MeshTimeout', 'b', { to: [] });
+    await indexes.indexOf('default');
+    indexes.unobserve('default', first);
+    await put(store, 'MeshTimeout', 'c', { to: [] });
+    await store.write({ op: 'delete', key: { type: 'Mesh', mesh: '', name: 'default' } });
+    await indexes.indexOf('default');
+    expect(taken).toEqual(['first b', 'second b', 'second c', 'second ended']);
+    await end();
+  });
+
   it('observe that an Envoy demands TLS only where the status of its services does not imply it', async () => {
     const { store, indexes } = await started();
     const taken: string[][] = [];

@@ -72,6 +72,11 @@ export class MeshIndexes {
     });
   }
 
+  /** The observer is told of no later change. */
+  unobserve(mesh: string, observer: MeshObserver): void {
+    this.#lanes.get(mesh)?.unobserve(observer);
+  }
+
   /** The indexes of the meshes that were asked for. */
   known(): MeshIndex[] {
     return [...this.#lanes.values()].flatMap(({ index }) => index ?? []);

@@ -11,6 +11,7 @@ import { parseSteps } from '../policy/parse-steps.ts';
 import { hasDemandedTls, mayBeginToDemandTls, withDemandedTls } from '../policy/demanded-tls.ts';
 import { isMeshIdentityReady } from '../resource/mesh-identity.ts';
 import { movesOf } from '../resource/section-places.ts';
+import { isServiceType } from '../resource/type-registry.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { SharedOutbounds } from './shared-outbounds.ts';
@@ -55,7 +56,7 @@ const PAUSE_SPREAD_MS = 800;
 export class MeshLane {
   readonly #options: MeshLaneOptions;
   #index: MeshIndex | null = null;
-  #observer: MeshObserver | null = null;
+  readonly #observers = new Set<MeshObserver>();
   /** Rows and types to read again. */
   readonly #keys = new Map<string, ResourceKey>();
   readonly #types = new Set<string>();
@@ -108,9 +109,14 @@ export class MeshLane {
     return await turn;
   }
 
-  /** From now on, in a turn. The one before is not called any more. */
+  /** From now on, in a turn. */
   observe(observer: MeshObserver): void {
-    this.#observer = observer;
+    this.#observers.add(observer);
+  }
+
+  /** It is not called any more. */
+  unobserve(observer: MeshObserver): void {
+    this.#observers.delete(observer);
   }
 
   /** Resolves when the turns of now have ended. */
@@ -148,9 +154,9 @@ export class MeshLane {
   async #update(index: MeshIndex, types: readonly string[], keys: readonly ResourceKey[]): Promise<void> {
     const zones = this.#options.disabledZones();
     if (index.wouldDisable(zones)) {
-      this.#observer?.beforeEverything();
+      for (const observer of this.#observers) observer.beforeEverything();
       index.disableZones(zones);
-      await this.#observer?.after([]);
+      await this.#tellAfter([]);
     }
     const isMeshNamed = types.includes('Mesh');
     for (const type of types) if (type !== 'Mesh') await this.#reload(index, type);
@@ -186,10 +192,14 @@ export class MeshLane {
     const held = [...next, ...gone].flatMap(({ type, name }) => index.get(type, name) ?? []);
     if (next.length === 0 && held.length === 0) return;
     await this.#parse(next);
-    this.#observer?.before(held, next);
+    for (const observer of this.#observers) observer.before(held, next);
     for (const key of gone) index.remove(key);
     for (const row of next) index.put(row);
-    await this.#observer?.after(next);
+    await this.#tellAfter(next);
+  }
+
+  async #tellAfter(next: readonly Resource[]): Promise<void> {
+    await Promise.all([...this.#observers].map(async (observer) => await observer.after(next)));
   }
 
   /** Turns that come later read for themselves: no change reaches this lane any more. */
@@ -197,8 +207,8 @@ export class MeshLane {
     this.#isEnded = true;
     this.#index = null;
     this.#options.onEnd();
-    this.#observer?.ended();
-    this.#observer = null;
+    for (const observer of this.#observers) observer.ended();
+    this.#observers.clear();
   }
 
   /** The first read. The name of a missing mesh may be any text: nothing is kept of it. */
@@ -225,8 +235,8 @@ export class MeshLane {
 }
 
 /**
- * A new status or version alone does not affect proxies, but for what it says about TLS, the egress and places. A row that was made again has a new
- * age: of several services the oldest counts.
+ * A new status or version alone does not affect proxies, but for what it says about TLS, the egress, places, addresses and hostnames. A row
+ * that was made again has a new age: of several services the oldest counts.
  */
 function isNew(index: MeshIndex, row: Resource): boolean {
   const held = index.get(row.type, row.name);
@@ -250,10 +260,10 @@ function saysKnownDemand(index: MeshIndex, row: Resource): boolean {
   return !isNew(index, { ...row, status: withDemandedTls(row.status, false) }) && mayBeginToDemandTls(index, proxy);
 }
 
-/** The part of a status on which the configuration of proxies depends. */
+/** The part of a status on which the configuration and the names of proxies depend. */
 function statusForProxies(row: Resource): unknown {
-  if (row.type === 'MeshService') return row.status['tls'] ?? null;
-  if (row.type === 'MeshExternalService') return row.status['zoneEgress'] ?? null;
+  const { tls, zoneEgress, vips, vip, addresses } = row.status;
+  if (isServiceType(row.type)) return [tls ?? null, zoneEgress ?? null, vips ?? vip ?? null, addresses ?? null];
   if (row.type === 'Dataplane') return [movesOf(row), hasDemandedTls(row)];
   return row.type === 'MeshIdentity' ? [isMeshIdentityReady(row), row.status['authority'] ?? ''] : null;
 }
