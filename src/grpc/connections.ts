@@ -9,7 +9,7 @@ import type { Logger } from '../base/log.ts';
 import { AddressTurns } from './address-turns.ts';
 import { callingConnection, callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
 import { readAhead } from './read-ahead.ts';
-import { RateLimitedLogger } from './rate-limited-logger.ts';
+import { RateLimitedLogger } from '../base/rate-limited-logger.ts';
 
 export type ConnectionLimits = {
   readonly perAddress: number;

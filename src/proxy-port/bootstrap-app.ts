@@ -9,7 +9,7 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { CallTurn } from '../grpc/call-turn.ts';
 import type { Connections } from '../grpc/connections.ts';
-import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
+import { RateLimitedLogger } from '../base/rate-limited-logger.ts';
 import { StatusError } from '../grpc/status.ts';
 import { answerBootstrap, type BootstrapSources } from './bootstrap-answer.ts';
 import { answerLeave, type LeaveSources } from './leave-answer.ts';

@@ -8,7 +8,7 @@ import type { Logger } from '../base/log.ts';
 import type { CallTurn } from '../grpc/call-turn.ts';
 import type { Connections } from '../grpc/connections.ts';
 import { Openings, OPENINGS_A_SECOND } from '../grpc/openings.ts';
-import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
+import { RateLimitedLogger } from '../base/rate-limited-logger.ts';
 import { canceled, exhausted, isOwnFailure, StatusError, statusOf } from '../grpc/status.ts';
 import type { ProxyAuthenticator, ProxyToken } from '../token/proxy-authenticator.ts';
 import { PERMITS_ALL, type ProxyDataplane, type ProxyPermit } from '../resource/proxy-permit.ts';

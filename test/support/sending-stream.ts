@@ -2,7 +2,7 @@
 import { ManualClock } from './manual-clock.ts';
 import { put, subscribe } from './fake-entries.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { RateLimitedLogger } from '../../src/grpc/rate-limited-logger.ts';
+import { RateLimitedLogger } from '../../src/base/rate-limited-logger.ts';
 import type { LoggedChange } from '../../src/kds/log/changelog.ts';
 import type { Draft } from '../../src/kds/sender/response-draft.ts';
 import type { Subscription } from '../../src/kds/sender/subscription.ts';

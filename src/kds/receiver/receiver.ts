@@ -23,7 +23,7 @@ import type { ZoneQuotas } from '../admission/quotas.ts';
 import { nackMessage, writeNackDetails, type NackedResource } from '../protocol/nack.ts';
 import { RefusedResources } from './refused-resources.ts';
 import type { ReceiveRules } from '../protocol/rules.ts';
-import { RateLimitedLogger } from '../../grpc/rate-limited-logger.ts';
+import { RateLimitedLogger } from '../../base/rate-limited-logger.ts';
 import { exhausted } from '../../grpc/status.ts';
 import { keptMeshes } from './kept-meshes.ts';
 import type { Work } from './diff-response.ts';

@@ -3,7 +3,7 @@ import { createLogger } from '../../base/log.ts';
 import type { Item } from './response-draft.ts';
 import { NackedResources } from './nacked-resources.ts';
 import { ProblemReports } from './problem-reports.ts';
-import { RateLimitedLogger } from '../../grpc/rate-limited-logger.ts';
+import { RateLimitedLogger } from '../../base/rate-limited-logger.ts';
 import type { SyncEvent } from '../protocol/sync-events.ts';
 
 const itemOf = (name: string): Item => ({ wireName: name, plainName: name, isStray: true });

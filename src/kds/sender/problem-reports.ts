@@ -3,7 +3,7 @@
 import type { Logger } from '../../base/log.ts';
 import { MAX_NAMED } from '../protocol/refusal-report.ts';
 import type { SyncObserver } from '../protocol/sync-events.ts';
-import type { RateLimitedLogger } from '../../grpc/rate-limited-logger.ts';
+import type { RateLimitedLogger } from '../../base/rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
 
 /** The stream that all types of a peer share. */

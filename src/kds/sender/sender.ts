@@ -18,7 +18,7 @@ import { slotsToReview } from '../log/membership-change.ts';
 import { namesWithoutMesh } from './nacked-resources.ts';
 import { readNodeMetadata } from '../protocol/node.ts';
 import type { Item } from './response-draft.ts';
-import { RateLimitedLogger } from '../../grpc/rate-limited-logger.ts';
+import { RateLimitedLogger } from '../../base/rate-limited-logger.ts';
 import type { DeliveryNow } from './delivery.ts';
 import type { Lag, TypeProgress, Unaccepted } from './open-senders.ts';
 import { Subscription } from './subscription.ts';

@@ -4,7 +4,7 @@ import { put, remove, subscribe } from '../../../test/support/fake-entries.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { createLogger } from '../../base/log.ts';
 import type { DeltaRequest } from '../../wire/kds-messages.ts';
-import { RateLimitedLogger } from '../../grpc/rate-limited-logger.ts';
+import { RateLimitedLogger } from '../../base/rate-limited-logger.ts';
 import type { SyncEvent } from '../protocol/sync-events.ts';
 import { TypeLog } from '../log/type-log.ts';
 import { Nonces, TypeStream } from './type-stream.ts';

@@ -8,7 +8,7 @@ import type { Draft, Item } from './response-draft.ts';
 import { nackFaultOf, readNackDetails } from '../protocol/nack.ts';
 import { MAX_BEHIND, type TypeProgress } from './open-senders.ts';
 import { ProblemReports } from './problem-reports.ts';
-import type { RateLimitedLogger } from '../../grpc/rate-limited-logger.ts';
+import type { RateLimitedLogger } from '../../base/rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
 import type { SyncObserver } from '../protocol/sync-events.ts';
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Logger } from '../../base/log.ts';
 import { TurnList } from '../../base/turn-list.ts';
-import { RateLimitedLogger } from '../../grpc/rate-limited-logger.ts';
+import { RateLimitedLogger } from '../../base/rate-limited-logger.ts';
 import { FairWork } from '../admission/fair-work.ts';
 import { InitialSyncLimiter } from '../admission/initial-sync-limiter.ts';
 import { waitsForFullState, type ZoneQuotas } from '../admission/quotas.ts';

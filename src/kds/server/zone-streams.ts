@@ -9,7 +9,7 @@ import type { Connections } from '../../grpc/connections.ts';
 import { Openings } from '../../grpc/openings.ts';
 import { callerOf, ownFeatures, type Caller } from '../protocol/peer-metadata.ts';
 import type { ZoneQuotas } from '../admission/quotas.ts';
-import { RateLimitedLogger } from '../../grpc/rate-limited-logger.ts';
+import { RateLimitedLogger } from '../../base/rate-limited-logger.ts';
 import { exhausted, statusOf } from '../../grpc/status.ts';
 import { StaleStreams, type HealthPolicy } from './stale-streams.ts';
 import { StreamLife, type Call, type Stream } from './stream-life.ts';

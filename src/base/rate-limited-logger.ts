@@ -1,6 +1,6 @@
 // Log lines about faults of peers: a peer cannot fill the log by repeating a refused request. Invariant: one line a minute for each
 // cause, and at most `MAX_CAUSES` lines a minute. Omitted lines are counted.
-import type { Logger } from '../base/log.ts';
+import type { Logger } from './log.ts';
 
 const WINDOW_MS = 60_000;
 /** Causes that are logged in a minute. A peer that changes its name each time makes new causes. */
