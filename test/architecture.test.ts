@@ -226,8 +226,8 @@ const WHOLE_PRODUCT = [
 const READ_REAL_TIME: Record<string, string> = {
   'base/clock.ts': 'the clock itself',
   'cli/': 'a command runs in the time of the person who waits for it',
-  'base/fair-turns.ts': 'slices of the event loop',
-  'kds/admission/fair-work.ts': 'slices of the event loop',
+  'base/fair-queue.ts': 'slices of the event loop',
+  'kds/admission/fair-scheduler.ts': 'slices of the event loop',
 };
 
 /** The change feed itself, and what hands it on. */

@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { runInSlices } from '../base/steps.ts';
-import { Turns } from '../base/turns.ts';
+import { TimeSlices } from '../base/time-slices.ts';
 import { broughtStatus } from '../resource/brought-parts.ts';
 import { parseDataplane } from '../policy/dataplane-proxy.ts';
 import type { ProxyDataplane, ProxyPermit } from '../resource/proxy-permit.ts';
@@ -86,7 +86,7 @@ export class ProxyServer {
   /** The stream that is served of each Dataplane. */
   readonly #streams = new Map<string, ProxyStream>();
   /** After a restart all proxies come at once. Their work leaves time for everything else, such as the check of readiness. */
-  readonly #turns: Turns;
+  readonly #slices: TimeSlices;
   readonly #certificates: ProxyCertificates;
   readonly #count: CountStream;
   /** Proxies that come together wait for the store together. */
@@ -96,7 +96,7 @@ export class ProxyServer {
     this.#options = options;
     const { instanceId, store, clock, log, observe, count = countByEvents(observe) } = options;
     this.#count = count;
-    this.#turns = new Turns(clock);
+    this.#slices = new TimeSlices(clock);
     this.#responses = new ResponseEncoder(instanceId);
     const issued = ({ mesh, name }: ProxyName): void => void this.#renew(mesh, name);
     this.#certificates = new ProxyCertificates({ store, clock, log, issued });
@@ -107,7 +107,7 @@ export class ProxyServer {
     let connection: ProxyConnection | null = null;
     const take = (bytes: Buffer): void | Promise<void> => {
       const open = connection;
-      return open === null ? begin(bytes) : this.#turns.run(() => open.take(bytes));
+      return open === null ? begin(bytes) : this.#slices.run(() => open.take(bytes));
     };
     const begin = async (bytes: Buffer): Promise<void> => void (connection = await this.#begin(stream, bytes, ends));
     try {
@@ -142,7 +142,7 @@ export class ProxyServer {
     ends.push(this.#replace(stream, facts, isBrought));
     const opened = { features: node.features, drainMs: node.drainMs, permit };
     const connection = await this.#connect(stream, facts, opened, ends, known ?? (await this.#viewsOf(mesh)));
-    await this.#turns.run(() => connection.handle(request));
+    await this.#slices.run(() => connection.handle(request));
     return connection;
   }
 
@@ -251,7 +251,7 @@ export class ProxyServer {
     // It waits for the store first: a turn that waits would hold up the answers of all proxies.
     return await indexes.settled(mesh, async () => {
       await runInSlices(views.prepare(name, features, permit), SLICE_MS, this.#options.clock);
-      return await this.#turns.run(begin);
+      return await this.#slices.run(begin);
     });
   }
 

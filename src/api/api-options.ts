@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
-import type { FairTurns } from '../base/fair-turns.ts';
+import type { FairQueue } from '../base/fair-queue.ts';
 import type { Logger } from '../base/log.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Access, Callers } from '../http/access.ts';
@@ -83,7 +83,7 @@ export type ApiContext = {
   readonly rules: WriteRules;
   readonly checkApart: CheckApart;
   /** Of all work of this process whose cost a caller decides. */
-  readonly turns: FairTurns;
+  readonly queue: FairQueue;
   readonly callers: Callers;
   readonly yaml: Yaml;
   readonly audit: AuditLog;

@@ -6,7 +6,7 @@ import { parseDocuments } from '../writes/apply-documents.ts';
 import { applyAll } from '../writes/apply-service.ts';
 import { parseFlag, queryOf } from '../http/list-query.ts';
 import { membershipReceipt } from '../writes/membership-receipt.ts';
-import { workFor } from '../http/work-for.ts';
+import { callerWork } from '../http/caller-work.ts';
 import { about, component } from '../http/route-config.ts';
 import { storedAdvice } from '../writes/stored-advice.ts';
 
@@ -20,16 +20,16 @@ const declared = about('Resources', 'Many resources in one transaction, all or n
 export const MAX_APPLY_BYTES = 32 * 1024 * 1024;
 
 export function addApplyRoutes(app: FastifyInstance, context: ApiContext): void {
-  const { options, store, service, rules, callers, audit, turns, checkApart } = context;
+  const { options, store, service, rules, callers, audit, queue, checkApart } = context;
   const { meshDefaults } = options;
   const onRequest = async (request: FastifyRequest): Promise<void> => callers.requireMayWriteSome(request);
   app.post('/_apply', { onRequest, ...declared, bodyLimit: MAX_APPLY_BYTES }, async (request): Promise<Answer<'Applied'>> => {
     const dryRun = parseFlag(queryOf(request), 'dryRun');
-    const work = workFor(request);
-    const documents = await turns.run(work.caller, parseDocuments(request.body), work.left);
+    const work = callerWork(request);
+    const documents = await queue.run(work.caller, parseDocuments(request.body), work.left);
     const results = await applyAll(
       documents,
-      { store, service, rules, turns, checkApart, meshDefaults },
+      { store, service, rules, queue, checkApart, meshDefaults },
       {
         work,
         dryRun,

@@ -1,10 +1,10 @@
 // The REST API of a control plane: one server, and the files that register its routes (rest-api 1 to 4). Each has one subject.
 import type { FastifyInstance } from 'fastify';
-import { FairTurns } from '../base/fair-turns.ts';
+import { FairQueue } from '../base/fair-queue.ts';
 import { Callers, localAccess } from '../http/access.ts';
 import { checkerApart } from '../writes/checker-apart.ts';
 import { DocumentThreads } from '../writes/document-threads.ts';
-import { followConnections } from '../http/work-for.ts';
+import { followConnections } from '../http/caller-work.ts';
 import type { ApiContext, ApiOptions } from './api-options.ts';
 import { addApplyRoutes } from './apply-routes.ts';
 import { AuditLog } from '../writes/audit-log.ts';
@@ -50,21 +50,21 @@ export function createApi(options: ApiOptions): FastifyInstance {
   app.addHook('onClose', async () => await threads.stop());
   const routes = collectRoutes(app);
   const callers = new Callers(options.access ?? localAccess);
-  const turns = new FairTurns({ rest: REST });
+  const queue = new FairQueue({ rest: REST });
   followConnections(app);
-  printAnswers(app, turns);
+  printAnswers(app, queue);
   measureRequests(app, options.metrics);
   followConventions(app, options.corsAllowedDomains ?? []);
   requireOwnHost(app, options.allowedHosts ?? []);
   hideKeys(app, callers);
   compressAnswers(app);
-  readJsonBodies(app, turns);
-  readYamlBodies(app, yaml, turns);
+  readJsonBodies(app, queue);
+  readYamlBodies(app, yaml, queue);
   limitRate(app, options.rateLimit, options.clock);
   callers.follow(app, options.clock);
   checkUrls(app);
 
-  const context = contextOf(app, options, { callers, turns, yaml, threads });
+  const context = contextOf(app, options, { callers, queue, yaml, threads });
   addIndexRoutes(app, context);
   addGuiRoutes(app);
   addFormatRoute(app, yaml);
@@ -82,9 +82,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
   return app;
 }
 
-type Tools = Pick<ApiContext, 'callers' | 'turns' | 'yaml'> & { readonly threads: DocumentThreads };
+type Tools = Pick<ApiContext, 'callers' | 'queue' | 'yaml'> & { readonly threads: DocumentThreads };
 
-function contextOf(app: FastifyInstance, options: ApiOptions, { callers, turns, yaml, threads }: Tools): ApiContext {
+function contextOf(app: FastifyInstance, options: ApiOptions, { callers, queue, yaml, threads }: Tools): ApiContext {
   const { store, mode, zone, federated, readOnly, meshDefaults, unsafeDelete = false, insights: kept = 'all' } = options;
   const checksOrigin = options.disableOriginLabelValidation !== true;
   const rules = { writer: { mode, zone, federated }, checksOrigin };
@@ -98,9 +98,9 @@ function contextOf(app: FastifyInstance, options: ApiOptions, { callers, turns, 
     rules,
     callers,
     yaml,
-    service: new ResourceService({ store, rules, readOnly, unsafeDelete, meshDefaults, checkApart, turns }),
+    service: new ResourceService({ store, rules, readOnly, unsafeDelete, meshDefaults, checkApart, queue }),
     checkApart,
-    turns,
+    queue,
     audit: new AuditLog(options.log, callers),
     clock: options.clock,
     closing: closing.signal,

@@ -21,7 +21,7 @@ import { parseFlag, parsePage, queryOf } from '../http/list-query.ts';
 import { preconditionOf } from './resource-routes.ts';
 import { rollBack } from './rollback.ts';
 import { about, component } from '../http/route-config.ts';
-import { workFor, type WorkFor } from '../http/work-for.ts';
+import { callerWork, type CallerWork } from '../http/caller-work.ts';
 import { homeOf } from '../writes/write-plan.ts';
 
 const JSON_LINES = 'application/x-ndjson';
@@ -62,14 +62,14 @@ export function addHistoryRoutes(app: FastifyInstance, context: ApiContext): voi
 }
 
 function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context: ApiContext): void {
-  const { callers, service, store, audit, turns } = context;
+  const { callers, service, store, audit, queue } = context;
   const preHandler = async (request: FastifyRequest): Promise<void> => callers.requireMay(info, request);
   app.get<ItemRoute>(`${url}/_history`, { preHandler, ...list }, async (request): Promise<Answer<'History'>> => {
     const key = keyOf(info, request.params);
     const query = queryOf(request);
     const { size } = parsePage(query);
     const page = { size: Math.min(size, MAX_LISTED), before: wholeNumber(query, 'before') };
-    return await historyOf(info, key, page, context, workFor(request));
+    return await historyOf(info, key, page, context, callerWork(request));
   });
   app.get<VersionRoute>(`${url}/_history/:version`, { preHandler, ...one }, async (request): Promise<Answer<'Version'>> => {
     const key = keyOf(info, request.params);
@@ -77,8 +77,8 @@ function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context:
     const from = queryOf(request).get('from') ?? '';
     const [before] = from === '' ? await store.versions({ key, before: wanted.version, limit: 1 }) : [];
     const other = from === '' ? before : await requireVersion(store, key, from, 'from');
-    const { caller, left } = workFor(request);
-    return await turns.run(caller, versionAnswer(info, wanted, other), left);
+    const { caller, left } = callerWork(request);
+    return await queue.run(caller, versionAnswer(info, wanted, other), left);
   });
   const onRequest = async (request: FastifyRequest<ItemRoute>): Promise<void> => {
     service.requireWritable(info);
@@ -95,7 +95,7 @@ function addRoutesOf(app: FastifyInstance, info: TypeInfo, url: string, context:
       authorize: (written, at) => callers.requireMayWrite(written, at, request),
       authorizeUse: (mesh, field) => callers.requireMayUse(mesh, field, request),
       by: { user: callers.userOf(request).name, restores: version.version },
-      work: () => workFor(request),
+      work: () => callerWork(request),
     });
     const { key: written, creationTime: _created, warnings, ...answer } = done;
     if (!dryRun && done.result !== 'unchanged') audit.write(request, { ...done, result: done.result, key: written });
@@ -108,8 +108,8 @@ async function historyOf(
   info: TypeInfo,
   key: ResourceKey,
   { size, before }: { readonly size: number; readonly before: number | null },
-  { store, turns, options: { mode } }: ApiContext,
-  { caller, left }: WorkFor,
+  { store, queue, options: { mode } }: ApiContext,
+  { caller, left }: CallerWork,
 ): Promise<Answer<'History'>> {
   // Before the versions: what is written meanwhile has another ETag.
   const row = await store.get(key);
@@ -119,7 +119,7 @@ async function historyOf(
     const read = await store.versions({ key, before: below, limit: Math.min(READ_SIZE, size - items.length) + 1 });
     const isLast = read.length <= Math.min(READ_SIZE, size - items.length);
     const shown = isLast ? read : read.slice(0, -1);
-    items.push(...(await turns.run(caller, summariesOf(info, shown, read), left)));
+    items.push(...(await queue.run(caller, summariesOf(info, shown, read), left)));
     next = shown.at(-1);
     if (isLast) return await withRow(info, key, row, { items, next: null }, { store, mode });
     if (items.length >= size) return await withRow(info, key, row, { items, next: next?.version ?? null }, { store, mode });

@@ -1,7 +1,7 @@
 // Caches pages of lists until the next commit: a cached page costs one small query. Invariants: all rows of a page are from the
 // snapshot of the page, which is returned only for that snapshot. The cache is bounded.
 import { LRUCache } from 'lru-cache';
-import type { FairTurns } from '../base/fair-turns.ts';
+import type { FairQueue } from '../base/fair-queue.ts';
 import { printSteps } from '../base/print-json.ts';
 import { mapInSteps, type Steps } from '../base/steps.ts';
 import { toUniversal } from '../document/universal-form.ts';
@@ -34,7 +34,7 @@ type Store = Pick<ResourceStore, 'snapshot' | 'listPage'>;
 
 export class ListPages {
   readonly #store: Store;
-  readonly #turns: FairTurns;
+  readonly #queue: FairQueue;
   readonly #shared = new SingleFlight();
   readonly #kept = new LRUCache<string, PrintedPage>({
     ...{ maxSize: MAX_SIZE, maxEntrySize: MAX_ENTRY_SIZE },
@@ -42,9 +42,9 @@ export class ListPages {
   });
 
   /** @param turns in which pages are printed */
-  constructor(store: Store, turns: FairTurns) {
+  constructor(store: Store, queue: FairQueue) {
     this.#store = store;
-    this.#turns = turns;
+    this.#queue = queue;
   }
 
   /**
@@ -65,7 +65,7 @@ export class ListPages {
     if (known !== undefined && known.snapshot === (await this.#store.snapshot())) return known;
     return await this.#shared.call(key, async () => {
       const { rows, total, snapshot } = await this.#store.listPage(query);
-      const printed = await this.#turns.run(caller, printedRows(info, rows));
+      const printed = await this.#queue.run(caller, printedRows(info, rows));
       const items = printed.subarray(printed.indexOf('['), printed.lastIndexOf('\n'));
       const read = { total, bytes: items.length, snapshot, between: wrapper(items) };
       // Check after the read: a page of a mesh that was deleted meanwhile must not be cached.

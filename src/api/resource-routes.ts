@@ -19,7 +19,7 @@ import type { ResourceKey } from '../resource/types.ts';
 import type { WriteCall } from '../writes/resource-service.ts';
 import { about, component, PAGE, pageOf, type RouteConfig } from '../http/route-config.ts';
 import { insightType, meshType, zoneType } from './route-types.ts';
-import { workFor } from '../http/work-for.ts';
+import { callerWork } from '../http/caller-work.ts';
 import { storedAdvice } from '../writes/stored-advice.ts';
 import type { Precondition } from '../writes/write-plan.ts';
 import { YAML } from '../http/yaml.ts';
@@ -34,7 +34,7 @@ type ItemRoute = { Params: Params };
 const COMPUTED = new Set(['MeshInsight']);
 
 export function addResourceRoutes(app: FastifyInstance, context: ApiContext, watches: Watches): void {
-  const lists = new ListPages(context.store, context.turns);
+  const lists = new ListPages(context.store, context.queue);
   for (const info of resourceTypes) {
     for (const path of [info.path, ...info.aliases]) {
       if (path === '') continue;
@@ -71,7 +71,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
         if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
       };
       if (filter.matches === null && !parseFlag(query, 'watch')) {
-        const { between, total } = await lists.page(info, filter.where, page, requireMesh, workFor(request).caller);
+        const { between, total } = await lists.page(info, filter.where, page, requireMesh, callerWork(request).caller);
         const [head, tail] = [
           `{\n "total": ${String(total)},\n "items": `,
           `,\n "next": ${JSON.stringify(nextPage(request, page, total))}\n}\n`,
@@ -95,7 +95,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
     reply.header('etag', etagOf(row));
     const document = inKubernetesForm ? toSystemNamespace(info, row) : toUniversal(info, row);
     if (!accepts(request.headers.accept, YAML, { named: true })) return document;
-    return await reply.type(YAML).send(await context.yaml.print(JSON.stringify(document), workFor(request)));
+    return await reply.type(YAML).send(await context.yaml.print(JSON.stringify(document), callerWork(request)));
   });
 }
 
@@ -116,7 +116,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, context: 
     authorize: (written, at) => callers.requireMayWrite(written, at, request),
     authorizeUse: (mesh, field) => callers.requireMayUse(mesh, field, request),
     by: { user: callers.userOf(request).name },
-    work: () => workFor(request),
+    work: () => callerWork(request),
   });
   const put = about(info.plural, `Create or replace a ${info.singular}`, {
     query: ['dryRun', 'wait', 'timeout', 'ifMatch', 'ifNoneMatch'],

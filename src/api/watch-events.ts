@@ -1,4 +1,4 @@
-// Turns a list into events: first its items, then the changes (the feed gives hints, the rows are the truth). Invariants: each
+// TimeSlices a list into events: first its items, then the changes (the feed gives hints, the rows are the truth). Invariants: each
 // state of an item is sent once. A slow reader gets only the latest version. The memory of a watch is bounded.
 import { hash } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';

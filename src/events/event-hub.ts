@@ -2,7 +2,7 @@
 // the events for streams that resume. Invariants: without a stream nothing is followed and nothing is kept; a reader has a position and
 // no queue; a stream begins with `resync`, or with the event after the one that it names.
 import { randomUUID } from 'node:crypto';
-import { PacedKeys } from '../base/paced-keys.ts';
+import { CoalescedKeys } from '../base/coalesced-keys.ts';
 import { aborted, supervise } from '../base/supervise.ts';
 import type { Following } from '../store/follow-feed.ts';
 import { EventRing, TOPICS, type EventItem, type RingEvent, type Topic } from './event-ring.ts';
@@ -193,14 +193,14 @@ export class EventHub {
     };
   }
 
-  #paced(topic: Topic, ring: EventRing): PacedKeys {
+  #paced(topic: Topic, ring: EventRing): CoalescedKeys {
     const renders = this.#sources.flatMap(({ render }) => render[topic] ?? []);
     const publish = (keys: readonly string[]): void => {
       const items = keys.flatMap((key) => renders.flatMap((render) => render(key) ?? []));
       if (items.length === 0) return;
       this.#wake(() => ring.append(topic, items));
     };
-    return new PacedKeys(this.#following.clock, { paceMs: PACE_MS, maxKeys: MAX_ITEMS, publish });
+    return new CoalescedKeys(this.#following.clock, { paceMs: PACE_MS, maxKeys: MAX_ITEMS, publish });
   }
 
   /** Changes the ring, and lets all streams look at it. */

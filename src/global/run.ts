@@ -8,7 +8,7 @@ import { aborted, unlessAborted } from '../base/supervise.ts';
 import { AdminStreams } from '../kds/protocol/admin-streams.ts';
 import { Changelog } from '../kds/log/changelog.ts';
 import { membershipChange } from '../kds/log/membership-change.ts';
-import { InsightTurns } from '../kds/insights/insight-turns.ts';
+import { InsightRateLimiter } from '../kds/insights/insight-rate-limiter.ts';
 import { KdsServer } from '../kds/server/server.ts';
 import { onwardAnswers } from '../receipts/onward-answers.ts';
 import { rolloutFollower } from '../receipts/receipt-routes.ts';
@@ -83,8 +83,8 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
   createConflictMetric(host.registry, () => [...stores.conflicts(), ...insights.contended()]);
   const { kds } = config.multizone.global;
   const tls = kds.tlsEnabled ? await serverTls('multizone.global.kds', kds, config.general, host.clock) : null;
-  const insightTurns = new InsightTurns({ clock, fleetSize: () => zones.size, ownZones: () => insights.size });
-  createInsightsMetric(host.registry, insightTurns);
+  const insightLimiter = new InsightRateLimiter({ clock, fleetSize: () => zones.size, ownZones: () => insights.size });
+  createInsightsMetric(host.registry, insightLimiter);
   const server = new KdsServer({
     host: '0.0.0.0',
     port: kds.grpcPort,
@@ -103,7 +103,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     store,
     fences,
     proxyInsights: config.multizone.global.insights,
-    insightTurns,
+    insightLimiter,
     validate: validateResource,
     observe: host.observe,
     senders: host.senders,

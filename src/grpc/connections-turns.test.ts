@@ -1,4 +1,4 @@
-// Connections of an address that has many refused calls: their calls share its turns, and new ones wait for one.
+// Connections of an address that has many refused calls: their calls share its permits, and new ones wait for one.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -6,17 +6,17 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { listen, log, peerOf, type Listening } from './connections.fixture.ts';
 
 describe('connections', () => {
-  it('share the turns of their address, also with connections that come later', async () => {
+  it('share the permits of their address, also with connections that come later', async () => {
     const clock = new ManualClock();
     const { connections, enter } = await listen({}, clock);
     const first = await enter();
-    for (let n = 0; n < 60; n += 1) connections.turnOf(peerOf(first)).refuse();
+    for (let n = 0; n < 60; n += 1) connections.permitOf(peerOf(first)).refuse();
     first.destroy();
     await expect.poll(() => connections.size).toBe(0);
     const next = await enter();
     let begun = 0;
     const calls = Array.from({ length: 50 }, async () => {
-      await connections.turnOf(peerOf(next)).take();
+      await connections.permitOf(peerOf(next)).take();
       begun += 1;
     });
     const ends = Promise.allSettled(calls);
@@ -32,12 +32,12 @@ describe('connections', () => {
     const warn = vi.spyOn(log, 'warn').mockClear();
     const { connections, enter } = await listen({}, new ManualClock());
     const [bad, good, refused] = [await enter(), await enter(), await enter()];
-    connections.turnOf(peerOf(good)).admit();
-    for (let n = 0; n < 100; n += 1) connections.turnOf(peerOf(refused)).refuse();
-    const waiting = Array.from({ length: 100 }, () => connections.turnOf(peerOf(bad)).take());
-    await connections.turnOf(peerOf(good)).take();
+    connections.permitOf(peerOf(good)).admit();
+    for (let n = 0; n < 100; n += 1) connections.permitOf(peerOf(refused)).refuse();
+    const waiting = Array.from({ length: 100 }, () => connections.permitOf(peerOf(bad)).take());
+    await connections.permitOf(peerOf(good)).take();
     const ends = Promise.allSettled(waiting);
-    await expect(connections.turnOf(peerOf(bad)).take()).rejects.toThrow('too many calls from this address were refused');
+    await expect(connections.permitOf(peerOf(bad)).take()).rejects.toThrow('too many calls from this address were refused');
     expect(warn).toHaveBeenCalledWith({ address: '127.0.0.1' }, 'too many refused calls; the connection is closed');
     await expect.poll(() => bad.closed || bad.destroyed).toBe(true);
     const closed = { status: 'rejected', reason: { details: 'the connection was closed' } };
@@ -50,33 +50,33 @@ describe('connections', () => {
     const { connections, enter, taken } = await listen({}, new ManualClock());
     const bad = await enter();
     const peer = peerOf(bad);
-    for (let n = 0; n < 100; n += 1) connections.turnOf(peer).refuse();
-    const ends = Promise.allSettled([connections.turnOf(peer).take(), connections.turnOf(peer).take()]);
+    for (let n = 0; n < 100; n += 1) connections.permitOf(peer).refuse();
+    const ends = Promise.allSettled([connections.permitOf(peer).take(), connections.permitOf(peer).take()]);
     taken[0]?.destroy();
     const closed = { status: 'rejected', reason: { details: 'the connection was closed' } };
     expect(await ends).toMatchObject([closed, closed]);
     await expect.poll(() => connections.size).toBe(0);
-    await expect(connections.turnOf(peer).take()).rejects.toThrow('the connection was closed');
+    await expect(connections.permitOf(peer).take()).rejects.toThrow('the connection was closed');
   });
 
   it('that close make room for the others of the same address', async () => {
     const clock = new ManualClock();
     const { connections, enter, dial, taken } = await listen({}, clock);
     const bad = await enter();
-    for (let n = 0; n < 100; n += 1) connections.turnOf(peerOf(bad)).refuse();
-    const ends = Promise.allSettled(Array.from({ length: 100 }, () => connections.turnOf(peerOf(bad)).take()));
+    for (let n = 0; n < 100; n += 1) connections.permitOf(peerOf(bad)).refuse();
+    const ends = Promise.allSettled(Array.from({ length: 100 }, () => connections.permitOf(peerOf(bad)).take()));
     bad.destroy();
     await expect.poll(() => connections.size).toBe(0);
     await ends;
     const good = await dial();
     await expect.poll(() => connections.size).toBe(1);
     await clock.advance(50);
-    await connections.turnOf(peerOf(good)).take();
+    await connections.permitOf(peerOf(good)).take();
     expect(taken[1]?.destroyed).toBe(false);
     good.destroy();
   });
 
-  describe('that come when the turns of their address are spent', () => {
+  describe('that come when the permits of their address are spent', () => {
     const clock = new ManualClock();
     const TURN_MS = 50;
     let listening: Listening;
@@ -92,11 +92,11 @@ describe('connections', () => {
     beforeEach(async () => {
       listening = await listen({}, clock);
       first = await listening.enter();
-      for (let n = 0; n < 100; n += 1) listening.connections.turnOf(peerOf(first)).refuse();
+      for (let n = 0; n < 100; n += 1) listening.connections.permitOf(peerOf(first)).refuse();
     });
     afterEach(() => listening.connections.endAll());
 
-    it('wait for a turn, which their first call has', async () => {
+    it('wait for a permit, which their first call has', async () => {
       const { connections, taken } = listening;
       const next = await arrive();
       await clock.advance(TURN_MS - 1);
@@ -104,20 +104,20 @@ describe('connections', () => {
       await clock.advance(1);
       expect(taken).toHaveLength(2);
       expect(taken.map((socket) => connections.hasWaited(socket))).toEqual([false, true]);
-      const turn = connections.turnOf(peerOf(next));
-      await turn.take();
+      const permit = connections.permitOf(peerOf(next));
+      await permit.take();
       let hasBegun = false;
-      const second = connections.turnOf(peerOf(next)).take();
+      const second = connections.permitOf(peerOf(next)).take();
       void second.then(() => (hasBegun = true));
       await clock.advance(TURN_MS - 1);
       expect(hasBegun).toBe(false);
-      turn.giveBack();
+      permit.giveBack();
       await second;
     });
 
     it('wait in the order in which they came, with the calls of others', async () => {
       const { connections, taken } = listening;
-      const call = connections.turnOf(peerOf(first)).take();
+      const call = connections.permitOf(peerOf(first)).take();
       const next = await arrive();
       await clock.advance(TURN_MS);
       await call;
@@ -126,7 +126,7 @@ describe('connections', () => {
       expect(taken.map(({ remotePort }) => remotePort)).toEqual([first.localPort, next.localPort]);
     });
 
-    it('keep their turn when they close without a call, and leave the queue when they close in it', async () => {
+    it('keep their permit when they close without a call, and leave the queue when they close in it', async () => {
       const { connections, taken } = listening;
       const [silent, gone] = [await arrive(), await arrive()];
       await clock.advance(TURN_MS);
@@ -140,7 +140,7 @@ describe('connections', () => {
       expect(taken).toHaveLength(3);
     });
 
-    it.each([0, 5])('are closed when a hundred wait, also while %d others have a turn and say nothing', async (silent) => {
+    it.each([0, 5])('are closed when a hundred wait, also while %d others have a permit and say nothing', async (silent) => {
       const { connections, dial, taken } = listening;
       for (let n = 0; n < silent; n += 1) await arrive();
       await clock.advance(silent * TURN_MS);

@@ -100,7 +100,7 @@ describe('connections', () => {
     const ports = sockets.map(({ localPort = 0 }) => localPort);
     expect(taken).toEqual(ports.slice(0, 2));
     // The first call of the second, and the end of one that was not taken yet.
-    await connections.turnOf(`127.0.0.1:${String(ports[1])}`).take();
+    await connections.permitOf(`127.0.0.1:${String(ports[1])}`).take();
     expect(taken).toEqual(ports.slice(0, 3));
     sockets[3]?.resetAndDestroy();
     await expect.poll(() => connections.size).toBe(5);

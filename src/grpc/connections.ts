@@ -1,13 +1,13 @@
 // The TCP connections to a port: how many an address may have, and how many there may be at all. A call that would be refused costs
-// a token and the store work: calls take turns of their address, on connections that have no stream yet. A new connection of an address
-// whose turns are spent waits for one before it is served.
+// a token and the store work: calls take permits of their address, on connections that have no stream yet. A new connection of an address
+// whose permits are spent waits for one before it is served.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { AddressTurns } from './address-turns.ts';
-import { callingConnection, callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
+import { AddressLimiter } from './address-limiter.ts';
+import { callingConnection, callPermit, endWaits, type CallingConnection, type CallPermit } from './call-permit.ts';
 import { readAhead } from './read-ahead.ts';
 import { RateLimitedLogger } from '../base/rate-limited-logger.ts';
 
@@ -36,7 +36,7 @@ const PROBE_MS = 30_000;
 const LISTENERS = process.platform === 'linux' ? 8 : 1;
 /** Milliseconds until a connection without a call lets another one be taken. */
 const GREETING_MS = 500;
-/** Addresses without a connection whose turns are remembered. */
+/** Addresses without a connection whose permits are remembered. */
 const MAX_ADDRESSES = 10_000;
 
 type Connection = CallingConnection & { readonly socket: Socket; hasWaited: boolean };
@@ -45,7 +45,7 @@ type Connection = CallingConnection & { readonly socket: Socket; hasWaited: bool
 type Untaken = { readonly socket: Socket; readonly release: () => void };
 
 /** An address that has connections. */
-type Address = { open: number; readonly turns: AddressTurns };
+type Address = { open: number; readonly limiter: AddressLimiter };
 
 type ConnectionsOptions = {
   readonly limits: ConnectionLimits;
@@ -74,7 +74,7 @@ export class Connections {
   readonly #greeted = new Map<string, () => void>();
   /** Connections that wait to be taken, by peer, in the order in which they came. */
   readonly #untaken = new Map<string, Untaken>();
-  readonly #remembered = new LRUCache<string, AddressTurns>({ max: MAX_ADDRESSES });
+  readonly #remembered = new LRUCache<string, AddressLimiter>({ max: MAX_ADDRESSES });
 
   constructor(options: ConnectionsOptions) {
     const { limits, log, clock } = options;
@@ -115,15 +115,15 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** Whether a connection waited for a turn before it was taken. @param socket it, or its TLS */
+  /** Whether a connection waited for a permit before it was taken. @param socket it, or its TLS */
   hasWaited(socket: Socket): boolean {
     return this.#open.get(peerOf(socket))?.hasWaited === true;
   }
 
-  /** The turn of a call that has just come. @param peer `address:port`, as gRPC names it */
-  turnOf(peer: string): CallTurn {
+  /** The permit of a call that has just come. @param peer `address:port`, as gRPC names it */
+  permitOf(peer: string): CallPermit {
     this.#takeNext(peer);
-    return callTurn(this.#open.get(peer) ?? null);
+    return callPermit(this.#open.get(peer) ?? null);
   }
 
   /** @returns the port in use */
@@ -151,21 +151,21 @@ export class Connections {
     await new Promise((resolve) => server.close(resolve));
   }
 
-  /** Takes a connection. That of an address whose turns are spent waits for one. */
+  /** Takes a connection. That of an address whose permits are spent waits for one. */
   #enter(connection: Connection): void {
-    const { socket, turns, hangUp } = connection;
+    const { socket, limiter, hangUp } = connection;
     const peer = peerOf(socket);
-    if (!turns.areSpent) return this.#take(peer, socket);
+    if (!limiter.areSpent) return this.#take(peer, socket);
     const release = readAhead(socket);
     const begin = (): void => {
       release();
-      connection.hasTurn = true;
+      connection.hasPermit = true;
       connection.hasWaited = true;
       this.#take(peer, socket);
     };
     const first = { begin, refuse: hangUp, mayGiveBack: false };
-    socket.once('close', () => turns.leave(first));
-    turns.take(first);
+    socket.once('close', () => limiter.leave(first));
+    limiter.take(first);
   }
 
   #take(peer: string, socket: Socket): void {
@@ -199,7 +199,7 @@ export class Connections {
   /** Null for one that is refused, and closed. */
   #admit(socket: Socket): Connection | null {
     const { remoteAddress: address = '' } = socket;
-    const ofAddress = this.#perAddress.get(address) ?? { open: 0, turns: this.#turnsOf(address) };
+    const ofAddress = this.#perAddress.get(address) ?? { open: 0, limiter: this.#limiterOf(address) };
     const { perAddress, total } = this.#limits;
     if (ofAddress.open >= perAddress || this.#open.size >= total) {
       const key = ofAddress.open >= perAddress ? 'perAddress' : 'total';
@@ -216,8 +216,8 @@ export class Connections {
       socket.destroy();
       endWaits(connection);
     };
-    const { turns } = ofAddress;
-    const connection: Connection = { ...callingConnection(turns, hangUp), socket, hasWaited: false };
+    const { limiter } = ofAddress;
+    const connection: Connection = { ...callingConnection(limiter, hangUp), socket, hasWaited: false };
     this.#open.set(peer, connection);
     this.#perAddress.set(address, ofAddress);
     ofAddress.open += 1;
@@ -229,13 +229,13 @@ export class Connections {
       ofAddress.open -= 1;
       if (ofAddress.open > 0) return;
       this.#perAddress.delete(address);
-      this.#remembered.set(address, turns);
+      this.#remembered.set(address, limiter);
     });
     return connection;
   }
 
-  #turnsOf(address: string): AddressTurns {
-    return this.#remembered.get(address) ?? new AddressTurns(this.#clock);
+  #limiterOf(address: string): AddressLimiter {
+    return this.#remembered.get(address) ?? new AddressLimiter(this.#clock);
   }
 }
 

@@ -62,6 +62,6 @@ it.each([
   [100, false, 100],
   [100, true, 8],
   [4, true, 4],
-])('of %d streams a connection that waited for a turn (%s) has %d', async (streams, hasWaited, has) => {
+])('of %d streams a connection that waited for a permit (%s) has %d', async (streams, hasWaited, has) => {
   expect(await streamsOf(streams, hasWaited)).toBe(has);
 });

@@ -38,7 +38,7 @@ export class GrpcServer {
     for (const { server } of [this.#usual, this.#waited]) server.addService(service, implementation);
   }
 
-  /** Serves a connection. @param hasWaited for a turn of its address */
+  /** Serves a connection. @param hasWaited for a permit of its address */
   take(socket: Socket, hasWaited: boolean): void {
     (hasWaited ? this.#waited : this.#usual).inject(socket);
   }

@@ -2,13 +2,13 @@
 // repeats the text, which may be a secret.
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { FairTurns } from '../base/fair-turns.ts';
+import type { FairQueue } from '../base/fair-queue.ts';
 import { readJson } from '../base/long-lists.ts';
 import { runSteps, type Steps } from '../base/steps.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import { ApiError } from './error-body.ts';
 import { MAX_BODY_BYTES } from './body-size.ts';
-import { workFor, type WorkFor } from './work-for.ts';
+import { callerWork, type CallerWork } from './caller-work.ts';
 
 /** Levels of objects and lists (D32). */
 const MAX_DEPTH = 64;
@@ -19,13 +19,13 @@ const MAX_CONTAINERS = 1_000_000;
 const MAX_AT_ONCE = 128 * 1024;
 
 /** Reads the bodies of every route as `parseJsonBody` does. There is no other content type. @param turns of large bodies */
-export function readJsonBodies(app: FastifyInstance, turns: FairTurns): void {
+export function readJsonBodies(app: FastifyInstance, queue: FairQueue): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     if (!isUtf8(bytes)) refuse('the body is not UTF-8');
     const text = bytes.toString();
     if (request.routeOptions.config.rawBody === true) return text;
-    return text.length <= MAX_AT_ONCE ? parseJsonBody(text) : await parseInTurns(text, turns, workFor(request));
+    return text.length <= MAX_AT_ONCE ? parseJsonBody(text) : await parseInTurns(text, queue, callerWork(request));
   });
 }
 
@@ -40,8 +40,8 @@ export function parseJsonBody(text: string): unknown {
 }
 
 /** The same in the turns of a caller, for a list of documents: each document is parsed in a turn of its own. */
-async function parseInTurns(text: string, turns: FairTurns, { caller, left }: WorkFor): Promise<unknown> {
-  return await turns.run(caller, jsonSteps(text), left);
+async function parseInTurns(text: string, queue: FairQueue, { caller, left }: CallerWork): Promise<unknown> {
+  return await queue.run(caller, jsonSteps(text), left);
 }
 
 /** `parseJsonBody` in steps. @throws ApiError as it does, and 400 for a document that is larger than a body may be */

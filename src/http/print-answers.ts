@@ -1,9 +1,9 @@
 // The text of every JSON answer (rest-api 1). An answer with long lists is printed in the turns of its caller.
 import type { FastifyInstance } from 'fastify';
-import type { FairTurns } from '../base/fair-turns.ts';
+import type { FairQueue } from '../base/fair-queue.ts';
 import { isLarge, printSteps } from '../base/print-json.ts';
 import { prettyJson } from './pretty-json.ts';
-import { workFor } from './work-for.ts';
+import { callerWork } from './caller-work.ts';
 
 /** An answer that was printed. */
 class Printed {
@@ -14,12 +14,12 @@ class Printed {
   }
 }
 
-export function printAnswers(app: FastifyInstance, turns: FairTurns): void {
+export function printAnswers(app: FastifyInstance, queue: FairQueue): void {
   app.addHook('preSerialization', (request, _reply, payload, done) => {
     // Most answers are small: they need no promise.
     if (!isLarge(payload)) return void done(null, payload);
-    const { caller, left } = workFor(request);
-    turns.run(caller, printSteps(payload, '\n'), left).then(
+    const { caller, left } = callerWork(request);
+    queue.run(caller, printSteps(payload, '\n'), left).then(
       (bytes) => done(null, new Printed(bytes)),
       (error: unknown) => done(error as Error),
     );

@@ -4,9 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import { ApiError, unauthenticated } from './error-body.ts';
 import { RateLimiter } from './rate-limit.ts';
-import { workFor } from './work-for.ts';
+import { callerWork } from './caller-work.ts';
 
-/** As on the ports for zones and proxies (src/grpc/address-turns.ts). */
+/** As on the ports for zones and proxies (src/grpc/address-limiter.ts). */
 const REFUSALS = { requestsPerSecond: 20, burst: 100 };
 /** Milliseconds that the answer to one more waits. */
 const HELD_MS = 1_000;
@@ -38,7 +38,7 @@ export class RefusedTokens {
     }
     this.#held.set(address, held + 1);
     try {
-      await this.#clock.sleep(HELD_MS, workFor(request).left, { ref: false });
+      await this.#clock.sleep(HELD_MS, callerWork(request).left, { ref: false });
     } finally {
       const left = (this.#held.get(address) ?? 1) - 1;
       if (left === 0) this.#held.delete(address);

@@ -1,12 +1,12 @@
 // Bodies in YAML, for the routes that take them, and the lines of what is wrong in them. Other code sees JSON alone.
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { FairTurns } from '../base/fair-turns.ts';
+import type { FairQueue } from '../base/fair-queue.ts';
 import { mapInSteps } from '../base/steps.ts';
 import type { Violation } from '../base/errors.ts';
 import { ApiError } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
-import { workFor } from './work-for.ts';
+import { callerWork } from './caller-work.ts';
 import { YAML, type Yaml } from './yaml.ts';
 
 /** Bytes of JSON that the YAML of one resource may become, as for a body in JSON. */
@@ -19,18 +19,18 @@ declare module 'fastify' {
   }
 }
 
-export function readYamlBodies(app: FastifyInstance, yaml: Yaml, turns: FairTurns): void {
+export function readYamlBodies(app: FastifyInstance, yaml: Yaml, queue: FairQueue): void {
   app.decorateRequest('yamlText', null);
   app.addContentTypeParser(YAML, { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     if (!isUtf8(bytes)) throw new ApiError('bad_request', 'Bad Request', 'the body is not UTF-8');
     const text = bytes.toString();
     request.yamlText = text;
-    const work = workFor(request);
+    const work = callerWork(request);
     const documents = await yaml.read(text, work);
     const { bodyLimit, config } = request.routeOptions;
     requireSize(documents, Math.max(bodyLimit, MAX_JSON_BYTES));
     const { rawBody = false } = config;
-    if (!rawBody) return await turns.run(work.caller, mapInSteps(documents, parseJsonBody), work.left);
+    if (!rawBody) return await queue.run(work.caller, mapInSteps(documents, parseJsonBody), work.left);
     const [only = '', second] = documents;
     if (second !== undefined)
       throw new ApiError('bad_request', 'Bad Request', 'the body must be one document; POST /_apply takes several');
@@ -58,6 +58,6 @@ export async function locate(
     const [place, index] = /^documents\[(\d+)\]\.?/.exec(field) ?? ['', '0'];
     return { index: Number(index), field: field.slice(place.length) };
   });
-  const positions = await yaml.locate(text, fields, workFor(request));
+  const positions = await yaml.locate(text, fields, callerWork(request));
   return violations.map((one, at) => ({ ...one, ...positions[at] }));
 }

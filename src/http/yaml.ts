@@ -1,7 +1,7 @@
 // YAML for the REST API, read and printed in threads beside the control plane.
 import type { Position } from '../document/position.ts';
 import { ApiError } from './error-body.ts';
-import type { WorkFor } from './work-for.ts';
+import type { CallerWork } from './caller-work.ts';
 import type { YamlAnswer, YamlField, YamlQuestion } from './yaml-answers.ts';
 
 export const YAML = 'application/yaml';
@@ -10,7 +10,7 @@ export const MAX_YAML_BYTES = 256 * 1024;
 /** The threads that know YAML. */
 type YamlThreads = {
   /** @throws ApiError 400 for a document that takes too long, 429 or 503 when too many wait */
-  readonly ask: (question: YamlQuestion, work: WorkFor) => Promise<YamlAnswer>;
+  readonly ask: (question: YamlQuestion, work: CallerWork) => Promise<YamlAnswer>;
 };
 
 export class Yaml {
@@ -21,7 +21,7 @@ export class Yaml {
   }
 
   /** The documents of a text as JSON. @throws ApiError 400 with line and column, 413, 429 or 503 when too many wait */
-  async read(text: string, work: WorkFor): Promise<readonly string[]> {
+  async read(text: string, work: CallerWork): Promise<readonly string[]> {
     if (Buffer.byteLength(text) > MAX_YAML_BYTES)
       throw new ApiError(
         'too_large',
@@ -37,13 +37,13 @@ export class Yaml {
   }
 
   /** @throws ApiError 429 or 503 when too many wait */
-  async print(json: string, work: WorkFor): Promise<string> {
+  async print(json: string, work: CallerWork): Promise<string> {
     const answer = await this.#threads.ask({ kind: 'print', json }, work);
     return answer.kind === 'text' ? answer.text : '';
   }
 
   /** Where fields stand in a text; none if the thread does not answer. */
-  async locate(text: string, fields: readonly YamlField[], work: WorkFor): Promise<readonly Position[]> {
+  async locate(text: string, fields: readonly YamlField[], work: CallerWork): Promise<readonly Position[]> {
     const answer = await this.#threads.ask({ kind: 'locate', text, fields }, work).catch(() => null);
     return answer?.kind === 'positions' ? answer.positions : [];
   }

@@ -31,17 +31,17 @@ export function addPolicyInspect(
   followed: FollowedZones = NO_ZONES,
 ): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
-    const { store, insights, clock, closing, options, service, callers, turns } = context;
+    const { store, insights, clock, closing, options, service, callers, queue } = context;
     const indexes = shared ?? new MeshIndexes({ store, log: options.log, clock, signal: closing });
     if (shared === null) app.addHook('onClose', async () => indexes.ended());
     const inspect = { service, store, insights, indexes, zone: options.zone };
-    addProxyRoutes(app, { ...inspect, turns });
-    addConfigRoute(app, { ...inspect, callers, turns });
-    addReachRoutes(app, { ...inspect, clock, turns, lagOf: (zone) => syncs.lagOf(zone) });
+    addProxyRoutes(app, { ...inspect, queue });
+    addConfigRoute(app, { ...inspect, callers, queue });
+    addReachRoutes(app, { ...inspect, clock, queue, lagOf: (zone) => syncs.lagOf(zone) });
     const asked = explainer(context, rules, syncs, confirmedOf, elsewhere);
     addSyncRoutes(app, context, asked);
     addMatrixRoutes(app, context, asked, followed);
     addPreviewRoute(app, context, { rules, indexes, syncs });
-    addTlsRoutes(app, { ...inspect, turns });
+    addTlsRoutes(app, { ...inspect, queue });
   };
 }

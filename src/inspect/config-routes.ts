@@ -5,7 +5,7 @@ import type { ApiContext } from '../api/api-options.ts';
 import type { Answer } from '../answers/answers.ts';
 import { ApiError, badQuery } from '../http/error-body.ts';
 import { diffSteps } from '../document/json-diff.ts';
-import { workFor } from '../http/work-for.ts';
+import { callerWork } from '../http/caller-work.ts';
 import type { Steps } from '../base/steps.ts';
 import { about, component } from '../http/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -34,7 +34,7 @@ const TYPES = [
   ['secrets', 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'],
 ] as const;
 
-export function addConfigRoute(app: FastifyInstance, context: InspectContext & Pick<ApiContext, 'callers' | 'turns'>): void {
+export function addConfigRoute(app: FastifyInstance, context: InspectContext & Pick<ApiContext, 'callers' | 'queue'>): void {
   const summary = 'The configuration of a proxy, with shadow policies or without, and the difference';
   const declared = about('Inspect', summary, { query: ['shadow', 'include'], answer: component('ProxyConfig') });
   app.get<Asked>('/meshes/:mesh/dataplanes/:name/_config', declared, async (request): Promise<Answer<'ProxyConfig'>> => {
@@ -44,9 +44,9 @@ export function addConfigRoute(app: FastifyInstance, context: InspectContext & P
     if (!['', 'diff'].includes(include)) throw badQuery('include', 'must be diff');
     const { index, proxy } = await proxyOf(context, request.params, 'Could not get dataplane resource');
     const features = await featuresOf(context, proxy.resource);
-    const { caller, left } = workFor(request);
+    const { caller, left } = callerWork(request);
     const options = { hasShadows: shadow === 'true', hasDiff: include === 'diff' };
-    return await context.turns.run(caller, answerSteps(index, proxy.resource.name, features, options), left);
+    return await context.queue.run(caller, answerSteps(index, proxy.resource.name, features, options), left);
   });
 }
 

@@ -8,7 +8,7 @@ import { nextPage, parsePage, queryOf, routePathOf } from '../http/list-query.ts
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
 import { about, component, PAGE } from '../http/route-config.ts';
 import { meshType } from '../api/route-types.ts';
-import { workFor } from '../http/work-for.ts';
+import { callerWork } from '../http/caller-work.ts';
 import { mapInSteps } from '../base/steps.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
@@ -47,7 +47,7 @@ export function addMatrixRoutes(
   { caughtUp, zonesCaughtUp, elsewhere, explain }: Explainer,
   inMemory: FollowedZones,
 ): void {
-  const { store, service, callers, closing, options, turns } = context;
+  const { store, service, callers, closing, options, queue } = context;
   const versionOf = rememberVersion();
   for (const info of resourceTypes) {
     if (info.path === '' || info.isInsight) continue;
@@ -67,9 +67,9 @@ export function addMatrixRoutes(
       const [isFollowed] = await Promise.all([inMemory.caughtUp(), caughtUp()]);
       const zones = (isFollowed ? inMemory.followed() : null) ?? (await zonesCaughtUp());
       const others = await elsewhere(rows, zones, whileConnected(reply, closing), true);
-      const { caller, left } = workFor(request);
+      const { caller, left } = callerWork(request);
       const explaining = mapInSteps(rows, (row, index) => matrixRow(explain(row, zones, others[index])));
-      const items = await turns.run(caller, explaining, left);
+      const items = await queue.run(caller, explaining, left);
       const names = options.zone === null ? zones.map(({ name }) => name) : TARGETS_IN_ZONE;
       const zonesVersion = versionOf(names);
       const isKnown = query.get('zonesVersion') === zonesVersion;

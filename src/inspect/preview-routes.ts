@@ -10,7 +10,7 @@ import { badQuery } from '../http/error-body.ts';
 import { membershipReceipt } from '../writes/membership-receipt.ts';
 import type { WriteCall } from '../writes/resource-service.ts';
 import { about, component } from '../http/route-config.ts';
-import { workFor, type WorkFor } from '../http/work-for.ts';
+import { callerWork, type CallerWork } from '../http/caller-work.ts';
 import { mapInSteps, type Steps } from '../base/steps.ts';
 import type { SyncStates } from '../kds/sender/open-senders.ts';
 import type { SendRules } from '../kds/protocol/rules.ts';
@@ -51,15 +51,15 @@ const declared = about('Inspect', 'What documents would change, without writing 
 });
 
 export function addPreviewRoute(app: FastifyInstance, context: ApiContext, sources: Options): void {
-  const { store, clock, callers, turns } = context;
+  const { store, clock, callers, queue } = context;
   const onRequest = async (request: FastifyRequest): Promise<void> => callers.requireMayWriteSome(request);
   const slots = new CallerSlots(MAX_OF_CALLER, 'previews');
   app.post('/_preview', { onRequest, ...declared, bodyLimit: MAX_PREVIEW_BYTES }, async (request): Promise<Preview> => {
-    const work = workFor(request);
+    const work = callerWork(request);
     return await slots.during(work.caller, () => preview(request, work));
   });
 
-  async function preview(request: FastifyRequest, work: WorkFor): Promise<Preview> {
+  async function preview(request: FastifyRequest, work: CallerWork): Promise<Preview> {
     const { results, deleted } = await planEdits(context, request);
     const moved = await Promise.all(results.map(({ before, row }) => membershipReceipt(context, before, row, request)));
     const zones = await zonesNow(store, (zone) => sources.syncs.lagOf(zone), clock);
@@ -81,8 +81,8 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, sourc
     }));
     const ofDeleted = mapInSteps(deleted, (one) => deletedItemOf(one, sync(one.row), most));
     const items = [
-      ...(await turns.run(work.caller, explaining, work.left)),
-      ...(await turns.run(work.caller, ofDeleted, work.left)),
+      ...(await queue.run(work.caller, explaining, work.left)),
+      ...(await queue.run(work.caller, ofDeleted, work.left)),
     ];
     return { items, proxies: together(proxies) };
   }
@@ -92,11 +92,11 @@ export function addPreviewRoute(app: FastifyInstance, context: ApiContext, sourc
     mesh: string,
     edits: MeshEdits,
     advice: Advice,
-    { caller, left }: WorkFor,
+    { caller, left }: CallerWork,
   ): Promise<Preview['proxies']> {
     const isStored = (await store.get({ type: 'Mesh', mesh: '', name: mesh })) !== undefined;
     const index = isStored ? await sources.indexes.indexOf(mesh) : new MeshIndex(mesh);
-    return await turns.run(caller, proxiesOf(index, edits, advice), left);
+    return await queue.run(caller, proxiesOf(index, edits, advice), left);
   }
 }
 
@@ -114,13 +114,13 @@ async function planEdits(
   context: ApiContext,
   request: FastifyRequest,
 ): Promise<{ results: readonly AppliedWrite[]; deleted: readonly Deleted[] }> {
-  const { options, store, service, callers, rules, turns, checkApart } = context;
-  const work = workFor(request);
-  const { documents, deletions } = await turns.run(work.caller, editsIn(request.body), work.left);
+  const { options, store, service, callers, rules, queue, checkApart } = context;
+  const work = callerWork(request);
+  const { documents, deletions } = await queue.run(work.caller, editsIn(request.body), work.left);
   const mayWrite: WriteCall['authorize'] = (info, at) => callers.requireMayWrite(info, at, request);
   const authorizeUse: WriteCall['authorizeUse'] = (mesh, field) => callers.requireMayUse(mesh, field, request);
   const authorize = ({ info, mesh, name }: ApplyDocument): void => mayWrite(info, { mesh, name });
-  const plan = { store, service, rules, turns, checkApart, meshDefaults: options.meshDefaults };
+  const plan = { store, service, rules, queue, checkApart, meshDefaults: options.meshDefaults };
   const by = { user: callers.userOf(request).name };
   const results =
     documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, authorizeUse, by, work });

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { about, component, NAMED_PAGE } from '../http/route-config.ts';
-import { workFor } from '../http/work-for.ts';
+import { callerWork } from '../http/caller-work.ts';
 import { oneStep, type Steps } from '../base/steps.ts';
 import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import {
@@ -30,14 +30,14 @@ type View<T> = (proxy: Ruled, kri: string, route: string) => T;
 const DATAPLANE = '/meshes/:mesh/dataplanes/:name';
 const EFFECTIVE = 'The effective conf of each outbound and route, with the origin of each value';
 
-export function addProxyRoutes(app: FastifyInstance, context: InspectContext & Pick<ApiContext, 'turns'>): void {
+export function addProxyRoutes(app: FastifyInstance, context: InspectContext & Pick<ApiContext, 'queue'>): void {
   const getInSteps = (path: string, summary: string, view: View<Steps<object>>, title?: string): void => {
     app.get<{ Params: Params }>(`${DATAPLANE}/${path}`, about('Inspect', summary), async (request) => {
       const { params } = request;
       const [kri, route] = [params.kri, params.route].map((part) => (part === undefined ? '' : requireKri(part, params.mesh)));
       const inspected = await proxyOf(context, params, title);
-      const { caller, left } = workFor(request);
-      return await context.turns.run(
+      const { caller, left } = callerWork(request);
+      return await context.queue.run(
         caller,
         withRules(inspected, (ruled) => view(ruled, kri ?? '', route ?? '')),
         left,
@@ -70,8 +70,8 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext & P
     const { proxy } = inspected;
     const { items, ...page } = pageOf(request, inspected.outbounds(), ({ resource }) => displayNameOf(resource));
     const [found = []] = (await proxyProblems(context, [proxy.resource])).values();
-    const { caller, left } = workFor(request);
-    const { head, outbounds } = await context.turns.run(
+    const { caller, left } = callerWork(request);
+    const { head, outbounds } = await context.queue.run(
       caller,
       withRules(inspected, (ruled) => effectiveSteps(ruled, items)),
       left,

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
-import { workFor } from '../http/work-for.ts';
+import { callerWork } from '../http/caller-work.ts';
 import type { Clock } from '../base/clock.ts';
 import { about, component, NAMED_PAGE } from '../http/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -26,7 +26,7 @@ import { zonesNow, type ZoneNow } from './zones-now.ts';
 /** Kuma uses this title for a service too. */
 const NO_POLICY = 'Could not retrieve policy';
 
-type ReachContext = InspectContext & Pick<ApiContext, 'turns'> & { readonly clock: Clock; readonly lagOf: LagOf };
+type ReachContext = InspectContext & Pick<ApiContext, 'queue'> & { readonly clock: Clock; readonly lagOf: LagOf };
 type Named = { Params: { mesh: string; name: string } };
 
 export function addReachRoutes(app: FastifyInstance, context: ReachContext): void {
@@ -43,8 +43,8 @@ function addPolicy(app: FastifyInstance, context: ReachContext, type: string, it
     return { index, policy: required(index.policy(type, name), { type, mesh, name }, NO_POLICY) };
   };
   const reachOf = async (request: FastifyRequest, index: MeshIndex, policy: Policy): Promise<PolicyReach> => {
-    const { caller, left } = workFor(request);
-    return await context.turns.run(caller, policyReach(index, policy), left);
+    const { caller, left } = callerWork(request);
+    return await context.queue.run(caller, policyReach(index, policy), left);
   };
   const matched = about('Inspect', 'The proxies that a policy matches', { query: NAMED_PAGE });
   app.get<Named>(`${item}/_resources/dataplanes`, matched, async (request) => {
@@ -66,8 +66,8 @@ function addPolicy(app: FastifyInstance, context: ReachContext, type: string, it
       return { ...touchedView(one), ...(found.length > 0 && { problems: found }) };
     });
     const head = reachHead(reach);
-    const { caller, left } = workFor(request);
-    const shadow = await context.turns.run(caller, whyShadowed(index, policy), left);
+    const { caller, left } = callerWork(request);
+    const shadow = await context.queue.run(caller, whyShadowed(index, policy), left);
     return { ...head, warnings: [...head.warnings, ...(shadow === null ? [] : [shadow])], touched, ...page };
   });
   const attached = about('Inspect', 'Deprecated: the proxies that a policy is attached to');

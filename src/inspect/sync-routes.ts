@@ -1,7 +1,7 @@
 // `GET …/{name}/_sync`: why a zone has or lacks a resource. `GET …/_sync`: the same for a page of the resources of a mesh.
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
-import { workFor } from '../http/work-for.ts';
+import { callerWork } from '../http/caller-work.ts';
 import { mapInSteps } from '../base/steps.ts';
 import { nextPage, parsePage, queryOf, routePathOf } from '../http/list-query.ts';
 import { listRows, rowFilterOf } from '../api/list-rows.ts';
@@ -24,7 +24,7 @@ const explainedPage = about('Inspect', 'The same for a page of resources; with m
 const MAX_TARGETS = 10_000;
 
 export function addSyncRoutes(app: FastifyInstance, context: ApiContext, { zonesCaughtUp, elsewhere, explain }: Explainer): void {
-  const { store, service, callers, closing, turns } = context;
+  const { store, service, callers, closing, queue } = context;
   for (const info of resourceTypes) {
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
     for (const path of [info.path, ...info.aliases]) {
@@ -52,8 +52,8 @@ export function addSyncRoutes(app: FastifyInstance, context: ApiContext, { zones
         const zones = await zonesCaughtUp();
         const others = await elsewhere(rows, zones, whileConnected(reply, closing));
         const explaining = mapInSteps(rows, (row, index) => explain(row, zones, others[index]));
-        const { caller, left } = workFor(request);
-        const items = await turns.run(caller, explaining, left);
+        const { caller, left } = callerWork(request);
+        const items = await queue.run(caller, explaining, left);
         return { total, items, next: nextPage(request, page, total) };
       });
     }

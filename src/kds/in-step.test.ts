@@ -203,14 +203,14 @@ describe('a receiver', () => {
 
 it('insights that wait for their turn leave the queue when the zone has nothing new', async () => {
   const queue = new Set<() => void>();
-  const turns = {
+  const limiter = {
     admits: () => false,
     count: () => undefined,
     wait: (_rows: number, go: () => void) => (queue.add(go), () => void queue.delete(go)),
   };
   const askAgain = vi.fn<() => void>();
   const clock = new ManualClock();
-  const insights = new InsightsOfStream({ turns, canAskAgain: true, askAgain, clock });
+  const insights = new InsightsOfStream({ limiter, canAskAgain: true, askAgain, clock });
   expect(insights.admits(1, false)).toBe(false);
   expect(queue.size).toBe(1);
   insights.unchanged();

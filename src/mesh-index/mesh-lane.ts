@@ -61,7 +61,7 @@ export class MeshLane {
   readonly #keys = new Map<string, ResourceKey>();
   readonly #types = new Set<string>();
   /** The last turn. */
-  #turns: Promise<unknown> = Promise.resolve();
+  #slices: Promise<unknown> = Promise.resolve();
   /** A turn that takes what is added has not begun. */
   #isAwaited = false;
   #isEnded = false;
@@ -101,11 +101,11 @@ export class MeshLane {
    * @throws the error of the store
    */
   async inTurn<T>(task: (index: MeshIndex) => T | Promise<T>): Promise<T> {
-    const turn = this.#turns.then(async () => {
+    const turn = this.#slices.then(async () => {
       this.#isAwaited = false;
       return await task(await this.#current());
     });
-    this.#turns = turn.catch(() => undefined);
+    this.#slices = turn.catch(() => undefined);
     return await turn;
   }
 
@@ -121,7 +121,7 @@ export class MeshLane {
 
   /** Resolves when the turns of now have ended. */
   async ended(): Promise<void> {
-    await this.#turns;
+    await this.#slices;
   }
 
   #addAll(): void {
@@ -202,7 +202,7 @@ export class MeshLane {
     await Promise.all([...this.#observers].map(async (observer) => await observer.after(next)));
   }
 
-  /** Turns that come later read for themselves: no change reaches this lane any more. */
+  /** TimeSlices that come later read for themselves: no change reaches this lane any more. */
   #end(): void {
     this.#isEnded = true;
     this.#index = null;

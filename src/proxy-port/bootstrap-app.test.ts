@@ -1,4 +1,4 @@
-// What a launcher asks and says, in the turns of its address. Each request has a connection of its own.
+// What a launcher asks and says, in the permits of its address. Each request has a connection of its own.
 import { PERMITS_ALL } from '../resource/proxy-permit.ts';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,8 +7,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
-import { AddressTurns } from '../grpc/address-turns.ts';
-import { callingConnection, callTurn, type CallTurn } from '../grpc/call-turn.ts';
+import { AddressLimiter } from '../grpc/address-limiter.ts';
+import { callingConnection, callPermit, type CallPermit } from '../grpc/call-permit.ts';
 import { createBootstrapApp } from './bootstrap-app.ts';
 
 let clock: ManualClock;
@@ -21,17 +21,17 @@ let left: number;
 
 beforeEach(async () => {
   [clock, fault, answered, left] = [new ManualClock(), null, 0, 0];
-  const turns = new AddressTurns(clock);
-  const turnOf = (): CallTurn => {
-    const turn = callTurn(callingConnection(turns, () => undefined));
+  const limiter = new AddressLimiter(clock);
+  const permitOf = (): CallPermit => {
+    const permit = callPermit(callingConnection(limiter, () => undefined));
     const leave = (): void => {
       left += 1;
-      turn.leave();
+      permit.leave();
     };
-    return { ...turn, leave };
+    return { ...permit, leave };
   };
   app = createBootstrapApp({
-    connections: { turnOf },
+    connections: { permitOf },
     sources: {
       certificate: () => '',
       needsToken: false,
@@ -80,7 +80,7 @@ describe('the requests of launchers', () => {
     expect(await next).toBe(204);
   });
 
-  it('whose launcher has left take no turn', async () => {
+  it('whose launcher has left take no permit', async () => {
     await together(100, 'no JSON');
     await app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = app.server.address() as AddressInfo;

@@ -7,7 +7,7 @@ import { createServer } from '../http/http-server.ts';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { CallTurn } from '../grpc/call-turn.ts';
+import type { CallPermit } from '../grpc/call-permit.ts';
 import type { Connections } from '../grpc/connections.ts';
 import { RateLimitedLogger } from '../base/rate-limited-logger.ts';
 import { StatusError } from '../grpc/status.ts';
@@ -16,7 +16,7 @@ import { answerLeave, type LeaveSources } from './leave-answer.ts';
 import type { PortAnswer } from './proxy-request.ts';
 
 type BootstrapAppOptions = {
-  readonly connections: Pick<Connections, 'turnOf'>;
+  readonly connections: Pick<Connections, 'permitOf'>;
   readonly sources: BootstrapSources & LeaveSources;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,7 +27,7 @@ type Asked = { readonly body: string; readonly host: string; readonly accept: st
 declare module 'fastify' {
   interface FastifyRequest {
     /** Of a request to the port for proxies; null for other requests. */
-    turn: CallTurn | null;
+    permit: CallPermit | null;
   }
 }
 
@@ -68,18 +68,18 @@ export function createBootstrapApp({ connections, sources, clock, log }: Bootstr
   return app;
 }
 
-/** A request is handled in its turn. What this process cannot answer now is no refusal. */
+/** A request is handled in its permit. What this process cannot answer now is no refusal. */
 function countRefusals(routes: FastifyInstance, connections: BootstrapAppOptions['connections']): void {
-  routes.decorateRequest('turn', null);
+  routes.decorateRequest('permit', null);
   routes.addHook('onRequest', async (request, reply) => {
-    const turn = connections.turnOf(peerOf(request.socket));
-    request.turn = turn;
-    reply.raw.once('close', () => turn.leave());
+    const permit = connections.permitOf(peerOf(request.socket));
+    request.permit = permit;
+    reply.raw.once('close', () => permit.leave());
   });
-  routes.addHook('preHandler', async ({ turn }) => await turn?.take());
-  routes.addHook('onSend', async ({ turn }, { statusCode }) => {
-    if (statusCode >= 400 && statusCode < 500) turn?.refuse();
-    else turn?.giveBack();
+  routes.addHook('preHandler', async ({ permit }) => await permit?.take());
+  routes.addHook('onSend', async ({ permit }, { statusCode }) => {
+    if (statusCode >= 400 && statusCode < 500) permit?.refuse();
+    else permit?.giveBack();
   });
 }
 

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
-import { notedTurn } from '../grpc/call-turn.fixture.ts';
+import { notedPermit } from '../grpc/call-permit.fixture.ts';
 import { eachMessage } from '../grpc/messages-of.ts';
 import type { StatusError } from '../grpc/status.ts';
 import type { ProxyStream, ServeProxy } from './proxy-stream.ts';
@@ -47,10 +47,10 @@ let refused: RefusedProxies;
 beforeEach(() => {
   [steps, isTokenGood] = [[], true];
   serve = async ({ call, admit }) => await eachMessage(call as unknown as Duplex, async () => void (await admit(CART)));
-  const turn = notedTurn(steps);
+  const permit = notedPermit(steps);
   refused = new RefusedProxies(clock);
   streams = new ProxyStreams({
-    connections: { turnOf: () => turn },
+    connections: { permitOf: () => permit },
     authenticator: {
       identify: async () => ({ ok: true, token: null, permit: PERMITS_ALL }),
       authenticate: async () =>
@@ -81,38 +81,38 @@ describe('a stream of a proxy', () => {
   it('costs nothing when it is admitted', async () => {
     const call = await open();
     await say(call);
-    expect(steps).toEqual(['turn', 'admitted']);
+    expect(steps).toEqual(['permit', 'admitted']);
     call.cancel();
     await expect.poll(() => streams.size).toBe(0);
-    expect(steps).toEqual(['turn', 'admitted', 'left']);
+    expect(steps).toEqual(['permit', 'admitted', 'left']);
   });
 
-  it('costs a turn when its token is refused, also when it has left meanwhile', async () => {
+  it('costs a permit when its token is refused, also when it has left meanwhile', async () => {
     isTokenGood = false;
     const [stays, leaves] = [await open(), await open()];
     await say(stays);
     leaves.push(Buffer.from('who I am'));
     leaves.cancelled = true;
-    await expect.poll(() => steps).toEqual(['turn', 'turn', 'refused', 'refused']);
+    await expect.poll(() => steps).toEqual(['permit', 'permit', 'refused', 'refused']);
     expect([stays.code, leaves.code]).toEqual(['UNAUTHENTICATED', null]);
   });
 
-  it('costs a turn when it does not identify itself in time', async () => {
+  it('costs a permit when it does not identify itself in time', async () => {
     const call = await open();
     await clock.advance(400);
     expect(call.code).toBe('DEADLINE_EXCEEDED');
     call.cancel();
-    await expect.poll(() => steps).toEqual(['turn', 'refused', 'left']);
+    await expect.poll(() => steps).toEqual(['permit', 'refused', 'left']);
   });
 
-  it('costs a turn when it speaks state-of-the-world xDS', async () => {
+  it('costs a permit when it speaks state-of-the-world xDS', async () => {
     expect((await open(streams.refuse)).code).toBe('UNIMPLEMENTED');
-    expect(steps).toEqual(['turn', 'refused']);
+    expect(steps).toEqual(['permit', 'refused']);
   });
 
   it('costs nothing when its proxy leaves before it is admitted', async () => {
     (await open()).cancel();
-    await expect.poll(() => steps).toEqual(['turn', 'left', 'given back']);
+    await expect.poll(() => steps).toEqual(['permit', 'left', 'given back']);
   });
 
   it.each<[string, () => void]>([
@@ -124,6 +124,6 @@ describe('a stream of a proxy', () => {
       throw new MeridianError('unavailable', reason);
     };
     expect((await open()).code).toBe('UNAVAILABLE');
-    expect(steps).toEqual(['turn', 'given back']);
+    expect(steps).toEqual(['permit', 'given back']);
   });
 });

@@ -5,9 +5,9 @@ import { status } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { CallTurn } from '../grpc/call-turn.ts';
+import type { CallPermit } from '../grpc/call-permit.ts';
 import type { Connections } from '../grpc/connections.ts';
-import { Openings, OPENINGS_A_SECOND } from '../grpc/openings.ts';
+import { StreamOpenRate, OPENINGS_A_SECOND } from '../grpc/stream-open-rate.ts';
 import { RateLimitedLogger } from '../base/rate-limited-logger.ts';
 import { canceled, exhausted, isOwnFailure, StatusError, statusOf } from '../grpc/status.ts';
 import type { ProxyAuthenticator, ProxyToken } from '../token/proxy-authenticator.ts';
@@ -19,7 +19,7 @@ import type { RefusedProxies } from '../token/refused-proxies.ts';
 type Call = ProxyStream['call'];
 
 export type ProxyStreamsOptions = {
-  readonly connections: Pick<Connections, 'turnOf'>;
+  readonly connections: Pick<Connections, 'permitOf'>;
   readonly authenticator: Pick<ProxyAuthenticator, 'authenticate' | 'identify'>;
   readonly watch: Pick<TokenWatch<ProxyToken>, 'watch'>;
   readonly serve: ServeProxy;
@@ -40,27 +40,27 @@ const NO_STATE_OF_THE_WORLD =
 export class ProxyStreams {
   readonly #options: ProxyStreamsOptions;
   readonly #streams = new Set<OpenStream>();
-  readonly #openings: Openings;
+  readonly #openings: StreamOpenRate;
   readonly #refusals: RateLimitedLogger;
 
   constructor(options: ProxyStreamsOptions) {
     const { clock, log } = options;
     this.#options = options;
-    this.#openings = new Openings(() => clock.elapsed());
+    this.#openings = new StreamOpenRate(() => clock.elapsed());
     this.#refusals = new RateLimitedLogger(log, () => clock.elapsed());
   }
 
   /** Handles a stream of delta xDS. */
   readonly open = (call: Call): void => {
-    const turn = this.#options.connections.turnOf(call.getPeer());
-    const stream = new OpenStream(call, turn, this.#options, this.#openings);
+    const permit = this.#options.connections.permitOf(call.getPeer());
+    const stream = new OpenStream(call, permit, this.#options, this.#openings);
     this.#streams.add(stream);
     void stream.run().then((reason) => {
       this.#streams.delete(stream);
       stream.noteRefusal();
       if (stream.isAdmitted) return;
-      if (stream.wasRefused) turn.refuse();
-      else turn.giveBack();
+      if (stream.wasRefused) permit.refuse();
+      else permit.giveBack();
       this.#logRefusal(stream.peer, reason);
     });
   };
@@ -68,15 +68,15 @@ export class ProxyStreams {
   /** Handles a stream of state-of-the-world xDS: it is refused, with what to do. */
   readonly refuse = (call: Call): void => {
     const peer = call.getPeer();
-    const turn = this.#options.connections.turnOf(peer);
+    const permit = this.#options.connections.permitOf(peer);
     const error = new StatusError(status.UNIMPLEMENTED, NO_STATE_OF_THE_WORLD);
-    call.once('cancelled', () => turn.leave());
+    call.once('cancelled', () => permit.leave());
     call.on('error', () => undefined);
-    void turn
+    void permit
       .take()
       .catch((busy: unknown) => busy)
       .then((busy) => {
-        turn.refuse();
+        permit.refuse();
         this.#logRefusal(peer, error.details);
         if (!call.destroyed && !call.cancelled) call.emit('error', busy ?? error);
       });
@@ -103,11 +103,11 @@ class OpenStream implements ProxyStream {
   readonly peer: string;
   readonly call: Call;
   isAdmitted = false;
-  readonly #turn: CallTurn;
+  readonly #permit: CallPermit;
   /** Made when it is asked for. */
   #log: Logger | null = null;
   readonly #options: ProxyStreamsOptions;
-  readonly #openings: Openings;
+  readonly #openings: StreamOpenRate;
   #ended: unknown = null;
   /** The Dataplane that it names; null before its first request. */
   #proxy: { readonly mesh: string; readonly name: string } | null = null;
@@ -116,13 +116,13 @@ class OpenStream implements ProxyStream {
   #stopWaiting: (() => void) | null = null;
   #unwatch: (() => void) | null = null;
 
-  constructor(call: Call, turn: CallTurn, options: ProxyStreamsOptions, openings: Openings) {
+  constructor(call: Call, permit: CallPermit, options: ProxyStreamsOptions, openings: StreamOpenRate) {
     this.call = call;
-    this.#turn = turn;
+    this.#permit = permit;
     this.peer = call.getPeer();
     this.#options = options;
     this.#openings = openings;
-    call.once('cancelled', () => turn.leave());
+    call.once('cancelled', () => permit.leave());
     call.on('error', () => undefined);
   }
 
@@ -147,7 +147,7 @@ class OpenStream implements ProxyStream {
   async run(): Promise<string | null> {
     const { serve, admissionTimeout, clock } = this.#options;
     try {
-      await this.#turn.take();
+      await this.#permit.take();
       this.#stopWaiting = clock.after(admissionTimeout, () =>
         this.end(new StatusError(status.DEADLINE_EXCEEDED, 'the proxy did not identify itself in time')),
       );
@@ -194,7 +194,7 @@ class OpenStream implements ProxyStream {
     this.#options.refused.admitted({ mesh, name });
     this.#stopWaiting?.();
     this.#stopWaiting = null;
-    this.#turn.admit();
+    this.#permit.admit();
     this.#log = this.#options.log.child({ mesh, dataplane: name });
     this.log.info('stream opened');
     return permit;

@@ -9,7 +9,7 @@ import { isObject, textOf } from '../resource/read-json.ts';
 import { findType } from '../resource/type-registry.ts';
 import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { whyNotSent } from './not-sent.ts';
+import { exclusionOfRow } from './exclusion-reason.ts';
 import { MAX_ASKED } from './onward-questions.ts';
 import type { Change } from './kept-change.ts';
 import type { Receipts } from './receipts.ts';
@@ -65,7 +65,7 @@ export function onwardAnswers({ store, rules, receipts, follow }: OnwardAnswersO
       if (onward !== undefined) return { onward };
       if (row === undefined || !belongsToZone(row, zone))
         return { onward: onwardNowhere(`global has no such resource of zone ${zone}`) };
-      const note = whyNotSent(row, rules);
+      const note = exclusionOfRow(row, rules);
       return note === null ? { onwardNote: 'global no longer keeps the last change of it' } : { onward: onwardNowhere(note) };
     });
   }

@@ -1,6 +1,6 @@
 // What a change keeps of each peer, by the index of the peer: when it was sent and when it was acknowledged, each in a byte, or later only
 // whether it was acknowledged, in a bit; and how many peers there are of each kind. Pure. Invariant: the counts are those of the bytes.
-import { millisecondsOf, NONE, SHORTEST } from './milliseconds-byte.ts';
+import { decodeDelay, NONE, SHORTEST } from './delay-codec.ts';
 
 /** In place of a time: the peer refused it. */
 export const REFUSED = 255;
@@ -41,7 +41,7 @@ export function answersFor(room: number, known: Uint8Array = new Uint8Array()): 
 /** Drops the times. */
 export function answersOf({ acknowledged }: Marks): Uint8Array {
   const answers = answersFor(acknowledged.length);
-  for (const [index, byte] of acknowledged.entries()) if (millisecondsOf(byte) !== null) setAnswer(answers, index, true);
+  for (const [index, byte] of acknowledged.entries()) if (decodeDelay(byte) !== null) setAnswer(answers, index, true);
   return answers;
 }
 
@@ -64,7 +64,7 @@ export function isUnanswered({ times }: Pick<Marked, 'times'>, index: number): b
 /** @returns whether the tally is another one now */
 export function mark(change: Marked, field: Field, index: number, byte: number): boolean {
   const { times, answers = null, tally } = change;
-  if (times === null && answers !== null && field === 'acknowledged') setAnswer(answers, index, millisecondsOf(byte) !== null);
+  if (times === null && answers !== null && field === 'acknowledged') setAnswer(answers, index, decodeDelay(byte) !== null);
   const bytes = times?.[field];
   const before = bytes?.[index] ?? NONE;
   if (bytes === undefined || before === byte) return false;
@@ -94,6 +94,6 @@ function count(tally: Tally, field: Field, byte: number, by: 1 | -1): boolean {
   if (field === 'sent') tally.sent += by;
   else if (byte === REFUSED) tally.refused += by;
   else tally.acknowledged += by;
-  if (field === 'acknowledged' && by === 1) tally.slowestMs = Math.max(tally.slowestMs, millisecondsOf(byte) ?? 0);
+  if (field === 'acknowledged' && by === 1) tally.slowestMs = Math.max(tally.slowestMs, decodeDelay(byte) ?? 0);
   return true;
 }

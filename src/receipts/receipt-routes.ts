@@ -15,7 +15,7 @@ import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Change } from './kept-change.ts';
 import { MAX_CHANGES } from './recent-changes.ts';
-import { whyNotSent, whyNotSynced } from './not-sent.ts';
+import { exclusionOfRow, exclusionOfType } from './exclusion-reason.ts';
 import { MAX_ASKED, type OnwardQuestions } from './onward-questions.ts';
 import { GLOBAL, type Receipts, type Target } from './receipts.ts';
 import { changeSummary, rolloutOf, withOnward, type Onward } from './rollout.ts';
@@ -84,14 +84,14 @@ function isOnGlobal(targets: readonly Target[]): boolean {
 
 /** Why nothing of the resource is in the log. @throws ApiError 404 */
 async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceStore, 'get'>): Promise<string> {
-  const unsynced = whyNotSynced(key.type, rules);
+  const unsynced = exclusionOfType(key.type, rules);
   if (unsynced !== null) return unsynced;
   const row = await store.get(key);
   if (row === undefined) {
     const kept = `the last ${String(MAX_CHANGES)} changes since the start of this process are kept`;
     throw missingResource(key, undefined, `${describeKey(key)}, nor its removal: ${kept}`);
   }
-  return whyNotSent(row, rules) ?? 'it cannot be sent as it is; the log of this control plane says why';
+  return exclusionOfRow(row, rules) ?? 'it cannot be sent as it is; the log of this control plane says why';
 }
 
 /** @param onward null on global, and in a zone without a global */

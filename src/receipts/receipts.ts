@@ -3,7 +3,7 @@
 // Invariants: an acknowledgement costs one stored time; a wait has a limit; a zone of unknown state is named.
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
-import { Turns } from '../base/turns.ts';
+import { TimeSlices } from '../base/time-slices.ts';
 import { isVisibleTo, type ProfileOf } from '../kds/protocol/rules.ts';
 import type { Changelog } from '../kds/log/changelog.ts';
 import type { SyncEvent } from '../kds/protocol/sync-events.ts';
@@ -77,7 +77,7 @@ export class Receipts {
   readonly #tallies: TallyQuestions;
   readonly #waiting = new Set<() => void>();
   /** Lists of all callers together: they delay each other, and not the sync. */
-  readonly #turns: Turns;
+  readonly #slices: TimeSlices;
   #serving: Serving | null = null;
   #wakes = false;
   #audience: Audience = { peers: null, until: 0, names: new Set(), byConditions: new Map() };
@@ -85,7 +85,7 @@ export class Receipts {
   constructor(options: ReceiptsOptions) {
     this.#options = options;
     const { mode, questions, instanceId, clock } = options;
-    this.#turns = new Turns(clock);
+    this.#slices = new TimeSlices(clock);
     this.changes = new RecentChanges(mode === 'global' ? 'globalToZone' : 'zoneToGlobal');
     this.#questions = new ReceiptQuestions(questions, async (question, signal) => {
       if (this.#serving === null) return new Map();
@@ -94,7 +94,7 @@ export class Receipts {
     });
     const count = async ({ version, ...key }: TalliedChange): Promise<ZonesTally> => {
       const what = this.changes.ofRow(key, version) ?? (this.#serving === null ? null : loggedOf(key, this.#serving.changelog));
-      return await this.#turns.run(() => tallyOfConnected(this.changes, what));
+      return await this.#slices.run(() => tallyOfConnected(this.changes, what));
     };
     const caughtUp = async (): Promise<void> => await this.#serving?.changelog.caughtUp();
     this.#tallies = new TallyQuestions({ questions, instanceId, caughtUp, count });
@@ -196,7 +196,7 @@ export class Receipts {
       );
     for (const [index, change] of changes.entries()) {
       if (signal.aborted) return;
-      const targets = await this.#turns.run(() => targetsOf(change));
+      const targets = await this.#slices.run(() => targetsOf(change));
       yield { change, targets, elsewhere: tallies[index] ?? noZones() };
     }
   }

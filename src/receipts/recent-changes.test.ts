@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { LoggedChange } from '../kds/log/changelog.ts';
 import { namedResources } from '../kds/protocol/refusal-report.ts';
 import type { SyncEvent } from '../kds/protocol/sync-events.ts';
-import { byteOf, millisecondsOf } from './milliseconds-byte.ts';
+import { encodeDelay, decodeDelay } from './delay-codec.ts';
 import type { Change } from './kept-change.ts';
 import { MAX_CHANGES, RecentChanges } from './recent-changes.ts';
 import { ANY_ZONE } from '../resource/zone-profile.ts';
@@ -52,15 +52,15 @@ function setUp(...zones: string[]) {
 }
 
 describe('milliseconds in a byte', () => {
-  it.each([0, -5, 0.4, 1])('%d is one millisecond', (ms) => expect(millisecondsOf(byteOf(ms))).toBe(1));
+  it.each([0, -5, 0.4, 1])('%d is one millisecond', (ms) => expect(decodeDelay(encodeDelay(ms))).toBe(1));
   it.each([599_000, 600_000, 9e9])('%d is about the largest time', (ms) =>
-    expect(millisecondsOf(byteOf(ms))).toBeGreaterThan(580_000),
+    expect(decodeDelay(encodeDelay(ms))).toBeGreaterThan(580_000),
   );
-  it.each([0, 251, 255])('the byte %d has no time', (byte) => expect(millisecondsOf(byte)).toBeNull());
+  it.each([0, 251, 255])('the byte %d has no time', (byte) => expect(decodeDelay(byte)).toBeNull());
   it('a time differs by at most three percent and half a millisecond', () =>
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 600_000 }), (ms) => {
-        const read = millisecondsOf(byteOf(ms)) ?? NaN;
+        const read = decodeDelay(encodeDelay(ms)) ?? NaN;
         expect(Math.abs(read - ms)).toBeLessThanOrEqual(ms * 0.03 + 0.5);
       }),
     ));
@@ -144,7 +144,7 @@ describe('the recent changes', () => {
     tell(east.acknowledged(2, [bad.wireName]), 50);
     expect(changes.delivery(bad, 'east')).toMatchObject({
       state: 'acknowledged',
-      acknowledgedMs: millisecondsOf(byteOf(50)),
+      acknowledgedMs: decodeDelay(encodeDelay(50)),
     });
   });
 

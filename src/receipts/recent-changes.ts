@@ -11,7 +11,7 @@ import { ANY_ZONE } from '../resource/zone-profile.ts';
 import { historiesBetween, newestOf, overtakenBetween, upTo } from './change-lists.ts';
 import type { Change, History } from './kept-change.ts';
 import { KnownPeers, type Peer } from './known-peers.ts';
-import { byteOf, millisecondsOf, NONE } from './milliseconds-byte.ts';
+import { encodeDelay, decodeDelay, NONE } from './delay-codec.ts';
 import {
   addTo,
   answerOf,
@@ -175,9 +175,9 @@ export class RecentChanges {
       return delivery('hidden', visibility.to === 'none' ? null : reasonHidden(visibility, viewer));
     if (peer === undefined) return delivery('away');
     const times = 'times' in change ? change.times : null;
-    const sentMs = millisecondsOf(times?.sent[peer.index] ?? NONE);
+    const sentMs = decodeDelay(times?.sent[peer.index] ?? NONE);
     const byte = times?.acknowledged[peer.index] ?? NONE;
-    const acknowledgedMs = millisecondsOf(byte);
+    const acknowledgedMs = decodeDelay(byte);
     if (acknowledgedMs !== null) return { ...delivery('acknowledged'), sentMs, acknowledgedMs };
     if ('answers' in change && hasAnswered(change, peer.index)) return delivery('acknowledged');
     const refused = peer.refused.get(type)?.get(wireName);
@@ -209,7 +209,7 @@ export class RecentChanges {
       const peer = this.#peers.get(peerName);
       if (peer === undefined) return null;
       for (const { times, version, at } of own) {
-        const ms = millisecondsOf(times?.acknowledged[peer.index] ?? NONE);
+        const ms = decodeDelay(times?.acknowledged[peer.index] ?? NONE);
         if (ms !== null) return { version, at: new Date(at + ms) };
       }
       return null;
@@ -254,7 +254,7 @@ export class RecentChanges {
         const isSeen = isVisibleTo(change.visibility, viewer);
         if (isSeen ? known !== NONE && known !== HIDDEN : known === HIDDEN) break;
         if (!isSeen) this.#mark(change, 'acknowledged', peer, NONE);
-        this.#mark(change, 'sent', peer, isSeen ? (now === null ? NONE : byteOf(now - change.at)) : HIDDEN);
+        this.#mark(change, 'sent', peer, isSeen ? (now === null ? NONE : encodeDelay(now - change.at)) : HIDDEN);
       }
     return true;
   }
@@ -281,12 +281,12 @@ export class RecentChanges {
         isNewest = false;
         const sent = change.times?.sent[peer.index] ?? NONE;
         if (sent === HIDDEN || (sent === NONE && !isVisibleTo(change.visibility, viewer))) continue;
-        this.#mark(change, 'acknowledged', peer, isRefused ? REFUSED : byteOf(now - change.at));
+        this.#mark(change, 'acknowledged', peer, isRefused ? REFUSED : encodeDelay(now - change.at));
       }
     }
     for (const change of overtakenBetween(this.#byType.get(type) ?? [], before, position))
       if (isUnanswered(change, peer.index))
-        this.#mark(change, 'acknowledged', peer, refused?.has(change.wireName) === true ? REFUSED : byteOf(now - change.at));
+        this.#mark(change, 'acknowledged', peer, refused?.has(change.wireName) === true ? REFUSED : encodeDelay(now - change.at));
     return true;
   }
 

@@ -1,7 +1,7 @@
 // Stores many documents, all or nothing: every check of a PUT on every document, all violations together, then one transaction.
 // Invariant: after a refusal nothing is stored, also after a race.
 import { MeridianError } from '../base/errors.ts';
-import type { FairTurns } from '../base/fair-turns.ts';
+import type { FairQueue } from '../base/fair-queue.ts';
 import { oneStep, type Steps } from '../base/steps.ts';
 import { MAX_VIOLATIONS, type Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
@@ -13,14 +13,14 @@ import { ApiError } from '../http/error-body.ts';
 import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
 import { draftOf, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
-import type { WorkFor } from '../http/work-for.ts';
+import type { CallerWork } from '../http/caller-work.ts';
 import { planWrite, requireOwn, resultOf } from './write-plan.ts';
 
 type Options = {
   readonly store: ResourceStore;
   readonly service: ResourceService;
   readonly rules: WriteRules;
-  readonly turns: FairTurns;
+  readonly queue: FairQueue;
   readonly checkApart: CheckApart;
   readonly meshDefaults: ServiceOptions['meshDefaults'];
 };
@@ -32,7 +32,7 @@ type Call = {
   readonly authorizeUse: AuthorizeUse;
   /** For the history of the resources. */
   readonly by: Author;
-  readonly work: WorkFor;
+  readonly work: CallerWork;
 };
 /** @property row as it is stored, or would be @property before as it was; undefined for a new one */
 export type AppliedWrite = DryRun & { readonly row: Resource; readonly before: Resource | undefined };
@@ -42,7 +42,7 @@ type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; r
 export async function applyAll(documents: readonly ApplyDocument[], options: Options, call: Call): Promise<AppliedWrite[]> {
   for (const document of documents) call.authorize(document);
   await requireMeshes(documents, options);
-  const inTurn = <T>(task: () => T): Promise<T> => options.turns.run(call.work.caller, oneStep(task), call.work.left);
+  const inTurn = <T>(task: () => T): Promise<T> => options.queue.run(call.work.caller, oneStep(task), call.work.left);
   const check = async ({ info, mesh, name, body, size }: ApplyDocument): Promise<Draft> => {
     options.service.requireWritable(info);
     const at = { mesh, name };
@@ -63,7 +63,7 @@ export async function applyAll(documents: readonly ApplyDocument[], options: Opt
   await requireUsableSecrets(placed, options.store, call.authorizeUse);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const planned = await planAll(documents, drafts, options, inTurn);
-    const results = await options.turns.run(call.work.caller, describeAll(planned), call.work.left);
+    const results = await options.queue.run(call.work.caller, describeAll(planned), call.work.left);
     if (call.dryRun) return results;
     const changed = planned.filter((_, index) => results[index]?.result !== 'unchanged');
     if (changed.length === 0 || (await storeAll(changed, options, call.by))) return results;

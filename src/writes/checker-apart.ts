@@ -5,7 +5,7 @@ import type { JsonObject } from '../resource/types.ts';
 import type { CheckQuestion } from './check-apart.ts';
 import type { DocumentThreads } from './document-threads.ts';
 import { ApiError } from '../http/error-body.ts';
-import type { WorkFor } from '../http/work-for.ts';
+import type { CallerWork } from '../http/caller-work.ts';
 import type { Draft, WriteRules } from './write-checks.ts';
 
 /** Characters from which a document is checked apart: less than this takes some milliseconds. */
@@ -15,7 +15,7 @@ export const LARGE_DOCUMENT = 32 * 1024;
 export type CheckApart = (
   info: TypeInfo,
   question: Pick<CheckQuestion, 'at' | 'text' | 'strict'>,
-  work: WorkFor,
+  work: CallerWork,
 ) => Promise<Draft>;
 
 export function checkerApart(threads: DocumentThreads, rules: WriteRules): CheckApart {

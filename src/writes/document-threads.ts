@@ -7,7 +7,7 @@ import type { YamlAnswer, YamlQuestion } from '../http/yaml-answers.ts';
 import type { CheckAnswer, CheckQuestion } from './check-apart.ts';
 import type { DocumentAnswer, DocumentQuestion } from './document-thread.ts';
 import { ApiError } from '../http/error-body.ts';
-import type { WorkFor } from '../http/work-for.ts';
+import type { CallerWork } from '../http/caller-work.ts';
 
 /** One caller at its worst leaves one to the others. */
 const THREADS = 2;
@@ -44,9 +44,9 @@ export class DocumentThreads {
   }
 
   /** @throws ApiError 400 for a document that takes too long, 429 or 503 when too many wait; the reason of `left` */
-  async ask(question: YamlQuestion, work: WorkFor): Promise<YamlAnswer>;
-  async ask(question: CheckQuestion, work: WorkFor): Promise<CheckAnswer>;
-  async ask(question: DocumentQuestion, { caller, left }: WorkFor): Promise<DocumentAnswer> {
+  async ask(question: YamlQuestion, work: CallerWork): Promise<YamlAnswer>;
+  async ask(question: CheckQuestion, work: CallerWork): Promise<CheckAnswer>;
+  async ask(question: DocumentQuestion, { caller, left }: CallerWork): Promise<DocumentAnswer> {
     left.throwIfAborted();
     const own = this.#waiting.get(caller) ?? [];
     const all = [...this.#waiting.values()].reduce((sum, { length }) => sum + length, 0);

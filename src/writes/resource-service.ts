@@ -1,6 +1,6 @@
 // The writes of the REST API: the checks in Kuma's order, then one write to the store (rest-api 2.4).
 // Invariant: nothing is stored unless every check has passed; without If-Match the last writer wins (D33).
-import type { FairTurns } from '../base/fair-turns.ts';
+import type { FairQueue } from '../base/fair-queue.ts';
 import type { Steps } from '../base/steps.ts';
 import { compareText } from '../base/compare-text.ts';
 import { isDeepStrictEqual } from 'node:util';
@@ -27,7 +27,7 @@ import {
   type Precondition,
   type StoredRow,
 } from './write-plan.ts';
-import type { WorkFor } from '../http/work-for.ts';
+import type { CallerWork } from '../http/caller-work.ts';
 import { isOnline } from '../resource/online-status.ts';
 
 /** Attempts at one write while others write the same row. */
@@ -41,7 +41,7 @@ export type ServiceOptions = {
   /** `store.unsafeDelete`: Meshes with Dataplanes and zones that are online can be deleted. */
   readonly unsafeDelete: boolean;
   /** Of the work whose cost a caller decides. */
-  readonly turns: FairTurns;
+  readonly queue: FairQueue;
   /** Checks a large document beside the control plane. */
   readonly checkApart: CheckApart;
   /** The rows that are written in one transaction with a new Mesh. */
@@ -57,7 +57,7 @@ export type WriteCall = {
   readonly authorizeUse: AuthorizeUse;
   /** For the history of the resource. */
   readonly by: Author;
-  readonly work: () => WorkFor;
+  readonly work: () => CallerWork;
 };
 
 export type PutResult = {
@@ -123,7 +123,7 @@ export class ResourceService {
     requireMatch(draft.key, stored, call.precondition);
     const { caller, left } = call.work();
     const describing = describeWrite(draft, planWrite(draft, stored, this.#options.rules), stored);
-    return await this.#options.turns.run(caller, describing, left);
+    return await this.#options.queue.run(caller, describing, left);
   }
 
   /**

@@ -53,14 +53,14 @@ export function firstAnswerMs(specifier: JsonObject): number {
   const checks = objectsOf(specifier['clusterHealthChecks']).flatMap(({ healthChecks }) => objectsOf(healthChecks));
   const longest = checks.map(({ timeout, interval, unhealthyEdgeInterval = interval, unhealthyThreshold }) => {
     const failures = Math.max(1, numberOf(unhealthyThreshold));
-    return failures * millisecondsOf(timeout) + (failures - 1) * millisecondsOf(unhealthyEdgeInterval);
+    return failures * decodeDelay(timeout) + (failures - 1) * decodeDelay(unhealthyEdgeInterval);
   });
   return longest.reduce((a, b) => Math.max(a, b), 0) + reportIntervalMs(specifier);
 }
 
 /** Milliseconds between two reports to a specifier. */
 export function reportIntervalMs({ interval }: JsonObject): number {
-  return millisecondsOf(interval);
+  return decodeDelay(interval);
 }
 
 /**
@@ -133,7 +133,7 @@ function intervalOf(probe: JsonObject): string {
   return textOr(probe['interval'], DEFAULTS.interval);
 }
 
-function millisecondsOf(given: Json | undefined): number {
+function decodeDelay(given: Json | undefined): number {
   return typeof given === 'string' ? (parseGoDuration(given) ?? 0) : 0;
 }
 

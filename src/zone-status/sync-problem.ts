@@ -30,7 +30,7 @@ const MAX_NAME = 400;
 const EVERY_RESOURCE = { count: 0, first: [] };
 
 /**
- * Turns a NACK, a refused or a withheld resource into a problem, and removes solved problems. The sender is on one stream and the
+ * TimeSlices a NACK, a refused or a withheld resource into a problem, and removes solved problems. The sender is on one stream and the
  * receiver on the other.
  * @param known null before the first stream
  */

@@ -4,7 +4,7 @@
 import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
-import { PacedKeys } from '../base/paced-keys.ts';
+import { CoalescedKeys } from '../base/coalesced-keys.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { SubscriptionKeeper } from './kds-subscription.ts';
@@ -97,13 +97,13 @@ export class ZoneInsightWriter {
   readonly #urgent = new Set<string>();
   #isFlushingUrgent = false;
   /** Zones whose problems have changed. */
-  readonly #troubled: PacedKeys;
+  readonly #troubled: CoalescedKeys;
   /** Ends retries when the process stops. */
   readonly #stop = new AbortController();
 
   constructor(options: ZoneInsightWriterOptions) {
     this.#options = options;
-    this.#troubled = new PacedKeys(options.clock, {
+    this.#troubled = new CoalescedKeys(options.clock, {
       paceMs: PROBLEMS_MS,
       maxKeys: BATCH,
       publish: (zones) => this.#hurry(zones),

@@ -1,5 +1,5 @@
 // A cached page is used only until the next commit, and the cache is bounded.
-import { FairTurns } from '../../src/base/fair-turns.ts';
+import { FairQueue } from '../../src/base/fair-queue.ts';
 import { expect, it } from 'vitest';
 import { ListPages } from '../../src/api/list-pages.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
@@ -32,7 +32,7 @@ const timeouts = typeOf('MeshTimeout');
 
 it('a page is read once until the next commit, and then again', async () => {
   const store = new CountingStore();
-  const lists = new ListPages(store, new FairTurns());
+  const lists = new ListPages(store, new FairQueue());
   const ask = async (): Promise<string> =>
     (await lists.page(timeouts, whereOf('MeshTimeout'), page, none)).between('', '').toString();
   const first = await ask();
@@ -50,14 +50,14 @@ it.each([
 ])('a page is read each time when %s', async (_, type, state) => {
   const store = new CountingStore();
   store.state = state;
-  const lists = new ListPages(store, new FairTurns());
+  const lists = new ListPages(store, new FairQueue());
   for (let i = 0; i < 2; i += 1) await lists.page(typeOf(type), whereOf(type), page, none);
   expect(store.reads).toBe(2);
 });
 
 it('a page of a missing mesh is an error, and nothing is cached', async () => {
   const store = new CountingStore();
-  const lists = new ListPages(store, new FairTurns());
+  const lists = new ListPages(store, new FairQueue());
   const missing = (): Promise<void> => Promise.reject(new Error('no such mesh'));
   await expect(lists.page(timeouts, whereOf('MeshTimeout'), page, missing)).rejects.toThrow('no such mesh');
   await expect(lists.page(timeouts, whereOf('MeshTimeout'), page, missing)).rejects.toThrow('no such mesh');
@@ -66,7 +66,7 @@ it('a page of a missing mesh is an error, and nothing is cached', async () => {
 it('a page is read once for concurrent requests', async () => {
   const store = new CountingStore();
   store.state = null;
-  const lists = new ListPages(store, new FairTurns());
+  const lists = new ListPages(store, new FairQueue());
   await Promise.all([1, 2, 3].map(() => lists.page(timeouts, whereOf('MeshTimeout'), page, none)));
   expect(store.reads).toBe(1);
 });
@@ -74,13 +74,13 @@ it('a page is read once for concurrent requests', async () => {
 it('a page without rows gives the total number of rows', async () => {
   const store = new CountingStore();
   store.listPage = () => Promise.resolve({ rows: [], total: 250, snapshot: 'one' });
-  const { total, between } = await new ListPages(store, new FairTurns()).page(timeouts, whereOf('MeshTimeout'), page, none);
+  const { total, between } = await new ListPages(store, new FairQueue()).page(timeouts, whereOf('MeshTimeout'), page, none);
   expect([total, between('', '').toString()]).toEqual([250, '[]']);
 });
 
 it('the cache keeps few pages with long names, and a large page does not remove the others', async () => {
   const store = new CountingStore();
-  const lists = new ListPages(store, new FairTurns());
+  const lists = new ListPages(store, new FairQueue());
   const ask = async (name: string): Promise<void> => void (await lists.page(timeouts, whereOf('MeshTimeout', name), page, none));
   await ask('first');
   store.specBytes = 3_000_000;
@@ -96,7 +96,7 @@ it('the cache keeps few pages with long names, and a large page does not remove 
 it('the cache keeps the latest requested pages, up to 16 MB of text and bytes', async () => {
   const store = new CountingStore();
   store.specBytes = 1_500_000;
-  const lists = new ListPages(store, new FairTurns());
+  const lists = new ListPages(store, new FairQueue());
   const ask = async (name: string): Promise<void> => void (await lists.page(timeouts, whereOf('MeshTimeout', name), page, none));
   for (const name of ['1', '2', '3', '4', '5', '1', '6']) await ask(name);
   expect(store.reads).toBe(6);

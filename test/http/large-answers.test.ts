@@ -1,7 +1,7 @@
 // Answers about a route of thousands of rules are made and printed in the turns of their caller, and have the text that they had.
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { FairTurns } from '../../src/base/fair-turns.ts';
+import { FairQueue } from '../../src/base/fair-queue.ts';
 import type { Steps } from '../../src/base/steps.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/protocol/rules.ts';
@@ -18,7 +18,7 @@ let taken: number[] = [];
 
 beforeEach(() => {
   taken = [];
-  vi.spyOn(FairTurns.prototype, 'run').mockImplementation(async <T>(_caller: string, steps: Steps<T>): Promise<T> => {
+  vi.spyOn(FairQueue.prototype, 'run').mockImplementation(async <T>(_caller: string, steps: Steps<T>): Promise<T> => {
     for (let count = 0; ; count += 1) {
       const { done, value } = steps.next();
       if (done !== true) continue;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { FairWork } from '../../src/kds/admission/fair-work.ts';
+import { FairScheduler } from '../../src/kds/admission/fair-scheduler.ts';
 import type { SyncEvent } from '../../src/kds/protocol/sync-events.ts';
 import { Receiver } from '../../src/kds/receiver/receiver.ts';
 import { globalReceiveRules } from '../../src/kds/protocol/rules.ts';
@@ -40,7 +40,7 @@ async function receive(store: TinyStore, { rows = 100_000, resourceBytes = 2 ** 
   const receiver = new Receiver({
     ...{ zone: 'east', peer: 'east', streamId: 's', resume, maxMessageBytes: 10_000_000, log: createLogger('silent') },
     ...{ rules: { ...rules, types: [typeOf(TYPE)] }, store },
-    pace: new FairWork().of('east'),
+    pace: new FairScheduler().of('east'),
     quotas: { rows, resourceBytes },
     node: { version: '0', instanceId: 'i', config: '' },
     validate: () => [],

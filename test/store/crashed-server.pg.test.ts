@@ -1,6 +1,6 @@
 // A server that crashed and recovered gives the ids of lost transactions to new ones: a list cached before is stale, although the ids
 // are equal.
-import { FairTurns } from '../../src/base/fair-turns.ts';
+import { FairQueue } from '../../src/base/fair-queue.ts';
 import pg from 'pg';
 import { expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -28,7 +28,7 @@ it('the list cache is empty after a crash of the server', async () => {
   const store = new SqlStore(database, log);
   started.defer(() => store.close());
   await migrate(database, { log });
-  const lists = new ListPages(store, new FairTurns());
+  const lists = new ListPages(store, new FairQueue());
   const valueInList = async (): Promise<unknown> => {
     const page = await lists.page(typeOf(key.type), { type: key.type }, { size: 10, offset: 0 }, () => Promise.resolve());
     return (JSON.parse(page.between('', '').toString()) as { spec: unknown }[])[0]?.spec;

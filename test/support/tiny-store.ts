@@ -254,7 +254,7 @@ export class TinyStore implements ResourceStore {
   async #run(writes: readonly Write[]): Promise<{ outcomes: WriteOutcome[]; changed: ResourceKey[] }> {
     const outcomes = new Map<number, WriteOutcome>();
     const changed: ResourceKey[] = [];
-    const indexed = writes.map((write, index) => ({ write, index })).sort((a, b) => turnOf(a.write) - turnOf(b.write));
+    const indexed = writes.map((write, index) => ({ write, index })).sort((a, b) => permitOf(a.write) - permitOf(b.write));
     for (const { write, index } of indexed) outcomes.set(index, (await this.beforeWrite(write)) ?? this.#apply(write, changed));
     return { outcomes: writes.map((_, index) => outcomes.get(index) ?? { result: 'missing' }), changed };
   }
@@ -323,7 +323,7 @@ function isExpected({ expectVersion, expectCreation }: Exclude<Write, { op: 'put
   );
 }
 
-function turnOf(write: Write): number {
+function permitOf(write: Write): number {
   if (write.op === 'delete') return 0;
   if (write.op === 'status') return 6;
   const isOwned = (write.owner ?? null) !== null;

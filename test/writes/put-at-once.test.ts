@@ -1,5 +1,5 @@
 // A PUT is one statement if it needs nothing from the stored row. Other PUTs read the row first.
-import { FairTurns } from '../../src/base/fair-turns.ts';
+import { FairQueue } from '../../src/base/fair-queue.ts';
 import { beforeEach, expect, it } from 'vitest';
 import type { ApiError } from '../../src/http/error-body.ts';
 import { ResourceService, type PutResult, type WriteCall } from '../../src/writes/resource-service.ts';
@@ -38,7 +38,7 @@ function serviceOf(writer: ControlPlaneIdentity): ResourceService {
   const checkApart = (): never => {
     throw new Error('these documents are small');
   };
-  const turns = new FairTurns();
+  const queue = new FairQueue();
   return new ResourceService({
     store,
     rules,
@@ -46,7 +46,7 @@ function serviceOf(writer: ControlPlaneIdentity): ResourceService {
     unsafeDelete: false,
     meshDefaults: async () => [],
     checkApart,
-    turns,
+    queue,
   });
 }
 

@@ -14,7 +14,7 @@ import { watchTable } from '../views/watch-text.ts';
 import { addMeshOption, addNamespaceOption, addOutputOption, collect, type MeshOptions } from '../options.ts';
 import { isForPrograms, note, print, serialize, type Format } from '../output.ts';
 import { resourceForms } from '../documents/resource-forms.ts';
-import { lasting } from '../client/lasting-watch.ts';
+import { reconnecting } from '../client/reconnecting-watch.ts';
 import { selectionOf } from '../client/selector.ts';
 import { rowsOf, type Row, type Watched } from '../client/watched-rows.ts';
 
@@ -192,7 +192,7 @@ async function watchResources(client: ApiClient, info: TypeInfo, what: Watched, 
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   const show = isForPrograms(output) ? printerForPrograms(output) : printerOfTable(info, output === 'wide');
-  for await (const rows of rowsOf(lasting(client), info, what, stop.signal)) show(rows);
+  for await (const rows of rowsOf(reconnecting(client), info, what, stop.signal)) show(rows);
 }
 
 function printerForPrograms(output: 'json' | 'yaml'): (rows: readonly Row[]) => void {

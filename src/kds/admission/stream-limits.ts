@@ -1,5 +1,5 @@
 // Limits the number of open streams of a kind for each zone, and names the reasons for refusals.
-import { OPENINGS_A_SECOND } from '../../grpc/openings.ts';
+import { OPENINGS_A_SECOND } from '../../grpc/stream-open-rate.ts';
 import type { Caller } from '../protocol/peer-metadata.ts';
 import type { StreamKind } from '../protocol/sync-events.ts';
 

@@ -10,7 +10,7 @@ import type { Pace } from '../protocol/pace.ts';
 import type { ReceiveRules } from '../protocol/rules.ts';
 import type { SyncObserver } from '../protocol/sync-events.ts';
 import { CountedProxies } from './counted-proxies.ts';
-import type { InsightTurns } from './insight-turns.ts';
+import type { InsightRateLimiter } from './insight-rate-limiter.ts';
 import { InsightsOfStream } from './insights-of-stream.ts';
 import { INSIGHT_TYPE } from './proxy-counts.ts';
 import { ProxyReports } from './proxy-reports.ts';
@@ -27,7 +27,7 @@ export type InsightSinkOptions = {
   /** `counts`: insights are counted and not stored. */
   readonly insights: 'all' | 'counts';
   /** When insights are stored; at once if left out. */
-  readonly turns?: Pick<InsightTurns, 'admits' | 'count' | 'wait'> | undefined;
+  readonly limiter?: Pick<InsightRateLimiter, 'admits' | 'count' | 'wait'> | undefined;
   readonly observe: SyncObserver;
   readonly clock: Pick<Clock, 'after'>;
 };
@@ -46,7 +46,7 @@ class InsightSink implements ResourceSink {
   readonly #insights: InsightsOfStream | null;
 
   constructor(options: InsightSinkOptions, { rows, subscribeAgain }: SinkOwner) {
-    const { peer, streamId, rules, pace, most, resumes, insights, turns, observe, clock } = options;
+    const { peer, streamId, rules, pace, most, resumes, insights, limiter, observe, clock } = options;
     this.#proxies = insights === 'counts' ? new CountedProxies({ rules, rows, pace, most, resumes }) : null;
     this.#store = this.#proxies ?? rows;
     this.#reports = new ProxyReports({
@@ -57,7 +57,7 @@ class InsightSink implements ResourceSink {
     const canAskAgain = resumes && this.#proxies === null;
     const askAgain = (): void => subscribeAgain(INSIGHT_TYPE);
     this.#insights =
-      turns === undefined ? null : new InsightsOfStream({ turns, canAskAgain, isImpatient: resumes, askAgain, clock });
+      limiter === undefined ? null : new InsightsOfStream({ limiter, canAskAgain, isImpatient: resumes, askAgain, clock });
   }
 
   /** Insights that are counted are in memory alone. */

@@ -1,13 +1,13 @@
 // When the insights of one stream are stored and answered, and when its zone is asked again.
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { InsightTurns } from './insight-turns.ts';
+import { InsightRateLimiter } from './insight-rate-limiter.ts';
 import { InsightsOfStream } from './insights-of-stream.ts';
 
 /** A stream in a fleet of 10,000 zones, which may store 150 rows a second; what was asked and answered, with its second. */
 function open(canAskAgain = true): {
   clock: ManualClock;
-  turns: InsightTurns;
+  limiter: InsightRateLimiter;
   stream: InsightsOfStream;
   said: string[];
   say: (what: string) => () => void;
@@ -16,14 +16,14 @@ function open(canAskAgain = true): {
   const began = clock.elapsed();
   const said: string[] = [];
   const say = (what: string) => () => void said.push(`${what} ${String(Math.round((clock.elapsed() - began) / 1_000))}`);
-  const turns = new InsightTurns({ clock, fleetSize: () => 10_000, ownZones: () => 10_000 });
-  const stream = new InsightsOfStream({ turns, canAskAgain, askAgain: say('asked'), clock });
-  return { clock, turns, stream, said, say };
+  const limiter = new InsightRateLimiter({ clock, fleetSize: () => 10_000, ownZones: () => 10_000 });
+  const stream = new InsightsOfStream({ limiter, canAskAgain, askAgain: say('asked'), clock });
+  return { clock, limiter, stream, said, say };
 }
 
 it('a zone that waits is asked again every 150 s, and at its turn', async () => {
-  const { clock, turns, stream, said } = open();
-  turns.count(150 * 320);
+  const { clock, limiter, stream, said } = open();
+  limiter.count(150 * 320);
   expect(stream.admits(10, false)).toBe(false);
   await clock.advance(150_000);
   expect(stream.admits(12, false)).toBe(false);
@@ -35,8 +35,8 @@ it('a zone that waits is asked again every 150 s, and at its turn', async () => 
 });
 
 it('a zone that is asked is not asked a second time before its response', async () => {
-  const { clock, turns, stream, said } = open();
-  turns.count(150 * 160);
+  const { clock, limiter, stream, said } = open();
+  limiter.count(150 * 160);
   stream.admits(1, false);
   await clock.advance(1_000_000);
   expect(said).toEqual(['asked 150']);
@@ -44,23 +44,23 @@ it('a zone that is asked is not asked a second time before its response', async 
 });
 
 it('a zone that had nothing new when it was asked waits no longer', async () => {
-  const { clock, turns, stream } = open();
-  turns.count(150 * 160);
+  const { clock, limiter, stream } = open();
+  limiter.count(150 * 160);
   expect(stream.admits(10, false)).toBe(false);
   await clock.advance(150_000);
   stream.unchanged();
-  expect(turns.waiting).toBe(0);
+  expect(limiter.waiting).toBe(0);
   await clock.advance(20_000);
   expect(stream.admits(10, false)).toBe(true);
 });
 
 it('a turn is for one response: the next one waits for another', async () => {
-  const { clock, turns, stream, said } = open();
-  turns.count(300);
+  const { clock, limiter, stream, said } = open();
+  limiter.count(300);
   expect(stream.admits(150, false)).toBe(false);
   await clock.advance(2_000);
   expect(stream.admits(150, false)).toBe(true);
-  turns.count(150 * 100);
+  limiter.count(150 * 100);
   expect(stream.admits(10, false)).toBe(false);
   await clock.advance(200_000);
   expect(said[0]).toBe('asked 2');
@@ -69,14 +69,14 @@ it('a turn is for one response: the next one waits for another', async () => {
 });
 
 it('a zone that sends more rows than its turn has counted delays the next turn', async () => {
-  const { clock, turns, stream, said } = open();
-  turns.count(300);
+  const { clock, limiter, stream, said } = open();
+  limiter.count(300);
   stream.admits(150, false);
   await clock.advance(2_000);
   expect(said).toEqual(['asked 2']);
   expect(stream.admits(150 + 300, false)).toBe(true);
   const later: string[] = [];
-  turns.wait(1, () => later.push('turn'));
+  limiter.wait(1, () => later.push('turn'));
   await clock.advance(2_999);
   expect(later).toEqual([]);
   await clock.advance(1);
@@ -84,16 +84,16 @@ it('a zone that sends more rows than its turn has counted delays the next turn',
 });
 
 it('a full state is stored at once, and its rows are counted', () => {
-  const { turns, stream, said, say } = open();
-  turns.count(300);
+  const { limiter, stream, said, say } = open();
+  limiter.count(300);
   expect(stream.admits(1_000, true)).toBe(true);
   stream.stored(150, say('answered'));
   expect(said).toEqual(['answered 0']);
 });
 
 it('a zone of Kuma has its answer when its rows have had their turn, however long that takes', async () => {
-  const { clock, turns, stream, said, say } = open(false);
-  turns.count(150 * 400);
+  const { clock, limiter, stream, said, say } = open(false);
+  limiter.count(150 * 400);
   expect(stream.admits(10, false)).toBe(true);
   stream.stored(10, say('answered'));
   await clock.advance(399_000);
@@ -103,8 +103,8 @@ it('a zone of Kuma has its answer when its rows have had their turn, however lon
 });
 
 it('a zone of Kuma that does not wait for its answer gets the answer to its last response alone', async () => {
-  const { clock, turns, stream, said, say } = open(false);
-  turns.count(150 * 400);
+  const { clock, limiter, stream, said, say } = open(false);
+  limiter.count(150 * 400);
   for (const nonce of ['first', 'second']) {
     stream.admits(10, false);
     stream.stored(10, say(nonce));
@@ -118,21 +118,21 @@ it('a zone whose insights are counted has its answer at its turn, and before it 
     [150 * 20, 20],
     [150 * 400, 150],
   ] as const) {
-    const { clock, turns, said, say } = open();
-    const stream = new InsightsOfStream({ turns, canAskAgain: false, isImpatient: true, askAgain: say('asked'), clock });
-    turns.count(rows);
+    const { clock, limiter, said, say } = open();
+    const stream = new InsightsOfStream({ limiter, canAskAgain: false, isImpatient: true, askAgain: say('asked'), clock });
+    limiter.count(rows);
     expect(stream.admits(10, false)).toBe(true);
     stream.stored(1, say('answered'));
     await clock.advance(1_000_000);
     expect(said).toEqual([`answered ${String(second)}`]);
-    expect(turns.waiting).toBe(0);
+    expect(limiter.waiting).toBe(0);
   }
 });
 
 it('an ended stream is not asked and not answered', async () => {
   for (const canAskAgain of [true, false]) {
-    const { clock, turns, stream, said, say } = open(canAskAgain);
-    turns.count(150 * 400);
+    const { clock, limiter, stream, said, say } = open(canAskAgain);
+    limiter.count(150 * 400);
     if (stream.admits(10, false)) stream.stored(10, say('answered'));
     stream.close();
     await clock.advance(1_000_000);

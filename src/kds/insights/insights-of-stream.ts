@@ -4,13 +4,13 @@
 // waits for an answer, because the zone then sends no other response of the type.
 import type { Clock } from '../../base/clock.ts';
 import { STUCK_MS } from '../protocol/answer-watch.ts';
-import type { InsightTurns } from './insight-turns.ts';
+import type { InsightRateLimiter } from './insight-rate-limiter.ts';
 
 /** Milliseconds until a zone whose response waits is asked again. */
 const ASK_AGAIN_MS = STUCK_MS / 2;
 
 export type InsightsOfStreamOptions = {
-  readonly turns: Pick<InsightTurns, 'admits' | 'count' | 'wait'>;
+  readonly limiter: Pick<InsightRateLimiter, 'admits' | 'count' | 'wait'>;
   /** The zone answers a new subscription with the difference. A Kuma zone does not; it waits for an answer without a limit (kds-wire 2.3). */
   readonly canAskAgain: boolean;
   /** The zone ends a stream that leaves a response unanswered for too long. The answer comes before that, also without a turn. */
@@ -41,31 +41,31 @@ export class InsightsOfStream {
    * @returns false if it must be dropped without an answer: the zone is asked again
    */
   admits(rows: number, isFullState: boolean): boolean {
-    const { turns, canAskAgain, clock } = this.#options;
+    const { limiter, canAskAgain, clock } = this.#options;
     this.#cancelAsking();
     this.#isAsked = false;
     this.#isCounted = canAskAgain && !isFullState;
-    if (!this.#isCounted || this.#usesTurn(rows) || (this.#leave === null && turns.admits(rows))) return true;
-    this.#leave ??= turns.wait(rows, () => this.#takeTurn(rows));
+    if (!this.#isCounted || this.#usesTurn(rows) || (this.#leave === null && limiter.admits(rows))) return true;
+    this.#leave ??= limiter.wait(rows, () => this.#runOnce(rows));
     this.#cancelAsking = clock.after(ASK_AGAIN_MS, () => this.#ask());
     return false;
   }
 
   /** The response was stored. @param answer called at once for a zone that can be asked again, or when the rows have had their turn */
   stored(rows: number, answer: () => void): void {
-    const { turns, canAskAgain, isImpatient = false, clock } = this.#options;
+    const { limiter, canAskAgain, isImpatient = false, clock } = this.#options;
     if (canAskAgain) {
-      if (!this.#isCounted) turns.count(rows);
+      if (!this.#isCounted) limiter.count(rows);
       return answer();
     }
     // A zone that does not wait for its answer gets the last one alone.
     this.close();
-    if (turns.admits(rows)) return answer();
+    if (limiter.admits(rows)) return answer();
     const answerOnce = (): void => {
       this.close();
       answer();
     };
-    this.#leave = turns.wait(rows, answerOnce);
+    this.#leave = limiter.wait(rows, answerOnce);
     if (isImpatient) this.#cancelAsking = clock.after(ASK_AGAIN_MS, answerOnce);
   }
 
@@ -86,12 +86,12 @@ export class InsightsOfStream {
   #usesTurn(rows: number): boolean {
     if (this.#turn === null) return false;
     // More may have changed since the turn was counted.
-    this.#options.turns.count(Math.max(0, rows - this.#turn));
+    this.#options.limiter.count(Math.max(0, rows - this.#turn));
     this.#turn = null;
     return true;
   }
 
-  #takeTurn(rows: number): void {
+  #runOnce(rows: number): void {
     this.#leave = null;
     this.#turn = rows;
     if (!this.#isAsked) this.#ask();

@@ -1,5 +1,5 @@
 // How the work for one peer shares the thread and the store with the work for others. A zone has one peer and needs no limits. A
-// global divides the work of each zone (fair-work.ts).
+// global divides the work of each zone (fair-scheduler.ts).
 import { runSteps, type Steps } from '../../base/steps.ts';
 
 export type Pace = {

@@ -128,7 +128,7 @@ describe('a receiver', () => {
       sent.flatMap(({ responseNonce }) => (responseNonce === '' ? [] : responseNonce));
 
     /** The sink of a global. */
-    function withInsights(options: Pick<InsightSinkOptions, 'insights' | 'resumes' | 'turns'>): Partial<ReceiverOptions> {
+    function withInsights(options: Pick<InsightSinkOptions, 'insights' | 'resumes' | 'limiter'>): Partial<ReceiverOptions> {
       const rules = globalReceiveRules('east', { hashedNames: false });
       const common = { peer: 'global', streamId: 's', most: Infinity, observe: () => undefined, clock: new ManualClock() };
       return { rules, sink: insightSink({ ...common, rules, pace: atOnce, ...options }) };
@@ -138,12 +138,12 @@ describe('a receiver', () => {
     async function receiveInTurns(resume: boolean): Promise<Made & { queue: { isFull: boolean }; turns: (() => void)[] }> {
       const queue = { isFull: false };
       const waiting: (() => void)[] = [];
-      const turns = {
+      const limiter = {
         admits: (rows: number) => rows === 0 || !queue.isFull,
         count: () => undefined,
         wait: (_rows: number, go: () => void) => (waiting.push(go), () => void waiting.splice(waiting.indexOf(go), 1)),
       };
-      const made = await receive({ ...withInsights({ turns, resumes: resume, insights: 'all' }), resume });
+      const made = await receive({ ...withInsights({ limiter, resumes: resume, insights: 'all' }), resume });
       await made.store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
       made.sent.length = 0;
       return { ...made, queue, turns: waiting };

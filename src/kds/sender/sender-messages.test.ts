@@ -1,7 +1,7 @@
 // The messages of several streams, and the match of answers to responses.
 import { expect, it, vi } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
-import { TurnList } from '../../base/turn-list.ts';
+import { RunQueue } from '../../base/run-queue.ts';
 import { makeRow } from '../../../test/support/make-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
@@ -50,7 +50,7 @@ async function streamsTo(
     initialSyncLimiter = new InitialSyncLimiter(systemClock),
     hasRoom = (): boolean => true,
     clock = systemClock,
-    turns = new TurnList(clock),
+    queue = new RunQueue(clock),
   } = {},
 ): Promise<Stream[]> {
   const log = createLogger('silent');
@@ -63,7 +63,7 @@ async function streamsTo(
     const sender = new Sender({
       ...{ peer, streamId: peer, identifier: 'global', changelog, initialSyncLimiter },
       ...{ zones: null, log, maxMessageBytes: 100_000 },
-      ...{ clock, turns, fail: () => undefined, observe: (event) => void events.push(event) },
+      ...{ clock, queue, fail: () => undefined, observe: (event) => void events.push(event) },
       encode: (response) => messages.encode(response),
       send: (message) => void sent.push(message),
       hasRoom,
@@ -88,9 +88,9 @@ it('the sender shares bytes between zones that join together, and reports the no
 });
 
 it('the sender takes a turn after an answer only if it has more to send', async () => {
-  const turns = new TurnList(systemClock);
-  const add = vi.spyOn(turns, 'add');
-  const [stream] = await streamsTo(['east'], { turns });
+  const queue = new RunQueue(systemClock);
+  const add = vi.spyOn(queue, 'add');
+  const [stream] = await streamsTo(['east'], { queue });
   if (stream === undefined) throw new Error('no stream');
   const { sender, sent } = stream;
   const answerNext = async (count: number, errorDetail: DeltaRequest['errorDetail']): Promise<number> => {
@@ -283,12 +283,12 @@ it('a response of a type that is not provided is not reported: a peer may invent
 it('the sender checks once a turn for sendable changes, for any number of requests and changes', async () => {
   const [stream] = await streamsTo(['east']);
   if (stream === undefined) throw new Error('no stream');
-  const turns = vi.spyOn(globalThis, 'setImmediate');
+  const queue = vi.spyOn(globalThis, 'setImmediate');
   stream.sender.handle(request);
   stream.sender.handle({ ...request, typeUrl: 'MeshRetry' });
   stream.sender.drained();
-  expect(turns).toHaveBeenCalledOnce();
-  turns.mockRestore();
+  expect(queue).toHaveBeenCalledOnce();
+  queue.mockRestore();
   await vi.waitFor(() => expect(stream.sent).toHaveLength(2));
   stream.sender.close();
 });

@@ -1,7 +1,7 @@
 // The xDS server end of one stream: takes requests, and answers them from the changelog when the stream has room. The same for both
 // directions; the peer and the rules differ. type-stream.ts holds one type of the stream.
 import { hash } from 'node:crypto';
-import { TurnList } from '../../base/turn-list.ts';
+import { RunQueue } from '../../base/run-queue.ts';
 import { compareText } from '../../base/compare-text.ts';
 import { MeridianError } from '../../base/errors.ts';
 import type { ResourceKey } from '../../resource/types.ts';
@@ -40,7 +40,7 @@ export type SenderOptions = StreamOptions &
     /** The message may wait for `flush`. */
     readonly send: (message: Buffer) => void;
     /** Of all streams of the process; without it this stream has turns of its own. */
-    readonly turns?: TurnList;
+    readonly queue?: RunQueue;
     /** Called at the end of each turn. */
     readonly flush?: () => void;
     /** The peer reads that it is in step with types (decision 83). */
@@ -63,7 +63,7 @@ export class Sender {
   readonly #stopWatching: () => void;
   readonly #shared: SharedByTypes;
   readonly #answers: AnswerWatch;
-  readonly #turns: TurnList;
+  readonly #queue: RunQueue;
   readonly #chunkBytes: () => number;
   /** What the types of this stream show to the peer; made for the features that it named last. */
   #view: PeerView;
@@ -86,7 +86,7 @@ export class Sender {
     const warnings = new RateLimitedLogger(log, () => clock.elapsed());
     this.#shared = { ...options, warnings, retry: (type) => this.#wake(type), lost: (items) => this.#retryNamesOf(items) };
     this.#answers = new AnswerWatch({ clock, oldest: () => this.#oldestUnanswered(), fail });
-    this.#turns = options.turns ?? new TurnList(clock);
+    this.#queue = options.queue ?? new RunQueue(clock);
     this.#chunkBytes = () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2);
     this.#view = this.#viewWith(STRANGER.features);
     this.#firstState = new FirstState(options, (phase) => {
@@ -322,11 +322,11 @@ export class Sender {
   #schedule(): void {
     if (this.#scheduled || this.#phase === 'waiting' || this.#closed) return;
     this.#scheduled = true;
-    this.#turns.add(this);
+    this.#queue.add(this);
   }
 
-  /** Sends what is due; `TurnList` calls it. */
-  takeTurn(): void {
+  /** Sends what is due; `RunQueue` calls it. */
+  runOnce(): void {
     this.#scheduled = false;
     // The peer may have asked for everything again since then, and waits for a permit.
     if (this.#phase === 'waiting' || this.#closed) return;

@@ -6,7 +6,7 @@ import { MeridianError } from '../../base/errors.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from '../../grpc/connections.ts';
 import { GrpcServer } from '../../grpc/grpc-server.ts';
 import { DEFAULT_QUOTAS, type ZoneQuotas } from '../admission/quotas.ts';
-import { ZoneEntrance, type UsedHeap } from '../admission/zone-entrance.ts';
+import { AdmissionQueue, type UsedHeap } from '../admission/admission-queue.ts';
 import { carriesAllKinds, type AdminKind, type AdminStreams } from '../protocol/admin-streams.ts';
 import { globalService, questionService, syncService } from '../protocol/services.ts';
 import { admitAll, anyStore, type AdmitZone, type ZoneStores } from '../protocol/zone-access.ts';
@@ -58,7 +58,7 @@ export class KdsServer {
   readonly #server: GrpcServer;
   readonly #tls: ReplaceableCredentials | null;
   readonly #connections: Connections;
-  readonly #entrance: ZoneEntrance;
+  readonly #entrance: AdmissionQueue;
   readonly #streams: ZoneStreams;
   readonly #sync: SyncStreams;
   readonly #closing = new AbortController();
@@ -72,7 +72,7 @@ export class KdsServer {
     this.#server = new GrpcServer({ maxMessageBytes: options.maxMessageBytes, pingInterval: PING_MS, limits, credentials });
     const connections = this.#connect(limits);
     this.#connections = connections;
-    const entrance = new ZoneEntrance(clock, options.usedHeap);
+    const entrance = new AdmissionQueue(clock, options.usedHeap);
     this.#entrance = entrance;
     this.#streams = new ZoneStreams({ ...options, connections, admit, stores, quotas, entrance, health });
     this.#sync = new SyncStreams({ ...options, quotas, entrance });
@@ -135,7 +135,7 @@ export class KdsServer {
   }
 
   /** The zones that wait until they may connect, and the milliseconds of the longest wait. */
-  get waiting(): ZoneEntrance['waiting'] {
+  get waiting(): AdmissionQueue['waiting'] {
     return this.#entrance.waiting;
   }
 

@@ -4,13 +4,13 @@ import { status as code } from '@grpc/grpc-js';
 import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../base/log.ts';
 import { MeridianError } from '../../base/errors.ts';
-import type { CallTurn } from '../../grpc/call-turn.ts';
+import type { CallPermit } from '../../grpc/call-permit.ts';
 import { StatusError } from '../../grpc/status.ts';
 import { StreamLife, type Call } from './stream-life.ts';
 import type { Caller } from '../protocol/peer-metadata.ts';
 
 const leave = vi.fn();
-const TURN = { leave } as unknown as CallTurn;
+const PERMIT = { leave } as unknown as CallPermit;
 
 class PlayedCall extends EventEmitter {
   cancelled = false;
@@ -34,13 +34,13 @@ function begin(): { call: PlayedCall; life: StreamLife } {
   const caller = { zone: 'east' } as unknown as Caller;
   return {
     call,
-    life: new StreamLife('globalToZone', call as unknown as Call, caller, TURN, createLogger('silent')),
+    life: new StreamLife('globalToZone', call as unknown as Call, caller, PERMIT, createLogger('silent')),
   };
 }
 
-it('a stream has an id of its own, its zone and its turn', () => {
+it('a stream has an id of its own, its zone and its permit', () => {
   const { life } = begin();
-  expect([life.stream.zone, life.stream.kind, life.turn]).toEqual(['east', 'globalToZone', TURN]);
+  expect([life.stream.zone, life.stream.kind, life.permit]).toEqual(['east', 'globalToZone', PERMIT]);
   expect(life.stream.streamId).not.toBe(begin().life.stream.streamId);
   expect([life.isOpen, life.isOver]).toEqual([false, false]);
 });
@@ -67,43 +67,43 @@ it('an error of the connection does not end the process', () => {
   expect(() => call.emit('error', new Error('reset'))).not.toThrow();
 });
 
-it('a stream opens in its turn, and at once when it is over', async () => {
-  const turn = begin();
-  turn.life.enter();
-  await turn.life.awaitEntrance();
-  expect(turn.life.isOver).toBe(false);
+it('a stream opens in its permit, and at once when it is over', async () => {
+  const permit = begin();
+  permit.life.enter();
+  await permit.life.awaitAdmission();
+  expect(permit.life.isOver).toBe(false);
   const ended = begin();
   ended.life.stream.end(new Error('refused'));
-  await ended.life.awaitEntrance();
+  await ended.life.awaitAdmission();
   expect(ended.life.isOver).toBe(true);
   leave.mockClear();
   const cancelled = begin();
   expect(leave).not.toHaveBeenCalled();
   cancelled.call.cancel();
   expect(leave).toHaveBeenCalledOnce();
-  await cancelled.life.awaitEntrance();
+  await cancelled.life.awaitAdmission();
   expect([cancelled.life.isOver, cancelled.life.reason]).toEqual([true, 'the zone ended the stream']);
 });
 
 it('a stream was refused if this process ended it because of the caller before it opened', async () => {
   const refused = begin();
   refused.life.stream.end(new MeridianError('forbidden', 'no token'));
-  await refused.life.awaitEntrance();
+  await refused.life.awaitAdmission();
   expect(refused.life.wasRefused).toBe(true);
 
   const failed = begin();
   failed.life.stream.end(new StatusError(code.UNAVAILABLE, 'the database does not answer'));
-  await failed.life.awaitEntrance();
+  await failed.life.awaitAdmission();
   expect(failed.life.wasRefused).toBe(false);
 
   const impatient = begin();
   impatient.call.cancel();
-  await impatient.life.awaitEntrance();
+  await impatient.life.awaitAdmission();
   expect(impatient.life.wasRefused).toBe(false);
 
   const cutLater = begin();
   cutLater.life.enter();
-  await cutLater.life.awaitEntrance();
+  await cutLater.life.awaitAdmission();
   cutLater.call.cancel();
   expect(cutLater.life.wasRefused).toBe(false);
 

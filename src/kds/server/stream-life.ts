@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import type { CallTurn } from '../../grpc/call-turn.ts';
+import type { CallPermit } from '../../grpc/call-permit.ts';
 import { canceled, isOwnFailure, statusOf } from '../../grpc/status.ts';
 import type { Caller } from '../protocol/peer-metadata.ts';
 import type { StreamKind } from '../protocol/sync-events.ts';
@@ -23,18 +23,18 @@ export type Stream = Caller & {
 
 export class StreamLife {
   readonly stream: Stream;
-  readonly turn: CallTurn;
+  readonly permit: CallPermit;
   /** It was admitted, and its work has begun. */
   isOpen = false;
   readonly #entrance = Promise.withResolvers<undefined>();
   readonly #held: (() => void)[] = [];
   #error: unknown = null;
 
-  constructor(kind: StreamKind, call: Call, caller: Caller, turn: CallTurn, log: Logger) {
-    this.turn = turn;
+  constructor(kind: StreamKind, call: Call, caller: Caller, permit: CallPermit, log: Logger) {
+    this.permit = permit;
     this.stream = { ...caller, kind, call, streamId: randomUUID(), log, end: (error) => this.#end(error) };
     call.once('cancelled', () => {
-      turn.leave();
+      permit.leave();
       this.enter();
     });
     call.on('error', () => undefined);
@@ -56,7 +56,7 @@ export class StreamLife {
   }
 
   /** Settles when the stream may open, or is over. */
-  async awaitEntrance(): Promise<void> {
+  async awaitAdmission(): Promise<void> {
     await this.#entrance.promise;
   }
 

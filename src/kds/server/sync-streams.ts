@@ -3,12 +3,12 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Logger } from '../../base/log.ts';
-import { TurnList } from '../../base/turn-list.ts';
+import { RunQueue } from '../../base/run-queue.ts';
 import { RateLimitedLogger } from '../../base/rate-limited-logger.ts';
-import { FairWork } from '../admission/fair-work.ts';
+import { FairScheduler } from '../admission/fair-scheduler.ts';
 import { InitialSyncLimiter } from '../admission/initial-sync-limiter.ts';
 import { waitsForFullState, type ZoneQuotas } from '../admission/quotas.ts';
-import type { ZoneEntrance } from '../admission/zone-entrance.ts';
+import type { AdmissionQueue } from '../admission/admission-queue.ts';
 import { insightSink, type InsightSinkOptions } from '../insights/insight-sink.ts';
 import type { Changelog } from '../log/changelog.ts';
 import { SharedMessages } from '../log/shared-messages.ts';
@@ -29,14 +29,14 @@ import { ZoneSenders } from './zone-senders.ts';
 export type SyncStreamsOptions = {
   readonly maxMessageBytes: number;
   readonly quotas: ZoneQuotas;
-  readonly entrance: Pick<ZoneEntrance, 'settled' | 'progress'>;
+  readonly entrance: Pick<AdmissionQueue, 'settled' | 'progress'>;
   readonly node: OwnNode;
   readonly changelog: Changelog;
   readonly zones: ZoneRegistry;
   readonly store: ReceiverOptions['store'];
   readonly fences?: ReceiverOptions['fences'];
   /** When insights of proxies are stored; at once if left out. */
-  readonly insightTurns?: InsightSinkOptions['turns'];
+  readonly insightLimiter?: InsightSinkOptions['limiter'];
   /** What is kept of the state of proxies; all if left out. */
   readonly proxyInsights?: InsightSinkOptions['insights'];
   readonly validate: ReceiverOptions['validate'];
@@ -53,8 +53,8 @@ export class SyncStreams {
   readonly #options: SyncStreamsOptions;
   readonly #initialSyncLimiter: InitialSyncLimiter;
   readonly #messages: SharedMessages;
-  readonly #work = new FairWork();
-  readonly #turns: TurnList;
+  readonly #work = new FairScheduler();
+  readonly #queue: RunQueue;
   readonly #responses = new KeyedMutex();
   readonly #delays: RateLimitedLogger;
 
@@ -62,7 +62,7 @@ export class SyncStreams {
     const { quotas, clock, log } = options;
     this.#options = options;
     this.#messages = new SharedMessages(clock);
-    this.#turns = new TurnList(clock);
+    this.#queue = new RunQueue(clock);
     this.#delays = new RateLimitedLogger(log, () => clock.elapsed());
     this.#initialSyncLimiter = new InitialSyncLimiter(clock, {
       atOnce: quotas.fullStates,
@@ -86,7 +86,7 @@ export class SyncStreams {
       encode: (response) => this.#messages.encode(response),
       send,
       flush,
-      turns: this.#turns,
+      queue: this.#queue,
       readsInStep: features.includes(feature.inStep),
       hasRoom: () => !stream.writableNeedDrain,
       fail: end,
@@ -110,7 +110,7 @@ export class SyncStreams {
 
   /** Stores what the zone sends until the stream ends. */
   async receive({ call, zone, features, streamId, log, end }: Stream): Promise<void> {
-    const { store, fences, node, maxMessageBytes, insightTurns: turns, proxyInsights: insights = 'all' } = this.#options;
+    const { store, fences, node, maxMessageBytes, insightLimiter: limiter, proxyInsights: insights = 'all' } = this.#options;
     const { quotas, validate, observe, clock } = this.#options;
     const rules = globalReceiveRules(zone, { hashedNames: features.includes(feature.hashSuffix) });
     const resumes = features.includes(feature.meridian);
@@ -127,7 +127,7 @@ export class SyncStreams {
       remembersNode: features.includes(feature.inStep),
       maxMessageBytes,
       pace,
-      sink: insightSink({ peer: zone, streamId, rules, pace, most: quotas.rows, resumes, insights, turns, observe, clock }),
+      sink: insightSink({ peer: zone, streamId, rules, pace, most: quotas.rows, resumes, insights, limiter, observe, clock }),
       quotas,
       validate,
       send: outboxOf(call, features).send,

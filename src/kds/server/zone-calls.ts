@@ -1,4 +1,4 @@
-// The calls of a zone that are no streams: health checks, and questions. Each takes a turn of its address and is checked like a stream.
+// The calls of a zone that are no streams: health checks, and questions. Each takes a permit of its address and is checked like a stream.
 import type { ServerUnaryCall, sendUnaryData, UntypedHandleCall } from '@grpc/grpc-js';
 import type { Connections } from '../../grpc/connections.ts';
 import { isOwnFailure, statusOf } from '../../grpc/status.ts';
@@ -12,7 +12,7 @@ import type { ZoneStreams } from './zone-streams.ts';
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
 
 export type ZoneCallsOptions = {
-  readonly connections: Pick<Connections, 'turnOf'>;
+  readonly connections: Pick<Connections, 'permitOf'>;
   readonly streams: Pick<ZoneStreams, 'check' | 'logRefusal'>;
   readonly answerZone: AnswerZone | undefined;
   /** Milliseconds after which a zone checks again. */
@@ -56,23 +56,23 @@ export class ZoneCalls {
   }
 
   /**
-   * Checks the caller in the turn of the call.
-   * @param begin called when the call has its turn
+   * Checks the caller in the permit of the call.
+   * @param begin called when the call has its permit
    * @throws MeridianError or StatusError for a caller that may open no stream; it is logged as the refusal of a call of this name
    */
   async #check(call: UnaryCall, name: string, begin = (): void => undefined): Promise<Caller> {
     const { connections, streams } = this.#options;
-    const turn = connections.turnOf(call.getPeer());
-    call.once('cancelled', () => turn.leave());
+    const permit = connections.permitOf(call.getPeer());
+    call.once('cancelled', () => permit.leave());
     try {
-      await turn.take();
+      await permit.take();
       begin();
       const caller = await streams.check(call.metadata);
-      turn.giveBack();
+      permit.giveBack();
       return caller;
     } catch (error) {
-      if (isOwnFailure(error)) turn.giveBack();
-      else turn.refuse();
+      if (isOwnFailure(error)) permit.giveBack();
+      else permit.refuse();
       streams.logRefusal(call.metadata, name, error);
       throw error;
     }

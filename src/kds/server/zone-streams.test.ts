@@ -5,11 +5,11 @@ import { beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { MeridianError } from '../../base/errors.ts';
 import { createLogger } from '../../base/log.ts';
-import { notedTurn } from '../../grpc/call-turn.fixture.ts';
+import { notedPermit } from '../../grpc/call-permit.fixture.ts';
 import { Call } from './played-call.fixture.ts';
 import type { StreamKind, SyncEvent } from '../protocol/sync-events.ts';
 import type { ZonePass } from '../protocol/zone-access.ts';
-import { ZoneEntrance } from '../admission/zone-entrance.ts';
+import { AdmissionQueue } from '../admission/admission-queue.ts';
 import { ZoneStreams } from './zone-streams.ts';
 import { ANY_ZONE } from '../../resource/zone-profile.ts';
 
@@ -19,7 +19,7 @@ const OPENED = 'features meridian-v1 meridian-bundles meridian-in-step meridian-
 let clock: ManualClock;
 /** The used part of the heap: with more than 0.85 one zone enters at a time. */
 let heap: number;
-let entrance: ZoneEntrance;
+let entrance: AdmissionQueue;
 let steps: string[];
 let events: SyncEvent[];
 let pass: ZonePass;
@@ -34,7 +34,7 @@ let warn: MockInstance;
 beforeEach(() => {
   clock = new ManualClock();
   [steps, events, works, refusal, heap] = [[], [], [], null, 0];
-  entrance = new ZoneEntrance(clock, () => heap);
+  entrance = new AdmissionQueue(clock, () => heap);
   const watch = (end: (reason: string) => void): (() => void) => {
     revoke = end;
     return () => void steps.push('unwatched');
@@ -42,9 +42,9 @@ beforeEach(() => {
   pass = { ok: true, expiresAt: new Date(5), watch };
   const log = createLogger('silent');
   warn = vi.spyOn(log, 'warn');
-  const turn = notedTurn(steps);
+  const permit = notedPermit(steps);
   streams = new ZoneStreams({
-    connections: { turnOf: () => turn },
+    connections: { permitOf: () => permit },
     entrance,
     admit: async (_, zone) => {
       steps.push(`admit ${zone}`);
@@ -102,7 +102,7 @@ const kinds = (): string[] => events.map(({ kind }) => kind);
 describe('a stream', () => {
   it('is opened after the checks of its caller, announces this side, and ends with its work', async () => {
     const call = await open({ 'client-id': 'east', authorization: 'Bearer x' });
-    expect(steps).toEqual(['turn', 'admit east', 'ensure east', 'given back', 'admitted']);
+    expect(steps).toEqual(['permit', 'admit east', 'ensure east', 'given back', 'admitted']);
     expect(events).toMatchObject([
       { kind: 'opened', peer: 'east', stream: 'stats', alsoFor: [], authorized: true, tokenExpiresAt: new Date(5) },
     ]);
@@ -180,7 +180,7 @@ describe('a stream', () => {
     expect(events.at(-1)).toEqual({ kind: 'turnedAway', peer: 'east', reason: 'another store' });
   });
 
-  it('over the quota of its zone and kind is refused after a second, without a turn', async () => {
+  it('over the quota of its zone and kind is refused after a second, without a permit', async () => {
     const first = await open();
     await open();
     steps.length = 0;
@@ -266,9 +266,9 @@ describe('a stream that waits until this process has time for its zone', () => {
     steps.length = 0;
   });
 
-  it('has given its turn back, and opens when the zone before it has its first state', async () => {
+  it('has given its permit back, and opens when the zone before it has its first state', async () => {
     const call = await open(west);
-    expect([call.said, steps, works.length]).toEqual([[], ['turn', 'admit west', 'ensure west', 'given back'], 1]);
+    expect([call.said, steps, works.length]).toEqual([[], ['permit', 'admit west', 'ensure west', 'given back'], 1]);
     entrance.settled('east');
     await settled();
     expect([call.said, steps.at(-1), works.length]).toEqual([[OPENED], 'admitted', 2]);

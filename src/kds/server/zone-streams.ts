@@ -6,7 +6,7 @@ import { adminKinds, carriesAllKinds } from '../protocol/admin-streams.ts';
 import { MeridianError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Connections } from '../../grpc/connections.ts';
-import { Openings } from '../../grpc/openings.ts';
+import { StreamOpenRate } from '../../grpc/stream-open-rate.ts';
 import { callerOf, ownFeatures, type Caller } from '../protocol/peer-metadata.ts';
 import type { ZoneQuotas } from '../admission/quotas.ts';
 import { RateLimitedLogger } from '../../base/rate-limited-logger.ts';
@@ -17,19 +17,19 @@ import { idOf, OpenStreams, opensTooOften, tooManyStreams } from '../admission/s
 import { StreamsByZone } from './streams-by-zone.ts';
 import type { StreamKind, SyncObserver } from '../protocol/sync-events.ts';
 import type { AdmitZone, ZoneRegistry, ZoneStores } from '../protocol/zone-access.ts';
-import type { ZoneEntrance } from '../admission/zone-entrance.ts';
+import type { AdmissionQueue } from '../admission/admission-queue.ts';
 import { foreignStore, missingName, noZone, REFUSAL_MS } from './zone-refusals.ts';
 
 /** The largest number of characters of a caller's name in the log. */
 const MAX_NAME = 100;
 
 export type ZoneStreamsOptions = {
-  readonly connections: Pick<Connections, 'turnOf'>;
+  readonly connections: Pick<Connections, 'permitOf'>;
   readonly admit: AdmitZone;
   readonly zones: ZoneRegistry;
   readonly stores: ZoneStores;
   readonly quotas: Pick<ZoneQuotas, 'streams'>;
-  readonly entrance: ZoneEntrance;
+  readonly entrance: AdmissionQueue;
   readonly health: HealthPolicy;
   readonly observe: SyncObserver;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export class ZoneStreams {
   readonly #streams = new StreamsByZone<Stream>();
   /** The open streams among them. */
   readonly #admitted = new OpenStreams();
-  readonly #openings: Openings;
+  readonly #openings: StreamOpenRate;
   readonly #refusals: RateLimitedLogger;
   readonly #stale: StaleStreams;
   readonly #stopWatching: readonly (() => void)[];
@@ -52,7 +52,7 @@ export class ZoneStreams {
     this.#options = options;
     const { zones, stores, health, clock, log } = options;
     this.#refusals = new RateLimitedLogger(log, () => clock.elapsed());
-    this.#openings = new Openings(() => clock.elapsed());
+    this.#openings = new StreamOpenRate(() => clock.elapsed());
     this.#stale = new StaleStreams(health, this.#streams, clock);
     this.#stopWatching = [
       zones.onGone((zone) => this.#endZone(zone)),
@@ -76,7 +76,7 @@ export class ZoneStreams {
       const expiresAt = await this.#admit(life);
       await this.#waitToOpen(life.stream);
       // Many zones may have the address, and each of them may wait for minutes.
-      life.turn.giveBack();
+      life.permit.giveBack();
       await this.#waitToEnter(life);
       if (life.isOver) return life.reason;
       await this.#open(life, expiresAt);
@@ -94,12 +94,12 @@ export class ZoneStreams {
   /** Null for a call that is refused at once. */
   #begin(kind: StreamKind, call: Call): StreamLife | null {
     const { connections, log } = this.#options;
-    const turn = connections.turnOf(call.getPeer());
+    const permit = connections.permitOf(call.getPeer());
     let caller: Caller;
     try {
       caller = callerOf(call.metadata);
     } catch (error) {
-      turn.refuse();
+      permit.refuse();
       this.logRefusal(call.metadata, kind, error);
       call.emit('error', missingName(kind, error));
       return null;
@@ -108,7 +108,7 @@ export class ZoneStreams {
       call.emit('error', statusOf(this.#closing));
       return null;
     }
-    return new StreamLife(kind, call, caller, turn, log.child({ zone: caller.zone, stream: kind }));
+    return new StreamLife(kind, call, caller, permit, log.child({ zone: caller.zone, stream: kind }));
   }
 
   /**
@@ -118,11 +118,11 @@ export class ZoneStreams {
    */
   async #admit(life: StreamLife): Promise<Date | null> {
     const { stream } = life;
-    // Refused without a turn, so that other zones of the address do not wait behind them.
+    // Refused without a permit, so that other zones of the address do not wait behind them.
     if (!this.#hasRoom(stream) && this.#admitted.hasCallerOf(stream)) await this.#requireRoom(stream);
-    await life.turn.take();
+    await life.permit.take();
     const pass = await this.#options.admit(stream.authorization, stream.zone);
-    if (!pass.ok) throw this.#turnedAway(stream.zone, pass.reason);
+    if (!pass.ok) throw this.#permitedAway(stream.zone, pass.reason);
     life.holds(pass.watch((reason) => stream.end(new MeridianError('forbidden', reason))));
     await this.#requireRoom(stream);
     await this.#enter(stream).catch((error: unknown) => {
@@ -135,7 +135,7 @@ export class ZoneStreams {
   async #waitToEnter(life: StreamLife): Promise<void> {
     if (life.isOver) return;
     life.holds(this.#options.entrance.enter(life.stream.zone, () => life.enter()));
-    await life.awaitEntrance();
+    await life.awaitAdmission();
   }
 
   /** Counts the stream and announces this side. Between the last check and the count is no wait: several may have passed the first check. */
@@ -146,7 +146,7 @@ export class ZoneStreams {
     if (this.#closing !== null) throw this.#closing;
     life.isOpen = true;
     this.#admitted.add(stream);
-    life.turn.admit();
+    life.permit.admit();
     this.#stale.opened(stream);
     this.#options.observe({
       kind: 'opened',
@@ -162,11 +162,11 @@ export class ZoneStreams {
   }
 
   #ended(life: StreamLife, error: string | null): void {
-    const { stream, turn, isOpen, wasRefused } = life;
+    const { stream, permit, isOpen, wasRefused } = life;
     this.#streams.delete(stream);
     this.#admitted.delete(stream);
-    if (wasRefused) turn.refuse();
-    else turn.giveBack();
+    if (wasRefused) permit.refuse();
+    else permit.giveBack();
     if (!isOpen) {
       this.logRefusal(stream.call.metadata, stream.kind, error);
       return;
@@ -216,7 +216,7 @@ export class ZoneStreams {
   async check(metadata: Metadata): Promise<Caller> {
     const caller = callerOf(metadata);
     const pass = await this.#options.admit(caller.authorization, caller.zone);
-    if (!pass.ok) throw this.#turnedAway(caller.zone, pass.reason);
+    if (!pass.ok) throw this.#permitedAway(caller.zone, pass.reason);
     // An invalid zone name must take no memory.
     await this.#enter(caller);
     this.#stale.seen(caller.zone);
@@ -258,12 +258,12 @@ export class ZoneStreams {
     await this.#options.zones.ensure(zone);
     const refusal = await this.#options.stores.admit(zone, storeId);
     if (refusal === null) return;
-    this.#turnedAway(zone, refusal);
+    this.#permitedAway(zone, refusal);
     throw foreignStore(refusal);
   }
 
   /** Reports the refusal of a known zone: a caller without a valid token may send any name. */
-  #turnedAway(zone: string, reason: string): MeridianError {
+  #permitedAway(zone: string, reason: string): MeridianError {
     const { zones, observe } = this.#options;
     if (zones.has(zone)) observe({ kind: 'turnedAway', peer: zone, reason });
     return new MeridianError('forbidden', reason);

@@ -10,12 +10,12 @@ const MAX_MS = 600_000;
 const STEP = Math.log(MAX_MS) / (MAX_BYTE - 1);
 
 /** @returns 1 to 250, also for a negative time and for one over the largest */
-export function byteOf(ms: number): number {
+export function encodeDelay(ms: number): number {
   return Math.min(MAX_BYTE, 1 + Math.round(Math.log(Math.max(1, ms)) / STEP));
 }
 
 /** Null for a byte without a time. */
-export function millisecondsOf(byte: number): number | null {
+export function decodeDelay(byte: number): number | null {
   if (byte < 1 || byte > MAX_BYTE) return null;
   return Math.round(Math.exp((byte - 1) * STEP));
 }

@@ -14,7 +14,7 @@ type PacedKeysOptions = {
   readonly publish: (keys: readonly string[]) => void;
 };
 
-export class PacedKeys {
+export class CoalescedKeys {
   readonly #clock: Clock;
   readonly #options: PacedKeysOptions;
   readonly #keys = new Set<string>();

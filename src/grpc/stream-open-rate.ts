@@ -5,12 +5,12 @@ import { TokenBuckets } from '../base/token-buckets.ts';
 /** Streams that a peer may open at once, and how many a second after that. */
 const AT_ONCE = 20;
 export const OPENINGS_A_SECOND = 2;
-/** Openings that may wait; one more is refused. */
+/** StreamOpenRate that may wait; one more is refused. */
 const MAX_WAITING = 20;
 /** Peers that are remembered. */
 const MAX_KNOWN = 50_000;
 
-export class Openings {
+export class StreamOpenRate {
   readonly #allowances: TokenBuckets;
 
   /** @param now milliseconds, of a clock that never goes back */

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import type { Steps } from '../../base/steps.ts';
-import { FairWork, longestRestMs } from './fair-work.ts';
+import { FairScheduler, longestRestMs } from './fair-scheduler.ts';
 import { atOnce, batchesOf } from '../protocol/pace.ts';
 
 /** Steps that each keep the thread for a moment. */
@@ -19,7 +19,7 @@ function* busy(name: string, steps: number, done: string[]): Steps<string> {
 
 describe('fair work', () => {
   it('runs a short task of one peer between the long tasks of another, and other work between the slices', async () => {
-    const work = new FairWork();
+    const work = new FairScheduler();
     const done: string[] = [];
     const long = Array.from({ length: 40 }, (_, n) => work.of('bad').run(busy(`long ${String(n)}`, 20, done)));
     const short = work.of('good').run(busy('short', 1, done));
@@ -39,7 +39,7 @@ describe('fair work', () => {
 
   /** How many tasks work in each turn of the event loop, of `count` tasks that come together, each of another peer. */
   async function tasksOfTurns(count: number, taskMs: number): Promise<number[]> {
-    const work = new FairWork();
+    const work = new FairScheduler();
     const counts = [0];
     function* task(): Steps<null> {
       const until = performance.now() + taskMs;
@@ -67,7 +67,7 @@ describe('fair work', () => {
   });
 
   it('runs the tasks of one peer in order, and rejects with the error of a step', async () => {
-    const work = new FairWork();
+    const work = new FairScheduler();
     const done: string[] = [];
     const failing = function* (): Steps<string> {
       yield;
@@ -126,7 +126,7 @@ describe('the pace of a stream', () => {
   }
 
   it('rests after 250 rows in which it kept the thread, however many batches they are', async () => {
-    const { beforeBatch } = new FairWork().of('east');
+    const { beforeBatch } = new FairScheduler().of('east');
     const rested: boolean[] = [];
     for (const rows of [100, 150, 1, 249, 250, 1]) {
       rested.push(!(await isAtOnce(beforeBatch(rows))));
@@ -136,7 +136,7 @@ describe('the pace of a stream', () => {
   });
 
   it('counts a message of a mebibyte as 250 rows', async () => {
-    const pace = new FairWork().of('east');
+    const pace = new FairScheduler().of('east');
     const rested: boolean[] = [];
     for (const begin of [
       () => pace.beforeMessage(1024 * 1024 - 1),
@@ -155,13 +155,13 @@ describe('the pace of a stream', () => {
   });
 
   it('gives each stream its own count', async () => {
-    const fair = new FairWork();
+    const fair = new FairScheduler();
     await fair.of('east').beforeBatch(250);
     work();
     expect(await isAtOnce(fair.of('east').beforeBatch(1))).toBe(true);
   });
 
   it('divides work into batches of 250 rows and a mebibyte', () => {
-    expect(new FairWork().of('east')).toMatchObject({ batchRows: 250, batchBytes: 1024 * 1024 });
+    expect(new FairScheduler().of('east')).toMatchObject({ batchRows: 250, batchBytes: 1024 * 1024 });
   });
 });

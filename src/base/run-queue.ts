@@ -1,20 +1,20 @@
 // Objects of one process that have work, such as the streams on which a change is due at once. They work in turns, and the rest of the process
-// runs after each slice. `Turns` (turns.ts) is for tasks with a result; here thousands wait, and each is only a place in a list.
+// runs after each slice. `TimeSlices` (time-slices.ts) is for tasks with a result; here thousands wait, and each is only a place in a list.
 import type { Clock } from './clock.ts';
 
 /** Milliseconds of one slice. */
 const SLICE_MS = 2;
 
 /** The object is in the list itself: a closure or a promise for each of thousands would outlive a young collection. */
-export type TakesTurns = { readonly takeTurn: () => void };
+export type Runnable = { readonly runOnce: () => void };
 
-export class TurnList {
+export class RunQueue {
   readonly #clock: Pick<Clock, 'elapsed'>;
   /** Those whose turn comes in this round, and how many of them took it. */
-  #round: TakesTurns[] = [];
+  #round: Runnable[] = [];
   #turnsTaken = 0;
   /** Those of the next round. */
-  #waiting: TakesTurns[] = [];
+  #waiting: Runnable[] = [];
   #isScheduled = false;
   readonly #slice = (): void => this.#runSlice();
 
@@ -23,7 +23,7 @@ export class TurnList {
   }
 
   /** Its turn comes in a later phase of the event loop, after those of all that wait. Call it once for each turn. */
-  add(one: TakesTurns): void {
+  add(one: Runnable): void {
     this.#waiting.push(one);
     this.#schedule();
   }
@@ -39,7 +39,7 @@ export class TurnList {
     if (this.#round.length === 0) this.#beginRound();
     const until = this.#clock.elapsed() + SLICE_MS;
     try {
-      do this.#round[this.#turnsTaken++]?.takeTurn();
+      do this.#round[this.#turnsTaken++]?.runOnce();
       while (this.#turnsTaken < this.#round.length && this.#clock.elapsed() < until);
     } finally {
       // Those that had their turn are not kept: they may have ended.

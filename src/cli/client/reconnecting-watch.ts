@@ -12,7 +12,7 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
 
 /** The client, with watches that continue until their signal aborts. @param say reports an outage and its end */
-export function lasting(client: Watching, { clock, say }: Options = { clock: systemClock, say: note }): Watching {
+export function reconnecting(client: Watching, { clock, say }: Options = { clock: systemClock, say: note }): Watching {
   return {
     async *watch(info, what, signal) {
       let pause = FIRST_PAUSE_MS;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MeridianError } from '../../base/errors.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import type { Clock } from '../../base/clock.ts';
-import { lasting } from './lasting-watch.ts';
+import { reconnecting } from './reconnecting-watch.ts';
 import type { ServerEvent } from './server-events.ts';
 import { rowsOf } from './watched-rows.ts';
 
@@ -41,7 +41,7 @@ async function shown(
     },
   };
   const what = { mesh: 'shop', filter: {}, matches: null };
-  const watching = lasting(client, { clock, say: (text) => said.push(text) });
+  const watching = reconnecting(client, { clock, say: (text) => said.push(text) });
   for await (const changed of rowsOf(watching, typeOf('MeshTimeout'), what, stop.signal))
     rows.push(changed.map(({ event, item }) => `${event} ${item.name}`).join(', '));
   return { rows, said, pauses };

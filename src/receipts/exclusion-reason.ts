@@ -4,13 +4,13 @@ import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 
 /** Null for a type that the rules know. */
-export function whyNotSynced(type: string, rules: SendRules): string | null {
+export function exclusionOfType(type: string, rules: SendRules): string | null {
   return rules.types.includes(typeOf(type)) ? null : `the type ${type} is not synced`;
 }
 
 /** Null if the rules send it. */
-export function whyNotSent(row: Resource, rules: SendRules): string | null {
-  const unsynced = whyNotSynced(row.type, rules);
+export function exclusionOfRow(row: Resource, rules: SendRules): string | null {
+  const unsynced = exclusionOfType(row.type, rules);
   if (unsynced !== null) return unsynced;
   const { visibility, because } = visibilityOf(rules, row);
   return visibility.to === 'none' ? because : null;

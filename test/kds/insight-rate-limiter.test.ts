@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/log/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/admission/initial-sync-limiter.ts';
-import { InsightTurns } from '../../src/kds/insights/insight-turns.ts';
+import { InsightRateLimiter } from '../../src/kds/insights/insight-rate-limiter.ts';
 import { insightSink } from '../../src/kds/insights/insight-sink.ts';
 import { atOnce } from '../../src/kds/protocol/pace.ts';
 import { Receiver } from '../../src/kds/receiver/receiver.ts';
@@ -41,7 +41,7 @@ type Zone = {
 function openGlobal(): { clock: ManualClock; store: TinyStore; connect: (zone: string) => Promise<Zone> } {
   const clock = new ManualClock();
   const store = new TinyStore();
-  const insightTurns = new InsightTurns({ clock, fleetSize: () => 10_000, ownZones: () => 20 });
+  const insightLimiter = new InsightRateLimiter({ clock, fleetSize: () => 10_000, ownZones: () => 20 });
   const connect = async (zone: string): Promise<Zone> => {
     store.withZones(zone);
     const rows = new TinyStore();
@@ -63,7 +63,7 @@ function openGlobal(): { clock: ManualClock; store: TinyStore; connect: (zone: s
       send: (message) => void (work = work.then(() => receiver.handle(decodeDeltaResponse(message)))),
     });
     const rules = globalReceiveRules(zone, { hashedNames: true });
-    const sinking = { ...common, pace: atOnce, most: Infinity, resumes: true, insights: 'all' as const, turns: insightTurns };
+    const sinking = { ...common, pace: atOnce, most: Infinity, resumes: true, insights: 'all' as const, limiter: insightLimiter };
     const receiver = new Receiver({
       ...common,
       zone,

@@ -1,25 +1,25 @@
-// One call on a connection. It takes a turn of its address before it is handled, and the turn is kept if the call is refused.
-// Invariant: a call keeps one turn at most, whatever is said of it.
-import type { AddressTurns, WaitingCall } from './address-turns.ts';
+// One call on a connection. It takes a permit of its address before it is handled, and the permit is kept if the call is refused.
+// Invariant: a call keeps one permit at most, whatever is said of it.
+import type { AddressLimiter, WaitingCall } from './address-limiter.ts';
 import { canceled, exhausted, type StatusError } from './status.ts';
 
 /** The connection of a call. */
 export type CallingConnection = {
-  readonly turns: AddressTurns;
-  /** Ends the wait of a call, with an error or without a turn. */
+  readonly limiter: AddressLimiter;
+  /** Ends the wait of a call, with an error or without a permit. */
   readonly waiting: Set<(error: StatusError | null) => void>;
   /** A call of it was refused: few others of it may wait. */
   hadRefusal: boolean;
-  /** It waited for a turn before it was taken, and its first call has this turn. */
-  hasTurn: boolean;
-  /** A stream of it was admitted: its calls need no turn. */
+  /** It waited for a permit before it was taken, and its first call has this permit. */
+  hasPermit: boolean;
+  /** A stream of it was admitted: its calls need no permit. */
   isTrusted: boolean;
   isClosed: boolean;
   /** Closes it, because too many calls wait. */
   readonly hangUp: () => void;
 };
 
-export type CallTurn = {
+export type CallPermit = {
   /**
    * Resolves when the call may be handled. Call it once.
    * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait: the connection is then closed. Also when the connection closes.
@@ -30,9 +30,9 @@ export type CallTurn = {
   readonly leave: () => void;
   /** The call costs its address nothing: its caller is known, or has left, or this process failed. */
   readonly giveBack: () => void;
-  /** The call was refused because of the caller, before it had a turn, in its turn, or after it gave the turn back. */
+  /** The call was refused because of the caller, before it had a permit, in its permit, or after it gave the permit back. */
   readonly refuse: () => void;
-  /** The call is a stream that was admitted: the calls of its connection need no turns. */
+  /** The call is a stream that was admitted: the calls of its connection need no permits. */
   readonly admit: () => void;
 };
 
@@ -40,13 +40,13 @@ export type CallTurn = {
 const MAX_WAITING_OF_CONNECTION = 16;
 
 /** A connection that has just come. */
-export function callingConnection(turns: AddressTurns, hangUp: () => void): CallingConnection {
-  return { turns, waiting: new Set(), hadRefusal: false, hasTurn: false, isTrusted: false, isClosed: false, hangUp };
+export function callingConnection(limiter: AddressLimiter, hangUp: () => void): CallingConnection {
+  return { limiter, waiting: new Set(), hadRefusal: false, hasPermit: false, isTrusted: false, isClosed: false, hangUp };
 }
 
 /** @param connection null for a connection that is closed already */
-export function callTurn(connection: CallingConnection | null): CallTurn {
-  return connection === null ? NO_TURN : turnOn(connection);
+export function callPermit(connection: CallingConnection | null): CallPermit {
+  return connection === null ? NO_PERMIT : permitOn(connection);
 }
 
 // The same for all calls: of what one such end costs, the stack of an error was the largest single part.
@@ -54,7 +54,7 @@ const TOO_MANY = exhausted('too many calls from this address were refused');
 const CLOSED = exhausted('the connection was closed');
 const LEFT = canceled('the caller has left');
 
-const NO_TURN: CallTurn = {
+const NO_PERMIT: CallPermit = {
   take: async () => {
     throw CLOSED;
   },
@@ -64,14 +64,14 @@ const NO_TURN: CallTurn = {
   admit: () => undefined,
 };
 
-function turnOn(connection: CallingConnection): CallTurn {
-  const { turns, waiting } = connection;
+function permitOn(connection: CallingConnection): CallPermit {
+  const { limiter, waiting } = connection;
   /** `over`: it costs nothing more, whatever is said of it. */
   let state: 'none' | 'taken' | 'over' = 'none';
   let endWait: ((error: StatusError) => void) | null = null;
   const wait = (resolve: () => void, reject: (error: StatusError) => void): void => {
     const end = (error: StatusError | null): void => {
-      turns.leave(call);
+      limiter.leave(call);
       waiting.delete(end);
       endWait = null;
       if (error === null) return resolve();
@@ -91,21 +91,21 @@ function turnOn(connection: CallingConnection): CallTurn {
     };
     waiting.add(end);
     endWait = end;
-    turns.take(call);
+    limiter.take(call);
   };
   const giveBack = (): void => {
     if (state !== 'taken') return;
     state = 'none';
-    turns.end(false);
+    limiter.end(false);
   };
   return {
     take: async () => {
       if (connection.isClosed) throw CLOSED;
       if (state === 'over') throw LEFT;
       if (connection.isTrusted) return;
-      if (connection.hasTurn) {
-        connection.hasTurn = false;
-        turns.inherit();
+      if (connection.hasPermit) {
+        connection.hasPermit = false;
+        limiter.inherit();
         state = 'taken';
       } else if (connection.hadRefusal && waiting.size >= MAX_WAITING_OF_CONNECTION) {
         connection.hangUp();
@@ -120,8 +120,8 @@ function turnOn(connection: CallingConnection): CallTurn {
     giveBack,
     refuse: () => {
       if (connection.isTrusted) return giveBack();
-      if (state === 'taken') turns.end(true);
-      if (state === 'none') turns.spend();
+      if (state === 'taken') limiter.end(true);
+      if (state === 'none') limiter.spend();
       state = 'over';
       connection.hadRefusal = true;
       if (waiting.size > MAX_WAITING_OF_CONNECTION) connection.hangUp();

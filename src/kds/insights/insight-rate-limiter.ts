@@ -12,7 +12,7 @@ const AHEAD_MS = 1_000;
 /** Milliseconds after which the size of the fleet is looked at again. */
 const LOOK_MS = 10_000;
 
-export type InsightTurnsOptions = {
+export type InsightRateLimiterOptions = {
   readonly clock: Pick<Clock, 'elapsed' | 'after'>;
   /** Zones of the fleet, of all replicas. */
   readonly fleetSize: () => number;
@@ -22,15 +22,15 @@ export type InsightTurnsOptions = {
 
 type Turn = { readonly rows: number; readonly go: () => void };
 
-export class InsightTurns {
-  readonly #options: InsightTurnsOptions;
+export class InsightRateLimiter {
+  readonly #options: InsightRateLimiterOptions;
   /** The time at which the rate has caught up with the counted rows, in milliseconds of the clock. */
   #paidAt = 0;
-  /** In the order of their turns. */
+  /** In the order of their limiter. */
   readonly #waiting = new Set<Turn>();
   #cancelLook: (() => void) | null = null;
 
-  constructor(options: InsightTurnsOptions) {
+  constructor(options: InsightRateLimiterOptions) {
     this.#options = options;
   }
 

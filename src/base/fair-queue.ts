@@ -11,14 +11,14 @@ const OTHERS_MS = 0.5;
 
 type Task = { readonly step: () => boolean };
 
-type FairTurnsOptions = {
+type FairQueueOptions = {
   /** The slices of time that other work gets for each slice, while there is any. One if left out. */
   readonly rest?: number;
   /** That of the machine if left out. */
   readonly clock?: Pick<Clock, 'elapsed' | 'sleep'>;
 };
 
-export class FairTurns {
+export class FairQueue {
   readonly #rest: number;
   readonly #clock: Pick<Clock, 'elapsed' | 'sleep'>;
   /** Callers with work, the next one first. */
@@ -27,7 +27,7 @@ export class FairTurns {
   /** When work began that did not wait in this turn of the event loop; null before. */
   #turnBegan: number | null = null;
 
-  constructor({ rest = 1, clock = systemClock }: FairTurnsOptions = {}) {
+  constructor({ rest = 1, clock = systemClock }: FairQueueOptions = {}) {
     this.#rest = rest;
     this.#clock = clock;
   }

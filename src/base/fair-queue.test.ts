@@ -1,7 +1,7 @@
 // The work of several callers on one thread.
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { FairTurns, SLICE_MS } from './fair-turns.ts';
+import { FairQueue, SLICE_MS } from './fair-queue.ts';
 import type { Steps } from './steps.ts';
 
 /** Steps without an end, which count themselves. */
@@ -19,33 +19,33 @@ function* short(): Steps<string> {
 
 describe('fair turns', () => {
   it('run the work of one caller while that of another has no end', async () => {
-    const turns = new FairTurns();
+    const queue = new FairQueue();
     const leave = new AbortController();
-    const works = Array.from({ length: 12 }, () => turns.run('heavy', endless({ done: 0 }), leave.signal));
-    expect(await turns.run('light', short())).toBe('short');
+    const works = Array.from({ length: 12 }, () => queue.run('heavy', endless({ done: 0 }), leave.signal));
+    expect(await queue.run('light', short())).toBe('short');
     leave.abort(new Error('left'));
     for (const work of works) await expect(work).rejects.toThrow('left');
   });
 
   it('run no step of work whose signal has aborted', async () => {
-    const turns = new FairTurns();
+    const queue = new FairQueue();
     const leave = new AbortController();
     const steps = { done: 0 };
-    const work = turns.run('heavy', endless(steps), leave.signal);
+    const work = queue.run('heavy', endless(steps), leave.signal);
     await setImmediate();
     leave.abort(new Error('left'));
     const { done } = steps;
     await expect(work).rejects.toThrow('left');
-    await expect(turns.run('heavy', endless(steps), leave.signal)).rejects.toThrow('left');
+    await expect(queue.run('heavy', endless(steps), leave.signal)).rejects.toThrow('left');
     expect(steps.done).toBe(done);
-    expect(await turns.run('heavy', short())).toBe('short');
+    expect(await queue.run('heavy', short())).toBe('short');
   });
 
   it.each([1, 3])('let other work have %d slices for each of theirs, while there is any', async (rest) => {
     let now = 0;
     const rests: number[] = [];
     const clock = { elapsed: () => now, sleep: async (ms: number) => void rests.push(ms) };
-    const turns = new FairTurns({ rest, clock });
+    const queue = new FairQueue({ rest, clock });
     const leave = new AbortController();
     let done = 0;
     const slices = function* (): Steps<never> {
@@ -55,7 +55,7 @@ describe('fair turns', () => {
         yield;
       }
     };
-    const work = turns.run('heavy', slices(), leave.signal);
+    const work = queue.run('heavy', slices(), leave.signal);
     while (done < 10) await setImmediate();
     expect(rests).toEqual([]);
     while (rests.length === 0) {

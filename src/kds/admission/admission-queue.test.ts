@@ -2,17 +2,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { fc } from '../../../test/support/property.ts';
-import { usedHeap, ZoneEntrance } from './zone-entrance.ts';
+import { usedHeap, AdmissionQueue } from './admission-queue.ts';
 
 let clock: ManualClock;
 let heap: number;
-let entrance: ZoneEntrance;
+let entrance: AdmissionQueue;
 /** Zones in the order in which they entered. */
 let entered: string[];
 beforeEach(() => {
   clock = new ManualClock();
   heap = 0.1;
-  entrance = new ZoneEntrance(clock, () => heap);
+  entrance = new AdmissionQueue(clock, () => heap);
   entered = [];
 });
 
@@ -82,7 +82,7 @@ describe('zones that come at once', () => {
     await clock.advance(999);
     // More are let in where the process has time for them.
     expect(entered).toHaveLength(33);
-    entrance = new ZoneEntrance(clock, () => 0.8);
+    entrance = new AdmissionQueue(clock, () => 0.8);
     entered = [];
     for (const zone of names(33)) arrive(zone);
     for (let n = 0; n < 9; n += 1) {
@@ -106,7 +106,7 @@ describe('zones that come at once', () => {
     const waits: (() => void)[] = [];
     // Every timer of this clock comes 300 ms late.
     const late = { ...clockOf(slow), after: (ms: number, task: () => void) => slow.after(ms + 300, task) };
-    entrance = new ZoneEntrance(late, () => 0.1);
+    entrance = new AdmissionQueue(late, () => 0.1);
     entered = [];
     for (const zone of names(500)) waits.push(arrive(zone));
     await slow.advance(350);
@@ -219,7 +219,7 @@ describe('zones that come at once', () => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         async (steps, used) => {
           clock = new ManualClock();
-          entrance = new ZoneEntrance(clock, () => used);
+          entrance = new AdmissionQueue(clock, () => used);
           const here = new Map<string, (() => void)[]>();
           const inside = new Set<string>();
           for (const { zone: n, what } of steps) {

@@ -1,8 +1,8 @@
-// The work of many peers on one thread, in slices: one peer delays the others by one slice at most (src/base/fair-turns.ts). After a batch
+// The work of many peers on one thread, in slices: one peer delays the others by one slice at most (src/base/fair-queue.ts). After a batch
 // a peer rests as long as the process was busy.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { FairTurns } from '../../base/fair-turns.ts';
+import { FairQueue } from '../../base/fair-queue.ts';
 import type { Pace } from '../protocol/pace.ts';
 
 /** The longest rest of a peer after a batch, in milliseconds, also in a busy process. */
@@ -11,15 +11,15 @@ const MAX_REST_MS = 50;
 const BATCH_ROWS = 250;
 const BATCH_BYTES = 1024 * 1024;
 
-export class FairWork {
-  readonly #turns = new FairTurns();
+export class FairScheduler {
+  readonly #queue = new FairQueue();
 
   /** The pace of one stream of a peer. */
   of(peer: string): Pace {
     let began = performance.eventLoopUtilization();
     let rows = 0;
     return {
-      run: (steps) => this.#turns.run(peer, steps),
+      run: (steps) => this.#queue.run(peer, steps),
       batchRows: BATCH_ROWS,
       batchBytes: BATCH_BYTES,
       beforeMessage(bytes) {

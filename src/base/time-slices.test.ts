@@ -1,7 +1,7 @@
 // Tasks with a duration that the test sets, and the turns of the event loop in which they run.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { Turns } from './turns.ts';
+import { TimeSlices } from './time-slices.ts';
 
 const TASK_MS = 4;
 
@@ -27,21 +27,21 @@ let elapsed = 0;
 const clock = { elapsed: () => elapsed };
 
 it('tasks that come together run in slices of 10 ms, with a turn of the event loop after each', async () => {
-  const turns = new Turns(clock);
-  const counts = await tasksOfTurns(10, (task) => Promise.all(Array.from({ length: 10 }, async () => await turns.run(task))));
+  const slices = new TimeSlices(clock);
+  const counts = await tasksOfTurns(10, (task) => Promise.all(Array.from({ length: 10 }, async () => await slices.run(task))));
   expect(Math.max(...counts)).toBe(3);
 });
 
 it('consecutive tasks share a slice', async () => {
-  const turns = new Turns(clock);
+  const slices = new TimeSlices(clock);
   const counts = await tasksOfTurns(10, async (task) => {
-    for (let index = 0; index < 10; index += 1) await turns.run(task);
+    for (let index = 0; index < 10; index += 1) await slices.run(task);
   });
   expect(Math.max(...counts)).toBe(3);
 });
 
 it('tasks run in their order, and an error is the error of its caller alone', async () => {
-  const turns = new Turns(clock);
+  const slices = new TimeSlices(clock);
   const seen: string[] = [];
   const task = (name: string) => (): string => {
     elapsed += TASK_MS;
@@ -50,22 +50,22 @@ it('tasks run in their order, and an error is the error of its caller alone', as
     return name;
   };
   const names = ['a', 'b', 'c', 'd', 'e'];
-  const outcomes = await Promise.allSettled(names.map(async (name) => await turns.run(task(name))));
+  const outcomes = await Promise.allSettled(names.map(async (name) => await slices.run(task(name))));
   const values = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : (outcome.reason as Error).message));
   expect(values).toEqual(['a', 'b', 'c', 'd fails', 'e']);
   expect(seen).toEqual(names);
 });
 
 it('a task that can begin at once has its result at once', () => {
-  expect(new Turns(clock).run(() => 'done')).toBe('done');
+  expect(new TimeSlices(clock).run(() => 'done')).toBe('done');
 });
 
 it('a task that another task starts begins when that one has ended', async () => {
-  const turns = new Turns(clock);
+  const slices = new TimeSlices(clock);
   const seen: string[] = [];
   let inner: unknown;
-  await turns.run(() => {
-    inner = turns.run(() => seen.push('inner'));
+  await slices.run(() => {
+    inner = slices.run(() => seen.push('inner'));
     seen.push('outer');
   });
   await inner;

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from './error-body.ts';
 
 /** @property caller whose work it is: a user with a token, else an address @property left aborts when the caller has left */
-export type WorkFor = { readonly caller: string; readonly left: AbortSignal };
+export type CallerWork = { readonly caller: string; readonly left: AbortSignal };
 
 /** Of nginx: the caller closed the connection before the answer. Only metrics see it. */
 const CLIENT_CLOSED_REQUEST = 499;
@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-/** Lets `workFor` know the callers of an API. */
+/** Lets `callerWork` know the callers of an API. */
 export function followConnections(app: FastifyInstance): void {
   app.decorateRequest('answer', null);
   app.addHook('onRequest', (request, reply, done) => {
@@ -25,10 +25,10 @@ export function followConnections(app: FastifyInstance): void {
   });
 }
 
-const known = new WeakMap<FastifyRequest, WorkFor>();
+const known = new WeakMap<FastifyRequest, CallerWork>();
 
 /** The same for every call with one request. */
-export function workFor(request: FastifyRequest): WorkFor {
+export function callerWork(request: FastifyRequest): CallerWork {
   let work = known.get(request);
   if (work === undefined) known.set(request, (work = { caller: callerOf(request), left: leftSignal(request.answer) }));
   return work;

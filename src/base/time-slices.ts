@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 /** Milliseconds of work in one turn of the event loop. */
 const SLICE_MS = 10;
 
-export class Turns {
+export class TimeSlices {
   readonly #clock: Pick<Clock, 'elapsed'>;
   readonly #waiting: (() => void)[] = [];
   #isWorking = false;

@@ -1,4 +1,4 @@
-// The turns of the calls of one address. A call takes a turn before it is handled; a call that is not refused gives it back. The turns of
+// The permits of the calls of one address. A call takes a permit before it is handled; a call that is not refused gives it back. The permits of
 // refused calls come back at a rate. Invariant: at most REFUSALS_AT_ONCE calls, and REFUSALS_A_SECOND more each second, are handled
 // of which it is not known that they are good.
 import type { Clock } from '../base/clock.ts';
@@ -6,10 +6,10 @@ import type { Clock } from '../base/clock.ts';
 /** Refused calls that an address may make at once. After that the limit is a rate per second. */
 const REFUSALS_AT_ONCE = 100;
 const REFUSALS_A_SECOND = 20;
-/** Calls that may wait for the rate, and as many for each call that may give its turn back. */
+/** Calls that may wait for the rate, and as many for each call that may give its permit back. */
 const MAX_WAITING = 100;
 
-/** A call that waits for its turn, or a connection without a call. One of both functions is called once, unless it leaves. */
+/** A call that waits for its permit, or a connection without a call. One of both functions is called once, unless it leaves. */
 export type WaitingCall = {
   readonly begin: () => void;
   readonly refuse: () => void;
@@ -17,12 +17,12 @@ export type WaitingCall = {
   readonly mayGiveBack: boolean;
 };
 
-export class AddressTurns {
+export class AddressLimiter {
   readonly #clock: Clock;
   #left = REFUSALS_AT_ONCE;
   /** When `#left` was counted. */
   #at: number;
-  /** Calls that have a turn and may give it back. */
+  /** Calls that have a permit and may give it back. */
   #underWay = 0;
   /** In the order in which they came. */
   readonly #waiting = new Set<WaitingCall>();
@@ -39,7 +39,7 @@ export class AddressTurns {
     return this.#left < 1;
   }
 
-  /** Begins the call when there is a turn for it, at once if it can. Refuses the newest calls if too many wait. */
+  /** Begins the call when there is a permit for it, at once if it can. Refuses the newest calls if too many wait. */
   take(call: WaitingCall): void {
     this.#waiting.add(call);
     this.#serve();
@@ -50,25 +50,25 @@ export class AddressTurns {
     this.#waiting.delete(call);
   }
 
-  /** A call has the turn for which its connection waited, and may give it back. */
+  /** A call has the permit for which its connection waited, and may give it back. */
   inherit(): void {
     this.#underWay += 1;
   }
 
-  /** A call that has a turn ends. @param wasRefused it keeps its turn */
+  /** A call that has a permit ends. @param wasRefused it keeps its permit */
   end(wasRefused: boolean): void {
     this.#underWay -= 1;
     if (!wasRefused) this.#left = Math.min(REFUSALS_AT_ONCE, this.#left + 1);
     this.#serve();
   }
 
-  /** A call without a turn was refused: it costs one if no call waits for it. */
+  /** A call without a permit was refused: it costs one if no call waits for it. */
   spend(): void {
     this.#serve();
     if (this.#left >= 1) this.#left -= 1;
   }
 
-  /** Adds the turns that have come back. */
+  /** Adds the permits that have come back. */
   #count(): void {
     const now = this.#clock.elapsed();
     this.#left = Math.min(REFUSALS_AT_ONCE, this.#left + ((now - this.#at) * REFUSALS_A_SECOND) / 1_000);

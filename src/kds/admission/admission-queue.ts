@@ -47,7 +47,7 @@ type Entry = {
   watch: () => void;
 };
 
-export class ZoneEntrance {
+export class AdmissionQueue {
   readonly #clock: Clock;
   readonly #usedHeap: UsedHeap;
   readonly #zones = new Map<string, Entry>();

@@ -1,14 +1,14 @@
 // The rate at which a peer may open streams.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { Openings } from './openings.ts';
+import { StreamOpenRate } from './stream-open-rate.ts';
 
 const east = 'east globalToZone';
 
 describe('openings of a peer', () => {
   it('are admitted at once, then one by one, then refused; other peers do not wait', () => {
     let now = 0;
-    const openings = new Openings(() => now);
+    const openings = new StreamOpenRate(() => now);
     for (let n = 0; n < 20; n += 1) expect(openings.take(east)).toBe(0);
     expect(Array.from({ length: 20 }, () => openings.take(east))).toEqual(Array.from({ length: 20 }, (_, n) => (n + 1) * 500));
     expect(openings.take(east)).toBeNull();
@@ -24,7 +24,7 @@ describe('openings of a peer', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2_000), { maxLength: 200 }), (pauses) => {
         let now = 0;
-        const openings = new Openings(() => now);
+        const openings = new StreamOpenRate(() => now);
         const times: number[] = [];
         for (const pause of pauses) {
           now += pause;

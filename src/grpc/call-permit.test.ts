@@ -2,43 +2,43 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { AddressTurns } from './address-turns.ts';
-import { callingConnection, callTurn, endWaits, type CallingConnection, type CallTurn } from './call-turn.ts';
+import { AddressLimiter } from './address-limiter.ts';
+import { callingConnection, callPermit, endWaits, type CallingConnection, type CallPermit } from './call-permit.ts';
 
 let clock: ManualClock;
-let turns: AddressTurns;
+let limiter: AddressLimiter;
 /** The numbers of the calls that have begun, in that order. */
 let begun: number[];
-let calls: CallTurn[];
+let calls: CallPermit[];
 let ends: string[];
 
 beforeEach(() => {
   clock = new ManualClock();
-  turns = new AddressTurns(clock);
+  limiter = new AddressLimiter(clock);
   [begun, calls, ends] = [[], [], []];
 });
 
 function connect(): CallingConnection {
-  const connection: CallingConnection = callingConnection(turns, () => endWaits(connection));
+  const connection: CallingConnection = callingConnection(limiter, () => endWaits(connection));
   return connection;
 }
 
 /** @param then what comes of a call that has begun */
-function call(connection: CallingConnection, then: (turn: CallTurn) => void = () => undefined): void {
-  const turn = callTurn(connection);
-  const number = calls.push(turn) - 1;
-  turn.take().then(
+function call(connection: CallingConnection, then: (permit: CallPermit) => void = () => undefined): void {
+  const permit = callPermit(connection);
+  const number = calls.push(permit) - 1;
+  permit.take().then(
     async () => {
       begun.push(number);
       await Promise.resolve();
-      then(turn);
+      then(permit);
     },
     (error: unknown) => void ends.push(messageOf(error)),
   );
 }
 
-const refuse = (turn: CallTurn): void => turn.refuse();
-const giveBack = (turn: CallTurn): void => turn.giveBack();
+const refuse = (permit: CallPermit): void => permit.refuse();
+const giveBack = (permit: CallPermit): void => permit.giveBack();
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 const times = (count: number, task: () => void): void => upTo(count).forEach(task);
 
@@ -78,7 +78,7 @@ describe('the calls of an address', () => {
     expect([begun.length, ends]).toEqual([500, []]);
   });
 
-  it('begin when the part of a turn that was there is whole', async () => {
+  it('begin when the part of a permit that was there is whole', async () => {
     const connection = connect();
     times(100, () => call(connection, refuse));
     await clock.advance(20);
@@ -89,7 +89,7 @@ describe('the calls of an address', () => {
     expect(begun).toHaveLength(101);
   });
 
-  it('get back all turns in five seconds, and no more than these', async () => {
+  it('get back all permits in five seconds, and no more than these', async () => {
     const connection = connect();
     times(100, () => call(connection, refuse));
     await clock.advance(60_000);
@@ -103,7 +103,7 @@ describe('the calls of an address', () => {
     times(120, () => call(connection));
     await clock.advance(1_000);
     expect(begun).toEqual(upTo(120));
-    // More turns do not come back than there are.
+    // More permits do not come back than there are.
     await clock.advance(5_000);
     calls.forEach(giveBack);
     times(150, () => call(connection));
@@ -128,8 +128,8 @@ describe('the calls of an address', () => {
     'end with their connection when 17 of it wait, and one of it %s',
     async (when) => {
       const [bad, good] = [connect(), connect()];
-      times(99, () => callTurn(connect()).refuse());
-      const refused = callTurn(bad);
+      times(99, () => callPermit(connect()).refuse());
+      const refused = callPermit(bad);
       await refused.take();
       times(when === 'was refused before' ? 16 : 17, () => call(bad));
       times(20, () => call(good));
@@ -150,38 +150,38 @@ describe('the calls of an address', () => {
 });
 
 describe('a call', () => {
-  it.each<[string, readonly (keyof Pick<CallTurn, 'refuse' | 'giveBack' | 'leave'>)[], number]>([
-    ['that is refused costs one turn', ['refuse', 'giveBack', 'refuse', 'leave'], 1],
-    ['that is refused after it gave its turn back costs one turn', ['giveBack', 'refuse'], 1],
-    ['that gives its turn back costs none', ['giveBack', 'giveBack'], 0],
-    ['whose caller leaves in its turn costs none if it gives the turn back', ['leave', 'giveBack'], 0],
+  it.each<[string, readonly (keyof Pick<CallPermit, 'refuse' | 'giveBack' | 'leave'>)[], number]>([
+    ['that is refused costs one permit', ['refuse', 'giveBack', 'refuse', 'leave'], 1],
+    ['that is refused after it gave its permit back costs one permit', ['giveBack', 'refuse'], 1],
+    ['that gives its permit back costs none', ['giveBack', 'giveBack'], 0],
+    ['whose caller leaves in its permit costs none if it gives the permit back', ['leave', 'giveBack'], 0],
   ])('%s', async (_, said, cost) => {
     const connection = connect();
-    call(connection, (turn) => said.forEach((what) => turn[what]()));
+    call(connection, (permit) => said.forEach((what) => permit[what]()));
     await clock.advance(0);
     times(100, () => call(connection, refuse));
     await clock.advance(0);
     expect(begun).toHaveLength(1 + 100 - cost);
   });
 
-  it('that is refused before it has a turn costs one turn', async () => {
-    callTurn(connect()).refuse();
+  it('that is refused before it has a permit costs one permit', async () => {
+    callPermit(connect()).refuse();
     times(100, () => call(connect(), refuse));
     await clock.advance(0);
     expect(begun).toHaveLength(99);
   });
 
-  it('that is refused without a turn does not take the turn of one that waits', async () => {
+  it('that is refused without a permit does not take the permit of one that waits', async () => {
     const connection = connect();
     times(101, () => call(connection, refuse));
     await clock.advance(50);
-    times(10, () => callTurn(connection).refuse());
+    times(10, () => callPermit(connection).refuse());
     call(connection);
     await clock.advance(50);
     expect(begun).toEqual(upTo(102));
   });
 
-  it('that is admitted lets the calls of its connection begin without turns', async () => {
+  it('that is admitted lets the calls of its connection begin without permits', async () => {
     const [connection, other] = [connect(), connect()];
     times(99, () => call(other, refuse));
     call(connection);
@@ -192,7 +192,7 @@ describe('a call', () => {
     calls[99]?.admit();
     times(20, () => call(connection, refuse));
     await clock.advance(0);
-    // The admitted stream gave its turn back to the call of the other connection.
+    // The admitted stream gave its permit back to the call of the other connection.
     expect(begun.toSorted((a, b) => a - b)).toEqual(upTo(141));
   });
 
@@ -203,7 +203,7 @@ describe('a call', () => {
     calls[100]?.leave();
     await clock.advance(50);
     expect([begun, ends]).toEqual([[...upTo(100), 101], ['the caller has left']]);
-    const early = callTurn(connection);
+    const early = callPermit(connection);
     early.leave();
     await expect(early.take()).rejects.toThrow('the caller has left');
     early.refuse();
@@ -216,8 +216,8 @@ describe('a call', () => {
     times(101, () => call(connection));
     await clock.advance(0);
     endWaits(connection);
-    await expect(callTurn(connection).take()).rejects.toThrow('the connection was closed');
-    await expect(callTurn(null).take()).rejects.toThrow('the connection was closed');
+    await expect(callPermit(connection).take()).rejects.toThrow('the connection was closed');
+    await expect(callPermit(null).take()).rejects.toThrow('the connection was closed');
     await clock.advance(50);
     expect([begun.length, ends]).toEqual([100, ['the connection was closed']]);
     // They come to nothing, and cost nothing.

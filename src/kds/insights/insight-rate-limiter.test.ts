@@ -1,7 +1,7 @@
 // Zones that always have changed insights, and how many rows global then stores.
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { FREE_ZONES, InsightTurns } from './insight-turns.ts';
+import { FREE_ZONES, InsightRateLimiter } from './insight-rate-limiter.ts';
 
 type Fleet = { readonly zones: number; readonly replicas: number; readonly proxies: number; readonly seconds: number };
 
@@ -11,17 +11,17 @@ async function rowsOf({ zones, replicas, proxies, seconds }: Fleet): Promise<num
   const ownZones = zones / replicas;
   const perSecond: number[] = [];
   let rows = 0;
-  const send = (turns: InsightTurns): void => {
+  const send = (limiter: InsightRateLimiter): void => {
     const store = (): void => {
       rows += proxies;
-      clock.after(1_000, () => send(turns));
+      clock.after(1_000, () => send(limiter));
     };
-    if (turns.admits(proxies)) store();
-    else turns.wait(proxies, store);
+    if (limiter.admits(proxies)) store();
+    else limiter.wait(proxies, store);
   };
   for (let replica = 0; replica < replicas; replica += 1) {
-    const turns = new InsightTurns({ clock, fleetSize: () => zones, ownZones: () => ownZones });
-    for (let zone = 0; zone < ownZones; zone += 1) send(turns);
+    const limiter = new InsightRateLimiter({ clock, fleetSize: () => zones, ownZones: () => ownZones });
+    for (let zone = 0; zone < ownZones; zone += 1) send(limiter);
   }
   for (let second = 0; second < seconds; second += 1) {
     await clock.advance(1_000);
@@ -43,8 +43,8 @@ it.each([1, 4])('10,000 zones of 20 proxies on %i replicas store at most 150 row
   expect(sum(rows)).toBeGreaterThan(20 * 10_000);
 });
 
-const of = (clock: ManualClock, zones: () => number): InsightTurns =>
-  new InsightTurns({ clock, fleetSize: zones, ownZones: zones });
+const of = (clock: ManualClock, zones: () => number): InsightRateLimiter =>
+  new InsightRateLimiter({ clock, fleetSize: zones, ownZones: zones });
 
 it('a fleet of 500 zones does not wait, and one of 501 waits above 3,000 rows a second', () => {
   const clock = new ManualClock();
@@ -56,17 +56,17 @@ it('a fleet of 500 zones does not wait, and one of 501 waits above 3,000 rows a 
 
 it('streams that wait have their turns in their order, and a stream that has left has none', async () => {
   const clock = new ManualClock();
-  const turns = of(clock, () => 10_000);
-  turns.count(300);
+  const limiter = of(clock, () => 10_000);
+  limiter.count(300);
   const had: string[] = [];
-  const leave = turns.wait(150, () => had.push('left'));
-  turns.wait(150, () => had.push('first'));
-  turns.wait(150, () => had.push('second'));
-  expect(turns.waiting).toBe(3);
+  const leave = limiter.wait(150, () => had.push('left'));
+  limiter.wait(150, () => had.push('first'));
+  limiter.wait(150, () => had.push('second'));
+  expect(limiter.waiting).toBe(3);
   leave();
-  expect(turns.waiting).toBe(2);
+  expect(limiter.waiting).toBe(2);
   await clock.advance(1_999);
-  expect([had, turns.admits(1)]).toEqual([[], false]);
+  expect([had, limiter.admits(1)]).toEqual([[], false]);
   await clock.advance(1);
   expect(had).toEqual(['first']);
   await clock.advance(1_000);
@@ -75,11 +75,11 @@ it('streams that wait have their turns in their order, and a stream that has lef
 
 it('rows that are stored without a turn delay the next turn', async () => {
   const clock = new ManualClock();
-  const turns = of(clock, () => 10_000);
+  const limiter = of(clock, () => 10_000);
   const had: string[] = [];
-  turns.count(150);
-  turns.wait(150, () => had.push('turn'));
-  turns.count(150);
+  limiter.count(150);
+  limiter.wait(150, () => had.push('turn'));
+  limiter.count(150);
   await clock.advance(1_999);
   expect(had).toEqual([]);
   await clock.advance(1);
@@ -89,15 +89,15 @@ it('rows that are stored without a turn delay the next turn', async () => {
 it('a fleet that becomes small does not wait for what was stored before', async () => {
   const clock = new ManualClock();
   let zones = 10_000;
-  const turns = of(clock, () => zones);
-  turns.count(150_000);
+  const limiter = of(clock, () => zones);
+  limiter.count(150_000);
   const had: string[] = [];
-  turns.wait(1, () => had.push('turn'));
-  expect(turns.admits(1)).toBe(false);
+  limiter.wait(1, () => had.push('turn'));
+  expect(limiter.admits(1)).toBe(false);
   zones = 500;
-  expect(turns.admits(1)).toBe(true);
+  expect(limiter.admits(1)).toBe(true);
   await clock.advance(10_000);
   expect(had).toEqual(['turn']);
   zones = 10_000;
-  expect(turns.admits(1)).toBe(true);
+  expect(limiter.admits(1)).toBe(true);
 });
