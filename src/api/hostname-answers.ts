@@ -1,7 +1,7 @@
 // The host names that HostnameGenerators give a service, and the zone of each.
 // Invariants: a template that fails, or renders an invalid name, gives no name and never fails the answer; a name that a zone is
 // known to give to another service is omitted. Pure.
-import { renderHostname } from '../resource/hostname-template.ts';
+import { renderHostname } from '../resource/templates/hostname-template.ts';
 import { asStoredIn, originOf, zoneNamed } from '../resource/ownership.ts';
 import { compareKeys, type Json, type JsonObject, type Resource } from '../resource/types.ts';
 import { objectOf } from '../resource/read-json.ts';

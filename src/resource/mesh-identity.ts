@@ -1,5 +1,5 @@
 // Reads a MeshIdentity: whether it is ready, the proxies that it selects, and the SPIFFE ID of each. Pure.
-import { renderTemplate, replaceActions } from './go-template.ts';
+import { renderTemplate, replaceActions } from './templates/go-template.ts';
 import { label } from './labels.ts';
 import { homeZoneOf } from './ownership.ts';
 import { isObject, objectOf, objectsOf, textMapOf, textOf } from './read-json.ts';

@@ -1,6 +1,6 @@
 // HostnameGenerator (policies 2.9, 9.5): hostnames for services, from a template in the syntax of Go's text/template.
 import { z } from 'zod';
-import { MAX_TEMPLATE, replaceActions } from '../resource/go-template.ts';
+import { MAX_TEMPLATE, replaceActions } from '../resource/templates/go-template.ts';
 import { labelSelector } from '../schema/label-selector.ts';
 import { isDnsName } from '../resource/dns-name.ts';
 import { extension, must } from '../schema/spec-fields.ts';

@@ -1,7 +1,7 @@
 // MeshIdentity: which SPIFFE ID the proxies of a mesh get, and who issues their certificates.
 import { z } from 'zod';
 import { besideCertificatesProblem } from '../base/pem.ts';
-import { isTemplate } from '../resource/go-template.ts';
+import { isTemplate } from '../resource/templates/go-template.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { dataSourceOfType, dataSourceShape, dataSourceType, INLINE_KEY } from '../schema/data-source.ts';
 import type { Findings } from '../schema/findings.ts';

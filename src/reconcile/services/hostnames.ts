@@ -4,7 +4,7 @@ import { isObject, objectOf, textMapOf, textOf } from '../../resource/read-json.
 import { originOf } from '../../resource/ownership.ts';
 import type { Labels, Resource, Json, JsonObject } from '../../resource/types.ts';
 import { byAge, type Aged } from '../computed-row.ts';
-import { renderHostname, type Rendered } from '../../resource/hostname-template.ts';
+import { renderHostname, type Rendered } from '../../resource/templates/hostname-template.ts';
 import { compareText } from '../../base/compare-text.ts';
 
 const KINDS = [

@@ -1,5 +1,5 @@
 // Templates of hostnames and SPIFFE IDs: the syntax of actions, and the limits.
-import { fc } from '../../test/support/property.ts';
+import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { MAX_TEMPLATE, renderTemplate, replaceActions } from './go-template.ts';
 

@@ -1,6 +1,6 @@
 // The part of Go's text/template that hostnames and SPIFFE IDs may use: `{{ .Field }}` and `{{ label "key" }}` (policies 9.5). Pure.
 // Invariant: the work is linear in the length of the template, and both the template and the text have a maximum length.
-import type { Labels } from './types.ts';
+import type { Labels } from '../types.ts';
 
 /** Maximum characters of a template. A longer one from a peer is stored and renders nothing. */
 export const MAX_TEMPLATE = 2_048;

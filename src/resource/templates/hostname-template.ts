@@ -1,9 +1,9 @@
 // Templates of HostnameGenerators (policies 9.5): from a service to its hostname. Pure.
 import { renderTemplate } from './go-template.ts';
-import { displayNameOf, label } from './labels.ts';
-import { homeZoneOf } from './ownership.ts';
-import { isDnsName } from './dns-name.ts';
-import type { Resource } from './types.ts';
+import { displayNameOf, label } from '../labels.ts';
+import { homeZoneOf } from '../ownership.ts';
+import { isDnsName } from '../dns-name.ts';
+import type { Resource } from '../types.ts';
 
 export type Rendered = { readonly hostname: string } | { readonly error: string };
 
