@@ -3,7 +3,7 @@ import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../src/resource/types.ts';
-import { storedVip } from '../../src/reconcile/services/service-row.ts';
+import { virtualAddress } from '../../src/resource/virtual-address.ts';
 import { ModelZone, type ModelRow } from './model-zone.ts';
 
 type Change =
@@ -146,12 +146,12 @@ describe('after a random history', () => {
       fc.property(history, (changes) => {
         const zone = play(changes);
         const services = [...zone.rows.values()].filter(({ type }) => /^Mesh(MultiZone|External)?Service$/.test(type));
-        const vips = services.map(storedVip);
+        const vips = services.map(virtualAddress);
         const given = vips.filter((vip) => vip !== '');
         expect(new Set(given).size).toBe(given.length);
         const isThere = (name: string): boolean =>
           [...zone.rows.values()].some((one) => one.type === 'Mesh' && one.name === name);
-        expect(services.filter((one) => storedVip(one) === '' && isThere(one.mesh))).toEqual([]);
+        expect(services.filter((one) => virtualAddress(one) === '' && isThere(one.mesh))).toEqual([]);
       }),
       { numRuns: 300 },
     );

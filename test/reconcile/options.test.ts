@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/base/config.ts';
 import { planServices } from '../../src/reconcile/services/plan-services.ts';
 import { ServicesView } from '../../src/reconcile/services/services-view.ts';
-import { storedVip } from '../../src/reconcile/services/service-row.ts';
+import { virtualAddress } from '../../src/resource/virtual-address.ts';
 import { VipPool } from '../../src/reconcile/services/vip-pool.ts';
 import { makeRow } from '../support/make-row.ts';
 
@@ -36,7 +36,7 @@ describe('addresses of a small network', () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) view.put(makeRow('MeshService', name, { spec: { ports: [{ port: 80 }] } }));
     const { writes, withoutVip } = planServices(view, { now: new Date(), elapsed: 0, graceMs: null });
     const rows = writes.flatMap((write) => (write.op === 'put' ? [write.row] : []));
-    expect(rows.map(storedVip)).toEqual(['10.0.0.0', '10.0.0.1', '10.0.0.2', '10.0.0.3', '']);
+    expect(rows.map(virtualAddress)).toEqual(['10.0.0.0', '10.0.0.1', '10.0.0.2', '10.0.0.3', '']);
     expect(rows.at(-1)?.status).not.toHaveProperty('vips');
     expect(withoutVip).toBe(1);
   });

@@ -9,7 +9,6 @@ import {
   meshServiceRow,
   multiZoneServiceRow,
   multiZoneStatus,
-  storedVip,
   type LocalParts,
 } from './service-row.ts';
 
@@ -187,15 +186,4 @@ describe('the computed part of a service', () => {
     const before = { ...row, status: { tls } };
     expect(meshServiceRow(before, nothing, { ...local, ...changes }).status['tls']).toEqual(expected);
   });
-});
-
-it.each<[string, JsonObject, string]>([
-  ['MeshService', { vips: [{ ip: 'a' }, { ip: 'b' }] }, 'a'],
-  ['MeshService', { vip: { ip: 'a' } }, ''],
-  ['MeshService', { vips: [] }, ''],
-  ['MeshExternalService', { vip: { ip: 'a' } }, 'a'],
-  ['MeshExternalService', { vips: [{ ip: 'a' }] }, ''],
-  ['MeshExternalService', { vip: { ip: 5 } }, ''],
-])('the address of a stored %s with %j is «%s»', (type, status, expected) => {
-  expect(storedVip({ type, status })).toBe(expected);
 });

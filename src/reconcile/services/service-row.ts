@@ -159,12 +159,6 @@ export function multiZoneServiceRow(base: Resource, { vip, hostnames }: CommonPa
   return { ...base, status: merged(base.status, status) };
 }
 
-/** The address in a stored row; `''` for none. */
-export function storedVip({ type, status }: Pick<Resource, 'type' | 'status'>): string {
-  const vip = type === 'MeshExternalService' ? objectOf(status['vip']) : objectsOf(status['vips'])[0];
-  return typeof vip?.['ip'] === 'string' ? vip['ip'] : '';
-}
-
 type Fields = { readonly [key: string]: Json | undefined };
 
 /** Addresses of other writers (Kubernetes) stay. */

@@ -7,7 +7,7 @@ import { tlsFactsOf } from './accepted-tls.ts';
 import { HostnameGenerators } from './hostnames.ts';
 import { MeshView, waitsForCallers, type ServiceEntry } from './mesh-view.ts';
 import type { ReconciledView } from '../reconcile.ts';
-import { storedVip } from './service-row.ts';
+import { virtualAddress } from '../../resource/virtual-address.ts';
 import { defaultVipNetworks, VipPool, type VipNetworks } from './vip-pool.ts';
 import { isPublishedName } from './zone-proxies.ts';
 import { identityNameOf, inForceKey } from '../../resource/identity-in-force.ts';
@@ -188,7 +188,7 @@ export class ServicesView implements ReconciledView {
 
   /** If two rows have one address, the older keeps it, and the other gets a new one. */
   #holdVip(mesh: MeshView, id: string, row: Resource): void {
-    const address = storedVip(row);
+    const address = virtualAddress(row);
     if (!isServiceType(row.type) || address === '') return;
     const pool = this.#vips[row.type];
     const holder = this.#findEntry(pool.holderOf(address));
