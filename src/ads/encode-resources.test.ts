@@ -1,7 +1,7 @@
 // Resources as bytes: what they keep in memory.
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
-import { emptyConfig } from '../xds/proxy-config.ts';
+import { emptyConfig } from '../xds/proxy-context.ts';
 import { ResourceEncoder } from './encode-resources.ts';
 
 it('a resource keeps its own bytes in memory, and nothing beside them', () => {

@@ -10,7 +10,7 @@ import { encodeResourceEntry } from '../wire/kds-messages.ts';
 import { ProtoJsonError } from '../wire/proto-error.ts';
 import { lasting } from '../xds/lasting-chains.ts';
 import { listenerPlace } from '../xds/listener-place.ts';
-import type { ProxyConfig } from '../xds/proxy-config.ts';
+import type { ProxyConfig } from '../xds/proxy-context.ts';
 import type { EncodedPart, TypedResource } from './encoded-part.ts';
 import type { XdsResource, XdsType } from './session-messages.ts';
 

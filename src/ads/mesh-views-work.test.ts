@@ -5,7 +5,7 @@ import { readJson } from '../base/long-lists.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
-import type { ProxyConfig } from '../xds/proxy-config.ts';
+import type { ProxyConfig } from '../xds/proxy-context.ts';
 import { WITHOUT_FEATURES } from '../xds/proxy-features.ts';
 import { ResourceEncoder } from './encode-resources.ts';
 import { MeshViews } from './mesh-views.ts';

@@ -6,7 +6,7 @@ import { runSteps } from '../base/steps.ts';
 import type { Leaf } from '../identity/leaf.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
-import type { ProxyConfig } from '../xds/proxy-config.ts';
+import type { ProxyConfig } from '../xds/proxy-context.ts';
 import { WITHOUT_FEATURES } from '../xds/proxy-features.ts';
 import { trustedBundle } from '../xds/proxy-tls.ts';
 import { ResourceEncoder } from './encode-resources.ts';

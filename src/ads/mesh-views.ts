@@ -8,7 +8,8 @@ import { hasDemandedTls } from '../policy/demanded-tls.ts';
 import { PERMITS_ALL, type ProxyPermit } from '../resource/proxy-permit.ts';
 import { askedOfProxies } from '../policy/proxy-identity.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
-import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound, type OutboundContext } from '../xds/outbounds.ts';
+import type { ProxyContext } from '../xds/proxy-context.ts';
+import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound } from '../xds/outbounds.ts';
 import { addZonePort, ownConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
@@ -322,7 +323,7 @@ export class MeshViews {
   }
 
   /** @param only KRIs of services; null: all */
-  #setZonePorts(connected: ConnectedProxy, context: OutboundContext, only: ReadonlySet<string> | null): void {
+  #setZonePorts(connected: ConnectedProxy, context: ProxyContext, only: ReadonlySet<string> | null): void {
     const { key, version, view, proxy, opensPorts } = connected;
     const parts = new Map<string, Map<string, EncodedPart>>();
     for (const service of only ?? view.zoneServices()) parts.set(service, new Map());
@@ -342,7 +343,7 @@ export class MeshViews {
     for (const [service, ports] of parts) view.setZonePorts(service, ports);
   }
 
-  #setOwn({ view, certified, proxy }: ConnectedProxy, context: OutboundContext): void {
+  #setOwn({ view, certified, proxy }: ConnectedProxy, context: ProxyContext): void {
     const own = this.#parts.encode(ownConfig(context));
     view.setOwn(certified === null ? own : { ...own, resources: [...own.resources, ...certified.secret.resources] });
     view.certified = certified;
@@ -362,7 +363,7 @@ export class MeshViews {
   }
 
   /** @param left gets the clusters that the outbound no longer leads to */
-  #setOutbound(connected: ConnectedProxy, declared: DeclaredOutbound, context: OutboundContext, left: Set<string>): void {
+  #setOutbound(connected: ConnectedProxy, declared: DeclaredOutbound, context: ProxyContext, left: Set<string>): void {
     const { outbound } = declared;
     const { kri, base } = outbound;
     const part = this.#outbounds.get(base, connected.keyOf(declared), connected.version, () => {
@@ -377,7 +378,7 @@ export class MeshViews {
     for (const destination of part.destinations) this.#setDestination(connected, destination, context);
   }
 
-  #setDestination({ key, version, view }: ConnectedProxy, outbound: Outbound, context: OutboundContext): void {
+  #setDestination({ key, version, view }: ConnectedProxy, outbound: Outbound, context: ProxyContext): void {
     const { kri, base } = outbound;
     const part = this.#destinations.get(base, `${key} ${kri}`, version, () => {
       this.#names.note(outbound);

@@ -4,8 +4,7 @@ import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { Client } from '../xds/client.ts';
-import type { OutboundContext } from '../xds/outbounds.ts';
-import { emptyConfig, type ProxyConfig } from '../xds/proxy-config.ts';
+import { type ProxyConfig, type ProxyContext, emptyConfig } from '../xds/proxy-context.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { proxyTls, type ProxyTls } from '../xds/proxy-tls.ts';
 import type { ConnectedProxy } from './connected-proxy.ts';
@@ -29,12 +28,12 @@ export class PartMaker {
   }
 
   /** What the parts of a proxy are made from. */
-  contextOf(connected: ConnectedProxy): OutboundContext {
-    return new ProxyContext(this.#index, this.resolver, connected);
+  contextOf(connected: ConnectedProxy): ProxyContext {
+    return new LazyContext(this.#index, this.resolver, connected);
   }
 
   /** A part, with the result of `add`, which fills its configuration. */
-  make<T>({ client }: OutboundContext, add: (config: ProxyConfig) => T): EncodedPart & T & KeptPart {
+  make<T>({ client }: ProxyContext, add: (config: ProxyConfig) => T): EncodedPart & T & KeptPart {
     const config = emptyConfig();
     client.takeRead();
     const more = add(config);
@@ -47,7 +46,7 @@ export class PartMaker {
 }
 
 /** Expensive fields are computed when a part first needs them: a change makes a context for every proxy, and most parts are shared. */
-class ProxyContext implements OutboundContext {
+class LazyContext implements ProxyContext {
   readonly index: MeshIndex;
   readonly resolver: BackendResolver;
   readonly client: Client;

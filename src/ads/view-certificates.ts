@@ -7,7 +7,7 @@ import { decidingLabels, parseMeshIdentity } from '../resource/mesh-identity.ts'
 import type { ProxyPermit } from '../resource/proxy-permit.ts';
 import { textOf } from '../resource/read-json.ts';
 import { KeyPair } from '../xds/key-pair.ts';
-import { emptyConfig } from '../xds/proxy-config.ts';
+import { emptyConfig } from '../xds/proxy-context.ts';
 import { certifiedIdentity } from '../xds/proxy-tls.ts';
 import type { ConnectedProxy } from './connected-proxy.ts';
 import type { PartMaker } from './part-maker.ts';

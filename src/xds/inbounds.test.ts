@@ -7,7 +7,8 @@ import { objectOf, objectsOf } from '../resource/read-json.ts';
 import { serviceSni } from '../resource/sni.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { hasStrictInbound, type InboundContext } from './inbounds.ts';
-import { proxyConfig, type ProxyConfig } from './proxy-config.ts';
+import type { ProxyConfig } from './proxy-context.ts';
+import { proxyConfig } from './proxy-config.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
 
 function configOf(networking: JsonObject, ...rows: Resource[]): ProxyConfig {

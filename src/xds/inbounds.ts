@@ -25,9 +25,8 @@ import {
   tcpProxyFields,
   type ConfsInForce,
 } from '../policies/parts.ts';
-import type { OutboundContext } from './outbounds.ts';
+import type { ProxyConfig, ProxyContext } from './proxy-context.ts';
 import { httpPermission, networkPermission, permissionFilter } from '../policies/mesh-traffic-permission/envoy.ts';
-import type { ProxyConfig } from './proxy-config.ts';
 import { MESH_ALPN, meshClients, serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { admittedId } from '../policies/mesh-traffic-permission/tls-admission.ts';
 import { logCollector, tracerOf, type TelemetryContext } from './telemetry.ts';
@@ -51,7 +50,7 @@ type Inbound = {
 /** Why a rule for some clients does nothing. */
 const ONE_CONF = 'has no effect: all clients of this inbound have one conf';
 
-export type InboundContext = TelemetryContext & Pick<OutboundContext, 'tls'>;
+export type InboundContext = TelemetryContext & Pick<ProxyContext, 'tls'>;
 
 /** Adds the resources of all inbounds. An inbound that is not ready has them too: only the endpoints of others lose it. */
 export function addInbounds(config: ProxyConfig, context: InboundContext): void {

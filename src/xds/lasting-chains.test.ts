@@ -6,7 +6,8 @@ import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
 import { lasting, listenerOf } from './lasting-chains.ts';
-import { emptyConfig, proxyConfig, type ProxyConfig } from './proxy-config.ts';
+import { type ProxyConfig, emptyConfig } from './proxy-context.ts';
+import { proxyConfig } from './proxy-config.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
 
 const INBOUND = 'self_inbound_dp_80';

@@ -7,7 +7,7 @@ import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isFaultFilter, noFault } from '../policies/mesh-fault-injection/envoy.ts';
 import { isOwn, servesOthers } from './names.ts';
-import type { ProxyConfig } from './proxy-config.ts';
+import type { ProxyConfig } from './proxy-context.ts';
 import { FROM_ADS, given } from '../envoy/proto-json.ts';
 import { CONNECTION_LIMIT, noConnectionLimit, rateLimitFilter } from '../policies/mesh-rate-limit/envoy.ts';
 

@@ -7,8 +7,9 @@ import { objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { BackendResolver } from './backends.ts';
 import { Client } from './client.ts';
-import { addDestination, addOutbound, declareSame, declaredOutbounds, type OutboundContext } from './outbounds.ts';
-import { emptyConfig, proxyConfig, type ProxyConfig } from './proxy-config.ts';
+import { type ProxyConfig, type ProxyContext, emptyConfig } from './proxy-context.ts';
+import { addDestination, addOutbound, declareSame, declaredOutbounds } from './outbounds.ts';
+import { proxyConfig } from './proxy-config.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
 
 const CART = 'kri_msvc_default_east__cart_80';
@@ -21,7 +22,7 @@ function web(outbound: JsonObject[], more: { zone?: string; namespace?: string }
   return make('Dataplane', 'web', spec, { zone: 'east', ...more });
 }
 
-function contextOf(dataplane: Resource, ...rows: Resource[]): OutboundContext {
+function contextOf(dataplane: Resource, ...rows: Resource[]): ProxyContext {
   const index = new MeshIndex('default', [dataplane, ...rows]);
   const [proxy] = index.proxies();
   if (proxy === undefined) throw new Error('the mesh has no Dataplane');
@@ -69,7 +70,7 @@ describe('the declared outbounds', () => {
 
   it('are the same in two versions of a Dataplane with the same list, zone and namespace', () => {
     const list = [{ port: 1, backendRef: CART_REF }];
-    const proxyOf = (...given: Parameters<typeof web>): OutboundContext['rules']['proxy'] => contextOf(web(...given)).rules.proxy;
+    const proxyOf = (...given: Parameters<typeof web>): ProxyContext['rules']['proxy'] => contextOf(web(...given)).rules.proxy;
     const one = proxyOf(list);
     expect(declareSame(one, proxyOf(structuredClone(list), {}, { address: '10.0.0.10' }))).toBe(true);
     expect(declareSame(one, proxyOf([{ port: 2, backendRef: CART_REF }]))).toBe(false);

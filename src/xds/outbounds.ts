@@ -2,10 +2,8 @@
 import { serviceRefOf } from '../policy/target-ref.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { perObject } from '../base/per-object.ts';
-import type { ProxyRules } from '../policy/build-rules.ts';
 import { destinationOf, effectiveOutbound, policiesInForce, type EffectivePolicy } from '../policy/effective-conf.ts';
 import { catchAllConf, inboundRulesOf } from '../policy/inbound-rules.ts';
-import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { tlsToServers } from '../policy/demanded-tls.ts';
@@ -23,7 +21,6 @@ import {
   type LogFilter,
 } from '../policies/mesh-access-log/envoy.ts';
 import type { BackendResolver } from './backends.ts';
-import type { Client } from './client.ts';
 import { serviceCluster } from './cluster.ts';
 import { isHttp, protocolOf } from '../envoy/protocol.ts';
 import { loadAssignment, localityWeights, singleAssignment, TLS_MARK } from './endpoints.ts';
@@ -33,13 +30,13 @@ import { NO_CLUSTER, routeName } from './names.ts';
 import { ownPlaces } from './own-places.ts';
 import { extension, socketAddress } from '../envoy/proto-json.ts';
 import type { ConfigProblem } from './config-problem.ts';
-import type { ProxyConfig } from './proxy-config.ts';
-import { portSharing, type ProxyFeatures } from './proxy-features.ts';
+import type { ProxyConfig, ProxyContext } from './proxy-context.ts';
+import { portSharing } from './proxy-features.ts';
 import { clustersOf } from './route-action.ts';
 import { addPatched } from './proxy-patch.ts';
 import { logCollector, tracerOf } from './telemetry.ts';
 import type { TracedWay } from './tracing.ts';
-import { clientSocket, offeredParams, type ProxyTls } from './proxy-tls.ts';
+import { clientSocket, offeredParams } from './proxy-tls.ts';
 import { egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
 import { isVirtual } from './transparent-proxying.ts';
 import { reportTo, usablePolicies, usableRules, type Report } from './usable-policies.ts';
@@ -50,20 +47,6 @@ import { destinationsOf, outboundRoutes, routeConfiguration } from './route-conf
 
 /** An outbound that a Dataplane declares, with the address on which its application calls it. */
 export type DeclaredOutbound = { readonly outbound: Outbound; readonly address: string; readonly port: number };
-
-/**
- * The input of the outbounds of a proxy. Proxies of one zone with the same policies share all but the client. Do not copy it with a
- * spread: that would run expensive getters.
- */
-export type OutboundContext = {
-  readonly index: MeshIndex;
-  readonly rules: ProxyRules;
-  readonly resolver: BackendResolver;
-  readonly client: Client;
-  readonly features: ProxyFeatures;
-  /** Null: it has no certificate. */
-  readonly tls: ProxyTls | null;
-};
 
 /** The declared outbounds that mean a port of a service, and the problems of the others. */
 export function declaredOutbounds(
@@ -134,11 +117,11 @@ export function declarationList(proxy: DataplaneProxy): Json | undefined {
  * Adds the listener of an outbound and its routes.
  * @returns the services that they lead to
  */
-export function addOutbound(config: ProxyConfig, context: OutboundContext, declared: DeclaredOutbound): Outbound[] {
+export function addOutbound(config: ProxyConfig, context: ProxyContext, declared: DeclaredOutbound): Outbound[] {
   return addPatched(config, context.rules, false, (part) => addListener(part, context, declared));
 }
 
-function addListener(config: ProxyConfig, context: OutboundContext, declared: DeclaredOutbound): Outbound[] {
+function addListener(config: ProxyConfig, context: ProxyContext, declared: DeclaredOutbound): Outbound[] {
   const { index, rules, resolver } = context;
   const outbound = usableOutbound(effectiveOutbound(index, rules, declared.outbound), resolver, reportTo(config.problems));
   const isTcpRouted = outbound.routes.some(({ kind }) => kind === 'MeshTCPRoute');
@@ -161,13 +144,13 @@ function addListener(config: ProxyConfig, context: OutboundContext, declared: De
 }
 
 /** Adds one port of a service as the client connects to it: its cluster and its endpoints. */
-export function addDestination(config: ProxyConfig, context: OutboundContext, destination: Outbound): void {
+export function addDestination(config: ProxyConfig, context: ProxyContext, destination: Outbound): void {
   addPatched(config, context.rules, false, (part) => {
     addCluster(part, context, destination);
   });
 }
 
-function addCluster(config: ProxyConfig, context: OutboundContext, destination: Outbound): void {
+function addCluster(config: ProxyConfig, context: ProxyContext, destination: Outbound): void {
   const { index, rules, client, tls } = context;
   const { kri, base, section, protocol, resource } = destination;
   const report = reportTo(config.problems);
@@ -191,7 +174,7 @@ function addCluster(config: ProxyConfig, context: OutboundContext, destination: 
 }
 
 /** TLS to the egress, with the name of the external service. */
-function egressSocket(context: OutboundContext, egress: Egress | null, report: Report): JsonObject {
+function egressSocket(context: ProxyContext, egress: Egress | null, report: Report): JsonObject {
   const transportSocket = egress === null ? null : socketTo(context, egress, report);
   return transportSocket === null ? {} : { transportSocket };
 }
@@ -200,7 +183,7 @@ function egressSocket(context: OutboundContext, egress: Egress | null, report: R
  * TLS to the servers of a service that accept it, plain text to the others. While some servers of the own zone do not accept it, those that
  * do and the endpoints of other zones have it.
  */
-function serviceSockets(context: OutboundContext, destination: Outbound, report: Report): JsonObject {
+function serviceSockets(context: ProxyContext, destination: Outbound, report: Report): JsonObject {
   if (context.tls === null) return {};
   const { local, remote } = membersOf(context.index, destination.resource, context.client.zone);
   const own = tlsToServers(context.index, local);
@@ -218,7 +201,7 @@ function serviceSockets(context: OutboundContext, destination: Outbound, report:
 }
 
 function socketTo(
-  { index, rules, tls }: OutboundContext,
+  { index, rules, tls }: ProxyContext,
   server: { readonly ids: readonly string[]; readonly sni: string },
   report: Report,
 ): JsonObject | null {
@@ -230,7 +213,7 @@ function socketTo(
 
 type Loggers = (conf: Conf<'MeshAccessLog'>, filter?: LogFilter) => JsonObject[];
 
-function httpFilter(context: OutboundContext, outbound: UsableOutbound, logs: Loggers): JsonObject {
+function httpFilter(context: ProxyContext, outbound: UsableOutbound, logs: Loggers): JsonObject {
   const routed = routesWithLogs(outbound.routes);
   const common = logs(confOf(outbound.policies, 'MeshAccessLog'), routed.size === 0 ? null : routeFilter(null));
   const own = [...routed].flatMap(([name, conf]) => logs(conf, routeFilter(name)));
@@ -292,11 +275,11 @@ function withLogMetadata(outbound: UsableOutbound, routes: JsonObject[]): JsonOb
   return routes.map((route) => (logged.has(textOf(route['name'])) ? withOwnMetadata(route) : route));
 }
 
-function traced({ client }: OutboundContext, { resource }: Outbound): TracedWay {
+function traced({ client }: ProxyContext, { resource }: Outbound): TracedWay {
   return { workload: client.workload, direction: 'outbound', destination: displayNameOf(resource) };
 }
 
-function logContext(context: OutboundContext, { resource }: Outbound, isHttp: boolean): LogContext {
+function logContext(context: ProxyContext, { resource }: Outbound, isHttp: boolean): LogContext {
   const { rules, client, features } = context;
   return {
     mesh: rules.proxy.resource.mesh,

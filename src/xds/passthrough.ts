@@ -8,11 +8,10 @@ import { accessLoggers } from '../policies/mesh-access-log/envoy.ts';
 import { emptyCluster, originalDestination } from './cluster.ts';
 import { httpConnectionManager } from './http-connection.ts';
 import { noDestinationName, passthroughName } from './names.ts';
-import type { OutboundContext } from './outbounds.ts';
+import type { ProxyConfig, ProxyContext } from './proxy-context.ts';
 import { passthroughChains, unreadPorts, type HttpTarget, type PassthroughChain } from './passthrough-chains.ts';
 import { extension, given, socketAddress } from '../envoy/proto-json.ts';
 import { proxyAddress } from './proxy-address.ts';
-import type { ProxyConfig } from './proxy-config.ts';
 import { portSharing } from './proxy-features.ts';
 import { confOf } from './conf-of.ts';
 import { NO_CONFS } from '../policies/parts.ts';
@@ -30,7 +29,7 @@ const ANY_ADDRESS = { 4: '0.0.0.0', 6: '::' } as const;
 const TO_HTTP: Readonly<Record<HttpTarget, string>> = { http: 'meshpassthrough_http', http2: 'meshpassthrough_http2' };
 
 /** @param isClosed connections to ports of the machine that are no inbound are refused */
-export function addPassthrough(config: ProxyConfig, context: OutboundContext, isClosed: boolean): void {
+export function addPassthrough(config: ProxyConfig, context: ProxyContext, isClosed: boolean): void {
   const { rules, features } = context;
   const transparent = transparentProxying(rules.proxy.resource);
   if (transparent === null) return;
@@ -54,7 +53,7 @@ function checked(
 }
 
 /** MeshPassthrough in force. */
-function passthroughConf({ rules }: OutboundContext, report: Report): Conf<'MeshPassthrough'> {
+function passthroughConf({ rules }: ProxyContext, report: Report): Conf<'MeshPassthrough'> {
   const found = wholeProxyConf(rules, 'MeshPassthrough');
   for (const problem of found?.problems ?? []) report(problem);
   return found?.conf ?? WITHOUT_POLICY;
@@ -79,7 +78,7 @@ function addInboundListener(
 
 function addOutboundListener(
   config: ProxyConfig,
-  context: OutboundContext,
+  context: ProxyContext,
   version: 4 | 6,
   port: number,
   conf: Conf<'MeshPassthrough'>,
@@ -137,7 +136,7 @@ function tcpProxy(statPrefix: string, cluster: string, accessLog: readonly JsonO
   });
 }
 
-function httpFilter(config: ProxyConfig, context: OutboundContext, { name, hosts }: PassthroughChain): JsonObject {
+function httpFilter(config: ProxyConfig, context: ProxyContext, { name, hosts }: PassthroughChain): JsonObject {
   const virtualHosts = (hosts ?? []).map(({ domain, target }) => {
     const match = { prefix: '/' };
     if (target === null)
@@ -165,7 +164,7 @@ function httpFilter(config: ProxyConfig, context: OutboundContext, { name, hosts
 }
 
 /** MeshAccessLog for all destinations. */
-function loggers(context: OutboundContext, isHttp: boolean): JsonObject[] {
+function loggers(context: ProxyContext, isHttp: boolean): JsonObject[] {
   const { index, rules, features } = context;
   const { proxy } = rules;
   const mesh = index.kriOf(index.meshResource());

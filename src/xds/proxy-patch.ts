@@ -11,7 +11,7 @@ import { ProtoJsonError } from '../wire/proto-error.ts';
 import { fieldOf, type ConfigProblem } from './config-problem.ts';
 import { applyJsonPatch, JsonPatchError } from './json-patch.ts';
 import { CLIENT_KEY } from './names.ts';
-import type { ProxyConfig } from './proxy-config.ts';
+import type { ProxyConfig } from './proxy-context.ts';
 import { reportTo } from './usable-policies.ts';
 
 const MESSAGES = {

@@ -5,9 +5,8 @@ import { perObject } from '../base/per-object.ts';
 import type { Steps } from '../base/steps.ts';
 import { effectiveOutbound, type EffectivePolicy, type EffectiveRoute } from '../policy/effective-conf.ts';
 import type { Outbound } from '../policy/outbounds.ts';
-import type { OutboundContext } from './outbounds.ts';
+import { type ProxyConfig, type ProxyContext, emptyConfig } from './proxy-context.ts';
 import { protocolOf } from '../envoy/protocol.ts';
-import { emptyConfig, type ProxyConfig } from './proxy-config.ts';
 import { outboundRoutes, routeConfiguration } from './route-config.ts';
 import { routeSettings } from './rule-routes.ts';
 import { usablePolicies } from './usable-policies.ts';
@@ -15,7 +14,7 @@ import { usableOutbound } from './usable-routes.ts';
 
 /** @param encode encodes the resources of a configuration */
 export function* routeSteps(
-  { index, rules, resolver }: OutboundContext,
+  { index, rules, resolver }: ProxyContext,
   declared: Outbound,
   encode: (config: ProxyConfig) => unknown,
 ): Steps<void> {

@@ -22,7 +22,7 @@ import {
 } from './open-telemetry.ts';
 import type { OpenTelemetryLog } from '../policies/mesh-access-log/envoy.ts';
 import { proxyAddress } from './proxy-address.ts';
-import type { ProxyConfig } from './proxy-config.ts';
+import type { ProxyConfig } from './proxy-context.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 import { wholeProxyConf } from './whole-proxy-conf.ts';
 import { collectorUrl, traceCluster, tracing, type CollectorPlace, type TraceBackend, type TracedWay } from './tracing.ts';

@@ -7,11 +7,10 @@ import { externalSettings } from './cluster.ts';
 import { externalCluster, wantsTls } from './external-cluster.ts';
 import { httpConnectionManager } from './http-connection.ts';
 import { clientKeyName, externalClusterName, zoneResourceName } from './names.ts';
-import type { OutboundContext } from './outbounds.ts';
+import type { ProxyConfig, ProxyContext } from './proxy-context.ts';
 import { httpPermission, networkPermission, permissionFilter } from '../policies/mesh-traffic-permission/envoy.ts';
 import { admittedId } from '../policies/mesh-traffic-permission/tls-admission.ts';
 import { isHttp, protocolOf } from '../envoy/protocol.ts';
-import type { ProxyConfig } from './proxy-config.ts';
 import { addPatched } from './proxy-patch.ts';
 import { serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { confsOf } from './conf-of.ts';
@@ -103,7 +102,7 @@ function httpFilter(
 }
 
 /** Adds the cluster of an external service. */
-export function addEgressPort(config: ProxyConfig, context: OutboundContext, { outbound }: ZonePort): void {
+export function addEgressPort(config: ProxyConfig, context: ProxyContext, { outbound }: ZonePort): void {
   const { index, rules, features, client } = context;
   const { kri, resource, protocol } = outbound;
   const name = externalClusterName(kri, wantsTls(resource));

@@ -5,7 +5,7 @@ import type { JsonObject } from '../resource/types.ts';
 import { zoneAssignment } from './endpoints.ts';
 import { zoneResourceName } from './names.ts';
 import { extension, FROM_ADS } from '../envoy/proto-json.ts';
-import type { ProxyConfig } from './proxy-config.ts';
+import type { ProxyConfig } from './proxy-context.ts';
 import { addPatched } from './proxy-patch.ts';
 import { networkFilters } from '../policies/parts.ts';
 import { ingressServers } from './servers.ts';

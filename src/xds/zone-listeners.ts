@@ -4,7 +4,7 @@ import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { placeName } from './listener-place.ts';
 import { zoneListenerName } from './names.ts';
 import { extension, given, socketAddress } from '../envoy/proto-json.ts';
-import type { ProxyConfig } from './proxy-config.ts';
+import type { ProxyConfig } from './proxy-context.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import { reportTo, type Report } from './usable-policies.ts';
 import type { ZoneContext } from './zone-chain.ts';

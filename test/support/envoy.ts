@@ -9,7 +9,7 @@ import { createSelfSigned } from '../../src/base/self-signed.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
 import type { Json, JsonObject } from '../../src/resource/types.ts';
 import { KeyPair } from '../../src/xds/key-pair.ts';
-import type { ProxyConfig } from '../../src/xds/proxy-config.ts';
+import type { ProxyConfig } from '../../src/xds/proxy-context.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -5,7 +5,8 @@ import { isObject, objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import type { Json, JsonObject } from '../../src/resource/types.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import { canonicalEnvoyJson } from '../../src/wire/merge-envoy.ts';
-import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
+import type { ProxyConfig } from '../../src/xds/proxy-context.ts';
+import { proxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { make } from '../policy/make-resource.ts';
 

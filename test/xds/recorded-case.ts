@@ -16,7 +16,8 @@ import { computeLabels, type ControlPlaneIdentity } from '../../src/resource/com
 import { objectOf, objectsOf, textMapOf, textOf } from '../../src/resource/read-json.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
-import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
+import type { ProxyConfig } from '../../src/xds/proxy-context.ts';
+import { proxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { makeRow } from '../support/make-row.ts';
 

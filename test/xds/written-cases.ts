@@ -2,7 +2,8 @@
 // zone `east` of its own, whose proxies have the features of `features.json`. `expected/<proxy>.json` is what a proxy gets.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
+import type { ProxyConfig } from '../../src/xds/proxy-context.ts';
+import { proxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES, type ProxyFeatures } from '../../src/xds/proxy-features.ts';
 import { indexOfFolder } from './recorded-case.ts';
 
