@@ -26,13 +26,13 @@ export type ApiOptions = {
   readonly mode: 'global' | 'zone';
   /** The name of this zone; null on global. */
   readonly zone: string | null;
-  /** True for a zone with a global. */
+  /** It is true for a zone with a global. */
   readonly federated: boolean;
   readonly product: string;
   readonly productVersion: string;
   readonly instanceId: string;
   readonly clusterId: () => Promise<string>;
-  /** `apiServer.readOnly`. */
+  /** The value of `apiServer.readOnly`. */
   readonly readOnly: boolean;
   /** The configuration without secrets, for `/config`. */
   readonly config: unknown;
@@ -43,23 +43,23 @@ export type ApiOptions = {
   /** The rows that are written together with a new Mesh. */
   readonly meshDefaults: ServiceOptions['meshDefaults'];
 
-  /** `multizone.zone.disableOriginLabelValidation`. */
+  /** The value of `multizone.zone.disableOriginLabelValidation`. */
   readonly disableOriginLabelValidation?: boolean | undefined;
-  /** `store.unsafeDelete`. */
+  /** The value of `store.unsafeDelete`. */
   readonly unsafeDelete?: boolean | undefined;
-  /** `apiServer.corsAllowedDomains`. */
+  /** The value of `apiServer.corsAllowedDomains`. */
   readonly corsAllowedDomains?: readonly string[] | undefined;
-  /** `apiServer.allowedHosts`. */
+  /** The value of `apiServer.allowedHosts`. */
   readonly allowedHosts?: readonly string[] | undefined;
   /** The changes that zones with a stream to this process have not confirmed. */
   readonly lagOf?: LagOf | undefined;
-  /** `multizone.global.insights` on global; `all` if left out. */
+  /** The value of `multizone.global.insights` on global; `all` if left out. */
   readonly insights?: InsightsKept | undefined;
   /** Identification and rights of callers. By default local callers are admin. */
   readonly access?: Access | undefined;
   /** The rollout of a change; left out if this control plane sends nothing to others. */
   readonly followRollout?: FollowRollout | undefined;
-  /** What a writer should know about what was stored; nothing if left out. */
+  /** Finds what a writer should know about the stored rows. Without it, writers get no advice. */
   readonly adviceOn?: AdviceOn | undefined;
   /** The effect of a change of a Zone; left out in a zone. */
   readonly membershipChange?: MembershipChangeOf | undefined;
@@ -82,7 +82,7 @@ export type ApiContext = {
   readonly insights: ProxyInsights;
   readonly rules: WriteRules;
   readonly checkApart: CheckApart;
-  /** Of all work of this process whose cost a caller decides. */
+  /** The queue for all work of this process whose cost a caller decides. */
   readonly queue: FairQueue;
   readonly callers: Callers;
   readonly yaml: Yaml;

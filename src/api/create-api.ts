@@ -39,7 +39,10 @@ import { readYamlBodies } from '../http/yaml-body.ts';
 
 export type { ApiOptions } from './api-options.ts';
 
-/** A change passes the event loop some ten times on its way to a proxy: a caller's heavy work is to meet it once or twice. */
+/**
+ * A change passes the event loop about ten times on its way to a proxy. With this rest, a caller's heavy work delays it once or
+ * twice.
+ */
 const REST = 3;
 
 /** A server that does not listen yet. Its `close` finishes the requests in flight and ends the watches. */

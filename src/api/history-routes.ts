@@ -26,7 +26,7 @@ import { homeOf } from '../writes/write-plan.ts';
 
 const JSON_LINES = 'application/x-ndjson';
 const MAX_LISTED = 100;
-/** Versions that are read at a time: each may be as large as a resource. */
+/** The number of versions that are read at a time: each may be as large as a resource. */
 const READ_SIZE = 20;
 
 const list = about('History', 'Versions of a resource, the newest first: who wrote what, and when', {
@@ -111,7 +111,7 @@ async function historyOf(
   { store, queue, options: { mode } }: ApiContext,
   { caller, left }: CallerWork,
 ): Promise<Answer<'History'>> {
-  // Before the versions: what is written meanwhile has another ETag.
+  // Read the row before the versions: after a write in between, the ETag is another one.
   const row = await store.get(key);
   const items: Answer<'VersionSummary'>[] = [];
   let next: ResourceVersion | undefined;
@@ -185,7 +185,7 @@ function wantedOf(body: unknown): number {
 function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
   app.get('/_history', all, async (request, reply) => {
     const after = wholeNumber(queryOf(request), 'after') ?? 0;
-    // What is committed later with an id of a running transaction is left to the next export.
+    // A running transaction may commit versions with smaller ids later. The next export has them.
     const upTo = await store.settledVersion().catch(waitedInVain);
     // The history may also hold types of another program that wrote this database.
     const shown = resourceTypes.filter((info) => isAllowed(() => callers.requireMay(info, request))).map(({ name }) => name);
@@ -203,7 +203,7 @@ function addExport(app: FastifyInstance, { callers, store }: ApiContext): void {
   });
 }
 
-/** A transaction stays open that has written versions: its process id is for the caller. @throws ApiError 503 */
+/** Tells the caller the process id of the transaction that has written versions and stays open. @throws ApiError 503 */
 function waitedInVain(error: unknown): never {
   if (!(error instanceof MeridianError) || error.code !== 'conflict') throw error;
   throw new ApiError('unavailable', 'Service unavailable', error.message);
@@ -213,7 +213,7 @@ function keyOf(info: TypeInfo, { mesh = '', name }: ItemRoute['Params']): Resour
   return { type: info.name, mesh, name };
 }
 
-/** Null if it is not given. @throws ApiError 400 */
+/** Returns null if it is not given. @throws ApiError 400 */
 function wholeNumber(query: URLSearchParams, field: string): number | null {
   const given = query.get(field) ?? '';
   if (given === '') return null;

@@ -14,7 +14,7 @@ const SELECTORS: Readonly<Record<string, string>> = {
 
 type Hostname = { readonly hostname: string; readonly zones: readonly { readonly name: string }[] };
 
-/** Stands for any zone other than the zone of the service. */
+/** This name stands for any zone other than the zone of the service. */
 const ELSEWHERE = '';
 
 /**

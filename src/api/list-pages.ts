@@ -22,9 +22,9 @@ const OVERHEAD = 500;
 type PrintedPage = {
   /** The number of rows on all pages. */
   readonly total: number;
-  /** Of the items. */
+  /** The size of the items. */
   readonly bytes: number;
-  /** Null if the database cannot tell. */
+  /** It is null if the database cannot tell. */
   readonly snapshot: string | null;
   /** The items between two texts, in UTF-8. Callers with the same page and the same texts share the bytes. */
   readonly between: (head: string, tail: string) => Buffer;
@@ -41,7 +41,7 @@ export class ListPages {
     sizeCalculation: ({ bytes }, key) => 2 * bytes + key.length + OVERHEAD,
   });
 
-  /** @param turns in which pages are printed */
+  /** @param queue prints the pages */
   constructor(store: Store, queue: FairQueue) {
     this.#store = store;
     this.#queue = queue;
@@ -50,7 +50,7 @@ export class ListPages {
   /**
    * Concurrent callers of one page share a read, which goes on when the first of them leaves.
    * @param requireMesh throws if the mesh of `where` does not exist
-   * @param caller who asks first, and whose turns it takes
+   * @param caller the first caller, in whose place of the queue the page is printed
    */
   async page(
     info: TypeInfo,

@@ -17,7 +17,7 @@ export function addOtherSide(app: FastifyInstance, { method, url, tag, needed }:
   app.route({
     ...{ method, url, bodyLimit: SMALL_BODY_BYTES },
     ...about(tag, `Refused on this side: ${needed}`),
-    // Before the body is read: there is no valid one.
+    // Refuse before the body is read: no body is valid.
     onRequest: refuse,
     handler: refuse,
   });

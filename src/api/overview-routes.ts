@@ -91,7 +91,7 @@ async function describe(
   const insights = new Map(zoneInsights.map((row) => [nameText(row), row]));
   return rows.map((row) => {
     const insight = kept === null ? insights.get(nameText(row)) : kept.rowOf(row);
-    // The status of an insight lists problems. How the Dataplane of a proxy is held is for control planes alone.
+    // The status of an insight lists problems. The hold of a Dataplane is for control planes alone.
     const { hold: _hold, lag: _lag, proxies: _proxies, ...problems } = readableProblems(insight?.status ?? {}, mayRead);
     const unknown = kept?.whyUnknown(row) ?? '';
     const counted = info === zoneType ? countedProxies(insight?.status ?? {}) : null;
@@ -117,7 +117,7 @@ function syncJson(...facts: Parameters<typeof zoneSync>): JsonObject {
   return { ...sync, pending: [...pending] };
 }
 
-/** Two control planes that the store ids do not distinguish. */
+/** The warning about two control planes that have one store id. */
 function rivalWarning({ type, name, spec }: Resource, now: Date): string | undefined {
   const rivals = type === 'ZoneInsight' ? rivalSpeakers(spec, now) : [];
   if (rivals.length === 0) return undefined;

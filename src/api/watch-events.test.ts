@@ -50,7 +50,7 @@ describe('a watch', () => {
     const events = watchEvents(rowsOf(filter), options, end.signal);
     const kinds = ['put', 'put', 'synced'];
     for (const kind of kinds) expect((await events.next()).value).toMatchObject({ kind });
-    // As another program writes: the version stays.
+    // Another program writes so: the version stays.
     const restoreFeed = store.loseFeed();
     for (const [id, row] of store.rows) store.rows.set(id, { ...row, spec: { n: row.name === 'changed' ? 2 : 1 } });
     restoreFeed();

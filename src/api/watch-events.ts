@@ -1,4 +1,4 @@
-// TimeSlices a list into events: first its items, then the changes (the feed gives hints, the rows are the truth). Invariants: each
+// Turns a list into events: first its items, then the changes (the feed gives hints, the rows are the truth). Invariants: each
 // state of an item is sent once. A slow reader gets only the latest version. The memory of a watch is bounded.
 import { hash } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
@@ -26,7 +26,7 @@ export type Watched = {
   /** Whether the row of this key, a hint of the feed, may be one of them. */
   readonly mayHave: (key: ResourceKey) => boolean;
   readonly has: (row: Resource) => boolean;
-  /** Reads those that exist, and perhaps others. @throws MeridianError `too_large` for more than `MAX_ROWS` */
+  /** Reads the rows that exist, and perhaps others. @throws MeridianError `too_large` for more than `MAX_ROWS` */
   readonly read: (store: ResourceStore) => Promise<readonly Resource[]>;
 };
 
@@ -45,7 +45,7 @@ export function rowsOf({ where, matches }: RowFilter): Watched {
   };
 }
 
-/** One row. */
+/** The row of one key. */
 export function rowOf(key: ResourceKey): Watched {
   const id = keyText(key);
   return { type: key.type, mayHave: (other) => keyText(other) === id, has: isShown, read: (store) => store.getMany([key]) };
@@ -105,7 +105,7 @@ export async function* watchEvents(watched: Watched, options: Options, signal: A
   }
 }
 
-/** Differs for each state of a row, in a bounded length: another program may change a row and leave its version. */
+/** A text of bounded length that differs for each state of a row: another program may change a row and leave its version. */
 function versionOf({ version, creationTime, labels, spec, status }: Resource): string {
   const content = hash('sha256', JSON.stringify([labels, spec, status]), 'base64url').slice(0, 22);
   return `${String(version)} ${String(creationTime.getTime())} ${content}`;

@@ -49,14 +49,14 @@ export async function within<T>(clock: Clock, ms: number, promise: Promise<T>, l
   }
 }
 
-/** The longest rest, in milliseconds. */
+/** The longest wait of `rest`, in milliseconds. */
 const MAX_REST_MS = 40;
 
 /**
- * Waits after a piece of work, in proportion to its duration. Arrivals during the wait become one piece, so that many proxies or rows in a
- * row need few statements.
+ * Waits after a piece of work, in proportion to its duration. Arrivals during the wait become one piece, so that many proxies or
+ * rows in a row need few statements.
  * @param began when the work began, in milliseconds of `elapsed`
- * @param times how many times as long as the work
+ * @param times the wait divided by the duration of the work
  */
 export async function rest(
   clock: Pick<Clock, 'elapsed' | 'sleep'>,

@@ -1,4 +1,4 @@
-// Keys whose state changed, until they are published: each key once, with a pause from one publication to the next. So a burst costs one
+// Publishes the keys whose state changed: each key once, with a pause from one publication to the next. A burst costs one
 // publication, not one for each change. The last change of a key is never left out.
 import type { Clock } from './clock.ts';
 
@@ -8,7 +8,7 @@ const GATHER_MS = 20;
 type PacedKeysOptions = {
   /** Milliseconds from one publication to the next. */
   readonly paceMs: number;
-  /** The largest number of keys in one. The others follow in the next. */
+  /** The largest number of keys in one publication. The others follow in the next one. */
   readonly maxKeys: number;
   /** Takes the keys that changed, in the order of their first change. */
   readonly publish: (keys: readonly string[]) => void;

@@ -161,7 +161,7 @@ export const configSchema = z.strictObject({
   }),
   /** The port for proxies, of a zone alone. */
   dpServer: section({
-    /** `''`: all addresses of the machine. */
+    /** `''` means all addresses of the machine. */
     interface: text(''),
     port: port(5678),
     tlsCertFile: text(''),
@@ -169,10 +169,10 @@ export const configSchema = z.strictObject({
     tlsMinVersion: tlsVersion,
     readHeaderTimeout: duration('5s'),
     connections: section({
-      /** Of one address: proxies behind a gateway or on one machine share theirs. */
+      /** The limit for one address: proxies behind a gateway or on one machine share theirs. */
       perAddress: z.int().min(1).default(5_000),
       total: z.int().min(1).default(20_000),
-      /** Open streams of one connection: an Envoy has one for its configuration and one for its health. */
+      /** The limit of open streams of one connection. An Envoy has one for its configuration and one for its health. */
       streams: z.int().min(1).default(100),
       /** The limit for a connection without a stream, and for a stream that has not named its Dataplane. */
       idleTimeout: duration('10s'),
@@ -216,14 +216,17 @@ export const configSchema = z.strictObject({
   xdsServer: section({
     /** The maximum delay of counts in a DataplaneInsight. */
     dataplaneStatusFlushInterval: interval('10s'),
-    /** How long a Dataplane that a proxy brought outlasts the stream of the proxy. */
+    /** The time for which a Dataplane that a proxy brought outlasts the stream of the proxy. */
     dataplaneDeregistrationDelay: duration('10s'),
   }),
   multizone: section({
     global: section({
       /** What global keeps of the state of proxies: an insight of each, or only how many of each zone have which state. */
       insights: z.enum(['all', 'counts'], 'must be all, or counts to keep no insight of each proxy').default('all'),
-      /** What zones may lose when this global takes over the database of a Kuma global, by the names of `meridian takeover check`. */
+      /**
+       * The losses that zones may have when this global takes over the database of a Kuma global, by the names of `meridian
+       * takeover check`.
+       */
       takeover: section({
         accept: texts(),
         /** The release of the Kuma global; without it the zones that ever connected tell it. */
@@ -240,35 +243,35 @@ export const configSchema = z.strictObject({
         maxMsgSize: z.int().min(65_536).default(10_485_760),
         /** The limits of one zone. */
         quotas: section({
-          /** Open streams of one kind. */
+          /** The limit of open streams of one kind. */
           streams: z.int().min(2).default(8),
-          /** Rows of the zone on global. */
+          /** The limit of rows of the zone on global. */
           rows: z.int().min(1).default(100_000),
-          /** Bytes of one resource. */
+          /** The limit of one resource, in bytes. */
           resourceBytes: z.int().min(65_536).default(2_097_152),
-          /** Full states without a wait. A zone that says which versions it has needs none. */
+          /** The number of full states without a wait. A zone that says which versions it has needs none. */
           fullStates: z.int().min(1).default(3),
-          /** The time for each full state after that. */
+          /** The time for each further full state. */
           fullStateInterval: duration('10s'),
         }),
         connections: section({
-          /** Of one address. */
+          /** The limit for one address. */
           perAddress: z.int().min(1).default(1_000),
           total: z.int().min(1).default(10_000),
-          /** Open streams of one connection: a zone has five, and some more while it connects again. */
+          /** The limit of open streams of one connection: a zone has five, and some more while it connects again. */
           streams: z.int().min(10).default(100),
-          /** Until a connection without a stream is closed. */
+          /** The time until a connection without a stream is closed. */
           idleTimeout: duration('10s'),
         }),
         labels,
         /** Whether global sends the MeshTrusts of a zone to the other zones. */
         meshTrustAcrossZones: flag(true),
-        /** How replicas on one database share the zones. */
+        /** The settings of the replicas on one database, which share the zones. */
         sharing: section({
           enabled: flag(true),
-          /** How long a replica has too many zones before it moves some. */
+          /** The time for which a replica has too many zones before it moves some. */
           settleTime: duration('15s'),
-          /** Percent of its zones that it moves in a second, at most. */
+          /** The largest percentage of its zones that it moves in a second. */
           percentPerSecond: percent(1),
         }),
         /** The time over which a replica that stops moves its zones to the others. */
@@ -315,7 +318,7 @@ const diagnosticsTls = ['tlsEnabled', 'tlsCertFile', 'tlsKeyFile', 'tlsMinVersio
   (key) => `diagnostics.${key}`,
 );
 
-/** What a user of such a key of Kuma must know: the effect of its absence. */
+/** The effect that a user of such a key of Kuma must know. */
 export const kumaOnlyEffects: ReadonlyMap<string, string> = new Map(
   diagnosticsTls.map((path) => [path, 'the diagnostics port serves plain text']),
 );

@@ -27,7 +27,7 @@ export type ConfigSources = {
 
 /** The `MERIDIAN_…` variables of the command line, which the configuration ignores. */
 const NOT_CONFIG = new Set(['MERIDIAN_ADDRESS', 'MERIDIAN_CONFIG', 'MERIDIAN_MESH', 'MERIDIAN_TOKEN', 'MERIDIAN_ENVOY']);
-/** Start of the variables of `meridian dataplane run`. */
+/** The prefix of the variables of `meridian dataplane run`. */
 const OF_DATAPLANE = 'MERIDIAN_DATAPLANE_';
 
 /**
@@ -181,7 +181,7 @@ const leaves = new Map<string, LeafKind>();
 const sections = new Set<string>();
 collect(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema, '');
 
-/** One of the keys, or a key below one: a section may hold keys that Meridian reads and keys of Kuma only. */
+/** Whether a path is one of the keys, or below one: a section may hold keys that Meridian reads and keys of Kuma only. */
 function isKumaOnly(path: string): boolean {
   return kumaOnlyKeys.some((key) => path === key || path.startsWith(`${key}.`));
 }

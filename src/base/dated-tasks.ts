@@ -2,7 +2,7 @@
 // its date, or within a minute after the date has passed by such a jump. Tasks that are more than a minute away share one timer.
 import type { Clock } from './clock.ts';
 
-/** Milliseconds between two looks at the date. */
+/** The interval of the looks at the date, in milliseconds. */
 const LOOK_MS = 60_000;
 
 type Task = { readonly at: number; readonly run: () => void; cancel: () => void };
@@ -13,7 +13,7 @@ export class DatedTasks {
   /** Tasks without a timer of their own, by the minute of their date. */
   readonly #later = new Map<number, Set<Task>>();
   #cancelLook: (() => void) | null = null;
-  /** By how much the date was ahead of the elapsed time when the next look was planned, in milliseconds. */
+  /** The milliseconds by which the date was ahead of the elapsed time when the next look was planned. */
   #dateAhead = 0;
 
   /** @param onSetBack called when a look finds that the date was set back by more than a minute. Only far tasks have looks */
@@ -45,7 +45,7 @@ export class DatedTasks {
     this.#later.set(minute, tasks.add(task));
     this.#planLook();
     task.cancel = () => {
-      // Only once: the minute may have another set of tasks meanwhile.
+      // A second call does nothing: the minute may have another set of tasks meanwhile.
       if (!tasks.delete(task) || tasks.size > 0) return;
       this.#later.delete(minute);
       if (this.#later.size > 0) return;

@@ -13,9 +13,9 @@ const UNITS_NS: Readonly<Record<string, number>> = {
 const PART = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 /** A Go duration is an int64 of nanoseconds. */
 const MAX_NS = 2n ** 63n - 1n;
-/** Digits of a fraction that Go reads; the others are left out. */
+/** The number of digits of a fraction that Go reads; it ignores the others. */
 const MAX_FRACTION_DIGITS = 18;
-/** Digits of the largest int64. */
+/** The number of digits of the largest int64. */
 const MAX_DIGITS = 19;
 
 const SIMPLE = /^(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?(?:(\d{1,6})ms)?$/;
@@ -28,7 +28,7 @@ export function parseGoDuration(text: string): number | null {
   return nanoseconds === null ? null : Number(nanoseconds) / 1e6;
 }
 
-/** As `parseGoDuration`, exactly as Go's `time.ParseDuration` counts: in nanoseconds, and null where they do not fit an int64. */
+/** The nanoseconds of a Go duration, exactly as Go's `time.ParseDuration` counts them; null where they do not fit an int64. */
 export function parseGoNanoseconds(text: string): bigint | null {
   const negative = text.startsWith('-');
   const body = negative || text.startsWith('+') ? text.slice(1) : text;
@@ -55,14 +55,17 @@ export function printedByGo(text: string): string | null {
   return nanoseconds === null ? null : formatGoNanoseconds(nanoseconds);
 }
 
-/** Whole hours, minutes, seconds and milliseconds in this order, without BigInt, which costs more than the rest of a small spec. */
+/**
+ * Reads whole hours, minutes, seconds and milliseconds in this order. It avoids BigInt, which costs more than the rest of a small
+ * spec.
+ */
 function simpleMilliseconds(text: string): number | null {
   const [found, hours = 0, minutes = 0, seconds = 0, milliseconds = 0] = SIMPLE.exec(text) ?? [];
   if (found === undefined || found === '') return null;
   return Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1_000 + Number(milliseconds);
 }
 
-/** As `formatGoNanoseconds`, of whole milliseconds. */
+/** Prints whole milliseconds as `formatGoNanoseconds` does. */
 function printedMilliseconds(total: number): string {
   if (total > 0 && total < 1_000) return `${String(total)}ms`;
   // The shortest decimal of up to three places is exact for every duration that is read here.
@@ -73,7 +76,7 @@ function printedMilliseconds(total: number): string {
   return minutes < 60 ? rest : `${String(Math.floor(minutes / 60))}h${rest}`;
 }
 
-/** In the form of Go's `Duration.String`: `1h0m0s`, `1m30s`, `1.5s`, `300ms`, `1µs`, `0s`. */
+/** Prints a duration in the form of Go's `Duration.String`: `1h0m0s`, `1m30s`, `1.5s`, `300ms`, `1µs`, `0s`. */
 export function formatGoNanoseconds(nanoseconds: bigint): string {
   if (nanoseconds < 0n) return `-${formatGoNanoseconds(-nanoseconds)}`;
   if (nanoseconds === 0n) return '0s';

@@ -18,7 +18,12 @@ export type ReadList = {
 export type ReadText = { readonly text: string; readonly value: object; readonly lists: readonly ReadList[] };
 type Read = Omit<ReadText, 'text'>;
 
-/** Items of lists. @property readAt reads those at their places in a text. @throws SyntaxError @property print writes one */
+/**
+ * Items of lists.
+ * @property readAt reads the items at these places of a text.
+ * @throws SyntaxError
+ * @property print writes one item
+ */
 type ItemTexts = {
   readonly readAt: (text: string, places: readonly number[]) => object[];
   readonly print: (item: object) => string;
@@ -26,14 +31,15 @@ type ItemTexts = {
 
 /** A list of one object is found too. */
 const MIN_ITEMS = 1;
-/** Of a text; of one that differs in more all items are looked up. */
+/** The largest part of a text that may differ. In a text that differs in more, all items are looked up. */
 const MAX_SHARE = 0.25;
-/** Levels of objects and lists above a long list. */
+/** The number of levels of objects and lists above a long list. */
 const MAX_LEVELS = 8;
 
 /**
+ * Reads a text that differs from a known one in one list.
  * @param known texts that were read before
- * @returns null where none of them differs so; `base` is the one that does
+ * @returns the value, and the known text as `base`; null where no known text differs in this way
  */
 export function readEdited(
   text: string,
@@ -144,7 +150,10 @@ function movedPlaces(places: readonly number[], by: number): readonly number[] {
   return by === 0 ? places : places.map((place) => place + by);
 }
 
-/** Characters. Parts of the texts are compared as a whole, which is much faster than one character after the other. */
+/**
+ * The number of characters that both texts begin with. Parts of the texts are compared as a whole, which is much faster than one
+ * character after the other.
+ */
 function commonStart(one: string, other: string): number {
   let low = 0;
   let high = Math.min(one.length, other.length);
@@ -156,7 +165,10 @@ function commonStart(one: string, other: string): number {
   return low;
 }
 
-/** @param start characters that belong to the common start */
+/**
+ * The number of characters that both texts end with.
+ * @param start characters that belong to the common start
+ */
 function commonEnd(one: string, other: string, start: number): number {
   let low = 0;
   let high = Math.min(one.length, other.length) - start;

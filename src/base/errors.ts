@@ -31,7 +31,7 @@ type Options = {
 export class MeridianError extends Error {
   readonly code: ErrorCode;
   readonly violations: readonly Violation[];
-  /** Of a `not_found`: the resource that was asked for, or the mesh that it needs. */
+  /** What a `not_found` is about: the resource that was asked for, or the mesh that it needs. */
   readonly missing: MissingResource | undefined;
 
   constructor(code: ErrorCode, message: string, options: Options = {}) {
@@ -43,7 +43,7 @@ export class MeridianError extends Error {
   }
 }
 
-/** The sentence of anything thrown. */
+/** The message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

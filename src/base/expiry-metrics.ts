@@ -5,7 +5,10 @@ import { Gauge, type Registry } from 'prom-client';
 type Ends = ReadonlyMap<string, Date>;
 
 export type ExpiryMetrics = {
-  /** Shows the expiry of a server certificate of this process. @param endsAt of the certificate in use; null if unknown */
+  /**
+   * Shows the expiry of a server certificate of this process.
+   * @param endsAt the expiry of the certificate in use; null if unknown
+   */
   readonly certificate: (server: 'api' | 'kds' | 'proxies', endsAt: () => Date | null) => void;
   /** Shows the expiry of the tokens of zones. @param read name of a zone → the expiry of its token; if it rejects, nothing is shown */
   readonly zoneTokens: (read: () => Ends | Promise<Ends>) => void;

@@ -4,7 +4,7 @@
 import { systemClock, type Clock } from './clock.ts';
 import type { Steps } from './steps.ts';
 
-/** Milliseconds of one slice. */
+/** The length of one slice, in milliseconds. */
 export const SLICE_MS = 2;
 /** The event loop had other work if it takes this many milliseconds to come back. */
 const OTHERS_MS = 0.5;
@@ -12,9 +12,9 @@ const OTHERS_MS = 0.5;
 type Task = { readonly step: () => boolean };
 
 type FairQueueOptions = {
-  /** The slices of time that other work gets for each slice, while there is any. One if left out. */
+  /** The slices of time that other work gets for each slice, while there is other work. The default is one. */
   readonly rest?: number;
-  /** That of the machine if left out. */
+  /** The default is the clock of the machine. */
   readonly clock?: Pick<Clock, 'elapsed' | 'sleep'>;
 };
 
@@ -24,7 +24,7 @@ export class FairQueue {
   /** Callers with work, the next one first. */
   readonly #tasks = new Map<string, Task[]>();
   #isWorking = false;
-  /** When work began that did not wait in this turn of the event loop; null before. */
+  /** The start of the first work of this turn of the event loop that did not wait; null before. */
   #turnBegan: number | null = null;
 
   constructor({ rest = 1, clock = systemClock }: FairQueueOptions = {}) {

@@ -1,10 +1,10 @@
 // Finds lists of objects in a text of JSON, without reading it.
 
-/** A list of objects alone. */
+/** A list that holds objects alone. */
 class List {
   readonly start: number;
   end = 0;
-  /** Of the first and the last character of each item. */
+  /** The places of the first and the last character of each item. */
   readonly places: number[] = [];
   isRegular = true;
   #commas = 0;
@@ -32,10 +32,13 @@ class List {
   }
 }
 
-/** Lists of so many objects or more, and of nothing else, that are in no other one; in their order. None for a text that is no JSON. */
+/**
+ * The lists that hold at least `minItems` objects and nothing else, in the order of the text. A list inside another one does not
+ * count. A text that is no JSON has none.
+ */
 export function longLists(text: string, minItems: number): List[] {
   const found: List[] = [];
-  /** Null: an object. */
+  /** Null stands for an object. */
   const open: (List | null)[] = [];
   let inner: List | null = null;
   for (let at = 0; at < text.length; at += 1) {

@@ -1,7 +1,7 @@
 // Private keys in bytes that leave the process: each is replaced, as PEM or as PEM in base64, wherever it stands. The one rule for dumps,
 // answers, events and logs (decision 93). Pure. Invariant: the result holds no key, and text without a key comes back as it is.
 
-/** Stands in the place of a key. */
+/** The text in the place of a key. */
 export const HIDDEN = '[private key, not shown]';
 
 const BEGIN = '-----BEGIN ';

@@ -4,7 +4,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 
 export type HttpAnswer = {
   readonly status: number;
-  /** Null for one with more bytes than allowed. */
+  /** It is null for a body with more bytes than allowed. */
   readonly body: Buffer | null;
 };
 

@@ -5,7 +5,7 @@ export type IpRange = {
   readonly version: 4 | 6;
   /** The first address. */
   readonly first: bigint;
-  /** How many leading bits all addresses of the range share. */
+  /** The number of leading bits that all addresses of the range share. */
   readonly bits: number;
 };
 

@@ -3,7 +3,7 @@
 import { mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Paths, in PEM. */
+/** The paths of the PEM files. */
 export type KeptFiles = { readonly cert: string; readonly key: string };
 
 /**

@@ -1,15 +1,19 @@
-// A document with long lists in small ones: work that remembers what it does for the items of long lists (long-lists.ts) can be done for one
-// small document after the other, with other work in between, and then for the whole one in no time.
+// Divides a document with long lists into small documents. Work that remembers its results for the items of long lists
+// (long-lists.ts) can handle one small document after the other, with other work in between. The whole document then costs next
+// to nothing.
 import { MIN_ITEMS } from './long-lists.ts';
 
-/** Items of one small document; the last has up to half as many more. */
+/** The number of items of one small document; the last has up to half as many more. */
 const CHUNK = 2 * MIN_ITEMS;
-/** Levels of objects and lists above a long list. */
+/** The number of levels of objects and lists above a long list. */
 const MAX_LEVELS = 5;
 
 type Step = string | number;
 
-/** The document with a part of one of its long lists each time, and without the others. Nothing for a document without long lists. */
+/**
+ * Yields the document several times, each time with a part of one of its long lists, and without the other ones. Yields nothing
+ * for a document without long lists.
+ */
 export function* listChunks<T extends object>(document: T): Generator<T, void> {
   const found = longLists(document);
   if (found.length === 0) return;

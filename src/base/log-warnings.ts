@@ -1,9 +1,9 @@
-// What Node warns of, as lines of the log: it prints plain text otherwise, which no reader of JSON lines takes.
+// Logs the warnings of Node. Node itself prints plain text, which a reader of JSON lines cannot parse.
 import type { Logger } from './log.ts';
 
 /**
  * Logs the warnings of this process from now on. Deprecated calls, such as those of a library, are for developers: `debug`.
- * @returns how to end that
+ * @returns a function that ends it
  */
 export function logWarnings(log: Logger): () => void {
   const write = (warning: Error & { readonly code?: string }): void => {
@@ -11,7 +11,7 @@ export function logWarnings(log: Logger): () => void {
     if (warning.name === 'DeprecationWarning') log.debug(about, warning.message);
     else log.warn(about, warning.message);
   };
-  // The listener of Node itself prints.
+  // Node's own listeners print the warnings.
   const before = process.listeners('warning');
   process.removeAllListeners('warning');
   process.on('warning', write);

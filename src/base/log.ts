@@ -9,7 +9,7 @@ import { visibleText } from './visible-text.ts';
 
 export type { Logger };
 
-/** Bytes of lines that wait while standard error is blocked, as on a full disk. Further lines are lost. */
+/** The limit of the lines that wait while standard error is blocked, as on a full disk, in bytes. Further lines are lost. */
 const MAX_WAITING = 4 * 1024 * 1024;
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';

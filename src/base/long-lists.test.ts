@@ -31,7 +31,7 @@ describe('a long list', () => {
   it('has the same objects when it is read as it was written', () => {
     const read = rulesOf(document(600, 'written', 2));
     const again = rulesOf(printJson(readJson(document(600, 'written', 2)) as object));
-    // Texts of compact items are remembered already, but for this one.
+    // All texts of compact items but this one are remembered already.
     expect([again[7] === read[7], again]).toEqual([true, read]);
   });
 
@@ -128,7 +128,7 @@ describe('the next version of a text', () => {
       fc.string({ maxLength: 3 }),
     );
     const edits = fc.record({ from: fc.nat(base.length), length: fc.oneof(fc.nat(3), fc.nat(400)), part });
-    // Between items, where edits of people are.
+    // People edit between items.
     const places = [...base.matchAll(/\{"matches/g)].map(({ index }) => index);
     const between = fc.record({
       from: fc.constantFrom(...places),

@@ -5,17 +5,20 @@ import { LRUCache } from 'lru-cache';
 import { readEdited, type ReadList, type ReadText } from './edited-json.ts';
 import { longLists } from './find-long-lists.ts';
 
-/** Items of a list that is read item by item. */
+/** The smallest number of items of a list that is read item by item. */
 export const MIN_ITEMS = 32;
-/** Characters of a text that is read in one go. A Dataplane of a few hundred outbounds, of which a zone has thousands, is shorter. */
+/**
+ * The length from which a text is read item by item, in characters. A Dataplane of a few hundred outbounds, of which a zone has
+ * thousands, is shorter.
+ */
 export const MIN_TEXT = 32_768;
-/** Characters of all texts that are remembered: the largest documents that a body may hold, four times. */
+/** The limit of all remembered texts, in characters: four times the largest documents that a body may hold. */
 const MAX_REMEMBERED = 4_200_000;
 const MAX_RECENT = 8;
-/** Levels of objects and lists above a long list that is written item by item. */
+/** The number of levels of objects and lists above a long list that is written item by item. */
 const MAX_LEVELS = 5;
 
-/** What stands in place of a list in the frame around it. */
+/** The text in place of a list in the frame around it. */
 const PLACE = '@long-list:';
 const IS_PLACE = /^@long-list:(\d+)$/;
 
@@ -24,7 +27,7 @@ const items = new LRUCache<string, object>({ maxSize: MAX_REMEMBERED, sizeCalcul
 /** Whole texts that were read last: several parts of the process read one row, and the next version of a document is nearly the same. */
 let recent: ReadText[] = [];
 
-/** As `JSON.parse`. What it gives for a long text is read-only. @throws SyntaxError */
+/** Parses a text as `JSON.parse` does. The value of a long text is read-only. @throws SyntaxError */
 export function readJson(text: string): unknown {
   if (text.length < MIN_TEXT) return JSON.parse(text);
   const known = recent.find((one) => one.text === text);
@@ -62,12 +65,12 @@ function readLong(text: string): { readonly value: unknown; readonly lists: read
   }
 }
 
-/** As `JSON.stringify`, of a value that came from JSON. What it writes is read as the same items. */
+/** Prints a value that came from JSON as `JSON.stringify` does. Who reads the text later gets the same items. */
 export function printJson(value: object): string {
   return hasLongList(value) ? print(value, MAX_LEVELS) : JSON.stringify(value);
 }
 
-/** Whether a document has a list of so many items that it is read item by item. */
+/** Whether a document has a list that is long enough to be read item by item. */
 export function hasLongList(value: unknown, levels = MAX_LEVELS): boolean {
   if (!isObject(value) || levels === 0) return false;
   if (Array.isArray(value)) return value.length >= MIN_ITEMS || value.some((item) => hasLongList(item, levels - 1));
@@ -102,7 +105,7 @@ function readLast(list: readonly unknown[]): { readonly text: string; readonly l
   return undefined;
 }
 
-/** Of items that are shared. */
+/** The texts of shared items. */
 const texts = new WeakMap<object, string>();
 
 /** Items of short texts, such as the outbounds of all Dataplanes of a zone, are not remembered: each collection would look at all of them. */
@@ -131,7 +134,7 @@ function itemsAt(text: string, places: readonly number[]): object[] {
   return list;
 }
 
-/** With all that it holds. */
+/** Freezes an object and all that it holds. */
 function frozen<T extends object>(value: T): T {
   if (Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) if (isObject(member)) frozen(member);

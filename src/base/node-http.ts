@@ -3,5 +3,5 @@
 
 export const http = process.getBuiltinModule('node:http');
 
-/** Loaded when it is asked for: TLS takes 0.02 s of CPU. */
+/** The module is loaded when it is asked for: TLS takes 0.02 s of CPU. */
 export const https = (): typeof import('node:https') => process.getBuiltinModule('node:https');

@@ -2,7 +2,7 @@
 // anchors. Invariant: the answer has the faults that the library would find.
 import { isMap, isScalar, LineCounter, parseAllDocuments, visit, YAMLParseError, type Document, type Node } from 'yaml';
 
-/** Aliases of one document. Each is looked for among all anchors. */
+/** The largest number of aliases of one document. Each is looked for among all anchors. */
 const MAX_ALIASES = 500;
 
 /** The documents of a text. The first fault of each is `errors[0]`, with its offset in `pos`. */

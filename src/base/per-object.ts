@@ -1,5 +1,4 @@
-// The result of a pure function, once for each object that it is given. It lives as long as the object. Who changes such an object later
-// gets the old result.
+// Remembers the result of a pure function for each object, as long as the object lives. Invariant: such an object never changes.
 
 /** @param make pure; its result depends on the object alone */
 export function perObject<K extends object, T>(make: (of: K) => T): (of: K) => T {

@@ -2,9 +2,9 @@
 // `JSON.stringify(value, null, 1)`.
 import type { Steps } from './steps.ts';
 
-/** Members of a long list or object, and of one step. */
+/** A list or object is long from this number of members. One step prints this number. */
 const MEMBERS = 32;
-/** Levels in which a long list or object is looked for: below any value, and below an item of a long list. */
+/** The number of levels in which a long list or object is looked for: below any value, and below an item of a long list. */
 const LOOK = 8;
 const LOOK_IN_ITEM = 5;
 
@@ -13,7 +13,7 @@ export function isLarge(value: unknown): boolean {
   return hasLong(value, LOOK);
 }
 
-/** The bytes of the text. @param end stands behind it */
+/** The bytes of the text. @param end a text behind it */
 export function* printSteps(value: unknown, end = ''): Steps<Buffer> {
   const parts: Buffer[] = [];
   for (const part of printParts(value)) {
@@ -30,7 +30,10 @@ export function* printParts(value: unknown): Generator<string, void> {
   else yield JSON.stringify(value, null, 1);
 }
 
-/** @param level of the value in the text */
+/**
+ * Prints a long list or object.
+ * @param level the level of the value in the text
+ */
 function* divided(value: object, level: number): Generator<string, void> {
   const isList = Array.isArray(value);
   const members: [string, unknown][] = isList
@@ -69,7 +72,7 @@ function membersText(members: readonly [string, unknown][], isList: boolean, lev
   return text.slice(head, text.length - tail);
 }
 
-/** JSON has no other values: a member with one is left out. */
+/** Whether JSON has this value. An object is printed without the members that JSON does not have. */
 function isPrinted(value: unknown): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol';
 }

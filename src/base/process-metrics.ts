@@ -88,7 +88,7 @@ export function createActivityMetrics(
   });
 }
 
-/** Milliseconds between two looks of the event loop at its delay. */
+/** The interval of the measurements of the delay of the event loop, in milliseconds. */
 const LOOK_MS = 5;
 
 /** Delays of the event loop in nanoseconds, each with the time between two looks. */

@@ -3,7 +3,7 @@
 import type { Logger } from './log.ts';
 
 const WINDOW_MS = 60_000;
-/** Causes that are logged in a minute. A peer that changes its name each time makes new causes. */
+/** The largest number of causes that are logged in a minute. A peer that changes its name each time makes new causes. */
 const MAX_CAUSES = 100;
 
 export class RateLimitedLogger {

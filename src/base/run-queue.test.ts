@@ -7,7 +7,7 @@ const TURN_MS = 0.5;
 
 let elapsed: number;
 let queue: RunQueue;
-/** The names of those that worked, by turn of the event loop. */
+/** The names of the objects that worked, by turn of the event loop. */
 let had: string[][];
 
 beforeEach(() => {

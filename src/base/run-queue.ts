@@ -2,7 +2,7 @@
 // runs after each slice. `TimeSlices` (time-slices.ts) is for tasks with a result; here thousands wait, and each is only a place in a list.
 import type { Clock } from './clock.ts';
 
-/** Milliseconds of one slice. */
+/** The length of one slice, in milliseconds. */
 const SLICE_MS = 2;
 
 /** The object is in the list itself: a closure or a promise for each of thousands would outlive a young collection. */
@@ -10,10 +10,10 @@ export type Runnable = { readonly runOnce: () => void };
 
 export class RunQueue {
   readonly #clock: Pick<Clock, 'elapsed'>;
-  /** Those whose turn comes in this round, and how many of them took it. */
+  /** The objects whose turn comes in this round, and how many of them have taken it. */
   #round: Runnable[] = [];
   #turnsTaken = 0;
-  /** Those of the next round. */
+  /** The objects of the next round. */
   #waiting: Runnable[] = [];
   #isScheduled = false;
   readonly #slice = (): void => this.#runSlice();
@@ -22,7 +22,10 @@ export class RunQueue {
     this.#clock = clock;
   }
 
-  /** Its turn comes in a later phase of the event loop, after those of all that wait. Call it once for each turn. */
+  /**
+   * Adds an object. Its turn comes in a later phase of the event loop, after the turns of all that wait. Call it once for each
+   * turn.
+   */
   add(one: Runnable): void {
     this.#waiting.push(one);
     this.#schedule();
@@ -42,7 +45,7 @@ export class RunQueue {
       do this.#round[this.#turnsTaken++]?.runOnce();
       while (this.#turnsTaken < this.#round.length && this.#clock.elapsed() < until);
     } finally {
-      // Those that had their turn are not kept: they may have ended.
+      // Drop the objects that had their turn: they may have ended.
       if (this.#turnsTaken === this.#round.length) this.#beginRound();
       if (this.#round.length > 0) this.#schedule();
     }

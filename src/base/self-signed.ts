@@ -18,7 +18,7 @@ import {
   type X509Certificate,
 } from '@peculiar/x509';
 
-/** PEM, each text with a line end. */
+/** The texts are PEM and end with a line feed. */
 export type Certificate = { readonly certPem: string; readonly keyPem: string };
 export type Authority = Certificate & { readonly issue: (subject: { hosts: readonly string[] }) => Promise<Certificate> };
 
@@ -88,7 +88,7 @@ export async function makeKeys(): Promise<webcrypto.CryptoKeyPair> {
   return await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify']);
 }
 
-/** From a day ago, for clocks that run behind. */
+/** The validity begins a day ago, for clocks that run behind. */
 function validityFrom(now: Date): { notBefore: Date; notAfter: Date } {
   return { notBefore: new Date(now.getTime() - DAY_MS), notAfter: new Date(now.getTime() + 3650 * DAY_MS) };
 }

@@ -13,7 +13,7 @@ import { endOfCertificate, followTlsFiles, readTlsFiles, type TlsFiles, type Tls
 type TlsKeys = {
   readonly tlsCertFile: string;
   readonly tlsKeyFile: string;
-  /** Left out: clients show no certificate. */
+  /** Without it, clients show no certificate. */
   readonly tlsCaFile?: string;
   readonly requireClientCert?: boolean;
   readonly tlsMinVersion: '' | 'TLSv1_2' | 'TLSv1_3';
@@ -25,11 +25,11 @@ type ServerTls = {
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
   /** The expiry of the certificate in use; null if unknown. */
   readonly endsAt: () => Date | null;
-  /** Calls `replace` whenever the files have changed, until the signal aborts; at once when there are none. */
+  /** Calls `replace` whenever the files have changed, until the signal aborts. It returns at once when there are no files. */
   readonly follow: (replace: (material: TlsMaterial) => void, signal: AbortSignal, log: Logger) => Promise<void>;
 };
 
-/** Where a certificate that is made here stays, for clients that come again after a restart. */
+/** The folder of a certificate that is made here: clients trust it after a restart too. */
 type KeepIn = { readonly folder: string; readonly log: Logger };
 
 /**
@@ -79,7 +79,7 @@ export async function serverTls(
   };
 }
 
-/** Null where the folder cannot be written. */
+/** Returns null where the folder cannot be written. */
 async function kept({ folder, log }: KeepIn, now: Date): Promise<KeptFiles | null> {
   return await keptCertificate(folder, ownHosts(), now).catch((error: unknown) => {
     const about = { folder, reason: messageOf(error) };
@@ -88,7 +88,10 @@ async function kept({ folder, log }: KeepIn, now: Date): Promise<KeptFiles | nul
   });
 }
 
-/** Under what clients may know this process: localhost, and the name and the addresses of the machine. Link-local addresses have a scope. */
+/**
+ * The hosts under which clients may know this process: localhost, and the name and the addresses of the machine. Link-local
+ * addresses have a scope.
+ */
 function ownHosts(): string[] {
   const addresses = Object.values(networkInterfaces()).flatMap((several = []) => several);
   const reachable = addresses.filter(({ internal, scopeid }) => !internal && !scopeid).map(({ address }) => address);

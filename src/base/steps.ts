@@ -24,13 +24,13 @@ export async function runInSlices<T>(steps: Steps<T>, sliceMs: number, clock: Pi
   }
 }
 
-/** For work that is small itself, and waits for its turn. */
+/** Wraps small work as a single step, so that it can wait in a queue. */
 export function* oneStep<T>(work: () => T): Steps<T> {
   yield;
   return work();
 }
 
-/** Each item in a step of its own. */
+/** Maps each item in a step of its own. */
 export function* mapInSteps<T, U>(items: Iterable<T>, map: (item: T, index: number) => U): Steps<U[]> {
   const results: U[] = [];
   for (const item of items) {

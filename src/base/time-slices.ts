@@ -8,7 +8,7 @@ export class TimeSlices {
   readonly #clock: Pick<Clock, 'elapsed'>;
   readonly #waiting: (() => void)[] = [];
   #isWorking = false;
-  /** When the first task of this turn of the event loop began; null before. */
+  /** The start of the first task of this turn of the event loop; null before. */
   #began: number | null = null;
 
   constructor(clock: Pick<Clock, 'elapsed'>) {

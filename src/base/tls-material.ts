@@ -6,10 +6,10 @@ import { createSecureContext } from 'node:tls';
 import { every, type Clock } from './clock.ts';
 import { MeridianError, messageOf } from './errors.ts';
 
-/** PEM. `ca` signs the client certificates; null requires none. */
+/** Certificates and key in PEM. `ca` signs the client certificates; null requires none. */
 export type TlsMaterial = { readonly cert: Buffer; readonly key: Buffer; readonly ca: Buffer | null };
 
-/** Paths; `''` for `ca` where clients show no certificate. `keyOfConfig` names them in errors. */
+/** The paths of the files; `''` for `ca` where clients show no certificate. `keyOfConfig` names them in errors. */
 export type TlsFiles = { readonly keyOfConfig: string; readonly cert: string; readonly key: string; readonly ca: string };
 
 /** The interval of checks of the files, in milliseconds. */
@@ -44,7 +44,7 @@ function checked({ keyOfConfig, ...files }: TlsFiles, material: TlsMaterial): Tl
   return material;
 }
 
-/** When the first certificate of the file, which is the server's own, ends; null if unknown. */
+/** The expiry of the first certificate of the file, which is the server's own; null if unknown. */
 export function endOfCertificate({ cert }: Pick<TlsMaterial, 'cert'>): Date | null {
   try {
     return new X509Certificate(cert).validToDate;
@@ -69,7 +69,7 @@ export async function followTlsFiles(files: TlsFiles, follow: Follow, signal: Ab
   await every(follow.clock, LOOK_MS, signal, async () => {
     try {
       const next = await readFiles(files);
-      // To check them costs more than to read them.
+      // A check costs more than a read.
       if (!isSame(next, current)) follow.onChange((current = checked(files, next)));
       lastFailure = '';
     } catch (error) {

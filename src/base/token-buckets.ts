@@ -1,12 +1,12 @@
-// Token buckets by key: how often, or how much, each peer may do something. A bucket that was quiet for long is full.
+// Token buckets by key. They limit how often, or how much, each peer may do something. A bucket that was quiet for long is full.
 import { LRUCache } from 'lru-cache';
 
 type TokenBucketLimits = {
-  /** Tokens of a full bucket. */
+  /** The number of tokens of a full bucket. */
   readonly burst: number;
-  /** Milliseconds until a bucket has one more. */
+  /** The milliseconds until a bucket has one more token. */
   readonly msAToken: number;
-  /** Buckets that are remembered; the others count as full. */
+  /** The number of buckets that are remembered; the others count as full. */
   readonly most: number;
 };
 
@@ -30,7 +30,7 @@ export class TokenBuckets {
     return known === undefined ? burst : Math.min(burst, known.tokens + (this.#now() - known.at) / msAToken);
   }
 
-  /** Milliseconds until the bucket has so many tokens; 0 if it has them now. */
+  /** The milliseconds until the bucket has this number of tokens; 0 if it has them now. */
   waitOf(key: string, tokens: number): number {
     return Math.max(0, tokens - this.leftOf(key)) * this.#limits.msAToken;
   }

@@ -14,7 +14,7 @@ export type Violation = {
 
 /** The limit of listed violations of one input. */
 export const MAX_VIOLATIONS = 100;
-/** Characters of a field and of a reason: both may repeat a part of the input. */
+/** The limit of a field and of a reason, in characters: both may repeat a part of the input. */
 const MAX_FIELD = 400;
 const MAX_REASON = 1_000;
 

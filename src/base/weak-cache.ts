@@ -15,7 +15,7 @@ export class WeakCache<T extends object> {
     this.#gone.register(value, key);
   }
 
-  /** How many keys it has; those of values that are gone follow soon. */
+  /** The number of keys. The keys of values that are gone leave soon after. */
   get size(): number {
     return this.#values.size;
   }

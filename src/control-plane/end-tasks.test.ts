@@ -1,4 +1,4 @@
-// What a stop waits for, with a clock that the test moves.
+// These tests show what a stop waits for. They move the clock.
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';

@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.ts';
 /** The interval of the log lines that name what a stop waits for, in milliseconds. */
 const SAY_MS = 5_000;
 
-/** Tasks with a name, until they settle. */
+/** Tracks tasks by name until they settle. */
 export class OpenTasks {
   readonly #open = new Map<Promise<unknown>, string>();
 

@@ -85,7 +85,7 @@ export async function runHost({ context, ...options }: HostOptions): Promise<voi
     return null;
   };
   let isStarted = false;
-  // What has started completely drains first.
+  // A process whose start is complete drains first.
   const onStopAsked = (): void => {
     if (!isStarted) stop.abort(context.signal.reason);
   };
@@ -200,7 +200,7 @@ async function startHost(options: Start): Promise<Record<string, number | null>>
   return { api: apiServer.http.enabled ? apiServer.http.port : null, https: api.httpsPort, diagnostics: diagnostics.serverPort };
 }
 
-/** Also false without any answer: a hanging database neither answers nor closes its connections. */
+/** Whether the database answers in time. A database that hangs neither answers nor closes its connections. */
 async function answers(store: ResourceStore, clock: Clock): Promise<boolean> {
   const given = new AbortController();
   const ping = store.ping().then(

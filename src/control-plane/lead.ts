@@ -23,9 +23,9 @@ type CommonTasksOptions = {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly log: Logger;
-  /** `apiServer.authn.tokens.bootstrapAdminToken`. */
+  /** The value of `apiServer.authn.tokens.bootstrapAdminToken`. */
   readonly bootstrapAdminToken: boolean;
-  /** `store.history`. */
+  /** The values of `store.history`. */
   readonly history: HistoryLimits;
 };
 

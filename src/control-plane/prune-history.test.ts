@@ -4,14 +4,14 @@ import { createLogger } from '../base/log.ts';
 import type { HistoryBounds, PruneProgress, Trimmed } from '../store/history-store.ts';
 import { pruneHistory, type HistoryLimits } from './prune-history.ts';
 
-/** A history of versions none of which is old, all of which are replaced. */
+/** A history of versions: none is old, and all are replaced. */
 class Watched {
   readonly calls: PruneProgress[] = [];
   readonly trims: [after: number, most: number][] = [];
   counts = 0;
   bounds: HistoryBounds | undefined;
   fails = false;
-  /** The largest id, how many versions there are, and up to where no other can appear. */
+  /** The largest id, the number of versions, and the id up to which no other version can appear. */
   last = 1_000;
   versions = 1_000;
   settled = Infinity;

@@ -6,17 +6,17 @@ import type { Following } from '../store/follow-feed.ts';
 import type { HistoryBounds, HistoryStore, PruneProgress } from '../store/history-store.ts';
 
 const INTERVAL_MS = 60_000;
-/** The table is counted when it may have this part of its bound more than at the last count. */
+/** The table is counted again when its growth since the last count may be more than this part of its bound. */
 const COUNTED_PART = 0.01;
 
 /**
- * `store.history`: versions of one resource, milliseconds after which a replaced version is removed, and versions of all resources
- * together.
+ * The values of `store.history`: the versions of one resource, the milliseconds after which a replaced version is removed, and
+ * the versions of all resources together.
  */
 export type HistoryLimits = { readonly versions: number; readonly age: number; readonly total: number };
 
 type Store = Pick<HistoryStore, 'pruneVersions' | 'settledVersion' | 'countVersions' | 'trimVersions'>;
-/** How many versions there were when `at` was the largest id. */
+/** The number of versions when `at` was the largest id. */
 type Count = { readonly at: number; readonly versions: number };
 
 /** Runs until the signal aborts. A new leader considers all versions once. */
@@ -43,7 +43,7 @@ export async function pruneHistory(
   });
 }
 
-/** The bounds of each resource. Returns up to where versions were considered. */
+/** Applies the bounds of each resource. Returns how far versions were considered. */
 async function pruneOwn(
   store: Store,
   bounds: HistoryBounds,
@@ -58,7 +58,7 @@ async function pruneOwn(
   return progress;
 }
 
-/** The bound of all resources together. The last version of a resource that exists stays, also beyond it. */
+/** Applies the bound of all resources together. It keeps the last version of a resource that exists, also beyond the bound. */
 async function pruneTotal(store: Store, total: number, at: number, last: Count | null, signal: AbortSignal): Promise<Count> {
   const isFew = last !== null && (at - last.at <= total * COUNTED_PART || last.versions + at - last.at <= total);
   if (isFew) return last;

@@ -23,7 +23,7 @@ export async function serveDiagnostics(
 
 type ServedApi = {
   readonly server: FastifyInstance;
-  /** Null if HTTPS is disabled. */
+  /** It is null if HTTPS is disabled. */
   readonly httpsPort: number | null;
   /** Applies renewed certificates until the signal aborts; null if HTTPS is disabled. */
   readonly followCertificate: ((signal: AbortSignal, log: Logger) => Promise<void>) | null;
