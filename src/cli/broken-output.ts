@@ -9,7 +9,7 @@ const READERS: ReadonlySet<string | undefined> = new Set([
   ...['help', 'version', 'completion', '__complete'],
 ]);
 
-/** Codes of a write after the reader has closed the pipe. */
+/** The error codes of a write after the reader has closed the pipe. */
 const CLOSED: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ERR_STREAM_DESTROYED']);
 
 /** Handles failed writes of this process. @param command the first word after `meridian` */

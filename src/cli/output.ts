@@ -5,15 +5,17 @@ import { isUnsafe, visibleText } from '../base/visible-text.ts';
 
 export type Format = 'table' | 'wide' | 'json' | 'yaml';
 
-/** Without the trailing line feed, which `print` adds: in YAML it can be part of the last value. */
+/** The text has no trailing line feed, which `print` adds: in YAML it can be part of the last value. */
 export function serialize(value: unknown, format: 'json' | 'yaml'): string {
   return visibleText(format === 'json' ? JSON.stringify(value, null, 2) : yamlOf(value).replace(/\n$/, ''));
 }
 
-/** Without a word in it. A block of YAML would lose the blanks at its start. */
+/** Matches a line of blanks alone. A block of YAML would lose the blanks at its start. */
 const BLANK_LINES = /^\s+$/;
 
-/** YAML with every text with an unsafe character in double quotes, where an escape represents that character, and with blank lines in them. */
+/**
+ * Prints YAML. A text with blank lines or an unsafe character stands in double quotes, where an escape represents the character.
+ */
 function yamlOf(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: true });
   visit(document, {

@@ -9,7 +9,7 @@ type Add = (parent: Command) => void;
 /** The words that call a command, or the one that calls all commands of a module, and what loads the module. */
 type Entry = readonly [words: string, load: () => Promise<Add>];
 
-/** What --help lists below each title. */
+/** The commands that --help lists below each title. */
 const SECTIONS: Readonly<Record<string, readonly Entry[]>> = {
   'Resources:': [
     ['get', async () => (await import('./commands/get.ts')).addGetCommand],
@@ -78,7 +78,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   token: 'tokens after they were issued',
 };
 
-/** Below the help of the groups: calls that often come first. */
+/** The calls that often come first. The help of the groups ends with them. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   inspect: [
     'meridian inspect zones',
@@ -151,7 +151,7 @@ export async function createProgram(words: readonly string[] = []): Promise<Comm
 function calledBy(words: readonly string[]): (entry: Entry) => boolean {
   const [first, second] = words;
   if (first === '--version' || first === '-V') return () => false;
-  // It prints the help of any other.
+  // `help` prints the help of any other command.
   if (first === undefined || first === 'help') return () => true;
   const entries = Object.values(SECTIONS).flat();
   for (const isCalled of [

@@ -59,7 +59,7 @@ export async function configOf(mode: Mode, options: ConfigOptions): Promise<{ co
  * of a stop have limits of 20 s together (`src/control-plane/host.ts`); this covers the rest, such as a start that does not end.
  */
 export const MAX_STOP_MS = 25_000;
-/** The same from the moment when everything has ended and is stored. */
+/** The limit in milliseconds from the moment when everything has ended and is stored. */
 const MAX_EXIT_MS = 2_000;
 
 /** Runs a control plane until SIGINT or SIGTERM; a second signal ends the process at once. */
@@ -129,7 +129,9 @@ export async function explainDatabase(error: unknown, store: Config['store']): P
   throw new MeridianError('unavailable', `cannot reach PostgreSQL at ${where}: ${why}; is it running?`, { cause });
 }
 
-/** What PostgreSQL says of an unknown role, a wrong password and a missing database, with a remedy; null for any other error. */
+/**
+ * The error for an unknown role, a wrong password and a missing database, with a remedy; null for any other error of PostgreSQL.
+ */
 function refusalOf(error: unknown, store: Config['store'] & { type: 'postgres' }): string | null {
   const { host, port, user, dbName } = store;
   for (const one of [error, (error as { cause?: unknown } | undefined)?.cause]) {

@@ -3,7 +3,7 @@
 
 const VARIABLE = 'MERIDIAN_SIGHUP_IGNORED';
 const isHangupIgnored = process.env[VARIABLE] === '1';
-// It is about this process alone, and no key of the configuration.
+// The variable is about this process alone, and is no key of the configuration.
 Reflect.deleteProperty(process.env, VARIABLE);
 
 /** SIGHUP means that the terminal was closed. It is not among them under nohup. */

@@ -187,7 +187,10 @@ export class ApiClient {
     await this.#call('DELETE', itemPath(info, mesh, name));
   }
 
-  /** Where the newest change of a row is, also of one that was deleted. @param waitMs how long to wait for the zones; 0: as it is now */
+  /**
+   * The rollout of the newest change of a row, also of a deleted one.
+   * @param waitMs the milliseconds to wait for the zones; 0 does not wait
+   */
   async rollout(info: TypeInfo, mesh: string, name: string, waitMs: number): Promise<Answer<'Rollout'>> {
     const query = waitMs > 0 ? `?wait=zones&timeout=${String(waitMs)}ms` : '';
     const limitMs = waitMs + ROLLOUT_MS;
@@ -208,7 +211,7 @@ export class ApiClient {
     return { ...first, items, next: null };
   }
 
-  /** One version. @param from the version that its difference begins with, in place of the one before it */
+  /** One version of a resource. @param from the version that its difference begins with, in place of the one before it */
   async version(info: TypeInfo, mesh: string, name: string, number: string, from?: string): Promise<Answer<'Version'>> {
     const query = from === undefined ? '' : `?from=${encodeURIComponent(from)}`;
     return (await this.read(`${itemPath(info, mesh, name)}/_history/${pathPart(number)}${query}`)) as Answer<'Version'>;

@@ -15,7 +15,7 @@ export type WaitOptions = { readonly wait?: boolean; readonly timeout: string };
 /** A resource of which a change was written. @property name stored name */
 export type Written = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
 
-/** Requests at the same time: a control plane lets a limited number of them wait. */
+/** The number of requests at the same time: a control plane lets a limited number of them wait. */
 const PARALLEL = 8;
 const MAX_TIMEOUT_MS = 300_000;
 
@@ -31,7 +31,7 @@ export function addWaitOptions(command: Command): Command {
     .addOption(new Option('--timeout <duration>', 'the end of the wait, at most 5m').default('30s'));
 }
 
-/** Milliseconds; 0 without `--wait`. @throws UsageError */
+/** The milliseconds to wait; 0 without `--wait`. @throws UsageError */
 export function waitOf({ wait = false, timeout }: WaitOptions): number {
   if (!wait) return 0;
   const ms = parseGoDuration(timeout);
@@ -57,7 +57,7 @@ async function followRollouts(client: ApiClient, written: readonly Written[], ms
   return found;
 }
 
-/** Null for a control plane that cannot wait, such as Kuma: the write is done, so this is no failure. */
+/** Returns null for a control plane that cannot wait, such as Kuma: the write is done, so this is no failure. */
 export async function rolloutsOf(client: ApiClient, written: readonly Written[], ms: number): Promise<Rollout[] | null> {
   if (ms === 0) return null;
   if ((await client.index()).product === 'Meridian') return await followRollouts(client, written, ms);
@@ -65,7 +65,7 @@ export async function rolloutsOf(client: ApiClient, written: readonly Written[],
   return null;
 }
 
-/** A row that was deleted and was never sent. */
+/** The rollout of a row that was deleted and was never sent. */
 function rolloutOfNothing({ info, mesh, name }: Written): Rollout {
   const counts = { acknowledged: 0, refused: 0, withheld: 0, sent: 0, pending: 0, away: 0, unknown: 0, hidden: 0 };
   const note = 'it does not exist, and no change of it is kept';

@@ -6,7 +6,7 @@ import type { ServerEvent } from './server-events.ts';
 
 const lost = new MeridianError('unavailable', 'the control plane ended the watch');
 
-/** What is shown when each attempt gives these events and then this error, and Ctrl-C follows the last one. */
+/** The output when each attempt gives these events and then this error, and Ctrl-C follows the last one. */
 async function shown(attempts: readonly (readonly [ServerEvent[], Error])[]) {
   const [clock, stop, left] = [new ManualClock(), new AbortController(), [...attempts]];
   const [asked, said, events]: [string[], string[], unknown[]] = [[], [], []];
@@ -22,7 +22,7 @@ async function shown(attempts: readonly (readonly [ServerEvent[], Error])[]) {
       if (attempt === undefined) return stop.abort();
       for (const event of attempt[0]) {
         if (event.id !== undefined) onId(event.id);
-        // Without data it is no event.
+        // A block without data is no event.
         if (event.data !== undefined) yield event;
       }
       throw attempt[1];

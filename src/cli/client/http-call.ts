@@ -8,10 +8,10 @@ import { unreachable } from './unreachable.ts';
 
 /** A control plane: its address, credentials and CA. */
 export type Endpoint = {
-  /** `http://` or `https://`, without a trailing slash. */
+  /** It begins with `http://` or `https://`, and has no trailing slash. */
   readonly address: string;
   readonly token?: string | undefined;
-  /** PEM texts. */
+  /** The certificates and the key are PEM texts. */
   readonly ca?: string | undefined;
   readonly clientCert?: string | undefined;
   readonly clientKey?: string | undefined;

@@ -18,7 +18,7 @@ function keyRow(name: string): Item {
 }
 
 const client = { list: async () => [keyRow('user-token-signing-key-1')] };
-/** It ended long ago. */
+/** The token expired long ago. */
 const tokenOf = (kid: string, key: KeyObject): Promise<string> => signJwt({ Name: 'jo', jti: 'a', exp: 1 }, kid, key);
 
 it('a token is of the control plane with the key of its signature', async () => {

@@ -12,7 +12,7 @@ const requirement = fc.oneof(
 ) satisfies fc.Arbitrary<LabelRequirement>;
 const blank = fc.constantFrom('', ' ', '\t', '  ');
 
-/** One of the ways in which people write it. */
+/** One of the spellings of a requirement. */
 function written(one: LabelRequirement): fc.Arbitrary<string> {
   return fc.tuple(fc.constantFrom('=', '=='), fc.boolean(), blank, blank).map(([equal, short, left, right]) => {
     if (!('values' in one)) return `${left}${one.operator === 'exists' ? '' : '!'}${right}${one.key}`;

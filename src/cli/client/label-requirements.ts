@@ -11,7 +11,10 @@ export type LabelRequirement =
 
 type Token = { readonly kind: 'word' | 'sign' | 'end'; readonly text: string; readonly at: number };
 
-/** More than a label may have, because copies from other control planes are selected too. Quotes and wildcards are errors. */
+/**
+ * It allows more than a label may have, because copies from other control planes are selected too. Quotes and wildcards are
+ * errors.
+ */
 const VALUE = /^[\w.:/-]*$/;
 const TOKEN = /\s*(?:(==|!=|[=!,()<>])|([^\s=!,()<>]+))/y;
 

@@ -12,7 +12,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 /** A control plane with the list. @param others what another writer stores before each PUT */
 class Secrets {
   text: string | null;
-  /** False: `If-None-Match` has no effect. */
+  /** If it is false, `If-None-Match` has no effect. */
   hasConditions = true;
   #version = 1;
   readonly #others: string[];

@@ -6,14 +6,14 @@ import { MeridianError, messageOf } from '../../base/errors.ts';
 /** @property id where the server gives one: a stream that begins after it misses nothing */
 export type ServerEvent = { readonly event: string; readonly data: unknown; readonly id?: string };
 
-/** Characters of one event: a resource has at most a mebibyte. */
+/** The limit of one event, in characters: a resource has at most a mebibyte. */
 const MAX_EVENT = 8 * 1024 * 1024;
 
 /** @property passedId the id of a block, with an event or without one */
 type Block = ServerEvent | { readonly passedId: string };
 
 type Reading = {
-  /** Called with each id in its place, also where it has no event. */
+  /** It is called with each id in its place, also where the id has no event. */
   readonly onId?: ((id: string) => void) | undefined;
   /** The error for the last event of a stream that the server ends. */
   readonly failed: (status: number, body: unknown) => MeridianError;

@@ -15,7 +15,7 @@ export type Watched = {
 export type Row = { readonly event: 'existing' | 'added' | 'changed' | 'deleted'; readonly item: Item };
 
 /**
- * First all existing items together, then each change separately. A deletion shows the last known item. An item that no longer
+ * Yields all existing items together, then each change separately. A deletion shows the last known item. An item that no longer
  * matches the filter counts as deleted, as with the filters of the server. Only matching items are kept.
  */
 export async function* rowsOf(

@@ -123,7 +123,7 @@ function writtenOf(all: readonly Applied[]): Written[] {
   );
 }
 
-/** For programs. */
+/** The answer for programs. */
 function answerFor(
   all: readonly Applied[],
   pruned: readonly Pruned[],

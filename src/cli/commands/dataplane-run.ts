@@ -90,7 +90,7 @@ export function addDataplaneRun(dataplane: Command): void {
   command.addHelpText('after', HELP).action(runDataplane);
 }
 
-/** With its variable of the environment: `--drain-time` is MERIDIAN_DATAPLANE_DRAIN_TIME. */
+/** Adds its variable of the environment: `--drain-time` is MERIDIAN_DATAPLANE_DRAIN_TIME. */
 function named(option: Option): Option {
   const word = option.name().replaceAll('-', '_').toUpperCase();
   return option.env(`MERIDIAN_DATAPLANE_${word.replace(/^DATAPLANE_/, '')}`);

@@ -52,7 +52,7 @@ async function describe(
   print(describeText({ info, item, rollout, history }, (time) => ageOf(time)));
 }
 
-/** Null for what this control plane does not have, or does not show to this user. @throws MeridianError `unavailable` */
+/** Returns null for what this control plane does not have, or does not show to this user. @throws MeridianError `unavailable` */
 async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   return await answer.catch((error: unknown) => {
     if (error instanceof MeridianError && error.code !== 'unavailable') return null;

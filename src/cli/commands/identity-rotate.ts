@@ -80,7 +80,10 @@ function whyNotReady(status: unknown): string {
   return failed === undefined ? '' : textOf(failed['message']) || textOf(failed['reason']);
 }
 
-/** In a zone the name of one that was made on global is hashed. @param command to print where several have the display name */
+/**
+ * The path of a MeshIdentity. In a zone, one that was made on global has a hashed name.
+ * @param command the command to print where several have the display name
+ */
 async function pathOf(client: ApiClient, mesh: string, name: string, command: string): Promise<string> {
   const info = typeOf('MeshIdentity');
   const found = await findOne(client, info, mesh, name, { command });

@@ -18,7 +18,7 @@ Examples:
   meridian inspect meshes
   meridian inspect meshes -o json`;
 
-/** Services that are named. */
+/** The number of services that the text names. */
 const MAX_NAMED = 5;
 
 export function addInspectMeshes(inspect: Command): void {

@@ -68,7 +68,7 @@ function cellsOf({ service, home, from, how, address, sni, why }: ReachLine): st
   return [service, home, from, how, address || '-', sni || '-', why || '-'];
 }
 
-/** Null when no service has the name. */
+/** Returns null when no service has the name. */
 async function findServices(
   client: ApiClient,
   mesh: string,

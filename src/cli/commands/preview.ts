@@ -47,7 +47,7 @@ async function preview({ file, mesh, output, delete: isDeletion = false, ...conn
   print(isForPrograms(output) ? serialize(withoutSecrets(answer), output) : previewText(answer));
 }
 
-/** Without the values of secrets, which a log must not contain. */
+/** Removes the values of secrets, which a log must not contain. */
 function withoutSecrets(answer: Answer<'Preview'>): Answer<'Preview'> {
   const items = answer.items.map((item) =>
     item.diff === undefined || findType(item.type)?.adminOnly === false

@@ -54,7 +54,9 @@ export function addRolloutList(rollout: Command): void {
     });
 }
 
-/** In a zone: which other zones have these changes. Null on global, and for a control plane that does not say it. */
+/**
+ * The other zones that have these changes, as a zone knows them; null on global, and for a control plane that does not say it.
+ */
 async function secondHops(client: ApiClient, changes: Changes['items']): Promise<readonly Answer<'OnwardSummary'>[] | null> {
   if (changes.length === 0 || (await client.index()).mode !== 'zone') return null;
   const ids = changes.map(({ id }) => String(id)).join(',');

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MeridianError } from '../../base/errors.ts';
 import { STEP_LIMIT, STEP_MS } from './step-limit.ts';
 
-/** Requests that are under way at any time. */
+/** The number of requests that are under way at any time. */
 export const AT_ONCE = 8;
 
 export type Answer = { readonly status: number; readonly body: string };

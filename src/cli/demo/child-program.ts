@@ -13,11 +13,11 @@ const STOP_MS = 10_000;
 
 type ChildOptions = {
   readonly name: string;
-  /** Of the meridian command. */
+  /** The arguments of the meridian command. */
   readonly args: readonly string[];
-  /** URL that answers 200 when the process is ready. */
+  /** This URL answers 200 when the process is ready. */
   readonly readyUrl: string;
-  /** For its log. */
+  /** The folder of its log. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
 };

@@ -99,7 +99,7 @@ async function who(caller: Caller): Promise<WhoAnswer | null> {
   return status === 200 ? (JSON.parse(body) as WhoAnswer) : null;
 }
 
-/** In turns, so that other load of the machine affects all of them alike. */
+/** Asks the callers in turns, so that other load of the machine affects all of them alike. */
 async function mediansMs(callers: readonly Caller[]): Promise<number[]> {
   const times = callers.map((): number[] => []);
   for (let round = 0; round < REQUESTS; round += 1)

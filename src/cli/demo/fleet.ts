@@ -29,9 +29,9 @@ type ProxyPortAddress = {
 
 export type Fleet = {
   readonly members: readonly ControlPlaneProcess[];
-  /** Of all files of the demo. */
+  /** The folder of all files of the demo. */
   readonly folder: string;
-  /** Zone → where its proxies reach it. */
+  /** The addresses at which proxies reach the zones, by zone. */
   readonly proxyPorts: ReadonlyMap<string, ProxyPortAddress>;
   /** Rejects when a member dies. */
   readonly broken: Promise<never>;

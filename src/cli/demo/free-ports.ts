@@ -1,12 +1,15 @@
 // Ports of 127.0.0.1 that are free.
 import { createServer } from 'node:net';
 
-/** Below the ephemeral range, because an outgoing connection could take one before its process starts, and below the NodePorts of Kubernetes. */
+/**
+ * The first port is below the ephemeral range, because an outgoing connection could take a port before its process starts. It is
+ * also below the NodePorts of Kubernetes.
+ */
 const FIRST = 28_000;
 const SPAN = 2_000;
 let next = FIRST + Math.floor(Math.random() * SPAN);
 
-/** As many as asked for; none is given twice. */
+/** Finds this number of free ports. None is given twice. */
 export async function findFreePorts(count: number): Promise<number[]> {
   const found: number[] = [];
   while (found.length < count) {

@@ -11,7 +11,7 @@ const MESH = 'shop';
 
 export type Hop = { readonly from: string; readonly to: string; readonly what: string; readonly medianMs: number };
 
-/** Five changes for each hop, one after the other. Returns the medians in milliseconds. */
+/** Measures five changes for each hop, one after the other. Returns the medians in milliseconds. */
 export async function measureHops(addresses: ReadonlyMap<string, string>): Promise<Hop[]> {
   const policy = (round: number): JsonObject => ({
     spec: {

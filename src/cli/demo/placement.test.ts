@@ -78,7 +78,7 @@ describe('the placement of a resource', () => {
   });
 });
 
-/** The same, asked of the rules by which global and zones send and receive. */
+/** The places of a resource by the rules of global and zones for sending and receiving. */
 function byRules(type: string, at: string): Holding[] {
   const { info, mesh } = applied(type, at, 'thing');
   const origin = at === 'global' ? 'global' : 'zone';

@@ -9,7 +9,7 @@ import { STEP_LIMIT, STEP_MS } from './step-limit.ts';
 
 const MESH = 'shop';
 const REQUESTS = 1_000;
-/** Of the route cart-canary. */
+/** The shares of the route cart-canary. */
 const SHARES: Readonly<Record<string, number>> = { v1: 0.8, v2: 0.2 };
 const CARTS = 40;
 const ROUNDS = 5;
@@ -17,13 +17,13 @@ const ROUNDS = 5;
 export type ZoneTraffic = {
   readonly zone: string;
   readonly requests: number;
-  /** Version → answers of 1,000. */
+  /** The answers of 1,000 requests, by version. */
   readonly canary: ReadonlyMap<string, number>;
-  /** Version → carts that always came to it. */
+  /** The number of carts that always came to one version, by version. */
   readonly sticky: ReadonlyMap<string, number>;
-  /** From the PUT on global to the first request that was cut; median in milliseconds. */
+  /** The median of the times from the PUT on global to the first request that was cut, in milliseconds. */
   readonly timeoutMs: number;
-  /** Connections that were closed meanwhile. */
+  /** The number of connections that were closed meanwhile. */
   readonly closed: number;
 };
 
@@ -89,7 +89,7 @@ async function countCanary(caller: Caller): Promise<ReadonlyMap<string, number>>
   return counts;
 }
 
-/** Three requests of each cart: they come to one place. */
+/** Sends three requests of each cart: they come to one place. */
 async function countSticky(caller: Caller): Promise<ReadonlyMap<string, number>> {
   const asked = await caller.many(CARTS * 3, (at) => ({ path: '/session', cart: `cart-${String(at % CARTS)}` }));
   const places = Map.groupBy(asked.entries(), ([at]) => at % CARTS);
@@ -123,7 +123,7 @@ async function measureTimeout(callers: readonly Caller[], global: ApiClient, sig
 
 const CART_LABELS = { 'kuma.io/display-name': 'cart' };
 
-/** When the first slow request with such an answer was sent, of several that are under way at any time. */
+/** The time at which the first slow request with such an answer was sent. Several are under way at any time. */
 async function firstWith(caller: Caller, wanted: number, signal: AbortSignal): Promise<number> {
   const deadline = Date.now() + STEP_MS;
   let first = Infinity;

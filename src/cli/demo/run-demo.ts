@@ -27,7 +27,7 @@ const SHOP = join(import.meta.dirname, '../../../examples/shop');
 type DemoOptions = {
   /** Verify and stop. */
   readonly once: boolean;
-  /** False: no Envoy is looked for. */
+  /** If it is false, the demo looks for no Envoy. */
   readonly envoy: boolean;
 };
 

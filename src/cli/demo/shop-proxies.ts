@@ -23,10 +23,10 @@ const ZONE_PROXY = 'zone-proxy';
 const NAMES = [...CARTS.keys(), CATALOG, ZONE_PROXY];
 /** The cart that calls the catalogs: of all zones, and of the other one. */
 const CALLER = 'cart-1';
-/** The signing key of Dataplane tokens comes from global. */
+/** The limit of the wait for the signing key of Dataplane tokens, which comes from global, in milliseconds. */
 const TOKEN_MS = 30_000;
 
-/** Where one zone of the shop takes requests. */
+/** The ports at which one zone of the shop takes requests. */
 export type ShopZone = {
   readonly zone: string;
   /** Port on which the Envoy of the catalog takes requests for carts. */

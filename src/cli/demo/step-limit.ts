@@ -1,8 +1,8 @@
-// How long the demo waits for one step of itself.
+// The time limit of one step of the demo.
 
 const MINUTES = 3;
 
-/** Milliseconds. A step takes a few seconds, and minutes on a machine that does much else. */
+/** The limit in milliseconds. A step takes a few seconds, and minutes on a machine that does much else. */
 export const STEP_MS = MINUTES * 60_000;
-/** The same for a person. */
+/** The limit as text for people. */
 export const STEP_LIMIT = `${String(MINUTES)} minutes`;

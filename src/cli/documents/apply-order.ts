@@ -8,7 +8,7 @@ const COMPUTERS: ReadonlySet<string | undefined> = new Set(Object.values(manager
 
 /**
  * Meshes, then resources outside meshes, then resources in meshes: secrets, services, the rest in the order of the registry.
- * @param mode of the control plane. A zone creates its own Zone row, and needs no other
+ * @param mode the mode of the control plane. A zone creates its own Zone row, and needs no other
  */
 export function exportedTypes({
   secrets,
@@ -45,12 +45,15 @@ export function isCopy({ labels }: Item, mode: string | undefined): boolean {
   return mode !== undefined && origin !== undefined && origin !== mode;
 }
 
-/** Whether a control plane computes it, from other resources or from proxies. A person or a tool may write another value of the label. */
+/**
+ * Whether a control plane computes the resource, from other resources or from proxies. A person or a tool may write another value
+ * of the label.
+ */
 export function isComputed({ labels }: Item): boolean {
   return COMPUTERS.has(labels?.[label.managedBy]);
 }
 
-/** Whether a control plane derived it from another exported resource. It is derived again when that one is applied. */
+/** Whether a control plane derived the resource from another exported resource. It is derived again when that one is applied. */
 export function isDerived({ labels }: Item): boolean {
   return labels?.[label.managedBy] === 'gateway-api';
 }

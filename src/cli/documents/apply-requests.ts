@@ -21,7 +21,7 @@ export type Applied = {
 
 /** The byte limit of one `POST /_apply` (D32), less the brackets. */
 const MAX_BYTES = 32 * 1024 * 1024 - 1024;
-/** Bytes of a part, if the whole does not fit. */
+/** The size of a part in bytes, if the whole does not fit. */
 const PART_BYTES = 8 * 1024 * 1024;
 
 /** The largest number of listed positions of one violation in many documents. */

@@ -18,9 +18,9 @@ import { readSources, shownName, type SourceText } from './sources.ts';
 type DataplaneDocument = {
   readonly mesh: string;
   readonly name: string;
-  /** With the namespace of its labels. */
+  /** The name as it is stored, with the namespace of the labels. */
   readonly storedName: string;
-  /** In Universal form, as a control plane stores it. */
+  /** The document in Universal form, as a control plane stores it. */
   readonly document: JsonObject;
   readonly warnings: readonly string[];
 };
@@ -91,7 +91,7 @@ function checkSpec(info: TypeInfo, written: JsonObject): { spec: JsonObject } | 
   return violations.length > 0 ? { violations } : { spec };
 }
 
-/** `--dataplane-var name=value` of each. @throws MeridianError `invalid` for a text without a name */
+/** The values of `--dataplane-var name=value`, by name. @throws MeridianError `invalid` for a text without a name */
 export function readVariables(pairs: readonly string[]): Map<string, string> {
   return new Map(
     pairs.map((pair) => {

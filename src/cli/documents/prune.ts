@@ -39,12 +39,15 @@ export async function* prune(
   }
 }
 
-/** Without the title of the answer, where it has reasons. */
+/** The reason of a refusal. Violations are reasons of their own, without the title of the answer. */
 export function reasonOf({ message, violations }: MeridianError): string {
   return violations.length > 0 ? violations.map(({ reason }) => reason).join('; ') : message;
 }
 
-/** In the order in which they can be deleted. Secrets, copies of other control planes and computed resources stay. */
+/**
+ * The resources to delete, in the order in which they can be deleted. Secrets, copies of other control planes and computed
+ * resources stay.
+ */
 async function resourcesToPrune(
   client: ApiClient,
   documents: readonly ResourceDocument[],

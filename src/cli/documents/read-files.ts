@@ -16,9 +16,9 @@ import { TOO_DEEP, unfitPart } from '../../document/unfit-part.ts';
 import { isObject, objectOf } from '../../resource/read-json.ts';
 
 export type ResourceDocument = ReadDocument & {
-  /** `file:line`. */
+  /** The position as `file:line`. */
   readonly place: string;
-  /** `file:line:column` of a field, by its path in violations: `spec.to[0].targetRef`. */
+  /** The position of a field as `file:line:column`, by its path in violations: `spec.to[0].targetRef`. */
   readonly placeOf: (field: string) => string;
 };
 

@@ -4,7 +4,7 @@ import type { Item } from '../client/api-client.ts';
 import { columnsOf } from './columns.ts';
 import { itemTable, neededColumns, table } from './table.ts';
 
-/** Names as long as those of the examples. */
+/** An item with names as long as those of the examples. */
 function itemOf(type: string): Item {
   return {
     type,

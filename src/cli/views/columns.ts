@@ -10,7 +10,7 @@ import { ageOf } from '../output.ts';
 import { objectOf } from '../../resource/read-json.ts';
 
 const ZONE: Column = { head: 'ZONE', of: ({ labels }) => labels?.[label.zone] ?? '-' };
-/** Of a resource from Kubernetes. */
+/** The namespace of a resource from Kubernetes. */
 export const NAMESPACE: Column = {
   head: 'NAMESPACE',
   ifAny: ({ labels }) => labels?.[label.namespace] !== undefined,

@@ -10,20 +10,20 @@ import { serialize } from '../output.ts';
 import { historyText } from './history-text.ts';
 import { rolloutText } from './rollout-text.ts';
 
-/** Versions that the text shows; `meridian history` shows all. */
+/** The number of versions that the text shows; `meridian history` shows all. */
 const MAX_VERSIONS = 5;
 const INDENT = '  ';
 
 type Described = {
   readonly info: TypeInfo;
   readonly item: Item;
-  /** Null: the control plane does not say which zones have the resource. */
+  /** It is null if the control plane does not say which zones have the resource. */
   readonly rollout: Answer<'Rollout'> | null;
-  /** Null: the control plane keeps no history. */
+  /** It is null if the control plane keeps no history. */
   readonly history: Answer<'History'> | null;
 };
 
-/** @param age of a time, such as `5m` */
+/** @param age prints the age of a time, such as `5m` */
 export function describeText({ info, item, rollout, history }: Described, age: (time: string) => string): string {
   const { type, mesh, name, labels = {}, creationTime, modificationTime, kri, status, ...content } = item;
   const timeText = (time: Json | undefined): string => (typeof time === 'string' ? `${time} (${age(time)})` : '');

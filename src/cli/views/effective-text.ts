@@ -74,7 +74,7 @@ function leaves(object: JsonObject, prefix = ''): [path: string, value: Json][] 
   );
 }
 
-/** Outbounds with equal conf. */
+/** The outbounds in groups of equal conf. */
 function grouped(outbounds: readonly Outbound[]): Outbound[][] {
   const groups = new Map<string, Outbound[]>();
   for (const outbound of outbounds) {

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../resource/types.ts';
 import { UsageError } from '../exit-codes.ts';
 
 const INDENT = '  ';
-/** Which of several policies of a type has a value that more than one sets. */
+/** The order in which policies of one type win when several set a value. */
 const PRECEDENCE = [
   'ORDER    Of several policies that set a value on one proxy, the strongest has it: the more specific targetRef,',
   '         then a policy of the zone before one of global, then the more specific role, then the more specific',

@@ -5,7 +5,7 @@ import { table } from './table.ts';
 
 type Version = Answer<'History'>['items'][number];
 
-/** Changed fields that a line names. */
+/** The number of changed fields that a line names. */
 const MAX_NAMED = 3;
 const NOBODY: Record<Version['via'], string> = {
   api: '-',
@@ -14,7 +14,7 @@ const NOBODY: Record<Version['via'], string> = {
   unknown: '(not known)',
 };
 
-/** @param age of a time, such as `5m` */
+/** @param age prints the age of a time, such as `5m` */
 export function historyText(versions: readonly Version[], age: (time: string) => string): string {
   const rows = versions.map(({ version, time, by, via, action, ...more }) => [
     ...[String(version), age(time), visibleLine(by === undefined ? NOBODY[via] : by + (via === 'database' ? ' (database)' : ''))],

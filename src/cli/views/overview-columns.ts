@@ -49,7 +49,7 @@ export const DATAPLANE_COLUMNS: readonly Column[] = [
   { head: 'STORED NAME', wide: true, of: ({ name }) => name },
 ];
 
-/** Reasons below a table. */
+/** The number of reasons below a table. */
 const MAX_REASONS = 5;
 
 const POLICIES = resourceTypes.filter(({ policy }) => policy !== null).map(({ name }) => name);
@@ -64,7 +64,10 @@ export const MESH_COLUMNS: readonly Column[] = [
   { head: 'RESOURCES', wide: true, of: (item) => totalOf(item, Object.keys(objectOf(item['resources']))) },
 ];
 
-/** What a zone has not confirmed, or why it is not connected; then sync problems and warnings of a zone. A peer's text stays on its line, or in the indented lines of its message. */
+/**
+ * The changes that a zone has not confirmed, or the reason why it is not connected; then its sync problems and warnings. A peer's
+ * text stays on its line, or in the indented lines of its message.
+ */
 export function problemLines(item: Item): string[] {
   const { syncProblems = [], warnings = [] } = item as unknown as Answer<'ZoneOverview'>;
   const { reason } = syncOf(item);
@@ -96,7 +99,7 @@ function syncOf(item: Item): ZoneSync {
   return { state, connection, since: describedOf(item).connectTime ?? null, pending: [], lagMs: 0, reason: '' };
 }
 
-/** The mesh of which a zone is a member, or how many these are. */
+/** The mesh of which a zone is a member, or the number of its meshes. */
 function meshesText({ zone }: Item): string {
   const { meshes } = objectOf(zone);
   if (!Array.isArray(meshes) || meshes.length === 0) return 'all';
@@ -138,7 +141,7 @@ function isUnknown({ insightUnknown }: Item): boolean {
   return textOf(insightUnknown) !== '';
 }
 
-/** The subscription that says how it is. */
+/** The subscription that describes the present state. */
 function describedOf(item: Item): Subscription {
   return (describedSubscription(subscriptionsOf(insightOf(item))) ?? {}) as Subscription;
 }

@@ -5,7 +5,7 @@ import { table } from './table.ts';
 
 type Problem = Answer<'Problem'>;
 
-/** @param age of a time, such as `5m` */
+/** @param age prints the age of a time, such as `5m` */
 export function problemListText(problems: readonly Problem[], age: (time: string) => string): string {
   const rows = problems.map((problem) => [problem.code, whereOf(problem), whenOf(problem, age)]);
   const reasons = problems.flatMap(({ message, remedy, runbook }) => {

@@ -7,9 +7,9 @@ type Rollout = Answer<'Rollout'>;
 type Target = Rollout['targets'][number];
 type SecondHop = Answer<'OnwardSummary'>;
 
-/** The zones that are named among those that have the change: the slowest. */
+/** The number of zones that are named among those that have the change: the slowest. */
 const MAX_SLOWEST = 3;
-/** The zones that are named among those that lack it. */
+/** The number of zones that are named among those that lack it. */
 const MAX_NAMED = 20;
 
 const STATES: Record<Target['state'], string> = {
@@ -30,7 +30,7 @@ export function rolloutsText(rollouts: readonly Rollout[]): string {
     .join('\n');
 }
 
-/** One rollout with a table of zones. @param isAll also those that have it */
+/** One rollout with a table of zones. @param isAll lists also the zones that have the change */
 export function rolloutText(rollout: Rollout, isAll: boolean): string {
   const parts = [withTable(headline(rollout), rollout.targets, isAll)];
   const onward = onwardLines(rollout);
@@ -61,7 +61,11 @@ function onwardLines({ onward, onwardNote }: Rollout): string[] {
   return [visibleLine(`  other zones: ${String(counts.acknowledged)} of ${String(meant)} have it${times}${left}`)];
 }
 
-/** The last changes in a table. @param age of a time, such as `5m` @param hops in a zone: what is known of the other zones */
+/**
+ * The last changes in a table.
+ * @param age prints the age of a time, such as `5m`
+ * @param hops what a zone knows of the other zones
+ */
 export function changesText(
   changes: readonly Answer<'ChangeSummary'>[],
   age: (time: string) => string,
@@ -97,7 +101,7 @@ function shareOf(counts: Rollout['counts']): string {
   return `${String(counts.acknowledged)}/${String(meantOf(counts))}`;
 }
 
-/** Those that should have it. */
+/** The number of zones that should have the change. */
 function meantOf(counts: Rollout['counts']): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0) - counts.hidden;
 }

@@ -1,4 +1,4 @@
-// How each zone reaches a service, or why it does not: the answer of `meridian inspect service`. Pure.
+// The way in which each zone reaches a service, or the reason why it does not: the answer of `meridian inspect service`. Pure.
 // Invariant: every zone has exactly one line for each service, or one for each port that other zones can reach.
 import { displayNameOf, label } from '../../resource/labels.ts';
 import { at, items } from '../../resource/json-access.ts';

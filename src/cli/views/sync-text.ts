@@ -1,4 +1,5 @@
-// For each zone whether a resource goes there, what the zone has of it now, its name there, and the rule that decides, as text. Pure.
+// The text of `meridian explain-sync`: for each zone, whether a resource goes there, what the zone has of it now, its name there,
+// and the rule that decides. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import type { Answer } from '../../answers/answers.ts';

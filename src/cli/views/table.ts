@@ -82,7 +82,7 @@ export async function* pagedTable(
   }
 }
 
-/** Characters, not UTF-16 units. */
+/** The width counts characters, not UTF-16 units. */
 function widthOf(text: string): number {
   return Array.from(text).length;
 }
