@@ -95,6 +95,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // A problem is what other answers already say: it is taken from where they compute it.
   problems: ['base', 'resource', 'store', 'policy', 'zone-status', 'token', 'replicas', 'identity', ...REST, 'inspect'],
   events: ['base', 'resource', 'store', 'kds', 'zone-status', 'receipts', 'replicas', 'problems', ...REST],
+  // Knows names and addresses, and nothing of meshes.
+  dns: ['base'],
   // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
   dataplane: ['base', 'resource'],
   'control-plane': [...ENGINE],
