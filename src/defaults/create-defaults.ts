@@ -30,7 +30,7 @@ type DefaultsOwner = { readonly mode: 'global' } | { readonly mode: 'zone'; read
 
 type Create = Write & { readonly op: 'create' };
 
-/** True if `createBaseDefaults` has completed on this store, or an id was synced. */
+/** Returns true if `createBaseDefaults` has completed on this store, or an id was synced. */
 export async function hasClusterId(store: ResourceStore): Promise<boolean> {
   return (await store.get(clusterIdKey)) !== undefined;
 }

@@ -15,7 +15,7 @@ export function dataplaneTokenKeyPrefix(mesh: string): string {
 
 export type HostnameGeneratorDefault = { readonly name: string; readonly spec: JsonObject };
 
-/** Created on global, stored without labels. */
+/** They are created on global, and stored without labels. */
 export const globalHostnameGenerators: readonly HostnameGeneratorDefault[] = [
   generator(
     'synced-mesh-multi-zone-service',
@@ -49,7 +49,7 @@ export const globalHostnameGenerators: readonly HostnameGeneratorDefault[] = [
   ),
 ];
 
-/** Created in every zone, stored with label origin = zone. */
+/** They are created in every zone, and stored with label origin = zone. */
 export const zoneHostnameGenerators: readonly HostnameGeneratorDefault[] = [
   generator(
     'local-mesh-external-service',
@@ -129,7 +129,7 @@ const MESH_POLICIES: readonly MeshPolicyDefault[] = [
 
 /**
  * The policies that a new Mesh gets, unless its `skipCreatingInitialPolicies` names the type or `*`.
- * @param spec of the Mesh
+ * @param spec the spec of the Mesh
  */
 export function initialPolicies(mesh: string, spec: JsonObject): MeshPolicyDefault[] {
   const skipped = spec['skipCreatingInitialPolicies'];

@@ -6,7 +6,7 @@ import type { ResourceStore } from '../store/resource-store.ts';
 
 type DefaultsCompleteOptions = {
   readonly store: ResourceStore;
-  /** False for a zone with a global: its defaults are synced, and it is ready without them. */
+  /** It is false for a zone with a global: its defaults are synced, and it is ready without them. */
   readonly createsDefaults: boolean;
   readonly defaults: Pick<DefaultsConfig, 'skipTenantResources'>;
 };

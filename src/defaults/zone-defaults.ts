@@ -1,4 +1,5 @@
-// The default resources of a zone (kds-wire 9: on a federated zone). For the leader, at its start; running again changes nothing.
+// The default resources of a zone (kds-wire 9: on a federated zone). The leader creates them at its start; a second run changes
+// nothing.
 import { isFromGlobal } from '../resource/ownership.ts';
 import { zoneHostnameGenerators } from './default-resources.ts';
 import { label } from '../resource/labels.ts';
@@ -14,8 +15,8 @@ import {
 import type { ResourceStore } from '../store/resource-store.ts';
 
 /**
- * Its own Zone row, the only one, and HostnameGenerators for local services. A zone without a global also gets the defaults of a
- * global: Mesh `default` with its defaults, the key of zone tokens, the id of the cluster (rest-api 7.3).
+ * Creates its own Zone row, the only one, and HostnameGenerators for local services. A zone without a global also gets the
+ * defaults of a global: Mesh `default` with its defaults, the key of zone tokens, the id of the cluster (rest-api 7.3).
  */
 export async function createZoneDefaults(
   store: ResourceStore,

@@ -55,7 +55,7 @@ function read(printed: JsonObject): Content {
   return { type: document.info.name, mesh: document.mesh, name: storedNameOf(document), labels, spec: own };
 }
 
-/** @param without labels that the form leaves out, as every write computes them again */
+/** @param without the labels that the form leaves out, as every write computes them again */
 function contentOf({ type, mesh, name: stored, labels, spec: own }: Content, without: ReadonlySet<string> = new Set()): Content {
   const kept = Object.fromEntries(Object.entries(labels).filter(([key]) => !without.has(key)));
   return { type, mesh, name: stored, labels: kept, spec: own };
@@ -191,7 +191,7 @@ describe('a resource in Kubernetes form', () => {
     });
     for (const given of [[{}], 'oops', 5, false])
       expect(fromKubernetes(document(given))).toEqual({ violation: { field: 'spec', reason: 'must be an object' } });
-    // Null is absent.
+    // Null means absent.
     expect(read(document(null)).spec).toEqual({});
   });
 

@@ -11,8 +11,8 @@ import type { DocumentedResource } from './universal-form.ts';
 export const GATEWAY_FORM_TYPES = ['MeshHTTPRoute', 'MeshTCPRoute', ...GATEWAY_TYPES];
 
 /**
- * @param route of one of `GATEWAY_FORM_TYPES`
- * @param services of its mesh, for the port of a backend without one
+ * @param route a route of one of `GATEWAY_FORM_TYPES`
+ * @param services the services of its mesh, for the port of a backend without one
  * @param timeouts MeshTimeouts of its mesh: the one that was derived from the route is included
  */
 export function toGatewayForm(

@@ -5,12 +5,15 @@ import { isObject } from '../resource/read-json.ts';
 
 /** The largest number of listed changes. With more, the whole document is replaced. */
 const MAX_CHANGES = 1_000;
-/** Levels that are divided into steps: those above the rules of a route, in a document and in the configuration of a proxy. */
+/**
+ * The number of levels that are divided into steps: those above the rules of a route, in a document and in the configuration of a
+ * proxy.
+ */
 const MAX_LEVELS = 6;
 
 /** An operation of a JSON Patch. */
 export type Change = { readonly op: 'add' | 'remove' | 'replace'; readonly path: string; readonly value?: Json };
-/** Where a value stands: the levels above it, and its step as it is written in a path. The text is made for changes alone. */
+/** The place of a value: the levels above it, and its step as it is written in a path. The text is made for changes alone. */
 type Place = { readonly above: Place; readonly step: string | number } | null;
 
 /** The operations that change `before` into `after`; empty when they are equal. Lists are compared by index. */

@@ -105,7 +105,7 @@ export function fromKubernetes(document: JsonObject): UniversalDocument {
     labels: own,
     ...content.body,
   };
-  // In the system namespace beside the label of another one the name is the stored one.
+  // An object of the system namespace with the label of another one has its stored name.
   const isStored = metadata['namespace'] === SYSTEM_NAMESPACE && (own[label.namespace] ?? SYSTEM_NAMESPACE) !== SYSTEM_NAMESPACE;
   return { body: isStored ? body : withStoredName(body) };
 }

@@ -17,14 +17,14 @@ export class SourceFile {
     this.#text = text;
   }
 
-  /** As the YAML library parses them. */
+  /** The documents as the YAML library parses them. */
   get documents(): readonly Document.Parsed[] {
     return this.#read().documents;
   }
 
   /**
    * The position of the field's key in the document, or of its parent's key if it is missing.
-   * @param index of the document in the file, from 0
+   * @param index the index of the document in the file, from 0
    */
   positionOf(index: number, path: string): Position {
     const { documents, lines } = this.#read();

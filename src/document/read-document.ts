@@ -11,7 +11,7 @@ import { fromKubernetes } from './kubernetes-form.ts';
 
 export type ReadDocument = {
   readonly info: TypeInfo;
-  /** `''` for a type without meshes. */
+  /** It is `''` for a type without meshes. */
   readonly mesh: string;
   /** The name as written: a display name or a stored name. */
   readonly name: string;

@@ -4,7 +4,7 @@ import { objectOf } from '../resource/read-json.ts';
 import { kumaSni, serviceSni } from '../resource/sni.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 
-/** Sorted by port, Kuma's form before the hashed one. Empty for types other than services. */
+/** The server names by port, Kuma's form before the hashed one. Types other than services have none. */
 export function snisOf(resource: Resource): JsonObject[] {
   return portsOf(resource.spec)
     .toSorted((a, b) => a.port - b.port)
@@ -14,7 +14,7 @@ export function snisOf(resource: Resource): JsonObject[] {
     });
 }
 
-/** Each port once, with its name, else its number as text. */
+/** The ports, each once, with its name, else its number as text. */
 function portsOf({ ports, match }: JsonObject): { readonly port: number; readonly section: string }[] {
   const found = new Map<number, string>();
   for (const item of [...(Array.isArray(ports) ? ports : []), match]) {

@@ -4,7 +4,7 @@ import type { Violation } from '../base/errors.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import { memberPath } from './position.ts';
 
-/** Levels of objects and lists (D32). */
+/** The largest number of levels of objects and lists (D32). */
 const MAX_DEPTH = 64;
 export const TOO_DEEP = `must not be nested deeper than ${String(MAX_DEPTH)} levels`;
 const NOT_FINITE = 'must be a finite number';

@@ -71,7 +71,7 @@ export function metaOf(info: TypeInfo, resource: Resource, type = info.name): Js
   };
 }
 
-/** RFC 3339 in UTC, to the second. */
+/** The time as in RFC 3339, in UTC, to the second. */
 export function timeOf(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`;
 }

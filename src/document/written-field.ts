@@ -1,4 +1,4 @@
-// Where a field of the Universal form is in a document as it was written: in Universal, Kubernetes or Gateway API form.
+// Finds a field of the Universal form in a document as it was written: in Universal, Kubernetes or Gateway API form.
 import { label } from '../resource/labels.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';

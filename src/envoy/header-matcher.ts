@@ -11,7 +11,7 @@ export function headerMatcher({ type, name = '', value = '' }: WrittenMatch | Js
     case 'Absent':
       return { name, presentMatch: false };
     case 'Prefix':
-      // Every value begins with nothing, which Envoy does not take.
+      // Every value begins with the empty prefix, which Envoy does not take.
       return value === '' ? { name, presentMatch: true } : { name, stringMatch: { prefix: value } };
     case 'RegularExpression':
       return { name, stringMatch: { safeRegex: { regex: value } } };

@@ -1,13 +1,13 @@
-// What log records and spans say of the proxy that sends them, as with Kuma (xds 3.3).
+// The attributes of log records and spans about the proxy that sends them, as with Kuma (xds 3.3).
 
 export type Origin = {
   readonly mesh: string;
   readonly zone: string;
-  /** Name of the workload of the proxy. */
+  /** The name of the workload of the proxy. */
   readonly workload: string;
 };
 
-/** Names and values. */
+/** The names and values of the attributes. */
 export function originAttributes({ mesh, zone, workload }: Origin): [name: string, value: string][] {
   return [
     ['kuma.mesh', mesh],

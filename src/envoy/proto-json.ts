@@ -22,13 +22,13 @@ export function socketAddress(address: string, port: number): JsonObject {
 
 /**
  * A duration of a policy as proto3 JSON: `15ms` → `0.015s`, `1h` → `3600s`.
- * @param fallback of proto3 JSON, where the policy gives none or one that cannot be read
+ * @param fallback the result in proto3 JSON where the policy gives no duration, or one that cannot be read
  */
 export function duration(given: Json | undefined, fallback: string): string {
   return optionalDuration(given) ?? fallback;
 }
 
-/** As `duration`; undefined without one. */
+/** Converts as `duration` does; undefined without a duration. */
 export function optionalDuration(given: Json | undefined): string | undefined {
   const milliseconds = typeof given === 'string' ? parseGoDuration(given) : null;
   if (milliseconds === null) return undefined;
@@ -53,7 +53,7 @@ export function percentage(given: Json | undefined): JsonObject {
   return { numerator: Math.round(percent * 100), denominator: 'TEN_THOUSAND' };
 }
 
-/** Without the keys whose value is undefined. */
+/** The object without the keys whose value is undefined. */
 export function given(object: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(Object.entries(object).filter((entry): entry is [string, Json] => entry[1] !== undefined));
 }

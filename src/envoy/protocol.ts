@@ -7,7 +7,7 @@ export function protocolOf(text: string): Protocol {
   return text === 'http' || text === 'http2' || text === 'grpc' ? text : 'tcp';
 }
 
-/** Whether requests are understood, not only bytes. */
+/** Whether a proxy reads requests of this protocol, and not bytes alone. */
 export function isHttp(protocol: Protocol): boolean {
   return protocol !== 'tcp';
 }

@@ -18,7 +18,7 @@ let clock: ManualClock;
 let stop: AbortController;
 let changes: RecentChanges;
 let others: Set<string>;
-/** What the other replicas answer, and what they were asked. */
+/** The answers of the other replicas, and the questions to them. */
 let elsewhere: ZonesTally;
 let asked: string[][];
 let touched: string[];

@@ -14,7 +14,7 @@ import type { EventItem } from './event-ring.ts';
 const ASK_MS = 1_000;
 /** Milliseconds from the first news of a change after which it is no longer asked for: a zone that takes so long is a problem of its own. */
 const ASK_FOR_MS = 300_000;
-/** Changes that are on their way to zones of other replicas. */
+/** The largest number of changes on their way to zones of other replicas. */
 const MAX_ON_THE_WAY = 200;
 
 export type ChangeEventsOptions = Following & {
@@ -33,9 +33,9 @@ export class ChangeEvents implements EventSource {
   readonly #open = new Map<string, Change>();
   /** Changes that zones of other replicas may lack, the oldest first. */
   readonly #onTheWay = new Set<Change>();
-  /** When the first news of each came, in milliseconds of `elapsed`: the date may be set. */
+  /** The time of the first news of each change, in milliseconds of `elapsed`: the date may be set. */
   readonly #heardAt = new WeakMap<Change, number>();
-  /** What other replicas answered last. */
+  /** The last answers of other replicas. */
   readonly #elsewhere = new WeakMap<Change, Tally>();
 
   constructor(options: ChangeEventsOptions) {

@@ -17,7 +17,7 @@ export type Events = {
   readonly hub: EventHub;
   /** Records an event of a stream; never throws, never waits. */
   readonly observe: (event: SyncEvent) => void;
-  /** Each zone in a line, by name. Rejects when the store does not answer. */
+  /** The summary of each zone, by name. Rejects when the store does not answer. */
   readonly summaries: ZoneEvents['summaries'];
   /** The zones in memory. */
   readonly zones: Pick<ZoneEvents, 'caughtUp' | 'followed'>;
@@ -27,7 +27,7 @@ type EventsOptions = Following & {
   readonly store: ZoneRowsStore;
   readonly lagOf: LagOf;
   readonly receipts: ChangeEventsOptions['receipts'];
-  /** Of this replica. */
+  /** The id of this replica. */
   readonly instanceId: string;
   readonly problems: CurrentProblems;
   readonly roster: ReplicaRoster;

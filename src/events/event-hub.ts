@@ -15,7 +15,7 @@ export const PACE_MS = 250;
 /** The largest number of items in one event. */
 export const MAX_ITEMS = 200;
 
-/** How a source reports to the hub. */
+/** The calls with which a source reports to the hub. */
 export type Tell = {
   /** The state of a key changed. */
   readonly touch: (topic: Topic, key: string) => void;
@@ -32,8 +32,8 @@ export type EventSource = {
 };
 
 /**
- * What a stream gets: news with their id, or `resync`: read the lists again; the changes after this id follow. `idle` has the id of the last
- * event that the stream got; null before it has begun.
+ * An event of a stream: news with their id, or `resync`: read the lists again; the changes after this id follow. `idle` has the
+ * id of the last event that the stream got; null before it has begun.
  */
 export type HubEvent =
   | { readonly kind: 'event'; readonly id: string; readonly event: RingEvent }
@@ -44,7 +44,7 @@ export type HubEvent =
 type ResyncReason = 'started' | 'expired' | 'unknown';
 
 type Session = {
-  /** Begins the id of each event; another one after each start. */
+  /** The prefix of the id of each event. Each start makes another one. */
   readonly epoch: string;
   readonly ring: EventRing;
   readonly loaded: Promise<void>;
@@ -65,7 +65,7 @@ export class EventHub {
     this.#following = following;
   }
 
-  /** True while the state is followed. */
+  /** It is true while the state is followed. */
   get isFollowing(): boolean {
     return this.#session !== null;
   }
@@ -127,14 +127,16 @@ export class EventHub {
     }
   }
 
-  /** True as soon as the sources know the present state; false after the time. */
+  /** Returns true as soon as the sources know the present state; false after the time. */
   async #isLoaded({ loaded }: Session, idleMs: number, signal: AbortSignal): Promise<boolean> {
     const done = new AbortController();
     const limit = this.#following.clock.sleep(idleMs, AbortSignal.any([signal, done.signal])).then(() => signal.aborted);
     return await Promise.race([loaded.then(() => true), limit]).finally(() => done.abort());
   }
 
-  /** True when there is news; false after the time. Each event wakes every reader, so a wait makes no signal and no error. */
+  /**
+   * Returns true when there is news; false after the time. Each event wakes every reader, so a wait makes no signal and no error.
+   */
   async #wait(ms: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     return await new Promise((resolve) => {

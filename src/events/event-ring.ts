@@ -9,14 +9,14 @@ export type Topic = (typeof TOPICS)[number];
 
 /** One object of an event: its newest state. */
 export type EventItem = {
-  /** Compact JSON. */
+  /** The state as compact JSON. */
   readonly json: string;
-  /** The item goes only to callers who may read this type of resource. Null: to all. */
+  /** The item goes only to callers who may read this type of resource. Null means all callers. */
   readonly type: string | null;
 };
 
 export type RingEvent = {
-  /** Grows by one with each event. */
+  /** It grows by one with each event. */
   readonly sequence: number;
   readonly topic: Topic;
   readonly items: readonly EventItem[];

@@ -53,12 +53,15 @@ export function addEventRoutes(app: FastifyInstance, context: ApiContext, hub: E
   });
 }
 
-/** Also of events that the stream does not show: without a byte clients take it for broken, and without the newest id they resume too early. */
+/**
+ * The heartbeat, also for an event that the stream does not show: without a byte clients take the stream for broken, and without
+ * the newest id they resume too early.
+ */
 function heartbeatOf({ id }: HubEvent): string {
   return id === null ? HEARTBEAT : heartbeatText(id);
 }
 
-/** Null for an event that the stream does not show. */
+/** Returns null for an event that the stream does not show. */
 function hubText(
   event: HubEvent,
   topics: ReadonlySet<Topic>,
@@ -84,7 +87,7 @@ function textOfItems(event: RingEvent, shown: readonly EventItem[]): string {
   return text;
 }
 
-/** All topics if none is given. @throws ApiError 400 */
+/** The topics of a query; all if it names none. @throws ApiError 400 */
 function topicsOf(query: URLSearchParams): ReadonlySet<Topic> {
   const given = (query.get('topics') ?? '').split(',').filter((topic) => topic !== '');
   const topics = given.map((one) => {

@@ -1,5 +1,5 @@
-// The topic `problems`: each problem when it begins, changes or is solved. Those of a zone are looked at with the zone, all others once a
-// minute and when a replica comes or goes.
+// The topic `problems`: each problem when it begins, changes or is solved. The problems of a zone are looked at with the zone,
+// all others once a minute and when a replica comes or goes.
 import { every } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { together } from '../base/supervise.ts';
@@ -25,7 +25,7 @@ export class ProblemEvents implements EventSource {
   readonly name = 'problems';
   readonly render: EventSource['render'] = { problems: (id) => this.#render(id) };
   readonly #options: Options;
-  /** Zone, or `BESIDES` → its problems by id. */
+  /** The problems by id, for each zone and for `BESIDES`. */
   readonly #scopes = new Map<string, ReadonlyMap<string, EventItem>>();
   /** The last published problems, by id. */
   readonly #last = new Map<string, EventItem>();

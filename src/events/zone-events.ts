@@ -53,7 +53,7 @@ export class ZoneEvents implements EventSource {
     if (kind === 'opened' || kind === 'sent' || kind === 'closed') this.#waiting?.add(peer);
   }
 
-  /** Calls back with the zones that are looked at, all of them first. Returns the way to stop. */
+  /** Calls back with the zones that are looked at, all of them first. Returns a function that ends the calls. */
   onLook(listener: (names: readonly string[]) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -69,7 +69,10 @@ export class ZoneEvents implements EventSource {
     return facts === undefined ? null : { ...facts, sync: syncOf(facts, this.#lagOf(name), this.#clock.now()) };
   }
 
-  /** Each zone in a line, by name: from memory while it is followed, else from the store. Rejects when the store does not answer. */
+  /**
+   * The summary of each zone, by name: from memory while it is followed, else from the store. Rejects when the store does not
+   * answer.
+   */
   async summaries(): Promise<ZoneSummary[]> {
     const zones = this.followed() ?? this.#inOrder((await readZoneFacts(this.#store)).values());
     const now = this.#clock.now();
@@ -113,7 +116,7 @@ export class ZoneEvents implements EventSource {
           waiting.add(name);
         }
       look([...names]);
-      // Also without any zone.
+      // Call the listeners also if there are no zones.
       if (isFirst) for (const listener of this.#listeners) listener([]);
       if (isFirst) loaded();
       isFirst = false;
@@ -176,7 +179,7 @@ export class ZoneEvents implements EventSource {
     return { json: JSON.stringify(json), type: 'Zone' };
   }
 
-  /** How far a zone is behind, or once that it no longer is. */
+  /** The lag of a zone that is behind, and once a lag of 0 when it is no longer behind. */
   #lagNews(name: string): { readonly name: string; readonly lagMs: number; readonly pending: readonly string[] } | null {
     const zone = this.stateOf(name);
     if (zone === null) return null;

@@ -7,14 +7,14 @@ import type { LiveLag } from '../kds/sender/open-senders.ts';
 import { peerVersionOf } from '../zone-status/peer-version.ts';
 import { zoneSync, type ZoneSync } from '../zone-status/zone-sync.ts';
 
-/** The parts of a zone's rows that say how it is. */
+/** The parts of a zone's rows that describe its state. */
 export type ZoneFacts = {
   readonly name: string;
   readonly isEnabled: boolean;
   readonly profile: ZoneProfile;
   /** Times and instances of its subscriptions and its stream, and its status. */
   readonly insight: { readonly spec: JsonObject; readonly status: JsonObject };
-  /** Of the control plane of the zone, as of its described subscription; null if unknown. */
+  /** The version of the zone's control plane, from its described subscription; null if unknown. */
   readonly version: string | null;
 };
 

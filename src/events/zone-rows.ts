@@ -5,7 +5,7 @@ import { FeedFollower, type Following, type Hints } from '../store/follow-feed.t
 import type { ResourceStore } from '../store/resource-store.ts';
 import { zoneFacts, type ZoneFacts } from './zone-facts.ts';
 
-/** The insights of connected zones change often; those of so many milliseconds are read together. */
+/** The insights of connected zones change often; those of this time are read together. */
 const GATHER_MS = 250;
 const [ZONE, INSIGHT] = ['Zone', 'ZoneInsight'];
 
@@ -26,7 +26,7 @@ export class ZoneRows {
     return this.#zones.get(name);
   }
 
-  /** True while the zones here are those of the store, but for changes on their way. */
+  /** It is true while the zones here are those of the store, but for changes on their way. */
   get isCurrent(): boolean {
     return this.#follower?.isCurrent === true;
   }

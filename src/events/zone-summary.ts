@@ -38,11 +38,11 @@ function textOfProblem({ type, resources = [], message }: Problem): string {
   return type === undefined ? message : `${[type, ...resources.slice(0, 1)].join(' ')}: ${message}`;
 }
 
-/** How many resources are refused, or may be, and how many are withheld. */
+/** The number of resources that are refused, or may be, and of those that are withheld. */
 function troubledIn({ syncProblems }: JsonObject): Pick<ZoneSummary, 'refused' | 'withheld'> {
   const found = { refused: 0, withheld: 0 };
   for (const { kind, count } of objectsOf(syncProblems)) {
-    // Without names it is every resource of the type.
+    // A problem without names is about all resources of the type.
     const resources = Math.max(1, Number(count ?? 0));
     if (kind === 'withheld') found.withheld += resources;
     else found.refused += resources;

@@ -109,7 +109,7 @@ export class Field {
     return this.#value;
   }
 
-  /** As `text`, and it must be there and not empty. */
+  /** Reads as `text` does. The text must be there, and not be empty. */
   requiredText(form?: TextForm): string | undefined {
     if (!this.isGiven || this.#value === '') return this.refuse('must be given');
     return this.text(form);

@@ -8,7 +8,7 @@ import { textOf } from '../resource/read-json.ts';
 import { SERVICE_TYPES } from '../resource/type-registry.ts';
 
 export type InverseContext = {
-  /** Of the route. */
+  /** The namespace of the route. */
   readonly namespace: string | undefined;
   /** Finds the port of a target that is named without one or by the port's name. */
   readonly resolve: Resolver | undefined;

@@ -30,7 +30,7 @@ export type ParentRef = ObjectRef & {
 export type Backend = ObjectRef & {
   /** Path in the document, for messages. */
   readonly at: string;
-  /** Always there for a Service (GEP-718: «Port is required when the backend is a Kubernetes Service»). */
+  /** A Service always has one (GEP-718: «Port is required when the backend is a Kubernetes Service»). */
   readonly port: number | undefined;
   /** 0…1,000,000; its share is weight / sum over the rule. */
   readonly weight: number;
@@ -42,19 +42,19 @@ export type RouteFilter =
   | { readonly type: 'RequestMirror'; readonly backend: Backend; readonly percentage: number | string | undefined }
   | {
       readonly type: 'RequestHeaderModifier' | 'ResponseHeaderModifier' | 'RequestRedirect' | 'URLRewrite';
-      /** As MeshHTTPRoute has it (policies 2.5); the two APIs agree on these. */
+      /** The filter as MeshHTTPRoute has it (policies 2.5): the two APIs agree on these. */
       readonly written: WrittenFilter;
     };
 
 export type RouteRule = {
-  /** Given by the author, for messages alone. */
+  /** The author gives it, for messages alone. */
   readonly name: string | undefined;
-  /** As MeshHTTPRoute has them (policies 2.5), at least one; empty for a TCPRoute. */
+  /** The matches as MeshHTTPRoute has them (policies 2.5), at least one; a TCPRoute has none. */
   readonly matches: readonly WrittenMatch[];
   readonly filters: readonly RouteFilter[];
-  /** Empty only for a redirect. */
+  /** Only a redirect has none. */
   readonly backends: readonly Backend[];
-  /** Whole milliseconds, 0 = no limit. */
+  /** The limit in whole milliseconds; 0 means no limit. */
   readonly requestTimeout: number | undefined;
   /** The reasons to leave out the rule, whose other fields may then be incomplete. Only a rule of a stored route has some. */
   readonly violations: readonly Violation[];

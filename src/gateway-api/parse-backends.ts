@@ -71,7 +71,7 @@ function forwardToEntry(entry: Field, namespace: string | undefined): Backend | 
   return readBackend(entry.path, backendRef, { port, missingPort: port, weight }, namespace);
 }
 
-/** Today: `{name, kind?, group?, namespace?, port, weight}`. */
+/** The backend in today's form: `{name, kind?, group?, namespace?, port, weight}`. */
 function backendRefsEntry(
   entry: Field,
   namespace: string | undefined,
@@ -125,7 +125,7 @@ function kindWithPort(object: ObjectRef): string | undefined {
   return object.group === MESH_GROUP && object.kind === 'MeshMultiZoneService' ? object.kind : undefined;
 }
 
-/** @param needing kind of the backend, where it must have a port */
+/** @param needing the kind of the backend, if it must have a port */
 function checkPort(port: Field, needing: string | undefined): number | undefined {
   if (!port.isGiven && needing !== undefined)
     return port.refuse(`must be given when the backend is a ${needing}: a port number from 1 to 65535`);
@@ -136,7 +136,7 @@ function parseWeight(entry: Field): number | undefined {
   return entry.at('weight').integer(0, MAX_WEIGHT);
 }
 
-/** The shortcut is gone, also from the mirror (GEP-718 «Proposal»). */
+/** Refuses the shortcut, which is gone, also from the mirror (GEP-718 «Proposal»). */
 function refuseServiceName(serviceName: Field, other: Field, replacement: (name: string) => string): void {
   const name = serviceName.text() === undefined ? '…' : serviceName.shown;
   serviceName.refuse(

@@ -46,8 +46,9 @@ export function parseRoute(document: unknown, options: { readonly mesh?: string 
 }
 
 /**
- * As `parseRoute`, for a route that is stored: its violations come from a check that is newer, or it was written past the API. Only the
- * rules with violations are left out. The route is refused when no rule is valid, and when a violation is outside of the rules.
+ * Reads a stored route as `parseRoute` does. Its violations come from a check that is newer, or it was written past the API. Only
+ * the rules with violations are left out. The route is refused when no rule is valid, and when a violation is outside of the
+ * rules.
  */
 export function parseStoredRoute(document: unknown, options: { readonly mesh?: string } = {}): ParsedRoute {
   const violations: Violation[] = [];
@@ -64,7 +65,7 @@ function ruleIndexOf(field: string): number | null {
   return index === undefined ? null : Number(index);
 }
 
-/** Undefined if the document is not a route. Faults are reported as violations. */
+/** Returns undefined if the document is not a route. Faults are reported as violations. */
 function readRoute(document: unknown, options: { readonly mesh?: string }, refuse: Refuse): GatewayRoute | undefined {
   const root = new Field(document, '', refuse);
   if (!root.isGiven) root.refuse('must be an object with apiVersion, kind, metadata and spec');

@@ -50,7 +50,7 @@ export function parseTcpRules(spec: Field, namespace: string | undefined): Route
   });
 }
 
-/** Every rule, so that each keeps its place. One that is no object is refused. */
+/** All rules, so that each keeps its place. A rule that is no object is refused. */
 function rulesOf(spec: Field): Field[] {
   const field = spec.at('rules');
   const rules = field.items();

@@ -128,7 +128,7 @@ function warnOfProtocol(
   warnings.push(`${shown}: port ${String(port.port)} ${why}, so ${effect}: set its appProtocol to http, http2 or grpc`);
 }
 
-/** By name and namespace, so that a reference into the route's own namespace makes a producer route (D9). */
+/** The reference has name and namespace, so that one into the route's own namespace makes a producer route (D9). */
 function refTo({ kind, name, namespace }: Referent): { kind: Referent['kind']; name: string; namespace?: string } {
   return { kind, name, ...(namespace !== undefined && { namespace }) };
 }

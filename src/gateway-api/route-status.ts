@@ -10,7 +10,7 @@ import { isObject } from '../resource/read-json.ts';
 /** `status.parents[].controllerName` of Meridian's entries. */
 export const CONTROLLER_NAME = 'meridian.internal/gateway-api';
 
-/** Of a condition's message, which Kubernetes limits to 32 KiB. */
+/** The number of details in a condition's message, which Kubernetes limits to 32 KiB. */
 const MAX_DETAILS = 20;
 
 type StatusContext = {
@@ -30,7 +30,7 @@ type Verdict = { readonly type: string; readonly status: 'True' | 'False'; reado
  *   another row has the name of one of its resources.
  * - `ResolvedRefs`: False with reason `DegradedRoutes` where a rule is left out because of a reference (GEP-718).
  * - `PartiallyInvalid`, only where a rule is left out: the field and the reason. Gateway API defines it for dropped rules.
- * @param conflicts of the resources of the conversion
+ * @param conflicts the conflicts of the resources of the conversion
  */
 export function routeStatus(
   { resolved, byParent }: Conversion,

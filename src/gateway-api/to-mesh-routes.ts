@@ -21,7 +21,7 @@ import type { Resolver } from './service-resolver.ts';
 
 const MAX_NAME = 253;
 
-/** Universal form, as the REST API takes it; the control plane computes the other labels. */
+/** The document in Universal form, as the REST API takes it; the control plane computes the other labels. */
 export type DerivedResource = {
   readonly type: 'MeshHTTPRoute' | 'MeshTCPRoute' | 'MeshTimeout';
   readonly mesh: string;
@@ -31,7 +31,7 @@ export type DerivedResource = {
 };
 
 export type Conversion = {
-  /** Empty for a missing parent, and if every rule is left out. */
+  /** It is empty for a missing parent, and if every rule is left out. */
   readonly resources: readonly DerivedResource[];
   readonly resolved: ResolvedRoute;
   /** `resources` of each parent, in the order of `resolved.parents`. */
@@ -139,7 +139,7 @@ function refOf(backend: Backend, { backendRefs }: ResolvedRoute): WrittenBackend
   return ref;
 }
 
-/** Only the timeouts of the document: the policies of the mesh give the others (D12). */
+/** The MeshTimeout with the timeouts of the document alone: the policies of the mesh give the others (D12). */
 function timeoutOf(
   envelope: { readonly mesh: string; readonly name: string; readonly labels: Labels },
   namespace: string | undefined,

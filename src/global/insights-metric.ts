@@ -2,7 +2,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { InsightRateLimiter } from '../kds/insights/insight-rate-limiter.ts';
 
-/** @param limiter read at each scrape */
+/** @param limiter the limiter that each scrape reads */
 export function createInsightsMetric(registry: Registry, limiter: Pick<InsightRateLimiter, 'waiting'>): void {
   new Gauge({
     name: 'meridian_insights_waiting',

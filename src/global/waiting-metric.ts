@@ -1,7 +1,7 @@
 // `meridian_zones_waiting`: the zones that wait until they may connect, and the longest wait.
 import { Gauge, type Registry } from 'prom-client';
 
-/** @param waiting called at each scrape */
+/** @param waiting the function that each scrape calls */
 export function createWaitingMetric(
   registry: Registry,
   waiting: () => { readonly zones: number; readonly longestMs: number },

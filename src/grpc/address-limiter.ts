@@ -3,28 +3,30 @@
 // of which it is not known that they are good.
 import type { Clock } from '../base/clock.ts';
 
-/** Refused calls that an address may make at once. After that the limit is a rate per second. */
+/** The number of refused calls that an address may make at once. After that the limit is a rate per second. */
 const REFUSALS_AT_ONCE = 100;
 const REFUSALS_A_SECOND = 20;
-/** Calls that may wait for the rate, and as many for each call that may give its permit back. */
+/** The number of calls that may wait for the rate, and as many for each call that may give its permit back. */
 const MAX_WAITING = 100;
 
-/** A call that waits for its permit, or a connection without a call. One of both functions is called once, unless it leaves. */
+/**
+ * A call that waits for its permit, or a connection without a call. One of both functions is called once, unless the call leaves.
+ */
 export type WaitingCall = {
   readonly begin: () => void;
   readonly refuse: () => void;
-  /** A connection cannot: it may say nothing, and must not let more of them wait. */
+  /** A connection cannot give a permit back: it may say nothing, and must not let more of them wait. */
   readonly mayGiveBack: boolean;
 };
 
 export class AddressLimiter {
   readonly #clock: Clock;
   #left = REFUSALS_AT_ONCE;
-  /** When `#left` was counted. */
+  /** The time at which `#left` was counted. */
   #at: number;
-  /** Calls that have a permit and may give it back. */
+  /** The number of calls that have a permit and may give it back. */
   #underWay = 0;
-  /** In the order in which they came. */
+  /** The calls that wait, in the order in which they came. */
   readonly #waiting = new Set<WaitingCall>();
   #isTimed = false;
 
@@ -33,7 +35,7 @@ export class AddressLimiter {
     this.#at = clock.elapsed();
   }
 
-  /** A call that comes now waits. */
+  /** Whether a call that comes now waits. */
   get areSpent(): boolean {
     this.#count();
     return this.#left < 1;
@@ -45,24 +47,24 @@ export class AddressLimiter {
     this.#serve();
   }
 
-  /** The call waits no longer. */
+  /** Ends the wait of a call. */
   leave(call: WaitingCall): void {
     this.#waiting.delete(call);
   }
 
-  /** A call has the permit for which its connection waited, and may give it back. */
+  /** Counts a call that has the permit for which its connection waited, and may give it back. */
   inherit(): void {
     this.#underWay += 1;
   }
 
-  /** A call that has a permit ends. @param wasRefused it keeps its permit */
+  /** Ends a call that has a permit. @param wasRefused a refused call keeps its permit */
   end(wasRefused: boolean): void {
     this.#underWay -= 1;
     if (!wasRefused) this.#left = Math.min(REFUSALS_AT_ONCE, this.#left + 1);
     this.#serve();
   }
 
-  /** A call without a permit was refused: it costs one if no call waits for it. */
+  /** Charges a call that was refused without a permit: it costs one if no call waits for it. */
   spend(): void {
     this.#serve();
     if (this.#left >= 1) this.#left -= 1;
@@ -88,7 +90,7 @@ export class AddressLimiter {
     this.#wakeForNext();
   }
 
-  /** A call that is refused may take others of its connection with it. */
+  /** The refusal of a call may take others of its connection with it. */
   #refuseExcess(): void {
     const most = MAX_WAITING * (1 + this.#underWay);
     if (this.#waiting.size <= most) return;

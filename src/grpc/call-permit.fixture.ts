@@ -1,7 +1,7 @@
-// The permit of a call, for tests of what is said of it.
+// A permit of a call for tests, which records the steps of the call.
 import type { CallPermit } from './call-permit.ts';
 
-/** A permit that comes at once, and writes what is said of its call into `steps`. */
+/** A permit that comes at once, and writes each report about its call into `steps`. */
 export function notedPermit(steps: string[]): CallPermit {
   return {
     take: async () => void steps.push('permit'),

@@ -23,7 +23,7 @@ function connect(): CallingConnection {
   return connection;
 }
 
-/** @param then what comes of a call that has begun */
+/** @param then handles a call that has begun */
 function call(connection: CallingConnection, then: (permit: CallPermit) => void = () => undefined): void {
   const permit = callPermit(connection);
   const number = calls.push(permit) - 1;
@@ -103,7 +103,7 @@ describe('the calls of an address', () => {
     times(120, () => call(connection));
     await clock.advance(1_000);
     expect(begun).toEqual(upTo(120));
-    // More permits do not come back than there are.
+    // No more permits come back than there are.
     await clock.advance(5_000);
     calls.forEach(giveBack);
     times(150, () => call(connection));
@@ -220,7 +220,7 @@ describe('a call', () => {
     await expect(callPermit(null).take()).rejects.toThrow('the connection was closed');
     await clock.advance(50);
     expect([begun.length, ends]).toEqual([100, ['the connection was closed']]);
-    // They come to nothing, and cost nothing.
+    // These returns of permits have no effect.
     calls.forEach(giveBack);
     times(100, () => call(connect(), refuse));
     await clock.advance(0);

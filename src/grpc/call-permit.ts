@@ -6,40 +6,43 @@ import { canceled, exhausted, type StatusError } from './status.ts';
 /** The connection of a call. */
 export type CallingConnection = {
   readonly limiter: AddressLimiter;
-  /** Ends the wait of a call, with an error or without a permit. */
+  /** The functions that end the waits of calls, with an error or without a permit. */
   readonly waiting: Set<(error: StatusError | null) => void>;
-  /** A call of it was refused: few others of it may wait. */
+  /** A call of the connection was refused: few others of it may wait. */
   hadRefusal: boolean;
-  /** It waited for a permit before it was taken, and its first call has this permit. */
+  /** The connection waited for a permit before it was taken, and its first call has this permit. */
   hasPermit: boolean;
-  /** A stream of it was admitted: its calls need no permit. */
+  /** A stream of the connection was admitted: its calls need no permit. */
   isTrusted: boolean;
   isClosed: boolean;
-  /** Closes it, because too many calls wait. */
+  /** Closes the connection, because too many calls wait. */
   readonly hangUp: () => void;
 };
 
 export type CallPermit = {
   /**
    * Resolves when the call may be handled. Call it once.
-   * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait: the connection is then closed. Also when the connection closes.
+   * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait, which closes the connection, and when the connection closes;
    * CANCELLED when the caller has left
    */
   readonly take: () => Promise<void>;
-  /** The caller has left. A call that waits does not begin; one that has begun goes on. */
+  /** Call it when the caller has left. A call that waits does not begin; one that has begun goes on. */
   readonly leave: () => void;
-  /** The call costs its address nothing: its caller is known, or has left, or this process failed. */
+  /** Call it when the call costs its address nothing: its caller is known, or has left, or this process failed. */
   readonly giveBack: () => void;
-  /** The call was refused because of the caller, before it had a permit, in its permit, or after it gave the permit back. */
+  /**
+   * Call it when the call was refused because of the caller, before it had a permit, in its permit, or after it gave the permit
+   * back.
+   */
   readonly refuse: () => void;
-  /** The call is a stream that was admitted: the calls of its connection need no permits. */
+  /** Call it when the call is a stream that was admitted: the calls of its connection need no permits. */
   readonly admit: () => void;
 };
 
-/** Calls of one connection that may wait once one of it was refused. A zone opens fewer. */
+/** The number of calls of one connection that may wait once one of it was refused. A zone opens fewer. */
 const MAX_WAITING_OF_CONNECTION = 16;
 
-/** A connection that has just come. */
+/** The state of a connection that has just come. */
 export function callingConnection(limiter: AddressLimiter, hangUp: () => void): CallingConnection {
   return { limiter, waiting: new Set(), hadRefusal: false, hasPermit: false, isTrusted: false, isClosed: false, hangUp };
 }
@@ -49,7 +52,7 @@ export function callPermit(connection: CallingConnection | null): CallPermit {
   return connection === null ? NO_PERMIT : permitOn(connection);
 }
 
-// The same for all calls: of what one such end costs, the stack of an error was the largest single part.
+// All calls share one error: its stack was the largest single part of the cost of such an end.
 const TOO_MANY = exhausted('too many calls from this address were refused');
 const CLOSED = exhausted('the connection was closed');
 const LEFT = canceled('the caller has left');
@@ -66,7 +69,7 @@ const NO_PERMIT: CallPermit = {
 
 function permitOn(connection: CallingConnection): CallPermit {
   const { limiter, waiting } = connection;
-  /** `over`: it costs nothing more, whatever is said of it. */
+  /** A call that is `over` costs nothing more, whatever is said of it. */
   let state: 'none' | 'taken' | 'over' = 'none';
   let endWait: ((error: StatusError) => void) | null = null;
   const wait = (resolve: () => void, reject: (error: StatusError) => void): void => {

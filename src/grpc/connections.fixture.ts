@@ -47,5 +47,5 @@ export async function listen(limits: Partial<ConnectionLimits> = {}, clock: Cloc
   return { connections, dial, enter, taken };
 }
 
-/** As gRPC names the peer of a dialled socket. */
+/** The peer of a dialled socket, as gRPC names it. */
 export const peerOf = ({ localAddress, localPort }: Socket): string => `${String(localAddress)}:${String(localPort)}`;

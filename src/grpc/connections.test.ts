@@ -99,12 +99,12 @@ describe('connections', () => {
     }
     const ports = sockets.map(({ localPort = 0 }) => localPort);
     expect(taken).toEqual(ports.slice(0, 2));
-    // The first call of the second, and the end of one that was not taken yet.
+    // The second connection has its first call, and a connection that was not taken yet ends.
     await connections.permitOf(`127.0.0.1:${String(ports[1])}`).take();
     expect(taken).toEqual(ports.slice(0, 3));
     sockets[3]?.resetAndDestroy();
     await expect.poll(() => connections.size).toBe(5);
-    // One that says nothing.
+    // The third connection says nothing.
     await clock.advance(499);
     expect(taken).toHaveLength(3);
     await clock.advance(1);

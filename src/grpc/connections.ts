@@ -30,13 +30,13 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
 /** Milliseconds of silence after which the kernel probes a connection. It gives up on a dead peer ten seconds later. */
 const PROBE_MS = 30_000;
 /**
- * Sockets that listen to the port. Node accepts one connection of each in a turn of its event loop: while many zones connect, a turn takes
- * several milliseconds. Only some systems let sockets share a port.
+ * The number of sockets that listen to the port. Node accepts one connection of each in a turn of its event loop: while many
+ * zones connect, a turn takes several milliseconds. Only some systems let sockets share a port.
  */
 const LISTENERS = process.platform === 'linux' ? 8 : 1;
 /** Milliseconds until a connection without a call lets another one be taken. */
 const GREETING_MS = 500;
-/** Addresses without a connection whose permits are remembered. */
+/** The number of addresses without a connection whose permits are remembered. */
 const MAX_ADDRESSES = 10_000;
 
 type Connection = CallingConnection & { readonly socket: Socket; hasWaited: boolean };
@@ -49,13 +49,16 @@ type Address = { open: number; readonly limiter: AddressLimiter };
 
 type ConnectionsOptions = {
   readonly limits: ConnectionLimits;
-  /** Who connects, for the log: `zone`. */
+  /** The name of the peers in the log: `zone`. */
   readonly peers: string;
-  /** Path of the limits in the configuration, for the log. */
+  /** The path of the limits in the configuration, for the log. */
   readonly section: string;
-  /** How many connections are taken at the same time until their first call; the others wait, the oldest first. All if left out. */
+  /**
+   * The number of connections that are taken at the same time until their first call. The others wait, the oldest first. Without
+   * it, all are taken.
+   */
   readonly greetings?: number;
-  /** What serves a connection. */
+  /** Serves a connection. */
   readonly take: (socket: Socket) => void;
   readonly log: Logger;
   readonly clock: Clock;
@@ -67,10 +70,10 @@ export class Connections {
   readonly #servers: Server[] = [];
   readonly #warnings: RateLimitedLogger;
   readonly #clock: Clock;
-  /** By `address:port` of the peer, as gRPC names it. */
+  /** The open connections by `address:port` of the peer, as gRPC names it. */
   readonly #open = new Map<string, Connection>();
   readonly #perAddress = new Map<string, Address>();
-  /** Taken connections without a call, by peer, with the way to stop their time. */
+  /** Taken connections without a call, by peer, with a function that stops their time limit. */
   readonly #greeted = new Map<string, () => void>();
   /** Connections that wait to be taken, by peer, in the order in which they came. */
   readonly #untaken = new Map<string, Untaken>();
@@ -93,7 +96,7 @@ export class Connections {
     if (host !== 'localhost') return await this.#listen(host, port);
     const bound = await this.#listen('127.0.0.1', port);
     await this.#listen('::1', bound).catch((error: unknown) => {
-      // A machine without IPv6.
+      // The machine has no IPv6.
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'EADDRNOTAVAIL' && code !== 'EAFNOSUPPORT') throw error;
     });
@@ -110,12 +113,12 @@ export class Connections {
     for (const { socket } of this.#open.values()) socket.destroy();
   }
 
-  /** How many are open. */
+  /** The number of open connections. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** Whether a connection waited for a permit before it was taken. @param socket it, or its TLS */
+  /** Whether a connection waited for a permit before it was taken. @param socket the connection, or its TLS socket */
   hasWaited(socket: Socket): boolean {
     return this.#open.get(peerOf(socket))?.hasWaited === true;
   }
@@ -196,7 +199,7 @@ export class Connections {
     this.#take(nextPeer, socket);
   }
 
-  /** Null for one that is refused, and closed. */
+  /** Returns null for one that is refused, and closed. */
   #admit(socket: Socket): Connection | null {
     const { remoteAddress: address = '' } = socket;
     const ofAddress = this.#perAddress.get(address) ?? { open: 0, limiter: this.#limiterOf(address) };
@@ -265,7 +268,10 @@ function descriptorsForPeers(): number {
   }
 }
 
-/** The other half is for REST, diagnostics and the database. @param limits as Linux prints them */
+/**
+ * Half of the limit of file descriptors. The other half is for REST, diagnostics and the database.
+ * @param limits as Linux prints them
+ */
 export function halfOfDescriptors(limits: string): number {
   const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
   return soft === undefined ? Infinity : Math.floor(Number(soft) / 2);

@@ -7,7 +7,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { systemClock } from '../base/clock.ts';
 import { closeGrpcServer, GrpcServer } from './grpc-server.ts';
 
-/** Closes a server; what it does. @property ended calls back that all connections have ended */
+/** Closes a server, and records its steps. @property ended calls back that all connections have ended */
 function closing(): { clock: ManualClock; steps: string[]; ended: () => void } {
   const clock = new ManualClock();
   const steps: string[] = [];

@@ -12,12 +12,12 @@ const STREAMS_AFTER_WAIT = 8;
 const MAX_CLOSE_MS = 1_000;
 
 type GrpcServerOptions = {
-  /** Bytes of one message, in either direction. */
+  /** The limit of one message in bytes, in either direction. */
   readonly maxMessageBytes: number;
-  /** Milliseconds between two pings, which find dead peers. */
+  /** The milliseconds between two pings, which find dead peers. */
   readonly pingInterval: number;
   readonly limits: Pick<ConnectionLimits, 'streams' | 'idleTimeout'>;
-  /** Of the connections. Without TLS if a socket has its own. */
+  /** The credentials of the connections, without TLS if a socket has its own. */
   readonly credentials: ServerCredentials;
 };
 
@@ -38,7 +38,7 @@ export class GrpcServer {
     for (const { server } of [this.#usual, this.#waited]) server.addService(service, implementation);
   }
 
-  /** Serves a connection. @param hasWaited for a permit of its address */
+  /** Serves a connection. @param hasWaited whether it waited for a permit of its address */
   take(socket: Socket, hasWaited: boolean): void {
     (hasWaited ? this.#waited : this.#usual).inject(socket);
   }
@@ -63,7 +63,7 @@ function createServer({ maxMessageBytes, pingInterval, limits }: GrpcServerOptio
     'grpc.keepalive_timeout_ms': 15_000,
     'grpc.max_concurrent_streams': limits.streams,
     'grpc.max_connection_idle_ms': limits.idleTimeout,
-    // It is not read here, and it counts every message and keeps an entry for every connection.
+    // Nothing reads channelz here. It counts every message and keeps an entry for every connection.
     'grpc.enable_channelz': 0,
   });
 }

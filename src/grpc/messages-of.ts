@@ -9,7 +9,7 @@ import { finished, type Duplex } from 'node:stream';
 export async function* messagesOf(stream: Duplex): AsyncGenerator<Buffer, void, undefined> {
   const readNext = readOneByOne(stream);
   let wake = (): void => undefined;
-  /** Null after a regular end of the stream. */
+  /** It is null after a regular end of the stream. */
   let end: Error | null | undefined;
   const onReadable = (): void => wake();
   stream.on('readable', onReadable);
@@ -34,16 +34,16 @@ export async function* messagesOf(stream: Duplex): AsyncGenerator<Buffer, void, 
 }
 
 /**
- * Calls `take` with each message of a stream, and reads the next one when it has returned, or when its promise has settled. As
- * `messagesOf`, without the promises for each message: thousands of proxies answer each change. Resolves at a regular end of the stream;
- * rejects with the error of the stream or of `take`.
+ * Calls `take` with each message of a stream, and reads the next one when it has returned, or when its promise has settled. It
+ * does what `messagesOf` does without the promises for each message: thousands of proxies answer each change. Resolves at a
+ * regular end of the stream; rejects with the error of the stream or of `take`.
  */
 export async function eachMessage(stream: Duplex, take: (message: Buffer) => void | Promise<void>): Promise<void> {
   const readNext = readOneByOne(stream);
   const done = Promise.withResolvers<void>();
   let isTaking = false;
   let isOver = false;
-  /** Null after a regular end of the stream. */
+  /** It is null after a regular end of the stream. */
   let end: Error | null | undefined;
   const fail = (error: unknown): void => {
     isOver = true;
@@ -67,7 +67,7 @@ export async function eachMessage(stream: Duplex, take: (message: Buffer) => voi
       const taking = take(message);
       if (taking instanceof Promise) {
         isTaking = true;
-        // Of a stream that has read ahead.
+        // The stream may have read ahead.
         stream.pause();
         taking.then(taken, fail);
       } else readNext();

@@ -1,12 +1,12 @@
 // Reading of a connection that nothing serves yet: its end only shows after what the peer has sent was read.
 import type { Socket } from 'node:net';
 
-/** Bytes that are read of a connection. */
+/** The largest number of bytes that are read of a connection. */
 const MAX_READ = 16_384;
 
 /**
  * Reads what the peer sends, up to a limit, so that the socket closes when the peer has ended it.
- * @returns stops, and puts back what was read for the one that serves the connection
+ * @returns a function that stops, and puts back the bytes for the server of the connection
  */
 export function readAhead(socket: Socket): () => void {
   const read: Buffer[] = [];
@@ -20,7 +20,7 @@ export function readAhead(socket: Socket): () => void {
     }
   };
   socket.on('readable', take);
-  // What serves it later has a listener of its own.
+  // The server of the connection has a listener of its own.
   socket.on('error', () => undefined);
   return () => {
     socket.off('readable', take);

@@ -33,7 +33,7 @@ export function statusOf(error: unknown): StatusError {
   return error instanceof StatusError ? error : new StatusError(codeOf(error), messageOf(error));
 }
 
-/** True if this process cannot serve now, such as while its database does not answer. The caller did nothing wrong. */
+/** Returns true if this process cannot serve now, such as while its database does not answer. The caller did nothing wrong. */
 export function isOwnFailure(error: unknown): boolean {
   return statusOf(error).code === code.UNAVAILABLE;
 }

@@ -31,7 +31,7 @@ describe('openings of a peer', () => {
           const wait = openings.take(east);
           if (wait !== null) times.push(now + wait);
         }
-        // The most that any span of time has over what may be opened in it.
+        // The largest excess over the limit, for all spans of time.
         let over = -Infinity;
         for (const [first, from] of times.entries())
           for (let last = first; last < times.length; last += 1)

@@ -1,13 +1,13 @@
-// How often a peer may open a stream. Each stream costs the store some statements and the log a line, so a peer that opens and closes
-// streams without end would delay the others. A peer that connects again after a fault stays far below the limit.
+// Limits how often a peer may open a stream. Each stream costs the store some statements and the log a line, so a peer that opens
+// and closes streams without end would delay the others. A peer that connects again after a fault stays far below the limit.
 import { TokenBuckets } from '../base/token-buckets.ts';
 
-/** Streams that a peer may open at once, and how many a second after that. */
+/** The number of streams that a peer may open at once, and after that in each second. */
 const AT_ONCE = 20;
 export const OPENINGS_A_SECOND = 2;
-/** StreamOpenRate that may wait; one more is refused. */
+/** The number of streams that may wait; one more is refused. */
 const MAX_WAITING = 20;
-/** Peers that are remembered. */
+/** The number of peers that are remembered. */
 const MAX_KNOWN = 50_000;
 
 export class StreamOpenRate {
@@ -19,7 +19,7 @@ export class StreamOpenRate {
   }
 
   /**
-   * @param peer who opens it, and of which kind the stream is
+   * @param peer the peer that opens it, with the kind of the stream
    * @returns the milliseconds after which the stream may open; null where too many wait already
    */
   take(peer: string): number | null {

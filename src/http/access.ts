@@ -55,7 +55,7 @@ export const defaultAccess: AccessRules = {
   controlPlaneMetadata: ALL,
 };
 
-/** @param setting of the rules that refuse it */
+/** @param setting the setting of the rules that refuse it */
 function adviceFor({ name }: User, setting: string): string {
   const rule = `access.static.${setting}`;
   return name === anonymousUser.name
@@ -90,7 +90,7 @@ export function mayWrite(user: User, { type, mesh }: Written, rules: readonly Wr
 }
 
 /**
- * For a body that names what is written: a user without any right is refused before it is read.
+ * Checks the caller of a body that names what is written: a user without any right is refused before the body is read.
  * @throws ApiError 403 if no rule lists the user
  */
 function requireSomeWrite(user: User, rules: AccessRules): void {
@@ -177,7 +177,7 @@ type Caller = { readonly user: User; readonly token?: UserToken };
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null until the caller is identified, and for requests without a route. Read it through `Callers`. */
+    /** It is null until the caller is identified, and for requests without a route. Read it through `Callers`. */
     caller: Caller | null;
   }
 }
@@ -205,7 +205,7 @@ export class Callers {
     return request.caller?.user ?? anonymousUser;
   }
 
-  /** For a long-lived answer: the guard of the caller's token until the signal aborts; null without a token. */
+  /** The guard of the token of a long-lived answer's caller, until the signal aborts; null without a token. */
   guard(request: FastifyRequest, clock: Clock, signal: AbortSignal): TokenGuard | null {
     const token = request.caller?.token;
     return token === undefined ? null : this.#access.guard(token, clock, signal);

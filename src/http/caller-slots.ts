@@ -1,4 +1,4 @@
-// A limit of heavy requests of one caller at once: each holds copies of a mesh while it waits for its turns.
+// Limits the heavy requests that one caller makes at once: each holds copies of a mesh while it waits in the queue.
 import { ApiError } from './error-body.ts';
 
 const RETRY_AFTER_S = 1;
@@ -8,7 +8,7 @@ export class CallerSlots {
   readonly #what: string;
   readonly #taken = new Map<string, number>();
 
-  /** @param what the requests are, for the refusal: `previews` */
+  /** @param what the noun for the requests in the refusal: `previews` */
   constructor(most: number, what: string) {
     this.#most = most;
     this.#what = what;

@@ -1,17 +1,18 @@
-// For whom the API does work whose cost a caller decides: callers take turns, and the work ends when its caller leaves.
+// The caller for whom the API does work whose cost the caller decides. Callers take turns, and the work ends when its caller
+// leaves.
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from './error-body.ts';
 
-/** @property caller whose work it is: a user with a token, else an address @property left aborts when the caller has left */
+/** @property caller the owner of the work: a user with a token, else an address @property left aborts when the caller has left */
 export type CallerWork = { readonly caller: string; readonly left: AbortSignal };
 
-/** Of nginx: the caller closed the connection before the answer. Only metrics see it. */
+/** The status of nginx for a caller that closed the connection before the answer. Only metrics see it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Its answer: it closes with the connection of the caller. Null for requests without a route. */
+    /** The answer to the request. It closes with the connection of the caller. It is null for requests without a route. */
     answer: ServerResponse | null;
   }
 }
@@ -27,7 +28,7 @@ export function followConnections(app: FastifyInstance): void {
 
 const known = new WeakMap<FastifyRequest, CallerWork>();
 
-/** The same for every call with one request. */
+/** The work of a request, the same for every call with it. */
 export function callerWork(request: FastifyRequest): CallerWork {
   let work = known.get(request);
   if (work === undefined) known.set(request, (work = { caller: callerOf(request), left: leftSignal(request.answer) }));
@@ -36,7 +37,7 @@ export function callerWork(request: FastifyRequest): CallerWork {
 
 /** One user may have several tokens. Callers without a token are told apart by their addresses. */
 function callerOf({ caller, socket }: FastifyRequest): string {
-  // Null for requests without a route.
+  // It is null for requests without a route.
   const user = caller?.user.name ?? '';
   return caller?.token === undefined ? `${user} ${socket.remoteAddress ?? ''}` : user;
 }

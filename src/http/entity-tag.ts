@@ -4,7 +4,10 @@ import type { Resource } from '../resource/types.ts';
 
 type Tagged = Pick<Resource, 'version' | 'creationTime'>;
 
-/** What an `If-Match` asks for. @property created milliseconds since 1970; null for a version alone, which scripts may give */
+/**
+ * The version that an `If-Match` asks for.
+ * @property created milliseconds since 1970; null for a version alone, which scripts may give
+ */
 export type EntityTag = { readonly version: number; readonly created: number | null };
 
 export function etagOf({ version, creationTime }: Tagged): string {

@@ -50,5 +50,5 @@ function handlerOf(request: FastifyRequest): string {
   return handler;
 }
 
-/** By the template of the router. There is one for each route. */
+/** The labels by the template of the router. There is one for each route. */
 const handlers = new Map<string, string>();

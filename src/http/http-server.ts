@@ -18,13 +18,13 @@ export const MAX_HEADER_BYTES = 16 * 1024;
 /** The time limit of requests in flight when the API closes. */
 const GRACE_MS = 10_000;
 
-/** Milliseconds. */
+/** The time limits in milliseconds. */
 export type Timeouts = {
-  /** From the first byte of a request to the end of its headers. */
+  /** The limit from the first byte of a request to the end of its headers. */
   readonly headers: number;
-  /** From the first byte of a request to its last. */
+  /** The limit from the first byte of a request to its last. */
   readonly request: number;
-  /** Without any traffic on a connection. */
+  /** The limit without any traffic on a connection. */
   readonly idle: number;
 };
 

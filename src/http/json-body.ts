@@ -10,15 +10,17 @@ import { ApiError } from './error-body.ts';
 import { MAX_BODY_BYTES } from './body-size.ts';
 import { callerWork, type CallerWork } from './caller-work.ts';
 
-/** Levels of objects and lists (D32). */
+/** The largest number of levels of objects and lists (D32). */
 const MAX_DEPTH = 64;
-/** Objects and lists. The largest body could have ten times as many, which take seconds and a gigabyte to parse. */
+/**
+ * The largest number of objects and lists. A large body could have ten times as many, which take seconds and a gigabyte to parse.
+ */
 const MAX_CONTAINERS = 1_000_000;
 
-/** Characters up to which a body is parsed at once. */
+/** The largest body that is parsed at once, in characters. */
 const MAX_AT_ONCE = 128 * 1024;
 
-/** Reads the bodies of every route as `parseJsonBody` does. There is no other content type. @param turns of large bodies */
+/** Reads the bodies of every route as `parseJsonBody` does. There is no other content type. @param queue parses large bodies */
 export function readJsonBodies(app: FastifyInstance, queue: FairQueue): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
@@ -39,7 +41,7 @@ export function parseJsonBody(text: string): unknown {
   return parsePart(text, 0, '');
 }
 
-/** The same in the turns of a caller, for a list of documents: each document is parsed in a turn of its own. */
+/** Parses a list of documents in the turns of its caller: each document in a turn of its own. */
 async function parseInTurns(text: string, queue: FairQueue, { caller, left }: CallerWork): Promise<unknown> {
   return await queue.run(caller, jsonSteps(text), left);
 }
@@ -81,7 +83,10 @@ function* filled(
   return Object.fromEntries(entries);
 }
 
-/** @param start its index in the body, for errors; null if it is not known @param place of it in the body */
+/**
+ * @param start the index of the part in the body, for errors; null if it is not known
+ * @param place the place of the part in the body
+ */
 function parsePart(text: string, start: number | null, place: string): unknown {
   let value: unknown;
   try {
@@ -129,7 +134,7 @@ function* boundedParts(text: string, partDepth: number): Steps<Part[]> {
   throw new ApiError('too_large', 'Payload too large', detail);
 }
 
-/** Characters. */
+/** The number of characters that one step scans. */
 const SCANNED_IN_A_STEP = 64 * 1024;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -147,9 +152,9 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * Requires that keys are not those of prototypes, and that every text can be stored. JSON without escapes has only storable text. The
- * checked depth bounds the recursion.
- * @param place of the value in the body, `spec.to[0].name`
+ * Requires that keys are not those of prototypes, and that every text can be stored. JSON without escapes has only storable text.
+ * The checked depth bounds the recursion.
+ * @param place the place of the value in the body, `spec.to[0].name`
  */
 function requireHarmless(value: unknown, place: string): void {
   if (typeof value === 'string') requirePlain(value, place);

@@ -104,7 +104,7 @@ function hostOf({ host, socket }: FastifyRequest): string {
   return localPort === undefined ? name : `${name}:${String(localPort)}`;
 }
 
-/** NaN for a text that is not a whole number from 0. */
+/** Returns NaN for a text that is not a whole number from 0. */
 function wholeNumber(query: URLSearchParams, field: string, missing: number): number {
   const given = query.get(field) ?? '';
   if (given === '') return missing;

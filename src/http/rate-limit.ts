@@ -21,7 +21,7 @@ const MAX_ADDRESSES = 10_000;
 export class RateLimiter {
   readonly #limit: RateLimit;
   readonly #clock: Clock;
-  /** In the order of their last use. */
+  /** The buckets in the order of their last use. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(limit: RateLimit, clock: Clock) {

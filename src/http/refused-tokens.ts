@@ -6,11 +6,11 @@ import { ApiError, unauthenticated } from './error-body.ts';
 import { RateLimiter } from './rate-limit.ts';
 import { callerWork } from './caller-work.ts';
 
-/** As on the ports for zones and proxies (src/grpc/address-limiter.ts). */
+/** The limits of the ports for zones and proxies (src/grpc/address-limiter.ts). */
 const REFUSALS = { requestsPerSecond: 20, burst: 100 };
-/** Milliseconds that the answer to one more waits. */
+/** The milliseconds for which the answer to one more waits. */
 const HELD_MS = 1_000;
-/** Answers of one address that wait. A connection that brings more is closed. */
+/** The number of answers of one address that may wait. A connection that brings more is closed. */
 const MAX_HELD = 256;
 
 export class RefusedTokens {

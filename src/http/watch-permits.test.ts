@@ -5,7 +5,7 @@ import { MAX_ANONYMOUS, MAX_PER_ADDRESS, MAX_WATCHES, WatchPermits, type Watcher
 const anonymous = (address: string): Watcher => ({ address, isAnonymous: true });
 const known = (address: string): Watcher => ({ address, isAnonymous: false });
 
-/** How many permits there are for these, one after the other. */
+/** The number of permits that these watchers get, one after the other. */
 function taken(permits: WatchPermits, watchers: readonly Watcher[]): number {
   return watchers.filter((watcher) => 'release' in permits.take(watcher)).length;
 }

@@ -9,7 +9,7 @@ import { parseJsonBody } from './json-body.ts';
 import { callerWork } from './caller-work.ts';
 import { YAML, type Yaml } from './yaml.ts';
 
-/** Bytes of JSON that the YAML of one resource may become, as for a body in JSON. */
+/** The limit of the JSON that the YAML of one resource may become, in bytes, as for a body in JSON. */
 const MAX_JSON_BYTES = 1024 * 1024;
 
 declare module 'fastify' {
@@ -51,7 +51,7 @@ export async function locate(
   request: FastifyRequest,
   yaml: Yaml,
 ): Promise<readonly Violation[]> {
-  // Null without a body in YAML; undefined where no route was found.
+  // It is null without a body in YAML; undefined where no route was found.
   const text: unknown = request.yamlText;
   if (typeof text !== 'string' || violations.length === 0 || violations.some((one) => 'line' in one)) return violations;
   const fields = violations.map(({ field }) => {

@@ -42,7 +42,7 @@ export class Yaml {
     return answer.kind === 'text' ? answer.text : '';
   }
 
-  /** Where fields stand in a text; none if the thread does not answer. */
+  /** The positions of fields in a text; none if the thread does not answer. */
   async locate(text: string, fields: readonly YamlField[], work: CallerWork): Promise<readonly Position[]> {
     const answer = await this.#threads.ask({ kind: 'locate', text, fields }, work).catch(() => null);
     return answer?.kind === 'positions' ? answer.positions : [];

@@ -9,7 +9,7 @@ export function authorityId(certPem: string): string {
   return new X509Certificate(certPem).fingerprint256.replaceAll(':', '').slice(0, CHARACTERS).toLowerCase();
 }
 
-/** Equal for equal bundles in every process. */
+/** The id of a set of bundles, equal for equal bundles in every process. */
 export function bundleId(bundles: readonly TrustBundle[]): string {
   return hash('sha256', JSON.stringify(bundles.map(({ trustDomain, pem }) => [trustDomain, pem])), 'base64url').slice(
     0,

@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import type { AuthorityPem } from './leaf.ts';
 
 /**
- * Why they cannot sign; null if they can. The time does not count (`faultAt`).
+ * The reason why they cannot sign; null if they can. The time does not count (`faultAt`).
  * @throws Error for a certificate that cannot be read
  */
 export function pairProblem({ certPem, keyPem }: AuthorityPem): string | null {

@@ -2,7 +2,7 @@
 // by every peer.
 import { X509Certificate } from 'node:crypto';
 
-/** Why an authority cannot sign. `reason` is the one of the condition of its MeshIdentity. */
+/** The reason why an authority cannot sign. `reason` is the one of the condition of its MeshIdentity. */
 export type AuthorityFault = { readonly reason: 'AuthorityExpired' | 'AuthorityNotYetValid'; readonly message: string };
 
 /** The dates of a certificate. */
@@ -14,7 +14,7 @@ export function validityOf(certPem: string): Validity {
   return { notBefore: validFromDate, notAfter: validToDate };
 }
 
-/** Null if the authority can sign at this time (xds 6). */
+/** Returns null if the authority can sign at this time (xds 6). */
 export function faultAt({ notBefore, notAfter }: Validity, now: Date): AuthorityFault | null {
   if (now >= notAfter)
     return { reason: 'AuthorityExpired', message: `the certificate authority has ended at ${notAfter.toISOString()}` };
@@ -23,7 +23,7 @@ export function faultAt({ notBefore, notAfter }: Validity, now: Date): Authority
   return null;
 }
 
-/** When the answer of `faultAt` changes next; null if it stays. */
+/** The time at which the answer of `faultAt` changes next; null if it stays. */
 export function nextChange({ notBefore, notAfter }: Validity, now: Date): Date | null {
   return [notBefore, notAfter].find((date) => date > now) ?? null;
 }

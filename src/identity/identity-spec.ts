@@ -1,4 +1,4 @@
-// What a MeshIdentity says about its certificate authority, and where a zone stores that authority (xds 6).
+// The certificate authority of a MeshIdentity by its spec, and the Secrets in which a zone stores it (xds 6).
 import { parseGoDuration } from '../base/duration.ts';
 import { AUTHORITY_CERTIFICATE, AUTHORITY_KEY } from '../resource/own-secrets.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
@@ -23,7 +23,7 @@ type IdentityProvider =
   /** This control plane issues no certificates for it. */
   | { readonly kind: 'unsupported'; readonly reason: string };
 
-/** @param spec of the MeshIdentity */
+/** @param spec the spec of the MeshIdentity */
 export function providerOf(spec: JsonObject): IdentityProvider {
   const provider = objectOf(spec['provider']);
   const type = textOf(provider['type']);

@@ -31,7 +31,7 @@ const RESIGN_SHARE = 1 / 5;
 const MAX_RESIGN_MS = 600_000;
 
 /**
- * When a certificate is renewed because another authority signs now, in milliseconds since 1970.
+ * The time at which a certificate is renewed because another authority signs now, in milliseconds since 1970.
  * @param now the same
  * @param random from 0 to 1
  */
@@ -42,7 +42,7 @@ export function resigningOf({ issuedAt, notAfter }: Pick<Leaf, 'issuedAt' | 'not
 }
 
 /**
- * When a certificate is renewed, in milliseconds since 1970.
+ * The time at which a certificate is renewed, in milliseconds since 1970.
  * @param random from 0 to 1
  */
 export function renewalOf({ issuedAt, notAfter }: Pick<Leaf, 'issuedAt' | 'notAfter'>, random: number): number {

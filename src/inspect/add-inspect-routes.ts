@@ -14,8 +14,8 @@ import { addSyncRoutes } from './sync-routes.ts';
 import { addTlsRoutes } from './tls-routes.ts';
 
 /**
- * For the option `addRoutes` of the API.
- * @param rules those of the sender of this control plane
+ * Adds the routes, for the option `addRoutes` of the API.
+ * @param rules the rules of the sender of this control plane
  * @param syncs what peers of this process have confirmed
  * @param confirmedOf versions of rows that they have confirmed
  * @param elsewhere what zones of other replicas have of rows

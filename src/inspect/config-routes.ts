@@ -57,7 +57,7 @@ function* answerSteps(
   { hasShadows, hasDiff }: { readonly hasShadows: boolean; readonly hasDiff: boolean },
 ): Steps<Answer<'ProxyConfig'>> {
   if (!hasShadows) return { xds: yield* configOf(index, name, features), ...(hasDiff && { diff: [] }) };
-  // Of the same rows: a write meanwhile is no part of the difference.
+  // Both are of the same rows: a write meanwhile is no part of the difference.
   const rows = index.allResources();
   const xds = yield* configOf(yield* copyOf(index, rows.map(inForce)), name, features);
   if (!hasDiff) return { xds };

@@ -11,7 +11,8 @@ import { certifiedIdentity } from '../xds/proxy-tls.ts';
 import { usableRules } from '../xds/usable-policies.ts';
 
 /**
- * Why a server denies a client; null where it may permit it, and for a server without an identity, which knows no client.
+ * The reason why a server denies a client; null where it may permit it, and for a server without an identity, which knows no
+ * client.
  * @param target name or number of the inbound
  */
 export function whyDenied(index: MeshIndex, server: DataplaneProxy, target: Json, client: string): string | null {

@@ -49,7 +49,7 @@ export type KnownZone = {
 /** This zone. @property live the connection to global; left out where it is not known */
 type OwnZone = { readonly name: string; readonly hasGlobal: boolean; readonly live?: LivePeer | undefined };
 
-/** On global: `{resource, storedName, kri, role?, from: 'global', targets[]}` with one target for each zone. */
+/** The answer of a global: `{resource, storedName, kri, role?, from: 'global', targets[]}` with one target for each zone. */
 export function explainOnGlobal(rules: SendRules, resource: Resource, zones: readonly KnownZone[]): Explanation {
   const info = typeOf(resource.type);
   const decision = decisionOf(rules, info, resource);
@@ -68,8 +68,9 @@ export function explainOnGlobal(rules: SendRules, resource: Resource, zones: rea
 }
 
 /**
- * In a zone: the same with `from: <zone>` and two targets: global, and the other zones by the rules of global. The zone does not know
- * the `labels.skipPrefixes` of global, so the second target assumes none. A zone without a global has one target, to which it sends nothing.
+ * The answer of a zone: the same with `from: <zone>` and two targets: global, and the other zones by the rules of global. The
+ * zone does not know the `labels.skipPrefixes` of global, so the second target assumes none. A zone without a global has one
+ * target, to which it sends nothing.
  */
 export function explainInZone(rules: SendRules, resource: Resource, { name, hasGlobal, live }: OwnZone): Explanation {
   const info = typeOf(resource.type);
@@ -205,7 +206,7 @@ function problemOf({ insight }: KnownZone, info: TypeInfo, name: string | null):
   const found = objectsOf(insight['syncProblems']).find(({ stream, type, resources }) => {
     if (stream !== 'globalToZone' || type !== info.name) return false;
     const named = Array.isArray(resources) ? resources.map(textOf) : [];
-    // Without names: nothing of the type is sent.
+    // A problem without names means that nothing of the type is sent.
     return named.length === 0 || named.some((wireName) => wireName.slice(0, wireName.lastIndexOf('.')) === name);
   });
   return found === undefined ? null : { kind: textOf(found['kind']), message: textOf(found['message']) };

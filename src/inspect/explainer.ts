@@ -9,12 +9,10 @@ import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import { explainInZone, explainOnGlobal, type KnownZone, type LivePeer } from './explain-sync.ts';
 import { zonesNow, type ZoneNow } from './zones-now.ts';
 
-/** For a row: zone → the last version that it has confirmed to this process; undefined where that is unknown. */
+/** Finds the last version of a row that a zone has confirmed to this process; undefined where that is unknown. */
 export type ConfirmedOf = (row: ResourceKey) => (zone: string) => { readonly version: number; readonly at: Date } | undefined;
 
-/**
- * For each name, in their order: what zones without a stream to this process have of the row, by zone, as far as other replicas answer.
- */
+/** Asks other replicas what zones without a stream to this process have of the rows, by zone, for each name in their order. */
 export type DeliveriesElsewhere = (
   rows: { readonly type: string; readonly mesh: string; readonly names: readonly string[]; readonly isBrief: boolean },
   zones: ReadonlySet<string>,
@@ -27,8 +25,9 @@ export type Explainer = {
   /** All zones, when every write that is committed now is in the log. Rejects with `unavailable` when the store does not answer. */
   readonly zonesCaughtUp: () => Promise<ZoneNow[]>;
   /**
-   * What connected zones whose stream is not in this process have of these rows of one type and mesh, in their order, as far as other
-   * replicas answer. All of them are asked at once. @param isBrief without the times
+   * Asks other replicas, all at once, what connected zones whose stream is not in this process have of these rows of one type and
+   * mesh, in their order.
+   * @param isBrief leaves out the times
    */
   readonly elsewhere: (
     rows: readonly Resource[],

@@ -20,7 +20,7 @@ export const IDLE_TYPES: readonly string[] = [
 /** The types of the resources that they name. */
 export const NAMED_TYPES = ['MeshService', 'MeshMultiZoneService', 'MeshExternalService', 'Secret'] as const;
 
-/** @param row of the index; parts in the order of the document */
+/** Yields the idle parts of a row of the index, in the order of the document. */
 export function* idleParts(index: MeshIndex, row: Resource): Steps<IdlePart[]> {
   if (row.type === 'MeshExternalService')
     return secretRefsIn(row.spec).flatMap(({ name, field }) =>

@@ -18,7 +18,7 @@ import type { ZoneNow } from './zones-now.ts';
 
 type Matrix = Answer<'SyncMatrix'>;
 
-/** Resources × zones of one answer. */
+/** The limit of resources × zones of one answer. */
 const MAX_CELLS = 100_000;
 
 /** A zone does not know the others. */
@@ -59,7 +59,7 @@ export function addMatrixRoutes(
       const asked = parsePage(query);
       const filter = rowFilterOf(info, mesh, query, routePathOf(request));
       const page = asked.size === 1 ? asked : { ...asked, size: Math.min(asked.size, await mostRows(store)) };
-      // The rows before the log: what a zone has confirmed is then not older than the row.
+      // Read the rows before the log: what a zone has confirmed is then not older than the row.
       const { rows, total } = await listRows(store, filter, page);
       // The Mesh exists where it has a row.
       if (mesh !== undefined && rows.length === 0) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
@@ -78,7 +78,7 @@ export function addMatrixRoutes(
   }
 }
 
-/** The resources of one answer. */
+/** The largest number of resources of one answer. */
 async function mostRows(store: Pick<ResourceStore, 'count'>): Promise<number> {
   return Math.max(1, Math.floor(MAX_CELLS / Math.max(1, await store.count({ type: 'Zone' }))));
 }

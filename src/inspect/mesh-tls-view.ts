@@ -19,7 +19,7 @@ type TlsState = { readonly tls: 'strict' } | Pick<PlaintextService, 'tls' | 'rea
 
 /** The author of such a resource expects more than plain text. */
 const EXPECTING = ['MeshIdentity', 'MeshTLS', 'MeshTrafficPermission'];
-/** Names in a reason. */
+/** The number of names in a reason. */
 const MAX_NAMES = 3;
 
 /**
@@ -87,7 +87,7 @@ class TlsFacts {
   }
 }
 
-/** Null for a service without a proxy. */
+/** Returns null for a service without a proxy. */
 function stateOf(index: MeshIndex, service: Resource, selected: readonly DataplaneProxy[], facts: TlsFacts): TlsState | null {
   const proxies = selected.filter(({ sections }) => sections.some(({ kind }) => kind === 'Inbound'));
   if (proxies.length === 0) return null;

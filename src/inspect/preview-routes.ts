@@ -28,9 +28,9 @@ type Options = { readonly rules: SendRules; readonly indexes: MeshIndexes; reado
 
 export const MAX_PREVIEW_BYTES = 1024 * 1024;
 export const MAX_PREVIEWED = 100;
-/** Zones of all documents of an answer. */
+/** The limit of the zones of all documents of an answer. */
 const MAX_TARGETS = 10_000;
-/** Previews of one caller at once: each has two copies of a mesh. */
+/** The limit of the previews of one caller at once: each has two copies of a mesh. */
 const MAX_OF_CALLER = 4;
 
 const declared = about('Inspect', 'What documents would change, without writing them: zones, proxies and values in force', {
@@ -109,7 +109,7 @@ function* proxiesOf(index: MeshIndex, edits: MeshEdits, advice: Advice): Steps<P
   return yield* changedProxies(states, edits);
 }
 
-/** The checks of each PUT and each DELETE. @throws what a PUT or a DELETE throws */
+/** Makes the checks of each PUT and each DELETE. @throws what a PUT or a DELETE throws */
 async function planEdits(
   context: ApiContext,
   request: FastifyRequest,
@@ -127,7 +127,7 @@ async function planEdits(
   const deleted: Deleted[] = [];
   for (const document of deletions) {
     const { info, mesh } = document;
-    // Before the row is read: a refusal must not say whether it exists.
+    // Check before the row is read: a refusal must not say whether it exists.
     callers.requireMay(info, request);
     const name = storedNameIn(document);
     const takes = await service.planDelete(info, mesh, name, {

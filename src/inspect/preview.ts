@@ -14,18 +14,22 @@ import type { Resource } from '../resource/types.ts';
 
 type Preview = Answer<'Preview'>;
 
-/** Proxies whose values are compared. */
+/** The limit of proxies whose values are compared. */
 export const MAX_COMPARED = 100;
-/** Outbounds of all compared proxies. */
+/** The limit of outbounds of all compared proxies. */
 const MAX_OUTBOUNDS = 20_000;
-/** Changes that are listed of one proxy, and of all: one value may change on thousands of routes of each proxy. */
+/** The limit of changes that are listed of one proxy, and of all: one value may change on thousands of routes of each proxy. */
 const MAX_LISTED = 100;
 const MAX_LISTED_OF_ALL = 1_000;
 
 /** One mesh without the documents, and with them. */
 type MeshStates = { readonly before: MeshIndex; readonly after: MeshIndex };
 
-/** @property rows as they would be stored @property gone as they are, and would be deleted; all of one mesh */
+/**
+ * The rows are all of one mesh.
+ * @property rows the rows as they would be stored
+ * @property gone the rows that would be deleted, as they are
+ */
 export type MeshEdits = { readonly rows: readonly Resource[]; readonly gone: readonly Resource[] };
 
 export function* statesOf(index: MeshIndex, { rows, gone }: MeshEdits): Steps<MeshStates> {

@@ -12,7 +12,10 @@ export type ProxyProblem = NonNullable<Answer<'Effective'>['problems']>[number];
 /** `zone`: the name of this zone; null on global. */
 type Context = { readonly store: Pick<ResourceStore, 'getMany'>; readonly zone: string | null };
 
-/** By `nameText`; Dataplanes without problems are left out. A global knows none and reads nothing. Rejects as the store does. */
+/**
+ * The problems by `nameText`. Dataplanes without problems are left out. A global knows none and reads nothing. Rejects as the
+ * store does.
+ */
 export async function proxyProblems(
   { store, zone }: Context,
   dataplanes: readonly Pick<ResourceKey, 'mesh' | 'name'>[],
@@ -23,7 +26,7 @@ export async function proxyProblems(
   return new Map(problems.filter(([, found]) => found.length > 0));
 }
 
-/** Those in the status of a DataplaneInsight. */
+/** The problems in the status of a DataplaneInsight. */
 export function problemsIn({ status }: Pick<Resource, 'status'>): ProxyProblem[] {
   return objectsOf(status['proxyProblems']).map(problemOf);
 }

@@ -113,7 +113,7 @@ function addService(app: FastifyInstance, context: ReachContext, type: string, i
   });
 }
 
-/** Why the known state of a zone may be old; `''` if it is current. */
+/** The reason why the known state of a zone may be old; `''` if it is current. */
 function unheard({ sync }: ZoneNow): string {
   return sync.connection === 'online' ? '' : sync.reason;
 }

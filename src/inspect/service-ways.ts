@@ -1,5 +1,6 @@
-// How the proxies of each zone reach a service: from a caller, through zone proxies, to a server, with the state of each part. Pure. It
-// is computed with the code that configures the proxies. A zone knows its own Dataplanes alone, a global those of all zones.
+// The ways in which the proxies of each zone reach a service: from a caller, through zone proxies, to a server, with the state of
+// each part. Pure. It is computed with the code that configures the proxies. A zone knows its own Dataplanes alone, a global
+// those of all zones.
 import type { Answer } from '../answers/answers.ts';
 import { runSteps } from '../base/steps.ts';
 import { compareText } from '../base/compare-text.ts';
@@ -29,11 +30,11 @@ export type WayFacts = {
   readonly zones: readonly string[];
   /** The name of the asked zone; null on global. */
   readonly asked: string | null;
-  /** By stored name of a Dataplane; undefined where nothing is known. */
+  /** Whether a proxy is online, by stored name of its Dataplane; undefined where nothing is known. */
   readonly isOnline: (name: string) => boolean | undefined;
-  /** Why the state of proxies of a zone that have no insight is not known here; `''` if they have never connected. */
+  /** The reason why the state of proxies of a zone that have no insight is not known here; `''` if they have never connected. */
   readonly unknown: (zone: string) => string;
-  /** Why the known state of a zone may be old: it is not connected, or behind; `''` if it is current. */
+  /** The reason why the known state of a zone may be old: it is not connected, or behind; `''` if it is current. */
   readonly unheard: (zone: string) => string;
 };
 
@@ -244,7 +245,7 @@ function egressPart(index: MeshIndex, outbound: Outbound, zone: string, { asked 
   return { ...part, address: '', state: 'broken', why: problems[0] ?? why };
 }
 
-/** Why a zone publishes no proxy of a kind. */
+/** The reason why a zone publishes no proxy of a kind. */
 function withoutZoneProxy(index: MeshIndex, zone: string, kind: 'ingress' | 'egress'): string {
   const [section, field] = kind === 'ingress' ? ['ZoneIngress', 'zoneIngress'] : ['ZoneEgress', 'zoneEgress'];
   const proxies = [...index.proxies()].filter((one) => one.zone === zone && one.sections.some((own) => own.kind === section));
@@ -304,7 +305,7 @@ function whyUnready({ proxy, target }: Server, port: number): string {
 
 type Serving = { readonly proxy: DataplaneProxy; readonly members: readonly Resource[]; readonly port: number };
 
-/** Why a server denies each client; null while it may permit one. */
+/** The reason why a server denies each client; null while it may permit one. */
 function deniedAll(index: MeshIndex, { proxy, members, port }: Serving, clients: readonly string[]): string | null {
   const given = members.flatMap(({ spec }) => objectsOf(spec['ports'])).find((one) => one['port'] === port);
   const reasons = clients.map((client) => whyDenied(index, proxy, given?.['targetPort'] ?? port, client));
@@ -319,7 +320,7 @@ function connected(place: Omit<Part, 'state' | 'why'>, { resource }: DataplanePr
   return { ...place, state: 'unknown', why: unknown(place.zone) || 'its proxy has never connected' };
 }
 
-/** Those with a problem first. */
+/** The parts that are shown, those with a problem first. */
 function shown(parts: readonly Part[]): Part[] {
   const order = { broken: 0, unknown: 1, ok: 2 };
   return parts.toSorted((a, b) => order[a.state] - order[b.state] || compareText(a.name, b.name)).slice(0, MAX_SHOWN);

@@ -1,4 +1,4 @@
-// What is said of applications that do not answer.
+// The sentences about applications that do not answer.
 import { expect, it } from 'vitest';
 import type { JsonObject, Labels } from '../resource/types.ts';
 import { silentApplications } from './silent-applications.ts';

@@ -9,7 +9,7 @@ import { isMadeUnready } from '../xds/service-probe.ts';
 /** @property field of the Dataplane @property inbound the index of the inbound @property reason with what to do */
 type SilentApplication = { readonly inbound: number; readonly field: string; readonly reason: string };
 
-/** In the order of the inbounds. */
+/** The silent applications, in the order of the inbounds. */
 export function silentApplications({ labels, spec }: Pick<Resource, 'labels' | 'spec'>): SilentApplication[] {
   if (labels[label.env] === 'kubernetes') return [];
   const networking = objectOf(spec['networking']);

@@ -20,7 +20,7 @@ const explainedPage = about('Inspect', 'The same for a page of resources; with m
   answer: pageOf('SyncExplanation'),
 });
 
-/** Zones of all resources of a page. */
+/** The limit of the zones of all resources of a page. */
 const MAX_TARGETS = 10_000;
 
 export function addSyncRoutes(app: FastifyInstance, context: ApiContext, { zonesCaughtUp, elsewhere, explain }: Explainer): void {
@@ -47,7 +47,7 @@ export function addSyncRoutes(app: FastifyInstance, context: ApiContext, { zones
         await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
         const most = Math.max(1, Math.floor(MAX_TARGETS / Math.max(1, await store.count({ type: 'Zone' }))));
         const page = { ...asked, size: Math.min(asked.size, most) };
-        // The rows before the log: what a zone has confirmed is then not older than the row.
+        // Read the rows before the log: what a zone has confirmed is then not older than the row.
         const { rows, total } = await listRows(store, filter, page);
         const zones = await zonesCaughtUp();
         const others = await elsewhere(rows, zones, whileConnected(reply, closing));

@@ -1,4 +1,4 @@
-// What is said of inbounds whose applications nothing probes.
+// The sentences about inbounds whose applications nothing probes.
 import { expect, it } from 'vitest';
 import type { JsonObject, Labels } from '../resource/types.ts';
 import { unprobedInbounds, unprobedWarning } from './unprobed-inbounds.ts';

@@ -11,7 +11,9 @@ type Dataplane = Pick<Resource, 'labels' | 'spec'>;
 /** What to do about inbounds without a probe. */
 export const PROBE_REMEDY = 'write serviceProbe, or the label probe.meridian.io/NAME: disabled where none is wanted';
 
-/** Their names, or ports where they have none. An inbound whose probe a person has switched off is none of them. */
+/**
+ * The names of these inbounds, or ports where they have none. An inbound whose probe a person has switched off does not count.
+ */
 export function unprobedInbounds(dataplane: Dataplane): string[] {
   if (dataplane.labels[label.env] === 'kubernetes') return [];
   return objectsOf(objectOf(dataplane.spec['networking'])['inbound']).flatMap((inbound) => {
