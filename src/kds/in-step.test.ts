@@ -217,7 +217,7 @@ it('insights that wait for their turn leave the queue when the zone has nothing 
   expect(queue.size).toBe(0);
   await clock.advance(3_600_000);
   expect(askAgain).not.toHaveBeenCalled();
-  // A turn that was given for what the zone has no more of is used by nothing later.
+  // Nothing uses a turn later that was given for what the zone has no more of.
   expect(insights.admits(1, false)).toBe(false);
   [...queue][0]?.();
   insights.unchanged();

@@ -19,7 +19,7 @@ class Stream extends Duplex {
   }
 
   override _read(): void {
-    // The test pushes.
+    // The test pushes the messages.
   }
 
   override _write(_: unknown, __: string, done: (error?: Error | null) => void): void {

@@ -10,7 +10,10 @@ import { atOnce, SMALL_BYTES, type Pace } from './protocol/pace.ts';
 import type { Receiver } from './receiver/receiver.ts';
 import type { Sender } from './sender/sender.ts';
 
-/** Answers that may wait in this process. A peer with one response in flight per type never exceeds the number of types. */
+/**
+ * The number of answers that may wait in this process. A peer with one response in flight per type never exceeds the number of
+ * types.
+ */
 const MAX_UNREAD = 100;
 
 /** Answers the requests of a peer until it ends the stream. Rejects on a broken stream or an invalid message. */

@@ -94,7 +94,7 @@ describe('the metrics of the protocol', () => {
     observe(closed);
     expect(await lines('kds_delta_streams_active')).toEqual(['kds_delta_streams_active{zone="Global"} 0']);
     expect(await lines('kds_zone_active_connections')).toEqual([]);
-    // The streams of other zones stay.
+    // The streams of the other zones remain.
     observe({ ...opened, streamId: 's2' });
     metrics.forget('west');
     expect(await lines('kds_zone_active_connections')).toEqual(['kds_zone_active_connections{zone_name="east",zone="Global"} 1']);

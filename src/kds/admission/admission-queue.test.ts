@@ -1,4 +1,4 @@
-// Many zones at once: in which order they enter, how many at a time, and that all do.
+// Many zones connect at once: these tests show in which order they enter, how many at a time, and that all do.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { fc } from '../../../test/support/property.ts';
@@ -7,7 +7,7 @@ import { usedHeap, AdmissionQueue } from './admission-queue.ts';
 let clock: ManualClock;
 let heap: number;
 let entrance: AdmissionQueue;
-/** Zones in the order in which they entered. */
+/** The zones in the order in which they entered. */
 let entered: string[];
 beforeEach(() => {
   clock = new ManualClock();
@@ -80,7 +80,7 @@ describe('zones that come at once', () => {
   it('free their place when they do nothing for a second, or are not done after ten', async () => {
     for (const zone of names(33)) arrive(zone);
     await clock.advance(999);
-    // More are let in where the process has time for them.
+    // More zones are let in when the process has time for them.
     expect(entered).toHaveLength(33);
     entrance = new AdmissionQueue(clock, () => 0.8);
     entered = [];

@@ -5,14 +5,17 @@ import { getHeapStatistics } from 'node:v8';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
 
-/** Zones that enter at the same time: at the start, the bounds, and how many more each check may add. */
+/** The number of zones that enter at the same time: at the start, its bounds, and the number that each check may add. */
 const START_ZONES = 32;
 const MIN_ZONES = 16;
 const MAX_ZONES = 256;
 const ZONES_A_CHECK = 16;
 /** The limit while the heap is nearly full. */
 const MIN_ZONES_FULL_HEAP = 1;
-/** Milliseconds for which zones are gathered while others enter, and between two checks of the load while zones wait for a place. */
+/**
+ * The milliseconds for which zones are gathered while others enter, and between two checks of the load while zones wait for a
+ * place.
+ */
 const CHECK_MS = 50;
 /** A check with a shorter delay than the first raises the limit. A check with a longer delay than the second halves it. */
 const SHORT_DELAY_MS = 50;
@@ -23,7 +26,7 @@ const FULL_HEAP = 0.85;
 /** A zone frees its place after this time without an answer, and after the longer time in any case. */
 const MAX_SILENCE_MS = 1_000;
 const MAX_ENTRY_MS = 10_000;
-/** How long the place of a zone that left is kept, and for how many zones. */
+/** The milliseconds for which the place of a zone that left is kept, and the number of such zones. */
 const KEEP_MS = 60_000;
 const MAX_KEPT = 50_000;
 
@@ -37,11 +40,11 @@ export function usedHeap(): number {
 
 type Entry = {
   readonly zone: string;
-  /** When it began to wait. */
+  /** The time at which the zone began to wait. */
   readonly since: number;
   streams: number;
   state: 'waits' | 'enters' | 'in';
-  /** Its streams that wait. */
+  /** The streams of the zone that wait. */
   readonly waiting: Set<() => void>;
   stop: () => void;
   watch: () => void;
@@ -57,7 +60,7 @@ export class AdmissionQueue {
   readonly #left = new LRUCache<string, { readonly since: number; readonly at: number }>({ max: MAX_KEPT });
   #entering = 0;
   #limit = START_ZONES;
-  /** Zones wait for a place. */
+  /** It is true while zones wait for a place. */
   #isFull = false;
   #cancelLook: (() => void) | null = null;
 
@@ -177,7 +180,7 @@ export class AdmissionQueue {
     });
   }
 
-  /** @param delayMs of the event loop */
+  /** @param delayMs the delay of the event loop */
   #adapt(delayMs: number): void {
     const heap = this.#usedHeap();
     if (delayMs > LONG_DELAY_MS || heap > HIGH_HEAP) this.#limit = Math.max(MIN_ZONES, Math.floor(this.#limit / 2));

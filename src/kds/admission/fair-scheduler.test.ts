@@ -37,7 +37,7 @@ describe('fair work', () => {
     expect(turns).toBeGreaterThan(100);
   });
 
-  /** How many tasks work in each turn of the event loop, of `count` tasks that come together, each of another peer. */
+  /** The number of tasks that work in each turn of the event loop, when `count` tasks of as many peers come together. */
   async function tasksOfTurns(count: number, taskMs: number): Promise<number[]> {
     const work = new FairScheduler();
     const counts = [0];
@@ -94,7 +94,7 @@ describe('batches', () => {
           expect(batch.length).toBeLessThanOrEqual(batchRows);
           if (batch.length > 1) expect(batch.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(batchBytes);
         }
-        // Each is as full as it may be: the next item had no room in it.
+        // Each batch is as full as it may be: the next item had no room in it.
         for (const [index, next] of batches.slice(1).entries()) {
           const batch = [...(batches[index] ?? []), next[0] ?? 0];
           expect(batch.length > batchRows || batch.reduce((sum, size) => sum + size, 0) > batchBytes).toBe(true);

@@ -7,7 +7,7 @@ import type { Pace } from '../protocol/pace.ts';
 
 /** The longest rest of a peer after a batch, in milliseconds, also in a busy process. */
 const MAX_REST_MS = 50;
-/** Rows and bytes of one transaction, or rows of one read. */
+/** The largest number of rows and of bytes of one transaction, or of rows of one read. */
 const BATCH_ROWS = 250;
 const BATCH_BYTES = 1024 * 1024;
 
@@ -38,7 +38,7 @@ export class FairScheduler {
   }
 }
 
-/** The longest rest after so many rows, in milliseconds. A message may have the size of many batches. */
+/** The longest rest after this number of rows, in milliseconds. A message may have the size of many batches. */
 export function longestRestMs(rows: number): number {
   return MAX_REST_MS * Math.max(1, rows / BATCH_ROWS);
 }

@@ -130,7 +130,7 @@ describe('the limiter of first states', () => {
   describe('of a peer that reconnects repeatedly', () => {
     const MB = 1024 * 1024;
 
-    /** Enters, is sent so much, and leaves. @returns whether it was admitted at once */
+    /** Enters, is sent this number of bytes, and leaves. @returns whether it was admitted at once */
     function join(peer: string, bytes: number): boolean {
       let isIn = false;
       const permit = states.enter(peer, () => (isIn = true));

@@ -7,9 +7,15 @@ import type { Clock } from '../../base/clock.ts';
 import { TokenBuckets } from '../../base/token-buckets.ts';
 
 const MAX_PERMITS = 8;
-/** Bytes of the messages of all first states at a time. A peer that joins alone gets large messages and needs few round trips. */
+/**
+ * The limit of the messages of all first states at a time, in bytes. A peer that joins alone gets large messages and needs few
+ * round trips.
+ */
 const IN_FLIGHT_BYTES = MAX_PERMITS * 1024 * 1024;
-/** Parts of a permit, and the parts that a peer with a probably small first state takes: 64 such peers at once need little memory. */
+/**
+ * The number of parts of a permit, and of those that a peer with a probably small first state takes: 64 such peers at once need
+ * little memory.
+ */
 const PARTS = 8;
 const PARTS_OF_SMALL = 1;
 /** A first state with more bytes is not small. */
@@ -26,29 +32,29 @@ const MAX_MS = 10_000;
  */
 const MIN_HELD_MS = 1_000;
 
-/** Bytes of first states that a peer gets without a wait. After that the limit is a rate per second. */
+/** The bytes of first states that a peer gets without a wait. After that the limit is a rate per second. */
 const FREE_BYTES = 32 * 1024 * 1024;
 const BYTES_A_SECOND = 1024 * 1024;
-/** Peers whose bytes, and whose full states, are remembered. */
+/** The number of peers whose bytes, and whose full states, are remembered. */
 const MAX_BYTE_BUDGETS = 10_000;
 const MAX_FULL_STATES = 50_000;
 
 /**
- * How often a peer gets its full state. A full state costs a global the walk over all resources and the bytes of them; a peer that says which
- * versions it has costs the difference.
+ * The rate at which a peer gets its full state. A full state costs a global the walk over all resources and the bytes of them; a
+ * peer that says which versions it has costs the difference.
  */
 export type FullStateLimits = {
-  /** Full states without a wait. */
+  /** The number of full states without a wait. */
   readonly atOnce: number;
-  /** Milliseconds for each one after that. */
+  /** The milliseconds for each further full state. */
   readonly intervalMs: number;
 };
 
 /** The handle of one stream, which has the permit or waits for it. */
 export type Permit = {
-  /** A message of this many bytes was sent. */
+  /** Call it when a message of this many bytes was sent. */
   readonly sent: (bytes: number) => void;
-  /** The peer has answered. */
+  /** Call it when the peer has answered. */
   readonly progress: () => void;
   /** Gives the permit back, or ends the wait for it. Idempotent. */
   readonly leave: () => void;
@@ -60,7 +66,7 @@ export type Entering = {
    * named yet.
    */
   readonly versions: 'unknown' | 'some' | 'none';
-  /** The rate of full states delays the stream by this many milliseconds. */
+  /** It is called when the rate of full states delays the stream by this many milliseconds. */
   readonly onWait?: (waitMs: number) => void;
 };
 
@@ -73,18 +79,18 @@ type Grant = {
   /** A newer stream of the peer may take it over. */
   isReplaceable: boolean;
   isStalled: boolean;
-  /** Of a permit. */
+  /** The parts of a permit. */
   parts: number;
   sentBytes: number;
-  /** Its parts no longer count. */
+  /** The parts of a revoked permit no longer count. */
   isRevoked: boolean;
-  /** Starts the time until it is stalled again. */
+  /** Starts the time again after which the permit counts as stalled. */
   readonly watch: () => void;
   readonly stop: () => void;
 };
 
 export class InitialSyncLimiter {
-  /** By peer, in the order of their first waiting stream; the streams of a peer oldest first. */
+  /** The waiting streams by peer, in the order of the first stream of each; the streams of a peer oldest first. */
   readonly #waiting = new Map<string, Set<Stream>>();
   readonly #grants = new Map<string, Grant>();
   readonly #bytes: TokenBuckets;
@@ -94,10 +100,10 @@ export class InitialSyncLimiter {
   /** Ends when the first waiting peer has its budget again. */
   #cancelLook = (): void => undefined;
   readonly #clock: Clock;
-  /** Null without limits: what it remembers of peers takes memory from the start. */
+  /** It is null without limits: what it remembers of peers takes memory from the start. */
   readonly #fullStates: TokenBuckets | null;
 
-  /** @param fullStates of a peer; any number if left out */
+  /** @param fullStates the limits of a peer; without them it gets any number */
   constructor(clock: Clock, fullStates?: FullStateLimits) {
     this.#clock = clock;
     const now = (): number => clock.elapsed();
@@ -105,7 +111,10 @@ export class InitialSyncLimiter {
     this.#fullStates = fullStates === undefined ? null : fullStateBuckets(fullStates, now);
   }
 
-  /** Bytes of resources in one message, at most. There are few sizes, so that peers that join together get the same messages. */
+  /**
+   * The largest number of bytes of resources in one message. There are few sizes, so that peers that join together get the same
+   * messages.
+   */
   get messageBytes(): number {
     return IN_FLIGHT_BYTES / 2 ** Math.ceil(Math.log2(Math.max(1, this.#parts / PARTS)));
   }
@@ -143,7 +152,10 @@ export class InitialSyncLimiter {
     return versions === 'none' ? (this.#fullStates?.waitOf(peer, 1) ?? 0) : 0;
   }
 
-  /** @param waitMs Infinity where no peer waits for its budget */
+  /**
+   * Plans the next look.
+   * @param waitMs the milliseconds until then; Infinity where no peer waits for its budget
+   */
   #lookLater(waitMs: number): void {
     this.#cancelLook();
     if (waitMs === Infinity) return;

@@ -4,13 +4,13 @@ import type { Write, WriteOutcome } from '../../store/resource-store.ts';
 import { nackedResource, type NackedResource } from '../protocol/nack.ts';
 
 export type ZoneQuotas = {
-  /** Open streams of one kind. A zone needs one of each kind, and two for a moment when it reconnects. */
+  /** The number of open streams of one kind. A zone needs one of each kind, and two for a moment when it reconnects. */
   readonly streams: number;
-  /** Rows that a zone has on global, and resources that one response may name. */
+  /** The number of rows that a zone has on global, and of resources that one response may name. */
   readonly rows: number;
-  /** Bytes of one resource on the wire. */
+  /** The size of one resource on the wire, in bytes. */
   readonly resourceBytes: number;
-  /** Full states that a zone gets without a wait, and the milliseconds for each one after that. */
+  /** The number of full states that a zone gets without a wait, and the milliseconds for each further one. */
   readonly fullStates: number;
   readonly fullStateInterval: number;
 };
@@ -59,7 +59,7 @@ export class RowQuota {
   }
 }
 
-/** Why the full state of a zone waits. */
+/** The reason why the full state of a zone waits. */
 export function waitsForFullState(waitMs: number): string {
   const seconds = String(Math.ceil(waitMs / 1_000));
   return (

@@ -11,7 +11,7 @@ export function opensTooOften(kind: StreamKind): string {
   return `the zone opens streams of ${kind} too often: ${String(OPENINGS_A_SECOND)} a second are admitted; check why its connection does not last`;
 }
 
-/** How many streams of each kind every zone has open. A zone without streams takes no memory. */
+/** The number of open streams of each zone and kind. A zone without streams takes no memory. */
 export class OpenStreams {
   readonly #streams = new Map<string, Set<CallerOf>>();
 
@@ -20,7 +20,7 @@ export class OpenStreams {
     this.#streams.set(id, (this.#streams.get(id) ?? new Set()).add(stream));
   }
 
-  /** A stream that was never added changes nothing. */
+  /** Removes a stream. A stream that was never added changes nothing. */
   delete(stream: CallerOf): void {
     const id = idOf(stream);
     const streams = this.#streams.get(id);
@@ -33,7 +33,7 @@ export class OpenStreams {
     return this.#streams.get(idOf(like))?.size ?? 0;
   }
 
-  /** Whether an open stream of the same zone and kind has the same credentials: this one is then of that zone too. */
+  /** Whether an open stream of the same zone and kind has the same credentials: the new one is then of that zone too. */
   hasCallerOf(stream: CallerOf): boolean {
     const credentials = JSON.stringify(stream.authorization);
     const open = [...(this.#streams.get(idOf(stream)) ?? [])];
@@ -46,7 +46,7 @@ export function tooManyStreams(kind: string, limit: number): string {
   return `the zone has ${String(limit)} open streams of ${kind}, which is the limit; end some, or raise multizone.global.kds.quotas.streams on global`;
 }
 
-/** Tells zones and kinds apart. */
+/** The key of a zone and a kind. */
 export function idOf({ zone, kind }: StreamOf): string {
   return JSON.stringify([zone, kind]);
 }

@@ -47,7 +47,7 @@ describe('a zone that is not connected', () => {
 
   /**
    * Runs the client until its fourth pause.
-   * @param elapsed of its clock
+   * @param elapsed the time of its clock
    * @returns its pauses in milliseconds, its log lines, and the refusals that it reports
    */
   async function pausesOf(

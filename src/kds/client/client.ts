@@ -17,7 +17,7 @@ const MAX_PAUSE_MS = 800;
  * global a handshake.
  */
 export const MAX_LATE = 3;
-/** A connection that lasted so many milliseconds served, whatever its health check said. */
+/** A connection that lasted this many milliseconds has served, whatever its health check said. */
 const SERVED_MS = 60_000;
 /** A failure that only an operator can fix is retried less often. */
 const FORBIDDEN_MS = 15_000;
@@ -27,7 +27,7 @@ const REFUSED_MS = 3_000;
 const FILE_MS = 500;
 
 export type KdsClientTls = {
-  /** PEM, null = the system's. */
+  /** The certificates are PEM; null means those of the system. */
   readonly rootCa: Buffer | null;
   readonly skipVerify: boolean;
   /** The client certificate, if global asks for one. */
@@ -35,11 +35,11 @@ export type KdsClientTls = {
 };
 
 export type KdsClientOptions = ConnectionOptions & {
-  /** `host:port`. */
+  /** The address is `host:port`. */
   readonly address: string;
-  /** Null = plaintext. A function is asked at each connection, so that files may change. */
+  /** Null means plaintext. A function is asked at each connection, so that files may change. */
   readonly tls: KdsClientTls | null | (() => Promise<KdsClientTls | null>);
-  /** Value of the metadata `authorization`, asked for at each connection; null sends none. */
+  /** The value of the metadata `authorization`, asked for at each connection; null sends none. */
   readonly authorization?: () => Promise<string | null>;
 };
 
@@ -95,7 +95,7 @@ function endingOf(error: unknown, hasTls = true, isFailing = false): Ending {
   };
 }
 
-/** The pause is random, so that not all zones reconnect to a restarted global at once. @param random in [0, 1) */
+/** A random pause, so that not all zones reconnect to a restarted global at once. @param random in [0, 1) */
 export function reconnectPauseMs(random: () => number = Math.random): number {
   return MIN_PAUSE_MS + random() * (MAX_PAUSE_MS - MIN_PAUSE_MS);
 }
@@ -130,7 +130,7 @@ export function channelOptions({ maxMessageBytes }: Pick<KdsClientOptions, 'maxM
  */
 type LastConnection = { isMeridian: boolean; failure: string | null };
 
-/** One connection from dialling to its end; resolves to why it ended. */
+/** Runs one connection from dialling to its end. Resolves to the reason why it ended. */
 async function connectOnce(options: KdsClientOptions, last: LastConnection, signal: AbortSignal): Promise<Ending> {
   const identity = await identityOf(options).catch((error: unknown) => endingOf(error));
   if ('reason' in identity) return identity;

@@ -1,9 +1,10 @@
-// Why a zone has no connection to global, for people: one sentence with what to set, in place of the words of gRPC and Node. Pure.
+// The reason why a zone has no connection to global, for people: one sentence with what to set, in place of the words of gRPC and
+// Node. Pure.
 import { messageOf } from '../../base/errors.ts';
 
 type Remedy = readonly [symptom: RegExp, reason: string];
 
-/** On an address with `grpcs://`. */
+/** The remedies for an address with `grpcs://`. */
 const WITH_TLS: readonly Remedy[] = [
   [
     /self-signed certificate|unable to verify the first|unable to get (local )?issuer/i,
@@ -24,7 +25,7 @@ const WITH_TLS: readonly Remedy[] = [
   ],
 ];
 
-/** On an address with `grpc://`: a TLS port ends a connection that begins without TLS. */
+/** The remedies for an address with `grpc://`: a TLS port ends a connection that begins without TLS. */
 const WITHOUT_TLS: readonly Remedy[] = [
   [
     /Failed to connect|ECONNRESET|socket hang up|Connection dropped|Protocol error|closed before/i,

@@ -2,10 +2,10 @@
 // Invariant: a question has a time limit, and ends with the connection.
 import { MeridianError } from '../../base/errors.ts';
 
-/** Null: global knows no questions. @param limitMs milliseconds until the question fails */
+/** Asks global a question. Resolves to null if global knows no questions. @param limitMs milliseconds until the question fails */
 export type AskGlobal = (question: Buffer, limitMs: number, signal: AbortSignal) => Promise<Buffer | null>;
 
-/** Why a zone without a global sends nothing. */
+/** The reason why a zone without a global sends nothing. */
 export const NO_GLOBAL = 'this zone has no global';
 
 type Peer = { readonly isMeridian: boolean; readonly ask: AskGlobal };
@@ -16,7 +16,7 @@ export type GlobalKind = 'meridian' | 'kuma' | 'none';
 export class GlobalLink {
   #peer: Peer | null = null;
 
-  /** Call the result when the connection has ended. */
+  /** Adds a connection. Call the result when it has ended. */
   connected(peer: Peer): () => void {
     this.#peer = peer;
     return () => {
@@ -29,7 +29,10 @@ export class GlobalLink {
     return this.#peer.isMeridian ? 'meridian' : 'kuma';
   }
 
-  /** Null: global knows no questions. @throws MeridianError `unavailable` without a connection, or without an answer in time */
+  /**
+   * Resolves to null if global knows no questions.
+   * @throws MeridianError `unavailable` without a connection, or without an answer in time
+   */
   async ask(question: Buffer, limitMs: number, signal: AbortSignal): Promise<Buffer | null> {
     if (this.#peer === null) throw new MeridianError('unavailable', 'this control plane is not connected to global now');
     return await this.#peer.ask(question, limitMs, signal);

@@ -27,13 +27,13 @@ describe('a port', () => {
     worker = null;
   });
 
-  /** A port that drops what asks for a connection. @returns how to end that */
+  /** A port that drops what asks for a connection. @returns a function that closes it */
   async function deafPort(): Promise<{ port: number; wake: () => void }> {
     const port = await freePort();
     const wake = new SharedArrayBuffer(4);
     worker = new Worker(DEAF, { eval: true, workerData: { port, wake } });
     await new Promise((resolve) => worker?.once('message', resolve));
-    // More than the backlog.
+    // These are more connections than the backlog.
     for (let index = 0; index < 4; index += 1) sockets.push(connect(port, '127.0.0.1').on('error', () => undefined));
     return {
       port,

@@ -10,7 +10,7 @@ const SILENT_MS = 2_000;
 const PROXY_SETTINGS = ['grpc_proxy', 'https_proxy', 'http_proxy'];
 
 /**
- * False as soon as the host answers, also with a refusal: the dial that follows says why.
+ * Resolves to false as soon as the host answers, also with a refusal: the dial that follows says why.
  * @param address `host:port`
  */
 export async function isSilent(address: string, clock: Clock, signal: AbortSignal): Promise<boolean> {

@@ -31,7 +31,7 @@ class Call extends EventEmitter {
 
 type Callback = (error: { code: status; details: string } | null, bytes?: Buffer) => void;
 
-/** The streams that were opened. */
+/** A stream that was opened. */
 class Stream extends Duplex {
   wasCancelled = false;
   readonly path: string;

@@ -26,7 +26,7 @@ import type { StreamKind, SyncObserver } from '../protocol/sync-events.ts';
 
 /** Kuma's period until the global answers with another (kds-wire 2.5). */
 const HEALTH_CHECK_MS = 300_000;
-/** A day; a timer of 25 days would end at once. */
+/** The limit of a check is a day: a timer of 25 days would end at once. */
 const MAX_CHECK_MS = 86_400_000;
 /** A call with a short deadline: without an answer the connection is unusable. */
 const ANSWER_MS = 30_000;
@@ -47,7 +47,7 @@ export type ConnectionOptions = {
   readonly changelog: Changelog;
   readonly store: ReceiverOptions['store'];
   readonly fences?: ReceiverOptions['fences'];
-  /** Called at each connection: checks global before the zone accepts its resources. */
+  /** Checks global at each connection, before the zone accepts its resources. */
   readonly admission: () => Promise<Admission | null>;
   readonly validate: Validate;
   readonly observe: SyncObserver;
@@ -66,9 +66,9 @@ export type ConnectionOptions = {
 /** The result of a health check. */
 type Health = {
   readonly isMeridian: boolean;
-  /** Milliseconds until the next check; 0 if global gives none. */
+  /** The milliseconds until the next check; 0 if global gives none. */
   readonly intervalMs: number;
-  /** Why global could not answer; null if it could. */
+  /** The reason why global could not answer; null if it could. */
   readonly failure: string | null;
 };
 
@@ -118,7 +118,7 @@ export class Connection {
     }
   }
 
-  /** Null: global knows no questions. @throws MeridianError `unavailable` when global does not answer in time */
+  /** Resolves to null if global knows no questions. @throws MeridianError `unavailable` when global does not answer in time */
   async ask(question: Buffer, limitMs: number, signal: AbortSignal): Promise<Buffer | null> {
     const either = AbortSignal.any([signal, this.#signal]);
     try {
@@ -130,7 +130,7 @@ export class Connection {
     }
   }
 
-  /** One call, cancelled by the signal. @param learn called with the headers of the answer @throws ServiceError */
+  /** Makes one call, which the signal cancels. @param learn is called with the headers of the answer @throws ServiceError */
   async #call(
     { path, requestSerialize, responseDeserialize }: MethodDefinition<Buffer, Buffer>,
     request: Buffer,
@@ -253,7 +253,7 @@ export class Connection {
     });
   }
 
-  /** One admin stream for all kinds, or one for each of a global that knows no other. */
+  /** Serves one admin stream for all kinds, or one for each kind if global knows no other. */
   async admin(): Promise<void> {
     const kinds = this.#globalFeatures.includes(feature.oneAdminStream) ? [ONE_FOR_ALL] : adminKinds;
     await Promise.race(kinds.map((kind) => this.#answerAdmin(kind)));
@@ -298,7 +298,7 @@ export class Connection {
     }
   }
 
-  /** The same for all RPCs; each feature is a header line of its own (kds-wire 2.1). */
+  /** The headers of all RPCs; each feature is a header line of its own (kds-wire 2.1). */
   #headers(): Metadata {
     const metadata = new Metadata();
     metadata.set('client-id', this.#options.zone);

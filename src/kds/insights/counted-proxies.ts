@@ -1,5 +1,5 @@
-// How a receiver of global counts the proxies of a zone instead of storing their insights (decision 84). Insights are in memory alone, and
-// Dataplanes are counted as they are stored. Invariant: a refused resource is not counted.
+// Counts the proxies of a zone for a receiver of global, instead of storing their insights (decision 84). Insights are in memory
+// alone, and Dataplanes are counted as they are stored. Invariant: a refused resource is not counted.
 import type { Steps } from '../../base/steps.ts';
 import type { ProxyGroup } from '../../resource/proxy-facts.ts';
 import { typeOf, type TypeInfo } from '../../resource/type-registry.ts';
@@ -11,7 +11,7 @@ import type { Kept, PeerRows } from '../receiver/peer-rows.ts';
 import { INSIGHT_TYPE, isCountedType, ProxyCounts, type CountedType } from './proxy-counts.ts';
 import type { ReceiveRules } from '../protocol/rules.ts';
 
-/** Proxies between two steps. */
+/** The number of proxies between two steps. */
 const PROXIES_A_STEP = 64;
 /** Counting this many proxies costs as much as storing a row. */
 const COUNTED_A_ROW = 20;
@@ -19,7 +19,7 @@ const COUNTED_A_ROW = 20;
 export type CountedProxiesOptions = {
   readonly rules: ReceiveRules;
   readonly pace: Pick<Pace, 'run'>;
-  /** Names that are remembered. */
+  /** The number of names that are remembered. */
   readonly most: number;
   readonly rows: Pick<PeerRows, 'keep' | 'inScope' | 'named'>;
   /** The peer sends only changed Dataplanes, so the stored ones are counted first. */
@@ -37,7 +37,7 @@ export class CountedProxies {
 
   /**
    * Counts a response of insights, and stores every other one. Dataplanes are counted, too.
-   * @returns of insights also how many rows would have cost as much
+   * @returns for insights also the number of rows that would have cost as much
    */
   async keep(info: TypeInfo, work: Work, refusedBefore: readonly NackedResource[]): Promise<Kept> {
     const { rows, pace } = this.#options;
@@ -67,7 +67,7 @@ export class CountedProxies {
     this.#hasStored = true;
   }
 
-  /** New ones that the table would refuse for their name, and new ones over the quota. */
+  /** Refuses new proxies that the table would refuse for their name, and new ones over the quota. */
   *#refuse(info: TypeInfo, { incoming }: Work): Steps<NackedResource[]> {
     const { rules, most } = this.#options;
     const refusals: NackedResource[] = [];

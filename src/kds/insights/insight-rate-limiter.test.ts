@@ -1,4 +1,4 @@
-// Zones that always have changed insights, and how many rows global then stores.
+// Zones always have changed insights: these tests show how many rows global then stores.
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { FREE_ZONES, InsightRateLimiter } from './insight-rate-limiter.ts';

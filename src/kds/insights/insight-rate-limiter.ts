@@ -1,22 +1,22 @@
-// How many rows of insights of proxies this process stores a second, and the order of the streams that wait for more. Invariants: a
-// stream is in the queue once; a fleet of at most `FREE_ZONES` zones never waits; the sum over all replicas is the same, however the
-// zones are divided.
+// Limits the rows of insights of proxies that this process stores a second, and orders the streams that wait for more.
+// Invariants: a stream is in the queue once; a fleet of at most `FREE_ZONES` zones never waits; the sum over all replicas is the
+// same, however the zones are divided.
 import type { Clock } from '../../base/clock.ts';
 
-/** Zones of a fleet whose rows are not limited. */
+/** The number of zones of a fleet whose rows are not limited. */
 export const FREE_ZONES = 500;
-/** Rows a second times zones: 3,000 a second with 500 zones, 150 with 10,000. */
+/** The product of rows a second and zones: 3,000 a second with 500 zones, 150 with 10,000. */
 const ROW_ZONES = 1_500_000;
 /** While no stream waits, rows may be stored ahead of the rate by this many milliseconds. */
 const AHEAD_MS = 1_000;
-/** Milliseconds after which the size of the fleet is looked at again. */
+/** The interval of the looks at the size of the fleet, in milliseconds. */
 const LOOK_MS = 10_000;
 
 export type InsightRateLimiterOptions = {
   readonly clock: Pick<Clock, 'elapsed' | 'after'>;
-  /** Zones of the fleet, of all replicas. */
+  /** The number of zones of the fleet, of all replicas. */
   readonly fleetSize: () => number;
-  /** Zones with a stream to this process. */
+  /** The number of zones with a stream to this process. */
   readonly ownZones: () => number;
 };
 
@@ -26,7 +26,7 @@ export class InsightRateLimiter {
   readonly #options: InsightRateLimiterOptions;
   /** The time at which the rate has caught up with the counted rows, in milliseconds of the clock. */
   #paidAt = 0;
-  /** In the order of their limiter. */
+  /** The waiting streams, in the order of their arrival. */
   readonly #waiting = new Set<Turn>();
   #cancelLook: (() => void) | null = null;
 
@@ -34,7 +34,7 @@ export class InsightRateLimiter {
     this.#options = options;
   }
 
-  /** How many streams wait for their turn. */
+  /** The number of streams that wait for their turn. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -56,9 +56,9 @@ export class InsightRateLimiter {
 
   /**
    * Puts a stream at the end of the queue.
-   * @param rows that it is going to store; they are counted at its turn
-   * @param go called once, later
-   * @returns leaves the queue
+   * @param rows the number of rows that it is going to store; they are counted at its turn
+   * @param go is called once, later
+   * @returns a function that leaves the queue
    */
   wait(rows: number, go: () => void): () => void {
     const turn = { rows, go };
@@ -96,7 +96,7 @@ export class InsightRateLimiter {
     return (ROW_ZONES / size) * (own / size);
   }
 
-  /** Zones of this process, and of all. A new zone may be known here later than its stream. */
+  /** The number of zones of this process, and of the fleet. A new zone may be known here later than its stream. */
   #fleet(): { readonly own: number; readonly size: number } {
     const own = Math.max(1, this.#options.ownZones());
     return { own, size: Math.max(own, this.#options.fleetSize()) };

@@ -20,29 +20,29 @@ export type InsightSinkOptions = {
   readonly streamId: string;
   readonly rules: ReceiveRules;
   readonly pace: Pick<Pace, 'run'>;
-  /** The proxies of the peer that are counted. */
+  /** The number of proxies of the peer that are counted. */
   readonly most: number;
   /** The peer sends differences, and answers a new subscription with one. */
   readonly resumes: boolean;
-  /** `counts`: insights are counted and not stored. */
+  /** With `counts`, insights are counted and not stored. */
   readonly insights: 'all' | 'counts';
-  /** When insights are stored; at once if left out. */
+  /** The limiter that decides when insights are stored. Without it they are stored at once. */
   readonly limiter?: Pick<InsightRateLimiter, 'admits' | 'count' | 'wait'> | undefined;
   readonly observe: SyncObserver;
   readonly clock: Pick<Clock, 'after'>;
 };
 
-/** Returns what makes the sink of a receiver. */
+/** Returns a function that makes the sink of a receiver. */
 export function insightSink(options: InsightSinkOptions): (owner: SinkOwner) => ResourceSink {
   return (owner) => new InsightSink(options, owner);
 }
 
 class InsightSink implements ResourceSink {
-  /** Null if insights are stored. */
+  /** It is null if insights are stored. */
   readonly #proxies: CountedProxies | null;
   readonly #store: Pick<ResourceSink, 'keep'>;
   readonly #reports: ProxyReports;
-  /** Null if insights are stored at once. */
+  /** It is null if insights are stored at once. */
   readonly #insights: InsightsOfStream | null;
 
   constructor(options: InsightSinkOptions, { rows, subscribeAgain }: SinkOwner) {

@@ -1,10 +1,12 @@
-// When the insights of one stream are stored and answered, and when its zone is asked again.
+// These tests show when the insights of one stream are stored and answered, and when its zone is asked again.
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { InsightRateLimiter } from './insight-rate-limiter.ts';
 import { InsightsOfStream } from './insights-of-stream.ts';
 
-/** A stream in a fleet of 10,000 zones, which may store 150 rows a second; what was asked and answered, with its second. */
+/**
+ * A stream in a fleet of 10,000 zones, which may store 150 rows a second, with all questions and answers and the second of each.
+ */
 function open(canAskAgain = true): {
   clock: ManualClock;
   limiter: InsightRateLimiter;

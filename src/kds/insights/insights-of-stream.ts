@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import { STUCK_MS } from '../protocol/answer-watch.ts';
 import type { InsightRateLimiter } from './insight-rate-limiter.ts';
 
-/** Milliseconds until a zone whose response waits is asked again. */
+/** The milliseconds until a zone whose response waits is asked again. */
 const ASK_AGAIN_MS = STUCK_MS / 2;
 
 export type InsightsOfStreamOptions = {
@@ -21,11 +21,11 @@ export type InsightsOfStreamOptions = {
 
 export class InsightsOfStream {
   readonly #options: InsightsOfStreamOptions;
-  /** Leaves the queue; null while the stream is not in it. */
+  /** Leaves the queue. It is null while the stream is not in it. */
   #leave: (() => void) | null = null;
   /** The rows of the turn that the stream has had and not used; null without one. */
   #turn: number | null = null;
-  /** The zone was asked again and has not sent its response yet. */
+  /** It is true when the zone was asked again and has not sent its response yet. */
   #isAsked = false;
   #isCounted = false;
   #cancelAsking = (): void => undefined;
@@ -35,9 +35,9 @@ export class InsightsOfStream {
   }
 
   /**
-   * A response has arrived.
-   * @param rows that it names
-   * @param isFullState of a stream that has just begun: it is stored at once
+   * Decides on a response that has arrived.
+   * @param rows the number of rows that it names
+   * @param isFullState whether it is the full state of a new stream, which is stored at once
    * @returns false if it must be dropped without an answer: the zone is asked again
    */
   admits(rows: number, isFullState: boolean): boolean {
@@ -51,7 +51,10 @@ export class InsightsOfStream {
     return false;
   }
 
-  /** The response was stored. @param answer called at once for a zone that can be asked again, or when the rows have had their turn */
+  /**
+   * Answers a response that was stored.
+   * @param answer is called at once for a zone that can be asked again, or when the rows have had their turn
+   */
   stored(rows: number, answer: () => void): void {
     const { limiter, canAskAgain, isImpatient = false, clock } = this.#options;
     if (canAskAgain) {

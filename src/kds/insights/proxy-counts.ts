@@ -27,7 +27,9 @@ export function isCountedType(name: string): name is CountedType {
 
 /** The largest number of groups with versions and certificates. Further groups have only mesh and status. */
 const MAX_GROUPS = 200;
-/** Characters of a version or of the name of a backend, which a proxy may choose, and the number of backends. */
+/**
+ * The limits of the characters of a version or of the name of a backend, which a proxy may choose, and of the number of backends.
+ */
 const MAX_TEXT = 100;
 const MAX_BACKENDS = 10;
 
@@ -39,16 +41,16 @@ type Group = {
 };
 
 export class ProxyCounts {
-  /** By `nameText`. */
+  /** The group of each proxy, by `nameText`. */
   readonly #groupOf = new Map<string, Group>();
   readonly #groups = new Map<string, Group>();
-  /** Other names of the insight of a Dataplane with a namespace → the Dataplane, both as `nameText`. */
+  /** The Dataplane of the other names of an insight of a Dataplane with a namespace, both as `nameText`. */
   readonly #owners = new Map<string, string>();
-  /** The other way. */
+  /** The other names of each Dataplane, both as `nameText`. */
   readonly #otherNames = new Map<string, readonly string[]>();
   #isChanged = true;
 
-  /** How many names are remembered. */
+  /** The number of names that are remembered. */
   get size(): number {
     return this.#groupOf.size;
   }
@@ -57,7 +59,7 @@ export class ProxyCounts {
     return this.#groupOf.has(this.#ownerOf(text));
   }
 
-  /** @param row in its stored form */
+  /** Counts a resource. @param row the resource in its stored form */
   put(type: CountedType, row: Pick<Resource, 'mesh' | 'name' | 'labels' | 'spec'>): void {
     const text = nameText(row);
     if (type === INSIGHT_TYPE) return this.#change(this.#ownerOf(text), { insight: bounded(insightFacts(row.spec)) });
@@ -66,7 +68,7 @@ export class ProxyCounts {
     this.#nameInsights(text, row);
   }
 
-  /** @param text `nameText` of the resource that is gone */
+  /** Forgets a resource that is gone. @param text its `nameText` */
   remove(type: CountedType, text: string): void {
     if (type === INSIGHT_TYPE) return this.#change(this.#ownerOf(text), { insight: null });
     this.#change(text, { dataplane: null });
@@ -129,7 +131,7 @@ export class ProxyCounts {
       const said = insight ?? NEVER_CONNECTED;
       add(proxyFacts(dataplane, listed > MAX_GROUPS ? { ...NEVER_CONNECTED, isConnected: said.isConnected } : said), size);
     }
-    // In one order, so that equal counts are equal rows.
+    // The groups have one order, so that equal counts are equal rows.
     return [...counted].toSorted(([a], [b]) => compareText(a, b)).map(([, { facts, proxies }]) => ({ ...facts, proxies }));
   }
 

@@ -12,7 +12,7 @@ const [INSIGHT, DATAPLANE, OTHER] = ['DataplaneInsight', 'Dataplane', 'MeshServi
 ];
 const GROUPS = [{ proxies: 1 }] as unknown as readonly ProxyGroup[];
 
-/** What is done, in its order. */
+/** The steps in their order. */
 let steps: unknown[];
 let changed: readonly ProxyGroup[] | null;
 let stored: Resource[];

@@ -7,10 +7,10 @@ import type { PeerRows } from '../receiver/peer-rows.ts';
 import { INSIGHT_TYPE, isCountedType, type CountedType } from './proxy-counts.ts';
 
 export type ProxyReportsOptions = {
-  /** Null: insights are stored. */
+  /** It is null if insights are stored. */
   readonly proxies: Pick<CountedProxies, 'takeChanged'> | null;
   readonly rows: Pick<PeerRows, 'inScope' | 'delete'>;
-  /** @param groups null: nothing is counted @param replacesRows there are rows of insights */
+  /** @param groups null if nothing is counted @param replacesRows whether there are rows of insights */
   readonly report: (groups: readonly ProxyGroup[] | null, replacesRows: boolean) => void;
 };
 
@@ -24,7 +24,7 @@ export class ProxyReports {
 
   /**
    * Reports the proxies when all are known, and whenever they change.
-   * @param type of the response that was kept
+   * @param type the type of the response that was kept
    * @param awaits whether the full state of a type is not complete
    */
   async kept(type: string, awaits: (type: CountedType) => boolean): Promise<void> {

@@ -25,18 +25,18 @@ export type ChangelogListener = (type: string) => void;
 
 /** A change of a row that reached the log of its type. */
 export type LoggedChange = ResourceKey & {
-  /** Its position in the log of the type, of this process. */
+  /** The position of the change in the log of the type, of this process. */
   readonly position: number;
   /** The version of the row; null when the row was removed. */
   readonly version: number | null;
-  /** When the writer stored it; null when the row was removed. */
+  /** The time at which the writer stored the version; null when the row was removed. */
   readonly committedAt: Date | null;
-  /** True when peers remove the resource: its row was removed, or is no longer sent. */
+  /** It is true when peers remove the resource: its row was removed, or is no longer sent. */
   readonly isRemoval: boolean;
-  /** True when the log did not have the resource: it was created, or is sent from now on. */
+  /** It is true when the log did not have the resource: it was created, or is sent from now on. */
   readonly isNew: boolean;
   readonly wireName: string;
-  /** Who may see it; of a removal, who could see the resource before. */
+  /** The peers that may see it; for a removal, those that could see the resource before. */
   readonly visibility: Visibility;
 };
 
@@ -48,12 +48,12 @@ export class Changelog {
   readonly #source: Source;
   readonly #log: Logger;
   readonly #logs = new Map<string, TypeLog>();
-  /** Row key → key of the slot it fills, per type. */
+  /** The key of the slot that a row fills, by row key and type. */
   readonly #slotOfRow = new Map<string, Map<string, string>>();
-  /** Key of a slot → the row that fills it, per type; a second row of the same wire name waits (engine 5). */
+  /** The row that fills a slot, by key of the slot and type; a second row of the same wire name waits (engine 5). */
   readonly #rowOfSlot = new Map<string, Map<string, string>>();
   readonly #waiting = new WaitingRows();
-  /** Origin zone → mesh, `''` for none → the slots that go to the other zones. */
+  /** The slots that go to the other zones, by origin zone and mesh; the mesh is `''` for none. */
   readonly #byZone = new Map<string, Map<string, Map<Slot, TypeLog>>>();
   readonly #listeners = new Set<ChangelogListener>();
   readonly #changeListeners = new Set<(change: LoggedChange) => void>();
@@ -116,7 +116,7 @@ export class Changelog {
     return key === undefined ? undefined : this.#logs.get(row.type)?.find(key);
   }
 
-  /** True while there is a Mesh of this name. */
+  /** Returns true while there is a Mesh of this name. */
   hasMesh(name: string): boolean {
     return this.#slotOfRow.get('Mesh')?.has(nameText({ mesh: '', name })) === true;
   }
@@ -125,26 +125,26 @@ export class Changelog {
   async unknownMeshes(names: Iterable<string>): Promise<string[]> {
     const missing = [...names].filter((name) => !this.hasMesh(name));
     if (missing.length === 0) return [];
-    // The source may have one that is not read yet.
+    // The source may have a Mesh that is not read yet.
     const keys = missing.map((name) => ({ type: 'Mesh', mesh: '', name }));
     const [rows, deleted] = await Promise.all([this.#source.getMany(keys), this.#source.deletedMeshes(missing)]);
     const known = new Set([...rows.map(({ name }) => name), ...deleted]);
     return missing.filter((name) => !known.has(name));
   }
 
-  /** Calls back, synchronously, with each type that gained an entry. Returns the way to stop. */
+  /** Calls back, synchronously, with each type that gained an entry. Returns a function that stops this. */
   onAppend(listener: ChangelogListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls back, synchronously, with each change after the first read of all types. Returns the way to stop. */
+  /** Calls back, synchronously, with each change after the first read of all types. Returns a function that stops this. */
   onChange(listener: (change: LoggedChange) => void): () => void {
     this.#changeListeners.add(listener);
     return () => this.#changeListeners.delete(listener);
   }
 
-  /** Calls back, synchronously, with each move. Returns the way to stop. */
+  /** Calls back, synchronously, with each move. Returns a function that stops this. */
   onMove(listener: (move: LoggedMove) => void): () => void {
     this.#moveListeners.add(listener);
     return () => this.#moveListeners.delete(listener);
@@ -174,7 +174,7 @@ export class Changelog {
     for (const type of touched) this.#notify(type);
   }
 
-  /** Mesh → how many resources of the zone other zones do not get, because the zone is no member of the mesh. */
+  /** The number of resources of the zone, by mesh, that other zones do not get, because the zone is no member of the mesh. */
   notForwarded(zone: string, profile: Pick<ZoneProfile, 'meshes'>): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     if (profile.meshes === null) return counts;
@@ -324,7 +324,7 @@ export class Changelog {
     return log;
   }
 
-  /** Null where no peer may ever see the row, unless it is a Mesh, or the row has no wire name. */
+  /** Returns null where no peer may ever see the row, unless it is a Mesh, or the row has no wire name. */
   #encode(row: Resource, info: TypeInfo): { names: SlotNames; entry: Entry } | null {
     const { visibility } = visibilityOf(this.rules, row);
     // A Mesh that exists keeps its place in the log, so that a peer loses it as one that is withdrawn, not as one that was deleted.

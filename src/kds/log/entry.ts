@@ -27,14 +27,14 @@ export type Encoding = {
   readonly bytes: Uint8Array;
 };
 
-/** Why peers of a form cannot have the resource. */
+/** The reason why peers of a form cannot have the resource. */
 export type Withheld = { readonly withheld: string };
 
 export type Entry = {
   readonly visibility: Visibility;
-  /** Of the native form. */
+  /** The version of the native form. */
   readonly version: string;
-  /** Never throws: a resource without this form is withheld from the peers that need it. */
+  /** The resource in a form. It never throws: a resource without this form is withheld from the peers that need it. */
   readonly in: (form: Form) => Encoding | Withheld;
 };
 
@@ -42,7 +42,9 @@ export type Entry = {
 export type PeerView = {
   readonly canSee: (entry: Entry) => boolean;
   readonly form: Form;
-  /** Bytes of resources and names that fit into a message. A larger resource must not delay the others of its type. */
+  /**
+   * The limit in bytes of resources and names that fit into a message. A larger resource must not delay the others of its type.
+   */
   readonly largestBytes: number;
 };
 
@@ -64,7 +66,7 @@ export class EncodedEntry implements Entry, Encoding {
   #legacy: Encoding | Withheld | null = null;
 
   /**
-   * @param resource under its wire name
+   * @param resource the resource under its wire name
    * @param plainName its name for peers without `hash-suffix`
    * @throws ProtoJsonError when the spec of a protobuf type does not fit its message
    */

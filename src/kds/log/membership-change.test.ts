@@ -1,4 +1,4 @@
-// How much the answer about a change of a Zone says, and in how many steps it is made.
+// These tests show how much the answer about a change of a Zone says, and in how many steps it is made.
 import { expect, it } from 'vitest';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
 import { runSteps } from '../../base/steps.ts';
@@ -60,7 +60,7 @@ it('is made in a step for each thousand rows that are looked at', async () => {
     return count;
   };
   expect(stepsOf(await changelogWith(rows))).toBe(1);
-  // Those of the zone are looked at for the zone itself, and for the others.
+  // The resources of the zone are looked at for the zone itself, and for the others.
   const ofEast = rows.slice(0, 500).map(([, mesh, name]) => ['MeshService', mesh, name] as const);
   expect(stepsOf(await changelogWith(ofEast))).toBe(1);
   expect(stepsOf(await changelogWith(ofEast.slice(1)))).toBe(0);

@@ -16,7 +16,7 @@ import type { ZoneChange } from '../protocol/zone-access.ts';
 export const MAX_ROW_NAMES = 5;
 /** The largest number of groups in one list, the largest groups first. */
 export const MAX_ROW_GROUPS = 200;
-/** Slots between two interruptions. */
+/** The number of slots between two interruptions. */
 const STEP = 1_000;
 
 /** Rows of one type and mesh. @property names the first of them, as this control plane stores them */
@@ -26,7 +26,7 @@ export type RowGroup = {
   readonly total: number;
   readonly names: readonly string[];
 };
-/** @property total also of groups that are not listed */
+/** @property total the number of resources, also of groups that are not listed */
 export type RowGroups = { readonly total: number; readonly groups: readonly RowGroup[] };
 
 export type MembershipChange = {
@@ -38,7 +38,7 @@ export type MembershipChange = {
   readonly othersGet: RowGroups;
 };
 
-/** @property features of the zone; null while they are unknown: it then counts as one that has all */
+/** @property features the features of the zone; null while they are unknown: the zone then counts as one that has all */
 export type MembershipView = { readonly features: ReadonlySet<string> | null; readonly profileOf: ProfileOf };
 
 /** The slots of a log that a zone may lose or get by a change of its Zone. */
@@ -49,7 +49,7 @@ export function slotsToReview(log: TypeLog, { before, after }: Pick<ZoneChange, 
   return [...new Set([...slots, ...log.exported()])];
 }
 
-/** In steps. The change has not been made: the logs are as they are before. */
+/** Computes the change in steps. The change has not been made: the logs are as they are before it. */
 export function* membershipChange(
   changelog: Changelog,
   change: ZoneChange,

@@ -4,8 +4,9 @@ import type { Clock } from '../../base/clock.ts';
 import { encodeDeltaResponse, type DeltaResponseParts } from '../../wire/kds-messages.ts';
 
 /**
- * Bytes of all messages together. A message that does not fit is not cached. Evicting others for it would fail for a state that is
- * larger than the cache: every message would leave before its next use, and garbage collection of old buffers is expensive.
+ * The limit of all messages together, in bytes. A message that does not fit is not cached. Evicting others for it would fail for
+ * a state that is larger than the cache: every message would leave before its next use, and garbage collection of old buffers is
+ * expensive.
  */
 const MAX_BYTES = 24 * 1024 * 1024;
 /**

@@ -8,17 +8,17 @@ export type SlotNames = {
   readonly key: string;
   /** `<name>.<mesh>`: `Resource.name` on the wire. */
   readonly wireName: string;
-  /** The same for peers without `hash-suffix`. */
+  /** The name for peers without `hash-suffix`. */
   readonly plainName: string;
 };
 
 export type Slot = SlotNames & {
-  /** Index of the held bit; reused after the slot is dropped. */
+  /** The index of the held bit; it is reused after the slot is dropped. */
   readonly index: number;
   position: number;
-  /** Null: a tombstone. */
+  /** It is null for a tombstone. */
   entry: Entry | null;
-  /** How many subscriptions hold the slot. A tombstone is dropped at zero (engine 4). */
+  /** The number of subscriptions that hold the slot. A tombstone is dropped at zero (engine 4). */
   holders: number;
   previous: Slot | null;
   next: Slot | null;

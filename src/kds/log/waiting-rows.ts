@@ -3,13 +3,13 @@
 import { keyText, type ResourceKey } from '../../resource/types.ts';
 
 export class WaitingRows {
-  /** Row → the slot that it waits for. */
+  /** The slot that each row waits for, by row. */
   readonly #slots = new Map<string, string>();
-  /** Slot → the rows that wait for it. */
+  /** The rows that wait for each slot, by slot. */
   readonly #rows = new Map<string, Map<string, ResourceKey>>();
   #ready: ResourceKey[] = [];
 
-  /** @returns false if it waits for this slot already */
+  /** Lets a row wait for a slot. @returns false if it waits for this slot already */
   wait(slot: string, { type, mesh, name }: ResourceKey): boolean {
     const key = { type, mesh, name };
     const row = keyText(key);

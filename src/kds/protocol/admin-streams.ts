@@ -17,7 +17,7 @@ import { feature } from './features.ts';
 
 export const adminKinds = ['configDump', 'stats', 'clusters'] as const;
 export type AdminKind = (typeof adminKinds)[number];
-/** That of a stream for all kinds. */
+/** The kind of a stream for all kinds. */
 export const ONE_FOR_ALL: AdminKind = 'configDump';
 
 /** Whether a zone with these features answers requests of every kind on its streams of this kind. */
@@ -67,7 +67,7 @@ export class AdminStreams {
     }
   }
 
-  /** True while a stream of the zone for such requests is open in this process. */
+  /** Returns true while a stream of the zone for such requests is open in this process. */
   has(zone: string, kind: AdminKind): boolean {
     return this.#openFor(zone, kind) !== undefined;
   }
@@ -104,13 +104,13 @@ function keyOf(zone: string, kind: AdminKind): string {
   return `${kind} ${zone}`;
 }
 
-/** How a zone asks its proxies. Rejects with a MeridianError that says why there is no answer. */
+/** Asks a proxy of the zone. Rejects with a MeridianError that says why there is no answer. */
 export type AnswerAdmin = (kind: AdminKind, question: AdminQuestion) => Promise<Uint8Array>;
 
-/** Requests that wait for their proxies; more are refused. */
+/** The number of requests that wait for their proxies; more are refused. */
 const MAX_ASKED = 16;
 
-/** The end of a zone. Answers every request once, in any order. @param own kind of the stream, for requests that name none */
+/** The end of a zone. Answers every request once, in any order. @param own the kind of the stream, for requests that name none */
 export async function answerAdminRequests(call: Duplex, own: AdminKind, answer: AnswerAdmin): Promise<void> {
   let asked = 0;
   const handle = async ({ requestId, resourceType: _type, kind = own, ...question }: AdminRequest): Promise<void> => {

@@ -9,7 +9,7 @@ import { MeridianError } from '../../base/errors.ts';
  */
 export const STUCK_MS = 300_000;
 
-/** A response that waits for its answer. @property since milliseconds of the clock */
+/** A response that waits for its answer. @property since the time at which it was sent, in milliseconds of the clock */
 export type Unanswered = { readonly type: string; readonly since: number };
 
 export type AnswerWatchOptions = {
@@ -28,7 +28,7 @@ export class AnswerWatch {
     this.#options = options;
   }
 
-  /** A response was sent. */
+  /** Call it when a response was sent. */
   sent(): void {
     if (this.#cancel === null) this.#lookAfter(STUCK_MS);
   }

@@ -10,7 +10,7 @@ import { createOutbox, takeEach, type Outbox } from './bundles.ts';
 const message = (text: string, bytes = 0): Buffer => Buffer.from(text.padEnd(bytes, '.'));
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString().replaceAll('.', '');
 
-/** An outbox, and what left it: each list is one message of gRPC. */
+/** An outbox with the messages that left it: each list is one message of gRPC. */
 function outbox(
   readsBundles: boolean,
 ): Outbox & { readonly left: string[][]; readonly bytes: Buffer[]; readonly stream: Writable } {

@@ -7,7 +7,7 @@ import { decodeBundle, encodeBundle, isBundle } from '../../wire/bundle.ts';
 
 /** A larger message is sent alone. */
 const MAX_SMALL_BYTES = 4 * 1024;
-/** Of a bundle. */
+/** The limit of a bundle, in bytes. */
 const MAX_BYTES = 64 * 1024;
 const MAX_MESSAGES = 128;
 
@@ -15,11 +15,11 @@ type Take = (message: Uint8Array) => void | Promise<void>;
 
 /** The messages to one peer. Those of one turn of the event loop leave together. */
 export type Outbox = {
-  /** The message leaves at the end of the turn. */
+  /** Sends the message at the end of the turn. */
   readonly send: (message: Buffer) => void;
-  /** The message leaves with the next `flush`. */
+  /** Sends the message with the next `flush`. */
   readonly put: (message: Buffer) => void;
-  /** Sends now what waits. */
+  /** Sends all waiting messages now. */
   readonly flush: () => void;
 };
 
@@ -53,7 +53,8 @@ export function createOutbox(stream: Writable, readsBundles: boolean): Outbox {
 
 /**
  * Calls `take` with the message, or with each message of a bundle, the next one when it has returned or its promise has settled.
- * @throws MeridianError `bad_request` for a bundle over the limits, Error for a broken one; also by the promise
+ * @throws MeridianError `bad_request` for a bundle over the limits, Error for a broken one; the promise rejects with the same
+ * errors
  */
 export function takeEach(bytes: Uint8Array, take: Take): void | Promise<void> {
   if (!isBundle(bytes)) return take(bytes);

@@ -10,25 +10,30 @@ type Detail = { readonly typeUrl: string; readonly value: Uint8Array };
 
 const TYPE_URL = 'meridian.io/kds.v1.Refusal';
 
-/** Text with which a Kuma peer, and a Meridian peer that refuses too many resources to name them, starts (kds-wire 6.2.7). */
+/**
+ * The beginning of the text of a Kuma peer, and of a Meridian peer that refuses too many resources to name them (kds-wire 6.2.7).
+ */
 const USER_ERROR = 'user error';
-/** Characters of a reason. */
+/** The largest number of characters of a reason. */
 const MAX_REASON = 1_000;
 
 export function nackedResource(type: string, { name, mesh }: { name: string; mesh: string }, reason: string): NackedResource {
   return { type, name, mesh, reason: storablePart(reason, MAX_REASON) };
 }
 
-/** Resources that a NACK names. With more of them it names none, and the peer suspects the whole response. */
+/** The number of resources that a NACK names. With more of them it names none, and the peer suspects the whole response. */
 export const MAX_NAMED = 1_000;
-/** Resources whose reason it gives. */
+/** The number of resources whose reason a NACK gives. */
 const MAX_LINES = 100;
-/** For the others. */
+/** The reason of the other resources. */
 const REASON_LEFT_OUT = 'the peer gave the reasons of other resources alone';
-/** Characters of a name in a NACK. No row has a longer name. */
+/** The largest number of characters of a name in a NACK. No row has a longer name. */
 const MAX_NAME = 600;
 
-/** All resources, the first ones with their reasons, or none: an incomplete list would mean that the others were accepted. */
+/**
+ * The details for all resources, the first ones with their reasons, or for none: an incomplete list would mean that the others
+ * were accepted.
+ */
 export function writeNackDetails(resources: readonly NackedResource[]): Detail[] {
   if (resources.length > MAX_NAMED) return [];
   return resources.map(({ type, name, mesh, reason }, index) => {

@@ -10,18 +10,18 @@ import { decodeStruct, encodeStruct } from '../../wire/struct.ts';
 export type OwnNode = {
   readonly version: string;
   readonly instanceId: string;
-  /** Sanitized configuration as JSON with at least `store.type`; global sends `''`. */
+  /** The sanitized configuration as JSON with at least `store.type`; global sends `''`. */
   readonly config: string;
 };
 
 type EncodedNode = { readonly full: Uint8Array; readonly resuming: Uint8Array };
 
-/** Of each node of this process: thousands of streams send the same bytes. */
+/** The encoded form of each node of this process: thousands of streams send the same bytes. */
 const encoded = new WeakMap<OwnNode, EncodedNode>();
 
 /**
  * The metadata that this side sends.
- * @param resume the request has versions, and the first response may be a difference (D29)
+ * @param resume whether the request has versions, and the first response may be a difference (D29)
  * @returns the same bytes for the same node. Callers must not change them
  */
 export function nodeMetadata(node: OwnNode, resume: boolean): Uint8Array {
@@ -40,11 +40,11 @@ function encode(node: OwnNode, resume: boolean): Uint8Array {
   });
 }
 
-/** Bytes of the whole metadata. A peer repeats it in every subscription, and decoding must not delay the others. */
+/** The limit of the whole metadata, in bytes. A peer repeats it in every subscription, and decoding must not delay the others. */
 const MAX_BYTES = 1024 * 1024;
-/** Characters of a configuration. That of a Kuma control plane has 20,000. */
+/** The limit of a configuration, in characters. That of a Kuma control plane has 20,000. */
 const MAX_CONFIG = 100_000;
-/** Characters of any other text. */
+/** The limit of any other text, in characters. */
 const MAX_TEXT = 200;
 const MAX_FEATURES = 100;
 

@@ -1,17 +1,17 @@
-// How the work for one peer shares the thread and the store with the work for others. A zone has one peer and needs no limits. A
-// global divides the work of each zone (fair-scheduler.ts).
+// The pace at which the work for one peer shares the thread and the store with the work for others. A zone has one peer and needs
+// no limits. A global divides the work of each zone (fair-scheduler.ts).
 import { runSteps, type Steps } from '../../base/steps.ts';
 
 export type Pace = {
   /** Runs steps to their end. Rejects with the error of a step. */
   readonly run: <T>(steps: Steps<T>) => Promise<T>;
-  /** Rows that one statement may read, and one transaction may write. */
+  /** The number of rows that one statement may read, and one transaction may write. */
   readonly batchRows: number;
   /** The largest number of bytes of resources in one transaction. */
   readonly batchBytes: number;
-  /** Resolves when a batch of so many rows may begin. */
+  /** Resolves when a batch of this number of rows may begin. */
   readonly beforeBatch: (rows: number) => Promise<void>;
-  /** Resolves when a message of so many bytes may be decoded. Receiving it was work too. */
+  /** Resolves when a message of this number of bytes may be decoded. Receiving it was work too. */
   readonly beforeMessage: (bytes: number) => Promise<void>;
 };
 

@@ -16,7 +16,7 @@ function zone(meshes: readonly string[] | null, labels: Labels = {}): ZoneProfil
   return { isEnabled: true, meshes: meshes === null ? null : new Set(meshes), labels };
 }
 
-/** Null if the zone west gets the row, else the reason. */
+/** Returns null if the zone west gets the row, else the reason. */
 function reasonFor(row: Resource, west: ZoneProfile, east = ANY_ZONE, features: ReadonlySet<string> | null = ALL_FEATURES) {
   const { visibility } = visibilityOf(rules, row);
   if (visibility.to === 'none') throw new Error('no zone gets the row');

@@ -1,4 +1,4 @@
-// How global maps a resource before it sends it: names, labels, specs and statuses (kds-wire 5.3).
+// The mapping of a resource before global sends it: names, labels, specs and statuses (kds-wire 5.3).
 import { describe, expect, it } from 'vitest';
 import { FROM_EAST, NAMESPACE, frozen, labelled, resource } from '../../../test/support/rule-rows.ts';
 import { encodeKumaResource, wireVersion, type WireResource } from '../../resource/codec.ts';

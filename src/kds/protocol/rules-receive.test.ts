@@ -1,4 +1,4 @@
-// How each side stores a received resource, and the rows that are in scope of a response (kds-wire 6.1).
+// The form in which each side stores a received resource, and the rows that are in scope of a response (kds-wire 6.1).
 import { isDeepStrictEqual } from 'node:util';
 import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';

@@ -52,7 +52,7 @@ type FilterRule = {
   readonly decide: (resource: Resource, info: TypeInfo) => Visibility | undefined;
 };
 
-/** Narrows what the filter decides to some of the zones. All of these rules apply. */
+/** Narrows the decision of the filter to some of the zones. All of these rules apply. */
 type AudienceRule = (resource: Resource, info: TypeInfo) => Audience | undefined;
 
 export type SendRules = {
@@ -231,7 +231,10 @@ export function isVisibleTo(visibility: Visibility, viewer: Viewer): boolean {
   return hindrance(visibility, viewer) === null;
 }
 
-/** Why a peer may not see an entry that others may see, in the words of explain-sync; null if only a capability can be missing. */
+/**
+ * The reason why a peer may not see an entry that others may see, in the words of explain-sync; null if only a capability can be
+ * missing.
+ */
 export function reasonHidden(visibility: Exclude<Visibility, { readonly to: 'none' }>, viewer: Viewer): string | null {
   const { zone, profileOf } = viewer;
   const { mesh = '', exportedTo = {} } = visibility;
@@ -310,7 +313,7 @@ export type ReceiveRules = {
   readonly inScope: (resource: OwnedRow, info: TypeInfo) => boolean;
   /** Whether an incoming resource replaces a row that is not in scope, instead of being refused. The row is never deleted. */
   readonly replaces: (row: Pick<Resource, 'mesh' | 'name'>, info: TypeInfo) => boolean;
-  /** The filter that finds every row in scope; null = all rows of the type. */
+  /** The filter that finds every row in scope; null means all rows of the type. */
   readonly scope: Omit<MetaQuery, 'types'> | null;
   readonly ownerOnCreate: ResourceKey | null;
 };

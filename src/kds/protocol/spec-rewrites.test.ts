@@ -1,4 +1,4 @@
-// What of a spec or a status a peer gets in another form.
+// The parts of specs and statuses that a peer gets in another form.
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';

@@ -30,7 +30,7 @@ export type SyncEvent =
       readonly authorized: boolean;
       /** It stands for a stream of each of these kinds too. */
       readonly alsoFor?: readonly StreamKind[];
-      /** The expiry of the zone's token; null or left out without a token. */
+      /** The expiry of the zone's token; null or absent without a token. */
       readonly tokenExpiresAt?: Date | null;
     }
   | { readonly kind: 'node'; readonly peer: string; readonly streamId: string; readonly node: PeerNode }
@@ -44,8 +44,8 @@ export type SyncEvent =
   /** The peer subscribes to the type again on the same stream. The earlier reports of `refused` and `withheld` no longer hold. */
   | { readonly kind: 'resubscribed'; readonly peer: string; readonly streamId: string; readonly type: string }
   /**
-   * This side sent a response. `position` is the end of what it covers in the log of the type, here and below. `again`: wire names of what it
-   * has beside that, from the part of the log that the peer had answered.
+   * This side sent a response. `position` is the end of what it covers in the log of the type, here and below. `again` has the
+   * wire names of its other resources, from the part of the log that the peer had answered.
    */
   | {
       readonly kind: 'sent';
@@ -67,7 +67,7 @@ export type SyncEvent =
       readonly again?: readonly string[];
       readonly seconds: number;
     }
-  /** Nothing new in the log up to the position is for this peer: nothing was sent. */
+  /** The log has nothing new for this peer up to the position: nothing was sent. */
   | {
       readonly kind: 'passed';
       readonly peer: string;
@@ -76,8 +76,8 @@ export type SyncEvent =
       readonly position: number;
     }
   /**
-   * Resources that the peer should have and cannot read, by wire name; empty when there are none left (D26). `all`: why no resource
-   * of the type is sent. `count`: how many are withheld, those of `all` included.
+   * Resources that the peer should have and cannot read, by wire name; empty when there are none left (D26). `all` is the reason
+   * why no resource of the type is sent. `count` is the number of withheld resources, those of `all` included.
    */
   | {
       readonly kind: 'withheld';
@@ -104,7 +104,7 @@ export type SyncEvent =
       readonly position: number;
       readonly again?: readonly string[];
       readonly fault: NackFault;
-      /** For people. */
+      /** The message for people. */
       readonly message: string;
     }
   /** This side stored a response of the peer. `refused`: the resources of the type that it has refused and not accepted since. */

@@ -23,7 +23,7 @@ export function meshesIn(type: string, known: Iterable<string>): Set<string> {
 
 /**
  * One resource of each mesh, for a request that cannot name all: the peer then says which of the meshes it never had.
- * @param versions of all resources
+ * @param versions the versions of all resources
  */
 export function oneOfEachMesh(type: string, versions: ReadonlyMap<string, string>): Map<string, string> {
   const meshes = new Set<string>();

@@ -5,7 +5,7 @@ import type { ZoneProfile } from '../../resource/zone-profile.ts';
 export type ZonePass =
   | {
       readonly ok: true;
-      /** When the zone's credentials expire; null if it sent none. */
+      /** The expiry of the zone's credentials; null if it sent none. */
       readonly expiresAt: Date | null;
       /** Calls `end` once, with a reason for people, when the zone's access ends. Returns a function that ends the watch. */
       readonly watch: (end: (reason: string) => void) => () => void;
@@ -26,7 +26,9 @@ export interface ZoneStores {
    * @returns null, or why this store may not speak for the zone, with a remedy
    */
   admit(zone: string, storeId: string | null): Promise<string | null>;
-  /** Calls back with the reason for all others when another store was accepted for the zone. Returns the way to stop. */
+  /**
+   * Calls back with the reason for all others when another store was accepted for the zone. Returns a function that stops this.
+   */
   onAccepted(listener: (zone: string, storeId: string, reason: string) => void): () => void;
 }
 
@@ -42,14 +44,17 @@ export interface ZoneRegistry {
   ensure(zone: string): Promise<void>;
   /** Settles when every change of a Zone that is committed now is known here. Rejects with `unavailable` when the store does not answer. */
   caughtUp(): Promise<void>;
-  /** True while there is a Zone of this name. */
+  /** Returns true while there is a Zone of this name. */
   has(zone: string): boolean;
   /** What the Zone says about its zone; `ANY_ZONE` without a row. */
   profileOf(zone: string): ZoneProfile;
-  /** Calls back when a zone was created, deleted or changed. Returns the way to stop. */
+  /** Calls back when a zone was created, deleted or changed. Returns a function that stops this. */
   onChange(listener: (change: ZoneChange) => void): () => void;
-  /** The same for one zone: the cost of a change does not grow with the number of zones. */
+  /** Calls back as `onChange` for one zone: the cost of a change does not grow with the number of zones. */
   watch(zone: string, listener: (change: ZoneChange) => void): () => void;
-  /** Calls back when the row of a zone was deleted with all rows that it owns, even if a new row has its name. Returns the way to stop. */
+  /**
+   * Calls back when the row of a zone was deleted with all rows that it owns, even if a new row has its name. Returns a function
+   * that stops this.
+   */
   onGone(listener: (zone: string) => void): () => void;
 }

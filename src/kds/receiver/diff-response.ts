@@ -16,7 +16,7 @@ export type SyncWrite = Exclude<Write, { readonly op: 'put' }>;
 export type Work = {
   readonly incoming: ReadonlyMap<string, Incoming>;
   readonly removed: ReadonlyMap<string, ResourceKey>;
-  /** Set at the end of a full state: rows in scope that are neither in `except` nor of these meshes are deleted. */
+  /** It is set at the end of a full state: rows in scope that are neither in `except` nor of these meshes are deleted. */
   readonly prune: { readonly except: ReadonlySet<string>; readonly heldMeshes: ReadonlySet<string> } | null;
 };
 

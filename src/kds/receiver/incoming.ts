@@ -16,7 +16,7 @@ import type { ReceiveRules } from '../protocol/rules.ts';
 /** A resource in its stored form, with the version and the size in bytes of its wire form. */
 export type Incoming = WireResource & { readonly version: string; readonly bytes: number };
 
-/** Names of removed resources between two steps. */
+/** The number of names of removed resources between two steps. */
 const NAMES_A_STEP = 128;
 
 export type Validate = (
@@ -25,7 +25,7 @@ export type Validate = (
 ) => readonly Violation[];
 
 export type ReadResponse = {
-  /** By `nameText`. */
+  /** The resources by `nameText`. */
   readonly resources: ReadonlyMap<string, Incoming>;
   /** The removed rows, by `nameText`, without refused names and names that no row can have. */
   readonly removed: ReadonlyMap<string, ResourceKey>;
@@ -36,7 +36,7 @@ export type ReadResponse = {
  * Returns the resources that are readable, in scope and valid. Resources out of scope are ignored, all others are refused. The
  * version is the hash of the bytes, not the version that the peer sends: equal versions must mean equal content. One step handles
  * one resource.
- * @param maxBytes of one resource; a larger one is refused before decoding, because decoding cannot pause
+ * @param maxBytes the limit of one resource; a larger one is refused before decoding, because decoding cannot pause
  */
 export function* readResponse(
   info: TypeInfo,

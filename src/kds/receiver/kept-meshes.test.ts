@@ -1,4 +1,4 @@
-// Which Meshes a zone keeps when its membership ends, and what it says about them.
+// The Meshes that a zone keeps when its membership ends, and the reasons that it gives.
 import { expect, it } from 'vitest';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
 import { label, manager } from '../../resource/labels.ts';

@@ -1,4 +1,4 @@
-// What is read of a peer's words, at the border of each limit.
+// The limits of what is read of a peer's words, at the border of each.
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { MeridianError, type ErrorCode } from '../../base/errors.ts';

@@ -11,10 +11,10 @@ import { RowQuota } from '../admission/quotas.ts';
 import type { ReceiveRules } from '../protocol/rules.ts';
 import type { SyncObserver } from '../protocol/sync-events.ts';
 
-/** Attempts to write a row while other writers change it (kds-wire 6.2.5). */
+/** The number of attempts to write a row while other writers change it (kds-wire 6.2.5). */
 const ATTEMPTS = 4;
 
-/** What came of a response: the number of written rows, and the refused resources. */
+/** The outcome of a response: the number of written rows, and the refused resources. */
 export type Kept = { readonly written: number; readonly refusals: NackedResource[] };
 
 export type PeerRowsOptions = {
@@ -22,7 +22,7 @@ export type PeerRowsOptions = {
   readonly rules: ReceiveRules;
   readonly store: Pick<ResourceStore, 'getMany' | 'listMeta' | 'writeBatch' | 'acquireFencingToken'>;
   readonly pace: Pace;
-  /** The rows that the peer may have; null without a limit. */
+  /** The number of rows that the peer may have; null without a limit. */
   readonly most: number | null;
   /** Whether an equal row with another version is written. */
   readonly exactVersions: boolean;
@@ -42,7 +42,7 @@ export class PeerRows {
     this.#quota = most === null ? null : new RowQuota(most, async () => (await this.inScope(rules.types)).length);
   }
 
-  /** Of the fence: streams of the peer that opened earlier write no more. */
+  /** The epoch of the fence: streams of the peer that opened earlier write no more. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -59,7 +59,10 @@ export class PeerRows {
     return rows.filter((row) => rules.inScope(row, this.#types.get(row.type) as TypeInfo));
   }
 
-  /** `Resource.name` → version of every row in scope, by type. An unknown version is `''`, so that the peer updates or removes the row. */
+  /**
+   * The version of every row in scope, by type and `Resource.name`. An unknown version is `''`, so that the peer updates or
+   * removes the row.
+   */
   async versionsOf(types: readonly TypeInfo[]): Promise<Map<string, Map<string, string>>> {
     const versions = new Map(types.map(({ name }) => [name, new Map<string, string>()]));
     for (const { type, name, mesh, syncVersion } of await this.inScope(types))

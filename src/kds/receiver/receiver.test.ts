@@ -1,4 +1,4 @@
-// How a receiver shares the store with other peers, and what it asks for when.
+// These tests show how a receiver shares the store with other peers, and what it asks for when.
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';

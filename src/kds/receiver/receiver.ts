@@ -39,27 +39,27 @@ export type Admission = {
 };
 
 export type ReceiverOptions = {
-  /** Zone name: `node.id` in both directions. */
+  /** The name of the zone: `node.id` in both directions. */
   readonly zone: string;
   readonly peer: string;
   readonly streamId: string;
   readonly rules: ReceiveRules;
   readonly store: Pick<ResourceStore, 'getMany' | 'list' | 'listMeta' | 'writeBatch' | 'acquireFencingToken'>;
-  /** Reports a newer receiver of the peer. Left out, the fence holds at the next write. */
+  /** Reports a newer receiver of the peer. Without it, the fence holds at the next write. */
   readonly fences?: Pick<FenceWatch, 'watch'> | undefined;
   readonly node: OwnNode;
   /** The peer is Meridian: the receiver sends versions, gets differences and prunes nothing (D29). */
   readonly resume: boolean;
   /** The peer takes the metadata of a request for those after it (decision 83). */
   readonly remembersNode?: boolean;
-  /** If left out, all types are requested at once. */
+  /** Without it, all types are requested at once. */
   readonly admission?: Admission | null;
   readonly maxMessageBytes: number;
-  /** If left out, the work is not divided. */
+  /** Without it, the work is not divided. */
   readonly pace?: Pace;
-  /** Makes the sink of the resources; left out, all are stored at once. */
+  /** Makes the sink of the resources. Without it, all are stored at once. */
   readonly sink?: (owner: SinkOwner) => ResourceSink;
-  /** The quota of the peer; no limit if left out. */
+  /** The quota of the peer. Without it, there is no limit. */
   readonly quotas?: Pick<ZoneQuotas, 'rows' | 'resourceBytes'>;
   readonly validate: Validate;
   readonly send: (message: Buffer) => void;
@@ -194,7 +194,7 @@ export class Receiver {
     return info;
   }
 
-  /** Subscribes to a type again: the peer sends what differs from the rows that are stored now. */
+  /** Subscribes to a type again: the peer sends the difference to the rows that are stored now. */
   async #subscribeAgain(type: string): Promise<void> {
     try {
       const types = [...this.#types.values()].filter(({ name }) => name === type);
@@ -221,7 +221,7 @@ export class Receiver {
     for (const info of types) this.#subscribe(info, versions?.get(info.name) ?? null);
   }
 
-  /** @param versions null: the full state is wanted */
+  /** @param versions null asks for the full state */
   #subscribe(info: TypeInfo, versions: ReadonlyMap<string, string> | null): void {
     const { send, zone, node, maxMessageBytes, rules } = this.#options;
     const isSmall = (named: ReadonlyMap<string, string>): boolean => sizeOf(named) <= maxMessageBytes / 2;
@@ -243,7 +243,7 @@ export class Receiver {
     );
   }
 
-  /** Nothing where the peer knows it from a request before. */
+  /** The metadata, or nothing if the peer knows it from an earlier request. */
   #newMetadata(metadata: Uint8Array): { readonly metadata?: Uint8Array } {
     if (this.#options.remembersNode === true && metadata === this.#metadata) return {};
     this.#metadata = metadata;
@@ -282,7 +282,7 @@ export class Receiver {
   }
 }
 
-/** Bytes of the map on the wire, roughly: text, tags and lengths. */
+/** The approximate size of the map on the wire in bytes: text, tags and lengths. */
 function sizeOf(versions: ReadonlyMap<string, string>): number {
   let bytes = 0;
   for (const [name, version] of versions) bytes += Buffer.byteLength(name) + version.length + 8;

@@ -7,9 +7,9 @@ import { nameText } from '../../resource/types.ts';
 import type { NackedResource } from '../protocol/nack.ts';
 import { MAX_NAMED, type NamedResources } from '../protocol/refusal-report.ts';
 
-/** Resources of a type whose reasons are remembered. */
+/** The number of resources of a type whose reasons are remembered. */
 const MAX_REASONS = 1_000;
-/** Characters of a name. No row has a longer one. */
+/** The largest number of characters of a name. No row has a longer one. */
 const MAX_NAME = 600;
 const NOT_KEPT = `more than ${String(MAX_REASONS)} resources of the type are refused, and the reasons of the first ones alone are kept`;
 
@@ -23,7 +23,7 @@ export class RefusedResources {
   readonly #types = new Map<string, RefusedOfType>();
   #size = 0;
 
-  /** @param most names of all types together; further ones do not count */
+  /** @param most the number of names of all types together; further ones do not count */
   constructor(most: number) {
     this.#most = most;
   }

@@ -1,4 +1,5 @@
-// Where a receiver puts the resources of its peer, and when it answers. By default it stores each response and answers it at once.
+// The sink into which a receiver puts the resources of its peer. It decides when the receiver answers. By default it stores each
+// response and answers it at once.
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { Work } from './diff-response.ts';
 import type { Kept, PeerRows } from './peer-rows.ts';
@@ -8,12 +9,18 @@ import type { NackedResource } from '../protocol/nack.ts';
 export type AwaitsFullState = (type: string) => boolean;
 
 export interface ResourceSink {
-  /** True if each stream begins with the full state of the type, also of a peer that could send the difference. */
+  /** Returns true if each stream begins with the full state of the type, also of a peer that could send the difference. */
   needsFullState(type: string): boolean;
-  /** False if a response must be dropped without an answer: the sink subscribes to the type again later. @param resources that it names */
+  /**
+   * Returns false if a response must be dropped without an answer: the sink subscribes to the type again later.
+   * @param resources the number of resources that it names
+   */
   admits(type: string, resources: number, isFullState: boolean): boolean;
   keep(info: TypeInfo, work: Work, refusedBefore: readonly NackedResource[]): Promise<Kept>;
-  /** Calls `send` once, when the peer may send the next response of the type. @param written rows of the response */
+  /**
+   * Calls `send` once, when the peer may send the next response of the type.
+   * @param written the number of written rows of the response
+   */
   answer(type: string, written: number, send: () => void): void;
   /** A response of the type was kept and reported. */
   kept(type: string, awaits: AwaitsFullState): Promise<void>;
@@ -23,10 +30,10 @@ export interface ResourceSink {
   close(): void;
 }
 
-/** What a sink gets of its receiver. */
+/** The parts of a receiver that its sink uses. */
 export type SinkOwner = {
   readonly rows: PeerRows;
-  /** Subscribes to a type again: the peer sends what differs from the stored rows. */
+  /** Subscribes to a type again: the peer sends the difference to the stored rows. */
   readonly subscribeAgain: (type: string) => void;
 };
 

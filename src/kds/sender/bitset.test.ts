@@ -3,7 +3,7 @@ import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { Bitset } from './bitset.ts';
 
-/** Around the ends of words and of the array as it grows, and anywhere. */
+/** The indexes are around the ends of words and of the array as it grows, and anywhere. */
 const index = fc.oneof(
   fc.constantFrom(0, 1, 30, 31, 32, 33, 63, 64, 127, 128, 255, 256, 1_000, 20_000),
   fc.nat(300),

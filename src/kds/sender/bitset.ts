@@ -1,6 +1,6 @@
 // One bit per slot: the resources of a type that a peer may hold. 20,000 entries × 500 zones are 1.25 MB (engine 3).
 
-/** Of all sets without a bit, which most are: a zone has resources of few types. */
+/** All sets without a bit share it. Most are empty: a zone has resources of few types. */
 const NO_WORDS = new Uint32Array();
 
 export class Bitset {

@@ -1,4 +1,5 @@
-// What became of a resource at a peer: the one model of the stream that sends it, of the receipts of changes, and of the answers to people.
+// The state of a resource at a peer: the one model of the stream that sends it, of the receipts of changes, and of the answers to
+// people.
 
 /**
  * `acknowledged`, `refused`: the answer of the peer. `withheld`: this side cannot send it in a form that the peer reads. `sent`: the
@@ -12,19 +13,22 @@ export type StateNow = Exclude<DeliveryState, 'sent' | 'away'>;
 
 export type Delivery<S extends DeliveryState = DeliveryState> = {
   readonly state: S;
-  /** Of a refused or withheld resource, and of one that the peer may not see. */
+  /** The reason of a refused or withheld resource, and of one that the peer may not see. */
   readonly reason: string | null;
 };
 
-/** What a peer has of a resource as it is now. */
+/** The state of a resource at a peer now. */
 export type DeliveryNow = Delivery<StateNow> & {
-  /** Of `acknowledged`: it has the resource, at the latest since then. Of `pending`: since when; null before the peer has subscribed. */
+  /**
+   * For `acknowledged`, the peer has the resource since then at the latest. For `pending`, the change waits since then; null
+   * before the peer has subscribed.
+   */
   readonly since: Date | null;
 };
 
-/** What a peer has of one change. */
+/** The state of one change at a peer. */
 export type DeliveryOfChange = Delivery & {
-  /** Milliseconds after the commit; null if it was not sent, or not acknowledged, or the time is no longer kept. */
+  /** The milliseconds from the commit; null if it was not sent, or not acknowledged, or the time is no longer kept. */
   readonly sentMs: number | null;
   readonly acknowledgedMs: number | null;
 };

@@ -1,4 +1,5 @@
-// The first state of one stream: which versions the peer names, the permit to send it, and whether the peer has answered all of it.
+// The first state of one stream: the versions that the peer names, the permit to send it, and whether the peer has answered all
+// of it.
 import type { Entering, InitialSyncLimiter, Permit } from '../admission/initial-sync-limiter.ts';
 
 /**
@@ -10,9 +11,9 @@ const ASKED_ALONE = 'Config';
 export type FirstStateOptions = {
   readonly peer: string;
   readonly initialSyncLimiter: Pick<InitialSyncLimiter, 'enter'>;
-  /** The peer has answered a response of its first state. @param isSettled it has all of it */
+  /** It is called when the peer has answered a response of its first state. @param isSettled whether it has all of it */
   readonly answered?: (isSettled: boolean) => void;
-  /** The full state of the peer waits for so many milliseconds. */
+  /** It is called when the full state of the peer waits for this number of milliseconds. */
   readonly delayed?: (waitMs: number) => void;
 };
 
@@ -21,7 +22,7 @@ export type Asked = {
   readonly type: string;
   /** The peer named the versions that it has. */
   readonly hasVersions: boolean;
-  /** How many resources the type has. */
+  /** The number of resources of the type. */
   readonly resources: number;
   /** The peer has asked for the type on this stream before. */
   readonly isAgain: boolean;
@@ -34,19 +35,19 @@ export class FirstState {
   readonly #options: FirstStateOptions;
   readonly #onPhase: (phase: Phase) => void;
   #phase: Phase = 'waiting';
-  /** Null until the peer subscribes. */
+  /** It is null until the peer subscribes. */
   #permit: Permit | null = null;
   #isAsked = false;
   /** The versions that the peer has named; `unknown` while no type has resources. */
   #versions: Entering['versions'] = 'unknown';
 
-  /** @param onPhase called with each new phase, at once or later */
+  /** @param onPhase is called with each new phase, at once or later */
   constructor(options: FirstStateOptions, onPhase: (phase: Phase) => void) {
     this.#options = options;
     this.#onPhase = onPhase;
   }
 
-  /** The peer has asked for more than what tells it whose global it reached. */
+  /** Whether the peer has asked for more than what tells it whose global it reached. */
   get isAsked(): boolean {
     return this.#isAsked;
   }
@@ -64,7 +65,7 @@ export class FirstState {
     this.#permit?.sent(bytes);
   }
 
-  /** The peer has answered a part of its first state. @param isSettled it has answered everything */
+  /** The peer has answered a part of its first state. @param isSettled whether it has answered everything */
   answered(isSettled: boolean): void {
     this.#permit?.progress();
     const isDone = isSettled && this.#phase !== 'waiting';

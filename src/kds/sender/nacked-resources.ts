@@ -24,27 +24,27 @@ export class NackedResources {
   #probes = MAX_PROBES;
   #revision = 0;
 
-  /** Rises with every change of `refused` or the suspects. */
+  /** It rises with every change of `refused` or the suspects. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** How many items the peer may lack. */
+  /** The number of items that the peer may lack. */
   get size(): number {
     return this.#refused.size + this.#suspects.size;
   }
 
-  /** Item → the peer's reason. */
+  /** The reasons of the peer, by item. */
   get refused(): ReadonlyMap<Item, string> {
     return this.#refused.items;
   }
 
-  /** Item → the peer's message about its response. */
+  /** The messages of the peer about its responses, by item. */
   get suspects(): ReadonlyMap<Item, string> {
     return this.#suspects.items;
   }
 
-  /** What the peer refuses now and what of it changed since the last call. The cost is that of the changes. */
+  /** The report of what the peer refuses now, and of the changes since the last call. The cost is that of the changes. */
   takeReport(): RefusalReport {
     const [refused, suspects] = [this.#refused.byName, this.#suspects.byName];
     const changed = new Map<string, string>();
@@ -58,7 +58,7 @@ export class NackedResources {
     return { refused: namedResources(refused), suspects: namedResources(suspects), changed, solved };
   }
 
-  /** The peer refused these by name. */
+  /** Notes that the peer refused these by name. */
   refuse(items: Iterable<Item>, reason: string): void {
     for (const item of items) {
       // The latest confirmed culprit is sent again last.
@@ -69,7 +69,7 @@ export class NackedResources {
     }
   }
 
-  /** The peer refused a response with these items and named no culprit. */
+  /** Notes that the peer refused a response with these items and named no culprit. */
   suspect(items: Group, reason: string): void {
     if (items.length <= 1) {
       this.refuse(items, reason);
@@ -85,7 +85,7 @@ export class NackedResources {
     this.#queue.push(items.slice(0, middle), items.slice(middle));
   }
 
-  /** The peer has accepted the item, or gets a newer state of it. */
+  /** Forgets an item: the peer has accepted it, or gets a newer state of it. */
   delete(item: Item): void {
     const was = this.#refused.delete(item) || this.#suspects.delete(item);
     if (was) this.#change(item);
@@ -113,7 +113,7 @@ export class NackedResources {
     return true;
   }
 
-  /** `takeDue` may return something. */
+  /** Whether `takeDue` may return something. */
   get hasDue(): boolean {
     return this.#probes > 0 && this.#queue.length > 0;
   }

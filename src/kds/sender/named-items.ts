@@ -20,7 +20,7 @@ export class NamedItems {
     return this.#items ?? NO_ITEMS;
   }
 
-  /** Wire name → the text of its latest item. */
+  /** The text of the latest item of each wire name. */
   get byName(): ReadonlyMap<string, string> {
     return this.#names ?? NO_NAMES;
   }
@@ -37,7 +37,7 @@ export class NamedItems {
     names.set(wireName, text);
   }
 
-  /** @returns whether there was such an item */
+  /** Removes an item. @returns whether there was such an item */
   delete(item: Item): boolean {
     if (this.#items?.delete(item) !== true) return false;
     const { wireName } = item;

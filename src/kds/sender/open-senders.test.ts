@@ -1,4 +1,4 @@
-// What a stream tells about a zone and a resource, compared with what the zone has answered.
+// The answers of a stream about a zone and a resource, compared with what the zone has acknowledged.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
 import { systemClock } from '../../base/clock.ts';

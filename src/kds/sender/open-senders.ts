@@ -3,7 +3,7 @@
 import type { ResourceKey } from '../../resource/types.ts';
 import type { DeliveryNow } from './delivery.ts';
 
-/** Changes that a peer has not confirmed. `since`: when the oldest of them came. */
+/** Changes that a peer has not confirmed. `since` is the time of the oldest. */
 export type Lag = { readonly since: Date; readonly types: readonly string[] };
 
 /**
@@ -17,37 +17,42 @@ export function isBehind(lag: LiveLag): lag is Lag {
   return typeof lag === 'object' && lag !== null;
 }
 
-/** How far a peer is with one type. */
+/** The progress of a peer with one type. */
 export type TypeProgress = {
   readonly type: string;
-  /** Resources that it has not confirmed, at most `MAX_BEHIND`. */
+  /** The number of resources that it has not confirmed, at most `MAX_BEHIND`. */
   readonly behind: number;
-  /** When the oldest of them came. */
+  /** The time of the oldest of them. */
   readonly since: Date | null;
-  /** When it confirmed something last; null before it has, on this stream. */
+  /** The time of its last confirmation; null before it has confirmed something on this stream. */
   readonly confirmedAt: Date | null;
   readonly refused: number;
   readonly withheld: number;
 };
 
-/** A type of which something was sent: milliseconds since the oldest response that the peer has not accepted, 0 when in step. */
+/**
+ * A type of which something was sent, with the milliseconds since the oldest response that the peer has not accepted; 0 when in
+ * step.
+ */
 export type Unaccepted = { readonly type: string; readonly ms: number };
 
-/** A peer that is so far behind is not counted further. */
+/** The count for a peer ends at this number of resources. */
 export const MAX_BEHIND = 1_000;
 
 /** The state of the sync with zones that have a stream to this process; a zone knows only the one from itself to global. */
 export interface SyncStates {
   lagOf(zone: string): LiveLag;
-  /** Undefined if the zone has no stream to this process. Rejects with `unavailable` when the store does not answer. */
+  /**
+   * Resolves to undefined if the zone has no stream to this process. Rejects with `unavailable` when the store does not answer.
+   */
   deliveryOf(zone: string, row: ResourceKey): Promise<DeliveryNow | undefined>;
-  /** The same for many rows: first wait for `caughtUp`, then ask without a wait. */
+  /** The state of many rows: first wait for `caughtUp`, then ask without a wait. */
   deliveryNow(zone: string, row: ResourceKey): DeliveryNow | undefined;
   /** Settles when every change that is committed now is in the log. Rejects with `unavailable` when the store does not answer. */
   caughtUp(): Promise<void>;
 }
 
-/** Without any stream. */
+/** The answers without any stream. */
 export const noSyncStates: SyncStates = {
   lagOf: () => undefined,
   deliveryOf: async () => undefined,
@@ -69,12 +74,12 @@ export class OpenSenders implements SyncStates {
   readonly #senders = new Map<string, Answering[]>();
   readonly #isAlone: boolean;
 
-  /** @param isAlone in a zone without a global */
+  /** @param isAlone whether this is a zone without a global */
   constructor({ isAlone = false }: { isAlone?: boolean } = {}) {
     this.#isAlone = isAlone;
   }
 
-  /** Call the result when the stream has ended. */
+  /** Adds a stream. Call the result when it has ended. */
   add(zone: string, sender: Answering): () => void {
     const senders = this.#senders.get(zone) ?? [];
     this.#senders.set(zone, [...senders, sender]);
@@ -94,7 +99,7 @@ export class OpenSenders implements SyncStates {
     return this.#isAlone ? 'alone' : this.#newest(zone)?.lag();
   }
 
-  /** Of the newest stream of each zone. */
+  /** The unaccepted responses of the newest stream of each zone. */
   *unaccepted(): Iterable<Unaccepted & { readonly zone: string }> {
     for (const [zone, senders] of this.#senders) for (const one of senders.at(-1)?.unaccepted() ?? []) yield { zone, ...one };
   }
@@ -115,7 +120,7 @@ export class OpenSenders implements SyncStates {
     await senders?.at(-1)?.ready();
   }
 
-  /** Type → how far the zone is, by name of the type; undefined if the zone has no stream to this process. */
+  /** The progress of the zone with each type, by name of the type; undefined if the zone has no stream to this process. */
   progressOf(zone: string): readonly TypeProgress[] | undefined {
     return this.#newest(zone)?.progress();
   }

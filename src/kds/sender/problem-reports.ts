@@ -12,7 +12,7 @@ export type ReportingStream = {
   readonly streamId: string;
   readonly observe: SyncObserver;
   readonly log: Logger;
-  /** For problems that a peer can cause at any rate. */
+  /** The log of problems that a peer can cause at any rate. */
   readonly warnings: RateLimitedLogger;
 };
 
@@ -24,9 +24,9 @@ export class ProblemReports {
   readonly #held: ReadonlyMap<string, string>;
   /** The withheld resources that were last reported. */
   #withheld = NONE;
-  /** Revision of the refused resources that were last reported. */
+  /** The revision of the refused resources that were last reported. */
   #nackedRevision = 0;
-  /** Why the full state is not sent, and how many resources it has; null if it fits into a message. */
+  /** The reason why the full state is not sent, and the number of its resources; null if it fits into a message. */
   #tooLarge: { readonly reason: string; readonly count: number } | null = null;
 
   /** @param held resources that the peer keeps, because their mesh never existed here */
@@ -68,7 +68,10 @@ export class ProblemReports {
       );
   }
 
-  /** Nothing of the type is sent: the full state has more bytes than a message may have. @param count the resources in it */
+  /**
+   * Reports that nothing of the type is sent: the full state has more bytes than a message may have.
+   * @param count the resources in it
+   */
   tooLarge(bytes: number, limit: number, count: number): void {
     const before = this.#tooLarge;
     if (before?.count === count) return;
@@ -79,7 +82,7 @@ export class ProblemReports {
     if (before === null) this.#stream.log.error({ type, bytes, limit }, message);
   }
 
-  /** The full state fits into a message. */
+  /** Notes that the full state fits into a message. */
   fits(): void {
     if (this.#tooLarge === null) return;
     this.#tooLarge = null;

@@ -5,7 +5,7 @@ import type { Slot } from '../log/type-log.ts';
 export type Draft = {
   readonly entries: readonly Uint8Array[];
   readonly removed: readonly string[];
-  /** Of resources and names. */
+  /** The size of resources and names. */
   readonly bytes: number;
   /** More parts of the full state follow: the peer must not prune yet. */
   readonly isPartial: boolean;
@@ -21,7 +21,7 @@ export type Stray = Pick<Slot, 'wireName' | 'plainName'> & { readonly isStray: t
 /** The content of one response. */
 export type Item = Slot | Stray;
 
-/** Bytes of tag and length beside a removed name. */
+/** The size of tag and length beside a removed name. */
 const NAME_BYTES = 5;
 
 export class DraftBuilder {
@@ -34,7 +34,7 @@ export class DraftBuilder {
   readonly #fullBytes: number;
   readonly #maxBytes: number;
 
-  /** The response ends after `fullBytes`, and never has more than `maxBytes`. */
+  /** Limits the response: it ends after `fullBytes`, and never has more than `maxBytes`. */
   constructor(fullBytes: number, maxBytes: number) {
     this.#fullBytes = fullBytes;
     this.#maxBytes = maxBytes;
@@ -44,7 +44,7 @@ export class DraftBuilder {
     return this.entries.length === 0 && this.removed.size === 0;
   }
 
-  /** @returns false if it does not fit */
+  /** Adds a resource. @returns false if it does not fit */
   add(slot: Slot, bytes: Uint8Array): boolean {
     if (!this.#reserve(bytes.length)) return false;
     this.entries.push(bytes);
@@ -52,7 +52,7 @@ export class DraftBuilder {
     return true;
   }
 
-  /** @returns false if it does not fit, also a withdrawal beside removals of another kind */
+  /** Adds a removed name. @returns false if it does not fit, also for a withdrawal beside removals of another kind */
   remove(name: string, item: Item, isWithdrawal = false): boolean {
     if (this.removed.size > 0 && this.isWithdrawal !== isWithdrawal) return false;
     if (!this.removed.has(name) && !this.#reserve(Buffer.byteLength(name) + NAME_BYTES)) return false;
@@ -62,7 +62,7 @@ export class DraftBuilder {
     return true;
   }
 
-  /** Wire names of the items that have such a position, or none. */
+  /** The wire names of the items up to a position. */
   namesUpTo(position: number): readonly string[] {
     const names: string[] = [];
     for (const items of [this.added, this.gone])

@@ -14,7 +14,7 @@ const TYPES = ['Mesh', 'Secret', 'GlobalSecret'];
 
 /** The secrets of a zone on Kubernetes, as Kuma stores and refuses them: what is missing is created before the rest is deleted. */
 class KubernetesSecrets {
-  /** Name in the namespace of the system → type and wire name. */
+  /** The type and wire name of each secret, by its name in the namespace of the system. */
   readonly stored = new Map<string, string>();
 
   /** @returns the text of the NACK; null for an ACK */

@@ -92,7 +92,7 @@ it('the sender retries refused resources once an interval, with a bounded number
     add(`t${String(n)}`);
     await expect.poll(sent, { ...WAIT, interval: 1 }).toBe(n + 2);
   }
-  // After 5, 10, 20, 40, 80, 160 and 300 seconds, and every 300 from then on.
+  // The retries come after 5, 10, 20, 40, 80, 160 and 300 seconds, and every 300 from then on.
   await clock.advance(3_600_000);
   expect(sent() - 51).toBeLessThanOrEqual(18 * MAX_PROBES);
   expect(sent() - 51).toBeGreaterThan(10);

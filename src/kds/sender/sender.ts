@@ -35,17 +35,19 @@ export type SenderOptions = StreamOptions &
   Pick<FirstStateOptions, 'answered' | 'delayed'> & {
     readonly changelog: Changelog;
     readonly initialSyncLimiter: InitialSyncLimiter;
-    /** Null on a zone, which sends only to global. */
+    /** It is null on a zone, which sends only to global. */
     readonly zones: Pick<ZoneRegistry, 'profileOf' | 'watch' | 'caughtUp'> | null;
-    /** The message may wait for `flush`. */
+    /** Sends a message, which may wait for `flush`. */
     readonly send: (message: Buffer) => void;
-    /** Of all streams of the process; without it this stream has turns of its own. */
+    /** The queue of all streams of the process. Without it this stream has turns of its own. */
     readonly queue?: RunQueue;
-    /** Called at the end of each turn. */
+    /** It is called at the end of each turn. */
     readonly flush?: () => void;
     /** The peer reads that it is in step with types (decision 83). */
     readonly readsInStep?: boolean;
-    /** False while messages of this stream wait in this process. Changes then wait in the log until `drained` is called. */
+    /**
+     * Returns false while messages of this stream wait in this process. Changes then wait in the log until `drained` is called.
+     */
     readonly hasRoom?: () => boolean;
   };
 
@@ -57,7 +59,7 @@ export class Sender {
   readonly #types = new Map<string, TypeStream>();
   /** Types that may have something to send, the next one first. A list: a Set makes itself smaller and larger again with each change. */
   readonly #due: string[] = [];
-  /** Types of this turn of which the peer has everything. */
+  /** The types of this turn of which the peer has everything. */
   #inStep: string[] = [];
   readonly #stop: () => void;
   readonly #stopWatching: () => void;
@@ -65,18 +67,18 @@ export class Sender {
   readonly #answers: AnswerWatch;
   readonly #queue: RunQueue;
   readonly #chunkBytes: () => number;
-  /** What the types of this stream show to the peer; made for the features that it named last. */
+  /** The view of the peer on the types of this stream, for the features that it named last. */
   #view: PeerView;
   /** The last metadata of the peer. `digest` is its hash, because every subscription repeats the metadata. */
   #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
   /** Meshes that the peer has and this side has never had. */
   readonly #unknownMeshes = new Set<string>();
   readonly #firstState: FirstState;
-  /** Of the first state. */
+  /** The phase of the first state. */
   #phase: Phase = 'waiting';
   #scheduled = false;
   #closed = false;
-  /** Milliseconds of the clock at which the stream began. */
+  /** The time at which the stream began, in milliseconds of the clock. */
   readonly openedAt: number;
 
   constructor(options: SenderOptions) {
@@ -117,7 +119,7 @@ export class Sender {
     const { changelog } = this.#options;
     if (changelog.rules.from !== 'global' || responseNonce !== '' || initialResourceVersions.size === 0) return null;
     return changelog.unknownMeshes(meshesIn(typeUrl, initialResourceVersions.keys())).then((meshes) => {
-      // One of them may have been created since it was looked for.
+      // One of the meshes may have been created since it was looked for.
       for (const mesh of meshes) if (!changelog.hasMesh(mesh)) this.#unknownMeshes.add(mesh);
     });
   }
@@ -129,12 +131,12 @@ export class Sender {
     else this.#settle(request);
   }
 
-  /** The peer has its first state, and has answered everything. */
+  /** Whether the peer has its first state, and has answered everything. */
   get isSettled(): boolean {
     return this.#phase !== 'waiting' && this.#areAllSettled();
   }
 
-  /** The peer says which versions it has, and is then sent the difference alone. */
+  /** Whether the peer says which versions it has, and is then sent the difference alone. */
   get resumes(): boolean {
     return this.#node.resumes;
   }
@@ -144,9 +146,11 @@ export class Sender {
     return [...this.#types].filter(([, { subscription }]) => subscription?.isBehind === true).map(([type]) => type);
   }
 
-  /** The types with changes that the peer has not confirmed, and when the oldest of these came; null if it has confirmed all. */
+  /**
+   * The types with changes that the peer has not confirmed, and the time of the oldest of these; null if it has confirmed all.
+   */
   lag(): Lag | null {
-    // Asked for all peers at once, most of which have confirmed everything.
+    // This is asked for all peers at once, most of which have confirmed everything.
     const waiting: { readonly type: string; readonly behindSince: Date }[] = [];
     for (const [type, { behindSince }] of this.#types) if (behindSince !== null) waiting.push({ type, behindSince });
     const [first] = waiting.sort((a, b) => a.behindSince.getTime() - b.behindSince.getTime());
@@ -158,13 +162,15 @@ export class Sender {
     for (const [type, { unacceptedMs: ms }] of this.#types) if (ms !== null) yield { type, ms };
   }
 
-  /** How far the peer is with each type that it subscribed to, by name. */
+  /** The progress of the peer with each type that it subscribed to, by name. */
   progress(): TypeProgress[] {
     const known = [...this.#types.values()].flatMap((stream) => stream.progress() ?? []);
     return known.sort((a, b) => compareText(a.type, b.type));
   }
 
-  /** What the peer has of a row by the log as it is. Wait for `ready` first, so that every change that is committed is in it. */
+  /**
+   * The state of a row at the peer by the log as it is. Wait for `ready` first, so that every change that is committed is in it.
+   */
   deliveryNow(row: ResourceKey): DeliveryNow {
     const { changelog } = this.#options;
     const stream = this.#types.get(row.type);
@@ -360,7 +366,7 @@ export class Sender {
     observe({ kind: 'sent', ...about, resources: entries.length, removed: removed.length, bytes: message.length });
   }
 
-  /** One message for all types of the turn. */
+  /** Sends one message for all types of the turn. */
   #sendInStep(): void {
     if (this.#inStep.length === 0) return;
     this.#options.send(encodeInStep(this.#inStep));

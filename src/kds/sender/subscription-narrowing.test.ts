@@ -1,4 +1,4 @@
-// How a subscription finds the refused resource when a NACK names none, as with Kuma peers.
+// The search of a subscription for the refused resource when a NACK names none, as with Kuma peers.
 import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { namesOf, put, read, remove, subscribe } from '../../../test/support/fake-entries.ts';

@@ -7,7 +7,7 @@ import type { Draft } from './response-draft.ts';
 import type { Subscription } from './subscription.ts';
 import { TypeLog } from '../log/type-log.ts';
 
-/** Names of few resources, so that commands meet. */
+/** There are few names, so that commands meet. */
 const name = fc.constantFrom('a', 'b', 'c', 'd');
 const command = fc.oneof(
   fc.record({ do: fc.constant('put' as const), name, isOtherRow: fc.boolean() }),
@@ -86,7 +86,7 @@ describe('random writes, refusals, drops and reconnects', () => {
             const peer = peers[step.peer];
             if (peer === undefined) continue;
             if (step.do === 'hide for one') {
-              // As a mesh that is given to a zone, or taken from it: the log does not move.
+              // The visibility changes as that of a mesh that is given to a zone, or taken from it: the log does not move.
               if (!peer.hiddenHere.delete(step.name)) peer.hiddenHere.add(step.name);
               const slot = log.find(keyOf.get(step.name) ?? '');
               if (slot !== undefined) peer.subscription.review([slot]);

@@ -12,7 +12,7 @@ import type { Slot, TypeLog } from '../log/type-log.ts';
 export type SubscriptionOptions = {
   /** The versions that the peer reported, by wire name; null if it reported none and gets the full state (D29). */
   readonly known: ReadonlyMap<string, string> | null;
-  /** Bytes of resources and names after which a response ends. The rest follows after the acknowledgement. */
+  /** The bytes of resources and names after which a response ends. The rest follows after the acknowledgement. */
   readonly chunkBytes: () => number;
 };
 
@@ -22,7 +22,7 @@ type Pending = {
   readonly gone: readonly Item[];
   readonly upTo: number;
   readonly again: readonly string[];
-  /** It is the full state in one message. */
+  /** It is true for the full state in one message. */
   readonly isWhole: boolean;
 };
 
@@ -54,7 +54,7 @@ export class Subscription {
     this.#known = known === null || known.size === 0 ? null : new Map(known);
   }
 
-  /** Position up to which the peer has confirmed everything. */
+  /** The position up to which the peer has confirmed everything. */
   get acknowledged(): number {
     return this.#acknowledged;
   }
@@ -64,22 +64,25 @@ export class Subscription {
     return this.#pending?.again ?? [];
   }
 
-  /** True after the first state was sent completely and answered. */
+  /** It is true after the first state was sent completely and answered. */
   get isSettled(): boolean {
     return !this.#firstWalk && this.#pending === null && this.#reviewed.size === 0;
   }
 
-  /** False if the next response would be null and would change nothing. */
+  /** It is false if the next response would be null and would change nothing. */
   get hasMore(): boolean {
     return this.#firstWalk || this.#sent < this.log.position || this.#reviewed.size > 0 || this.#nacked.hasDue;
   }
 
-  /** True while the peer's state is incomplete. */
+  /** It is true while the peer's state is incomplete. */
   get isBehind(): boolean {
     return this.#acknowledged < this.log.position || this.#nacked.size > 0 || this.#reviewed.size > 0;
   }
 
-  /** How many resources the peer has not confirmed: those that it may see, and removals of those that it has. At most `limit`. */
+  /**
+   * The number of resources that the peer has not confirmed: those that it may see, and removals of those that it has. At most
+   * `limit`.
+   */
   behindBy(limit: number): number {
     let count = 0;
     for (const { entry, index } of this.log.newerThan(this.#acknowledged)) {
@@ -93,7 +96,7 @@ export class Subscription {
     return count;
   }
 
-  /** What the peer has of the resource of a slot. */
+  /** The state of the resource of a slot at the peer. */
   holding(slot: Slot): Delivery<StateNow> {
     const { entry } = slot;
     if (entry === null || !this.#view.canSee(entry)) return { state: 'hidden', reason: null };
@@ -110,23 +113,23 @@ export class Subscription {
     return this.#nacked;
   }
 
-  /** How many resources the peer should have and cannot read. */
+  /** The number of resources that the peer should have and cannot read. */
   get withheldCount(): number {
     return this.#withheld.size;
   }
 
-  /** Wire name → why the peer cannot read a resource that it should have (D26). */
+  /** The reasons why the peer cannot read resources that it should have, by wire name (D26). */
   get withheld(): ReadonlyMap<string, string> {
     return new Map([...this.#withheld.entries].map(([slot, reason]) => [slot.wireName, reason]));
   }
 
-  /** Refused resources are sent again when no response is pending. */
+  /** Makes refused resources due: they are sent again when no response is pending. */
   retry(): void {
     this.#nacked.retry();
   }
 
   /**
-   * Compares what the peer may see of these slots now with what it has, at the next response. Call it when the peer's own Zone has
+   * Compares what the peer may see of these slots with what it has, at the next response. Call it when the peer's own Zone has
    * changed.
    * @returns true if some of them are due
    */
@@ -258,7 +261,7 @@ export class Subscription {
     return true;
   }
 
-  /** @returns false if it has to wait for another response */
+  /** Adds the present state of a slot. @returns false if it has to wait for another response */
   #take(slot: Slot, draft: DraftBuilder): boolean {
     const name = this.#nameOf(slot);
     // A removed and recreated name needs two responses: in one it would be an update (engine 7).
@@ -277,7 +280,10 @@ export class Subscription {
     return true;
   }
 
-  /** Another row has the wire name of the slot now: the peer gets that one as an update. @returns false if the peer loses the name */
+  /**
+   * Hands a wire name over to another row that has it now: the peer gets that row as an update.
+   * @returns false if the peer loses the name
+   */
   #handOver(slot: Slot, name: string): boolean {
     const heir = this.log.find(slot.key);
     if (heir === undefined || heir === slot || this.#nameOf(heir) !== name) return false;
@@ -286,12 +292,15 @@ export class Subscription {
     return true;
   }
 
-  /** A Mesh that exists goes from this peer alone: it keeps what it wrote there. A Mesh that was deleted takes all of that with it. */
+  /**
+   * Whether a Mesh exists and goes from this peer alone, which keeps what it wrote there. A Mesh that was deleted takes all of
+   * that with it.
+   */
   #isWithdrawal({ entry }: Slot): boolean {
     return entry !== null && this.log.type === 'Mesh' && this.#view.form === 'native';
   }
 
-  /** Null if the peer must not see or cannot read it. */
+  /** Returns null if the peer must not see or cannot read it. */
   #encodingOf(slot: Slot): Encoding | null {
     const encoding = encodingFor(this.#view, slot.entry);
     if (encoding !== null && 'withheld' in encoding) {
@@ -306,7 +315,7 @@ export class Subscription {
     return this.#view.form === 'legacy' ? plainName : wireName;
   }
 
-  /** The peer stored the pending response. @returns what it removed */
+  /** Notes that the peer stored the pending response. @returns what it removed */
   acknowledge(): readonly Item[] {
     const pending = this.#pending;
     if (pending === null) return [];
@@ -318,11 +327,12 @@ export class Subscription {
   }
 
   /**
-   * The peer refused the pending response, or part of it. The rest counts as stored. A refused resource is sent again when it
-   * changes, or after `retry` (engine 15).
+   * Notes that the peer refused the pending response, or part of it. The rest counts as stored. A refused resource is sent again
+   * when it changes, or after `retry` (engine 15).
    * @param reasons wire name → why the peer refused it; empty where the peer gives no names. Then all resources of the response
-   *   become suspects, and for a Meridian peer its removals too: a Kuma peer never refuses a removal (kds-wire 6.2)
-   * @param message the peer's message about the response @returns what the peer removed
+   * become suspects, and for a Meridian peer its removals too: a Kuma peer never refuses a removal (kds-wire 6.2)
+   * @param message the peer's message about the response
+   * @returns what the peer removed
    */
   reject(reasons: ReadonlyMap<string, string>, message: string): readonly Item[] {
     const pending = this.#pending;
@@ -343,8 +353,8 @@ export class Subscription {
   }
 
   /**
-   * The pending response was a complete full state and could not be sent. The peer has no part of it, and the next response is the
-   * current full state. Any other response stays pending.
+   * Takes back the pending response, which was a complete full state and could not be sent. The peer has no part of it, and the
+   * next response is the current full state. Any other response stays pending.
    */
   withdraw(): void {
     if (this.#pending?.isWhole !== true) return;
@@ -359,7 +369,7 @@ export class Subscription {
     for (const slot of this.#heldSlots()) this.#release(slot);
   }
 
-  /** What the peer may have: a zone of few meshes has a small part of the log. */
+  /** The slots that the peer may have: a zone of few meshes has a small part of the log. */
   *#heldSlots(): Generator<Slot> {
     for (const index of this.#held.indexes()) {
       const slot = this.log.at(index);

@@ -160,7 +160,7 @@ describe('a refused resource', () => {
     expect(stream.isWaiting).toBe(false);
   }
 
-  /** Seconds until the next retry. */
+  /** The seconds until the next retry. */
   async function secondsToRetry(): Promise<number> {
     const before = retries;
     for (let seconds = 1; ; seconds += 1) {

@@ -14,9 +14,9 @@ import type { SyncObserver } from '../protocol/sync-events.ts';
 
 const FIRST_RETRY_MS = 5_000;
 const MAX_RETRY_MS = 300_000;
-/** Characters of the message of a NACK that are kept. */
+/** The number of characters of the message of a NACK that are kept. */
 const MAX_REASON = 1_000;
-/** Answers whose positions and times are kept. */
+/** The number of answers whose positions and times are kept. */
 const MAX_ANSWERS = 64;
 
 /** The stream that all types of a peer share. */
@@ -38,15 +38,15 @@ export type StreamOptions = {
 
 export type SharedByTypes = StreamOptions & {
   readonly warnings: RateLimitedLogger;
-  /** Called when refused resources of the type are due again. */
+  /** It is called when refused resources of the type are due again. */
   readonly retry: (type: string) => void;
-  /** Called with what the peer has removed. */
+  /** It is called with what the peer has removed. */
   readonly lost: (items: readonly Item[]) => void;
 };
 
 export type TypeStreamOptions = {
   readonly type: string;
-  /** Null for a type that this side does not provide. */
+  /** It is null for a type that this side does not provide. */
   readonly subscription: Subscription | null;
   /** Resources that the peer keeps, because their mesh never existed here. */
   readonly held?: ReadonlyMap<string, string>;
@@ -55,9 +55,15 @@ export type TypeStreamOptions = {
   /** The peer said which versions it has, and reads that it is in step. It then gets no response that names nothing. */
   readonly saysInStep?: boolean;
   readonly nonces: Nonces;
-  /** When the oldest change came that the peer has not confirmed on the subscription before this one; null if it has confirmed all. */
+  /**
+   * The time of the oldest change that the peer has not confirmed on the subscription before this one; null if it has confirmed
+   * all.
+   */
   readonly behindSince: Date | null;
-  /** Since when the subscription before this one has a response that the peer has not accepted, in milliseconds of the clock; null without one. */
+  /**
+   * The time of the oldest response of the subscription before this one that the peer has not accepted, in milliseconds of the
+   * clock; null without one.
+   */
   readonly unacceptedSince?: number | null;
 };
 
@@ -68,7 +74,7 @@ export type TypeStreamOptions = {
 class Answers {
   #position = -1;
   #time = 0;
-  /** Those before the newest. */
+  /** The answers before the newest. */
   #earlier: { readonly positions: number[]; readonly times: number[] } | null = null;
 
   add(position: number, time: number): void {
@@ -78,7 +84,7 @@ class Answers {
     this.#time = time;
   }
 
-  /** Null before the first. */
+  /** It is null before the first. */
   get lastAt(): Date | null {
     return this.#position < 0 ? null : new Date(this.#time);
   }
@@ -125,15 +131,17 @@ export class TypeStream {
   readonly #saysInStep: boolean;
   /** The nonce of the response that waits for its answer; empty without one. */
   #nonce = '';
-  /** Named until the full state has ended. */
+  /** These meshes are named until the full state has ended. */
   #heldMeshes: readonly string[] | undefined;
   #sentAt = 0;
   #wasSent = false;
-  /** When the oldest response was sent that the peer has not accepted, in milliseconds of the clock; null when it has accepted all. */
+  /**
+   * The time of the oldest response that the peer has not accepted, in milliseconds of the clock; null when it has accepted all.
+   */
   #unacceptedSince: number | null;
   /**
-   * When the oldest change came that the peer has not confirmed, and the oldest of those that came after the pending response, in milliseconds
-   * since the epoch.
+   * The time of the oldest change that the peer has not confirmed, and of the oldest that came after the pending response, in
+   * milliseconds since the epoch.
    */
   #behindSince: number | null;
   #laterSince: number | null = null;
@@ -157,54 +165,59 @@ export class TypeStream {
     this.#reports = new ProblemReports(stream, type, held);
   }
 
-  /** True while a response waits for its answer. */
+  /** It is true while a response waits for its answer. */
   get isWaiting(): boolean {
     return this.#nonce !== '';
   }
 
-  /** `next` may have something to send or to note. */
+  /** Whether `next` may have something to send or to note. */
   get hasMore(): boolean {
     return this.subscription?.hasMore === true;
   }
 
-  /** When the response was sent that waits for its answer, in milliseconds of the clock; null without one. */
+  /** The time of the response that waits for its answer, in milliseconds of the clock; null without one. */
   get waitsSince(): number | null {
     return this.isWaiting ? this.#sentAt : null;
   }
 
-  /** The log of the type has a change. */
+  /** Notes a change in the log of the type. */
   changed(): void {
     if (this.#behindSince === null) this.#behindSince = this.#stream.clock.now().getTime();
     else if (this.isWaiting) this.#laterSince ??= this.#stream.clock.now().getTime();
   }
 
-  /** When the oldest change came that the peer has not confirmed; null if it has confirmed all. */
+  /** The time of the oldest change that the peer has not confirmed; null if it has confirmed all. */
   get behindSince(): Date | null {
     return this.#behindSince === null ? null : new Date(this.#behindSince);
   }
 
-  /** For the next subscription of the type. */
+  /** The time that the next subscription of the type takes over. */
   get unacceptedSince(): number | null {
     return this.#unacceptedSince;
   }
 
-  /** Milliseconds since the oldest response that the peer has not accepted, 0 when it has accepted all; null before the first. */
+  /**
+   * The milliseconds since the oldest response that the peer has not accepted, 0 when it has accepted all; null before the first.
+   */
   get unacceptedMs(): number | null {
     if (this.subscription === null || !this.#wasSent) return null;
     return this.#unacceptedSince === null ? 0 : this.#stream.clock.elapsed() - this.#unacceptedSince;
   }
 
-  /** When the peer confirmed a position last; null before it has. */
+  /** The time at which the peer last confirmed a position; null before it has. */
   get lastConfirmedAt(): Date | null {
     return this.#answers.lastAt;
   }
 
-  /** When the peer confirmed a position. For a position before the kept answers this is the oldest of them: it is in sync since then at the latest. */
+  /**
+   * The time at which the peer confirmed a position. For a position before the kept answers this is the oldest of them: it is in
+   * sync since then at the latest.
+   */
   confirmedAt(position: number): Date | null {
     return this.#answers.firstAt(position);
   }
 
-  /** How far the peer is; null for a type that this side does not provide. */
+  /** The progress of the peer; null for a type that this side does not provide. */
   progress(): TypeProgress | null {
     if (this.subscription === null) return null;
     const { nacked, withheldCount: withheld } = this.subscription;

@@ -1,4 +1,4 @@
-// Which clients are asked for a certificate, and what replaces the certificate of the server.
+// The clients that are asked for a certificate, and the replacement of the server's certificate.
 import { expect, it } from 'vitest';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { ReplaceableCredentials, type KdsServerTls } from './server-credentials.ts';

@@ -3,7 +3,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 
 export type KdsServerTls = {
-  /** PEM. With `ca`, the server requests a client certificate that it signed. */
+  /** Certificate and key are PEM. With `ca`, the server requests a client certificate that it signed. */
   readonly material: { readonly cert: Buffer; readonly key: Buffer; readonly ca: Buffer | null };
   /** Refuses clients without a valid certificate. */
   readonly requireClientCert: boolean;

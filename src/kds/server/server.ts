@@ -18,11 +18,11 @@ import { ZoneCalls } from './zone-calls.ts';
 import type { AnswerZone } from './zone-questions.ts';
 import { ZoneStreams } from './zone-streams.ts';
 
-/** Milliseconds between two pings of a zone. */
+/** The interval of the pings to a zone, in milliseconds. */
 const PING_MS = 15_000;
-/** Connections whose handshake and first call are awaited at the same time. */
+/** The number of connections whose handshake and first call are awaited at the same time. */
 const GREETINGS = 128;
-/** Milliseconds between two steps of a drain. */
+/** The interval of the steps of a drain, in milliseconds. */
 const DRAIN_STEP_MS = 100;
 
 const STOPS = new MeridianError('unavailable', 'stream unavailable: this control plane stops');
@@ -34,22 +34,22 @@ const MOVED = new MeridianError(
 export type KdsServerOptions = Omit<SyncStreamsOptions, 'quotas' | 'entrance'> & {
   readonly host: string;
   readonly port: number;
-  /** Null = plaintext. */
+  /** Null means plaintext. */
   readonly tls: KdsServerTls | null;
-  /** Called for every RPC. Without it, every caller is admitted. */
+  /** It is called for every RPC. Without it, every caller is admitted. */
   readonly admit?: AdmitZone;
-  /** If left out, the defaults. */
+  /** Without them, the defaults apply. */
   readonly quotas?: ZoneQuotas;
-  /** If left out, the defaults. */
+  /** Without them, the defaults apply. */
   readonly connections?: ConnectionLimits;
   /** Without it, missing health checks do not end a stream. */
   readonly health?: HealthPolicy;
-  /** If left out, every store may speak for every zone. */
+  /** Without it, every store may speak for every zone. */
   readonly stores?: ZoneStores;
   readonly admin: AdminStreams;
   /** Answers the questions of zones. */
   readonly answerZone?: AnswerZone;
-  /** If left out, that of this process. */
+  /** The default is the heap of this process. */
   readonly usedHeap?: UsedHeap;
 };
 
@@ -110,7 +110,7 @@ export class KdsServer {
     });
   }
 
-  /** Binds; resolves to the port in use. Rejects with code `config` when the address cannot be bound. */
+  /** Binds the port. Resolves to the port in use. Rejects with code `config` when the address cannot be bound. */
   async listen(): Promise<number> {
     const { host, port } = this.#options;
     return await this.#connections.listen(host, port).catch((cause: unknown) => {
@@ -129,7 +129,7 @@ export class KdsServer {
     return this.#sync.senders.behind();
   }
 
-  /** How many zones have a stream on which this process sends. */
+  /** The number of zones that have a stream on which this process sends. */
   get zoneCount(): number {
     return this.#sync.senders.zoneCount;
   }

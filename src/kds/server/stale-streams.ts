@@ -8,9 +8,9 @@ import type { StreamKind } from '../protocol/sync-events.ts';
 import { canceled } from '../../grpc/status.ts';
 
 export type HealthPolicy = {
-  /** Milliseconds between two checks of the streams, and between the health checks that zones must send; 0 disables both. */
+  /** The milliseconds between two checks of the streams, and between the health checks that zones must send; 0 disables both. */
   readonly pollInterval: number;
-  /** Milliseconds without a health check after which a zone counts as gone; 0 is never. */
+  /** The milliseconds without a health check after which a zone counts as gone; 0 means never. */
   readonly timeout: number;
   /** A new stream ends an older one of its zone and kind. */
   readonly closeStaleConn: boolean;
@@ -27,11 +27,11 @@ export class StaleStreams {
   readonly #policy: HealthPolicy;
   readonly #streams: Pick<StreamsByZone<WatchedStream>, 'of' | 'has' | 'all'>;
   readonly #clock: Clock;
-  /** When a zone last opened a stream or checked its health, by zone. */
+  /** The time at which a zone last opened a stream or checked its health, by zone. */
   readonly #lastSeen = new Map<string, number>();
   readonly #closed = new AbortController();
 
-  /** @param streams those that are open */
+  /** @param streams the open streams */
   constructor(policy: HealthPolicy, streams: Pick<StreamsByZone<WatchedStream>, 'of' | 'has' | 'all'>, clock: Clock) {
     this.#policy = policy;
     this.#streams = streams;
@@ -39,7 +39,7 @@ export class StaleStreams {
     if (this.#isWatching) void every(clock, policy.pollInterval, this.#closed.signal, () => this.#endSilent());
   }
 
-  /** The zone checked its health. */
+  /** Notes that the zone checked its health. */
   seen(zone: string): void {
     if (this.#isWatching) this.#lastSeen.set(zone, this.#clock.elapsed());
   }
@@ -48,7 +48,7 @@ export class StaleStreams {
     this.seen(stream.zone);
     if (!this.#policy.closeStaleConn) return;
     for (const other of this.#streams.of(stream.zone)) {
-      // Those after it are newer, and wait to open.
+      // The streams after it are newer, and wait to open.
       if (other === stream) return;
       if (other.kind === stream.kind) other.end(canceled('stream canceled - stream stopped'));
     }
@@ -66,7 +66,7 @@ export class StaleStreams {
     const latest = this.#clock.elapsed() - this.#policy.timeout;
     for (const zone of this.#lastSeen.keys()) if (!this.#streams.has(zone)) this.#lastSeen.delete(zone);
     for (const { zone, features, end } of this.#streams.all()) {
-      // Undefined while the first stream of the zone waits to open.
+      // It is undefined while the first stream of the zone waits to open.
       const at = this.#lastSeen.get(zone);
       if (at !== undefined && at < latest && features.includes(feature.zonePingHealth))
         end(canceled('stream canceled - zone hc failed'));

@@ -1,4 +1,4 @@
-// One stream of a zone: when it may open, why it is over, and what it gives back.
+// The life of one stream of a zone: when it may open, why it is over, and what it gives back.
 import { EventEmitter } from 'node:events';
 import { status as code } from '@grpc/grpc-js';
 import { expect, it, vi } from 'vitest';

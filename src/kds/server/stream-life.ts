@@ -17,14 +17,14 @@ export type Stream = Caller & {
   readonly call: Call;
   readonly streamId: string;
   readonly log: Logger;
-  /** Ends it with the status of the error, which is also the reason that is logged; the first counts. */
+  /** Ends the stream with the status of the error, which is also the reason that is logged; the first counts. */
   readonly end: (error: unknown) => void;
 };
 
 export class StreamLife {
   readonly stream: Stream;
   readonly permit: CallPermit;
-  /** It was admitted, and its work has begun. */
+  /** It is true when the stream was admitted, and its work has begun. */
   isOpen = false;
   readonly #entrance = Promise.withResolvers<undefined>();
   readonly #held: (() => void)[] = [];
@@ -40,17 +40,17 @@ export class StreamLife {
     call.on('error', () => undefined);
   }
 
-  /** The stream may open now. */
+  /** Lets the stream open now. */
   enter(): void {
     this.#entrance.resolve(undefined);
   }
 
-  /** The zone or this process has ended it. */
+  /** Whether the zone or this process has ended it. */
   get isOver(): boolean {
     return this.#error !== null || this.stream.call.cancelled;
   }
 
-  /** Why it is over. */
+  /** The reason why it is over. */
   get reason(): string {
     return messageOf(this.#error ?? canceled('the zone ended the stream'));
   }
@@ -60,12 +60,12 @@ export class StreamLife {
     await this.#entrance.promise;
   }
 
-  /** This process refused it because of the caller. A zone that has left was not refused. */
+  /** Whether this process refused it because of the caller. A zone that has left was not refused. */
   get wasRefused(): boolean {
     return !this.isOpen && this.#error !== null && !isOwnFailure(this.#error);
   }
 
-  /** @param giveBack called at the end of the stream, the last one first */
+  /** @param giveBack is called at the end of the stream, the last one first */
   holds(giveBack: () => void): void {
     this.#held.push(giveBack);
   }

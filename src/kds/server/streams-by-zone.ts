@@ -15,7 +15,7 @@ export class StreamsByZone<S extends { readonly zone: string }> {
     if (known?.size === 0) this.#zones.delete(stream.zone);
   }
 
-  /** As they are now, the oldest first: the result does not change when streams end. */
+  /** The streams of a zone as they are now, the oldest first: the result does not change when streams end. */
   of(zone: string): readonly S[] {
     return [...(this.#zones.get(zone) ?? [])];
   }

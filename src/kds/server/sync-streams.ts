@@ -35,9 +35,9 @@ export type SyncStreamsOptions = {
   readonly zones: ZoneRegistry;
   readonly store: ReceiverOptions['store'];
   readonly fences?: ReceiverOptions['fences'];
-  /** When insights of proxies are stored; at once if left out. */
+  /** The limiter of the insights of proxies. Without it they are stored at once. */
   readonly insightLimiter?: InsightSinkOptions['limiter'];
-  /** What is kept of the state of proxies; all if left out. */
+  /** The parts of the state of proxies that are kept; the default is all. */
   readonly proxyInsights?: InsightSinkOptions['insights'];
   readonly validate: ReceiverOptions['validate'];
   readonly observe: SyncObserver;
@@ -48,7 +48,7 @@ export type SyncStreamsOptions = {
 };
 
 export class SyncStreams {
-  /** Of the zones that are connected. */
+  /** The senders of the zones that are connected. */
   readonly senders = new ZoneSenders();
   readonly #options: SyncStreamsOptions;
   readonly #initialSyncLimiter: InitialSyncLimiter;

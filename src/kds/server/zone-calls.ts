@@ -15,7 +15,7 @@ export type ZoneCallsOptions = {
   readonly connections: Pick<Connections, 'permitOf'>;
   readonly streams: Pick<ZoneStreams, 'check' | 'logRefusal'>;
   readonly answerZone: AnswerZone | undefined;
-  /** Milliseconds after which a zone checks again. */
+  /** The milliseconds after which a zone checks again. */
   readonly healthInterval: number;
   readonly observe: SyncObserver;
   /** Aborts when the server closes. */
@@ -31,10 +31,10 @@ export class ZoneCalls {
     this.#questions = new ZoneQuestions(options.answerZone ?? answerNothing);
   }
 
-  /** For the service of questions. */
+  /** The handler for the service of questions. */
   readonly ask = handlerOf((call) => this.#answerQuestion(call));
 
-  /** For the service of the global control plane. */
+  /** The handler for the service of the global control plane. */
   readonly healthCheck = handlerOf((call) => this.#answerHealthCheck(call));
 
   async #answerHealthCheck(call: UnaryCall): Promise<Buffer> {
@@ -57,7 +57,7 @@ export class ZoneCalls {
 
   /**
    * Checks the caller in the permit of the call.
-   * @param begin called when the call has its permit
+   * @param begin is called when the call has its permit
    * @throws MeridianError or StatusError for a caller that may open no stream; it is logged as the refusal of a call of this name
    */
   async #check(call: UnaryCall, name: string, begin = (): void => undefined): Promise<Caller> {

@@ -2,7 +2,7 @@
 import { MeridianError } from '../../base/errors.ts';
 import { exhausted } from '../../grpc/status.ts';
 
-/** Questions of one zone that are answered at the same time. */
+/** The number of questions of one zone that are answered at the same time. */
 const MAX_OF_ZONE = 16;
 
 /** @property hasHashedNames whether the rows of the zone have hashed names on global */
@@ -11,7 +11,7 @@ export type Asker = { readonly zone: string; readonly hasHashedNames: boolean };
 /** Answers with bytes. Rejects with a MeridianError that says why there is no answer. */
 export type AnswerZone = (asker: Asker, question: Buffer, signal: AbortSignal) => Promise<Buffer>;
 
-/** Without an answer, as an older Meridian. */
+/** Gives no answer, as an older Meridian does. */
 export const answerNothing: AnswerZone = () =>
   Promise.reject(new MeridianError('unavailable', 'this global answers no questions of zones'));
 

@@ -1,5 +1,5 @@
-// How callers are refused: the gRPC statuses of one without a valid zone name, or without the right to speak for the zone, and the delay of one
-// over its quota.
+// The refusals of callers: the gRPC statuses of one without a valid zone name, or without the right to speak for the zone, and
+// the delay of one over its quota.
 import { status as code } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
 import { MeridianError, messageOf } from '../../base/errors.ts';

@@ -2,10 +2,10 @@
 import type { Sender } from '../sender/sender.ts';
 
 export class ZoneSenders {
-  /** In the order in which they opened. */
+  /** The zones by sender, in the order in which the senders opened. */
   readonly #senders = new Map<Sender, string>();
 
-  /** Call the result when the stream has ended. */
+  /** Adds a sender. Call the result when the stream has ended. */
   add(zone: string, sender: Sender): () => void {
     this.#senders.set(sender, zone);
     return () => void this.#senders.delete(sender);
@@ -20,7 +20,7 @@ export class ZoneSenders {
     return [...this.#senders.values()].includes(zone);
   }
 
-  /** How many zones have a sender. */
+  /** The number of zones that have a sender. */
   get zoneCount(): number {
     return this.#newest().size;
   }
@@ -37,7 +37,7 @@ export class ZoneSenders {
       .map(([zone]) => zone);
   }
 
-  /** Zone → the newest of its senders, with the oldest of these first. */
+  /** The newest sender of each zone, with the oldest of these first. */
   #newest(): Map<string, Sender> {
     const newest = new Map<string, Sender>();
     for (const [sender, zone] of this.#senders) {

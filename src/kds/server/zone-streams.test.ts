@@ -13,7 +13,7 @@ import { AdmissionQueue } from '../admission/admission-queue.ts';
 import { ZoneStreams } from './zone-streams.ts';
 import { ANY_ZONE } from '../../resource/zone-profile.ts';
 
-/** What a stream says of this side when it opens. */
+/** The headers with which a stream of this side opens. */
 const OPENED = 'features meridian-v1 meridian-bundles meridian-in-step meridian-one-admin-stream';
 
 let clock: ManualClock;

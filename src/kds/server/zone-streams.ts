@@ -45,7 +45,7 @@ export class ZoneStreams {
   readonly #refusals: RateLimitedLogger;
   readonly #stale: StaleStreams;
   readonly #stopWatching: readonly (() => void)[];
-  /** Why no more streams are admitted; null while they are. */
+  /** The error with which new streams are refused; null while they are admitted. */
   #closing: MeridianError | null = null;
 
   constructor(options: ZoneStreamsOptions) {
@@ -70,7 +70,7 @@ export class ZoneStreams {
     };
   }
 
-  /** @returns why the stream ended; null when its work is done */
+  /** Runs a stream to its end. @returns why the stream ended; null when its work is done */
   async #live(life: StreamLife, work: (stream: Stream) => Promise<void>): Promise<string | null> {
     try {
       const expiresAt = await this.#admit(life);
@@ -91,7 +91,7 @@ export class ZoneStreams {
     }
   }
 
-  /** Null for a call that is refused at once. */
+  /** Returns null for a call that is refused at once. */
   #begin(kind: StreamKind, call: Call): StreamLife | null {
     const { connections, log } = this.#options;
     const permit = connections.permitOf(call.getPeer());
@@ -113,16 +113,16 @@ export class ZoneStreams {
 
   /**
    * Checks the caller.
-   * @returns when its token expires; null without one
+   * @returns the expiry of its token; null without one
    * @throws MeridianError or StatusError for a caller that may open no stream
    */
   async #admit(life: StreamLife): Promise<Date | null> {
     const { stream } = life;
-    // Refused without a permit, so that other zones of the address do not wait behind them.
+    // Refuse it without a permit, so that other zones of the address do not wait behind it.
     if (!this.#hasRoom(stream) && this.#admitted.hasCallerOf(stream)) await this.#requireRoom(stream);
     await life.permit.take();
     const pass = await this.#options.admit(stream.authorization, stream.zone);
-    if (!pass.ok) throw this.#permitedAway(stream.zone, pass.reason);
+    if (!pass.ok) throw this.#turnAway(stream.zone, pass.reason);
     life.holds(pass.watch((reason) => stream.end(new MeridianError('forbidden', reason))));
     await this.#requireRoom(stream);
     await this.#enter(stream).catch((error: unknown) => {
@@ -189,7 +189,7 @@ export class ZoneStreams {
     return this.#admitted.count(stream) < this.#options.quotas.streams;
   }
 
-  /** Resolves when the zone has not opened too many streams of the kind lately. Rejects as `#requireRoom`. */
+  /** Resolves when the zone has not opened too many streams of the kind lately. Rejects as `#requireRoom` does. */
   async #waitToOpen(stream: Stream): Promise<void> {
     const wait = this.#openings.take(idOf(stream));
     if (wait === null) await this.#refuseStream(stream, opensTooOften(stream.kind));
@@ -216,7 +216,7 @@ export class ZoneStreams {
   async check(metadata: Metadata): Promise<Caller> {
     const caller = callerOf(metadata);
     const pass = await this.#options.admit(caller.authorization, caller.zone);
-    if (!pass.ok) throw this.#permitedAway(caller.zone, pass.reason);
+    if (!pass.ok) throw this.#turnAway(caller.zone, pass.reason);
     // An invalid zone name must take no memory.
     await this.#enter(caller);
     this.#stale.seen(caller.zone);
@@ -258,12 +258,12 @@ export class ZoneStreams {
     await this.#options.zones.ensure(zone);
     const refusal = await this.#options.stores.admit(zone, storeId);
     if (refusal === null) return;
-    this.#permitedAway(zone, refusal);
+    this.#turnAway(zone, refusal);
     throw foreignStore(refusal);
   }
 
   /** Reports the refusal of a known zone: a caller without a valid token may send any name. */
-  #permitedAway(zone: string, reason: string): MeridianError {
+  #turnAway(zone: string, reason: string): MeridianError {
     const { zones, observe } = this.#options;
     if (zones.has(zone)) observe({ kind: 'turnedAway', peer: zone, reason });
     return new MeridianError('forbidden', reason);
