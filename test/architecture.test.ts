@@ -69,7 +69,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'gateway-api': ['base', 'resource', 'schema', 'policies', 'policy'],
   document: ['base', 'resource', 'validation', 'gateway-api'],
   subscriptions: ['base', 'resource', 'store'],
-  takeover: ['base', 'resource', 'validation', 'store'],
+  takeover: ['base', 'resource', 'validation', 'store', 'document', 'kds'],
+  import: ['base', 'resource', 'validation', 'store', 'takeover'],
   'zone-status': ['base', 'resource', 'store', 'kds', 'subscriptions'],
   'proxy-status': ['base', 'wire', 'resource', 'store', 'policy', 'mesh-index', 'xds', 'ads', 'http', 'writes', 'subscriptions'],
   'proxy-health': ['base', 'wire', 'resource', 'store', 'grpc', 'xds', 'proxy-port', 'ads'],
@@ -119,6 +120,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'dataplane',
     ],
     'takeover',
+    'import',
   ],
 };
 

@@ -49,6 +49,7 @@ const SECTIONS: Readonly<Record<string, readonly Entry[]>> = {
     ['dataplane run', async () => (await import('./commands/dataplane-run.ts')).addDataplaneRun],
     ['dataplane install-envoy', async () => (await import('./commands/dataplane-install-envoy.ts')).addDataplaneInstallEnvoy],
     ['migrate', async () => (await import('./commands/migrate.ts')).addMigrate],
+    ['import kuma-kubernetes', async () => (await import('./commands/import-kuma-kubernetes.ts')).addImportKumaKubernetes],
     ['takeover check', async () => (await import('./commands/takeover-check.ts')).addTakeoverCheck],
     ['takeover return', async () => (await import('./commands/takeover-return.ts')).addTakeoverReturn],
   ],
@@ -73,6 +74,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   identity: 'the workload identity of a mesh in a zone',
   dataplane: 'an Envoy proxy on this machine',
   migrate: 'the schema of the store',
+  import: 'the resources of another global into a new store',
   takeover: 'from a Kuma global to this one, and back',
   generate: 'tokens, the keys that sign them, and certificates',
   token: 'tokens after they were issued',
@@ -96,6 +98,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   identity: ['meridian identity rotate identity --mesh shop --context east'],
   dataplane: ['meridian dataplane install-envoy', 'meridian dataplane run -d cart.yaml --dataplane-token-file cart.token'],
   migrate: ['meridian migrate status --config global.yaml', 'meridian migrate up --config global.yaml'],
+  import: ['meridian import kuma-kubernetes -f crds.yaml -f system.yaml --check'],
   takeover: ['meridian takeover check -f export.yaml', 'meridian takeover return --config global.yaml'],
   generate: [
     'meridian generate zone-token --zone east --valid-for 8760h --out east.token',

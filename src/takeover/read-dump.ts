@@ -1,7 +1,7 @@
 // The rows of a dump: YAML or JSON documents as `kumactl export` and `kubectl get -o yaml` print them. It is more lenient than `apply`:
 // types and keys that Meridian does not have are what the check looks for.
-import { parseAllDocuments } from 'yaml';
 import { MeridianError } from '../base/errors.ts';
+import { parseYaml } from '../base/parse-yaml.ts';
 import { label } from '../resource/labels.ts';
 import { isObject, objectOf, textMapOf, textOf } from '../resource/read-json.ts';
 import { findType } from '../resource/type-registry.ts';
@@ -23,12 +23,35 @@ const DEFAULT_MESH = 'default';
  * @throws MeridianError `invalid` for a text that is no YAML, and for a document without a type
  */
 export function readDump(name: string, text: string): TakenRow[] {
-  return parseAllDocuments(text).flatMap((document) => {
+  return readObjects(name, text).flatMap((object) => {
+    if (typeof object['type'] === 'string' && object['kind'] === undefined) return [ofUniversal(object['type'], object)];
+    const row = rowOfKubernetes(object);
+    return row === null ? [] : [row];
+  });
+}
+
+/**
+ * The objects of a text, those of a List one by one.
+ * @param name of the file, for errors
+ * @throws MeridianError `invalid` for a text that is no YAML, and for an object with neither type nor kind
+ */
+export function readObjects(name: string, text: string): JsonObject[] {
+  return parseYaml(text).flatMap((document) => {
     const [error] = document.errors;
     if (error !== undefined) throw new MeridianError('invalid', `${name}: ${error.message}`);
     const value: unknown = document.toJS({ maxAliasCount: 100 });
-    return itemsOf(value).flatMap((item) => rowOf(name, item));
+    return itemsOf(value).map((item) => objectIn(name, item));
   });
+}
+
+/** The row of an object of Kubernetes; null for an object that is no resource of Kuma. */
+export function rowOfKubernetes(object: JsonObject): TakenRow | null {
+  const { apiVersion, kind, type } = object;
+  if (textOf(apiVersion).startsWith(KUMA_GROUP)) return ofKubernetes(textOf(kind), object);
+  const secret = kind === 'Secret' ? SECRETS[textOf(type)] : undefined;
+  if (secret === undefined) return null;
+  const value = objectOf(object['data'])['value'];
+  return ofKubernetes(secret, { ...object, spec: { data: textOf(value) } });
 }
 
 function itemsOf(value: unknown): unknown[] {
@@ -37,14 +60,10 @@ function itemsOf(value: unknown): unknown[] {
   return Array.isArray(items) ? items : [value];
 }
 
-function rowOf(file: string, value: unknown): TakenRow[] {
+function objectIn(file: string, value: unknown): JsonObject {
   if (!isObject(value)) throw new MeridianError('invalid', `${file}: a document must be an object with type, or with kind`);
-  if (typeof value['type'] === 'string' && value['kind'] === undefined) return [ofUniversal(value['type'], value)];
-  const { apiVersion, kind, type } = value;
-  if (typeof kind !== 'string') throw new MeridianError('invalid', `${file}: a document must have type, or apiVersion and kind`);
-  if (textOf(apiVersion).startsWith(KUMA_GROUP)) return [ofKubernetes(kind, value)];
-  const secret = kind === 'Secret' ? SECRETS[textOf(type)] : undefined;
-  return secret === undefined ? [] : [ofKubernetes(secret, { ...value, spec: {} })];
+  if (typeof value['type'] === 'string' || typeof value['kind'] === 'string') return value;
+  throw new MeridianError('invalid', `${file}: a document must have type, or apiVersion and kind`);
 }
 
 function ofUniversal(type: string, document: JsonObject): TakenRow {

@@ -5,9 +5,8 @@ import { describeKey, keyOf, type Resource } from '../resource/types.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import type { Rewrite } from './return-plan.ts';
 import { TAKEN_OVER } from './takeover-guard.ts';
+import { whileNoneLeads } from './while-none-leads.ts';
 
-/** The lock of the leader of a control plane. */
-const LEADER = 'meridian-leader';
 const AUTHOR = { user: 'meridian takeover return' };
 
 /** Every row of a type that people write. */
@@ -28,15 +27,7 @@ export async function storeRewrites(
   rewrites: readonly Rewrite<Resource>[],
   patience: AbortSignal,
 ): Promise<boolean> {
-  const done = new AbortController();
-  let isStored = false;
-  const task = async (): Promise<void> => {
-    await writeAll(store, rewrites);
-    isStored = true;
-    done.abort();
-  };
-  await store.lead(LEADER, task, AbortSignal.any([patience, done.signal]));
-  return isStored;
+  return await whileNoneLeads(store, () => writeAll(store, rewrites), patience);
 }
 
 async function writeAll(store: ResourceStore, rewrites: readonly Rewrite<Resource>[]): Promise<void> {

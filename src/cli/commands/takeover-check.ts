@@ -6,7 +6,7 @@ import { EXIT } from '../exit-codes.ts';
 import { addFileOption, addOutputOption } from '../options.ts';
 import { isForPrograms, note, print, serialize, type Format } from '../output.ts';
 import { addConfigOptions, type ConfigOptions } from '../run-control-plane.ts';
-import { table } from '../views/table.ts';
+import { kindsOf, lossesTable, zonesText } from '../views/takeover-text.ts';
 import { storeName, storeOf, withDatabase } from '../with-database.ts';
 
 type Options = ConfigOptions & {
@@ -58,26 +58,24 @@ async function check({ file, release: given, accept = '', output, ...options }: 
         : 'read as rows of Kuma 3, because a zone of Kuma 3 connected',
     );
   if (losses.length > 0) process.exitCode = EXIT.failed;
-  if (isForPrograms(output)) print(serialize({ total: losses.length, rows: rows.length, release, items: losses }, output));
-  else if (losses.length === 0) note(`zones lose nothing of these ${String(rows.length)} rows`);
+  const { zoneKinds } = await import('../../takeover/zone-releases.ts');
+  const { reasonsBy, zoneViews } = await import('../../takeover/zone-views.ts');
+  const why = reasonsBy(losses, ({ field, reason }) => (field === '' ? reason : `${field}: ${reason}`));
+  const reasons = { changed: why, removed: why, added: why };
+  const zones = zoneViews(zoneKinds(rows), { before: rows, after: rows, reasons });
+  if (isForPrograms(output)) {
+    print(serialize({ total: losses.length, rows: rows.length, release, items: losses, zones }, output));
+    return;
+  }
+  if (zones.length > 0) print(`${zonesText(zones)}\n`);
+  if (losses.length === 0) note(`zones lose nothing of these ${String(rows.length)} rows`);
   else printLosses(losses);
 }
 
 function printLosses(losses: readonly Loss[]): void {
-  print(
-    table(
-      ['RESOURCE', 'FIELD', 'LOSS', 'REMEDY'],
-      losses.map(({ type, mesh, name, field, reason, remedy }) => [
-        [type, mesh, name].filter((part) => part !== '').join('/'),
-        field,
-        reason,
-        remedy,
-      ]),
-    ),
-  );
-  const kinds = [...new Set(losses.map(({ kind }) => kind))];
+  print(lossesTable(losses));
   note(`\n${String(losses.length)} losses. Write what the remedies say, or accept them by name:`);
-  note(`  --set multizone.global.takeover.accept=${kinds.join(',')}`);
+  note(`  --set multizone.global.takeover.accept=${kindsOf(losses)}`);
 }
 
 async function rowsOfDatabase(options: ConfigOptions): Promise<TakenRow[]> {
