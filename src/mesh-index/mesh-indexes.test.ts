@@ -37,7 +37,7 @@ class WatchedStore extends TinyStore {
     this.#push({ kind: 'all' });
   }
 
-  /** A hint besides those of writes. */
+  /** A hint that no write of the store gives. */
   tell(change: StoreChange): void {
     this.#push(change);
   }

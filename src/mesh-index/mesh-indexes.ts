@@ -72,7 +72,7 @@ export class MeshIndexes {
     });
   }
 
-  /** The observer is told of no later change. */
+  /** Ends the observation: the observer gets no later change. */
   unobserve(mesh: string, observer: MeshObserver): void {
     this.#lanes.get(mesh)?.unobserve(observer);
   }

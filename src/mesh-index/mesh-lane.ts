@@ -28,7 +28,7 @@ export type MeshObserver = {
   readonly beforeEverything: () => void;
   /** The index has changed. The next change of the mesh waits. @param next rows that it holds now */
   readonly after: (next: readonly Resource[]) => Promise<void>;
-  /** The mesh is gone. */
+  /** It is called when the mesh is gone. */
   readonly ended: () => void;
 };
 
@@ -41,15 +41,15 @@ type MeshLaneOptions = {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly outbounds: SharedOutbounds;
-  /** The disabled zones of now. A zone does not know any. */
+  /** The present disabled zones. A zone does not know any. */
   readonly disabledZones: () => ReadonlySet<string>;
-  /** There is no such mesh, or not any more: the lane has come to its end. */
+  /** It is called when there is no such mesh, or not any more: the lane has come to its end. */
   readonly onEnd: () => void;
 };
 
 /** Milliseconds of work in one turn of the event loop. */
 const SLICE_MS = 5;
-/** Milliseconds from an error to the next attempt: at least, and a random part. */
+/** The milliseconds from an error to the next attempt: the minimum, and a random part. */
 const MIN_PAUSE_MS = 200;
 const PAUSE_SPREAD_MS = 800;
 
@@ -76,13 +76,13 @@ export class MeshLane {
     return this.#index;
   }
 
-  /** These rows may have changed. */
+  /** Adds rows that may have changed. */
   addKeys(keys: Iterable<ResourceKey>): void {
     for (const key of keys) this.#keys.set(keyText(key), key);
     this.wake();
   }
 
-  /** All rows of these types may have changed. */
+  /** Adds types of which all rows may have changed. */
   addTypes(types: Iterable<string>): void {
     for (const type of types) this.#types.add(type);
     this.wake();
@@ -109,17 +109,17 @@ export class MeshLane {
     return await turn;
   }
 
-  /** From now on, in a turn. */
+  /** Adds an observer in a turn, from when it is called. */
   observe(observer: MeshObserver): void {
     this.#observers.add(observer);
   }
 
-  /** It is not called any more. */
+  /** Removes an observer: it is not called any more. */
   unobserve(observer: MeshObserver): void {
     this.#observers.delete(observer);
   }
 
-  /** Resolves when the turns of now have ended. */
+  /** Resolves when the present turns have ended. */
   async ended(): Promise<void> {
     await this.#slices;
   }
@@ -202,7 +202,7 @@ export class MeshLane {
     await Promise.all([...this.#observers].map(async (observer) => await observer.after(next)));
   }
 
-  /** TimeSlices that come later read for themselves: no change reaches this lane any more. */
+  /** Later turns read for themselves: no change reaches this lane any more. */
   #end(): void {
     this.#isEnded = true;
     this.#index = null;

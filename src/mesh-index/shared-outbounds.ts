@@ -6,7 +6,7 @@ import { objectOf } from '../resource/read-json.ts';
 import type { Json, Resource } from '../resource/types.ts';
 
 export class SharedOutbounds {
-  /** By a digest of the text. */
+  /** The lists by a digest of their text. */
   readonly #lists = new WeakCache<Json[]>();
 
   /** The row, with the list of outbounds that the Dataplanes before it have; any other row as it is. */
@@ -21,7 +21,7 @@ export class SharedOutbounds {
     return { ...row, spec: { ...row.spec, networking: { ...networking, outbound: known } } };
   }
 
-  /** How many lists there are. */
+  /** The number of lists. */
   get size(): number {
     return this.#lists.size;
   }

@@ -1,7 +1,7 @@
 // `meridian_zone_store_conflict`: the zones with two stores.
 import { Gauge, type Registry } from 'prom-client';
 
-/** @param conflicts names of zones, called at each scrape */
+/** @param conflicts the function that each scrape calls for the names of zones */
 export function createConflictMetric(registry: Registry, conflicts: () => readonly string[]): void {
   new Gauge({
     name: 'meridian_zone_store_conflict',

@@ -1,6 +1,6 @@
-// Which zones exist and what their Zone rows say, from the store. Profiles change in memory before listeners are called, so a listener
-// sees the new state. Reads are serialised, so an older one never overwrites a newer. The time of creation shows that a
-// row was deleted and created again between two reads.
+// The zones that exist, with the facts of their Zone rows, from the store. Profiles change in memory before listeners are called,
+// so a listener sees the new state. Reads are serialised, so an older one never overwrites a newer. The time of creation shows
+// that a row was deleted and created again between two reads.
 import { isDeepStrictEqual } from 'node:util';
 import { MeridianError } from '../base/errors.ts';
 import type { ZoneChange, ZoneRegistry } from '../kds/protocol/zone-access.ts';
@@ -10,7 +10,7 @@ import { ANY_ZONE, profileOf, type ZoneProfile } from '../resource/zone-profile.
 import { FeedFollower, type Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
-/** @property created milliseconds: which row of the name it is */
+/** @property created in milliseconds: it tells rows of one name apart */
 type KnownZone = { readonly profile: ZoneProfile; readonly created: number };
 
 export class KnownZones implements ZoneRegistry {
@@ -98,7 +98,7 @@ export class KnownZones implements ZoneRegistry {
     return this.#goneListeners.add(listener);
   }
 
-  /** @param keys null: all rows */
+  /** @param keys null for all rows */
   #take(rows: readonly Resource[], keys: readonly ResourceKey[] | null): void {
     this.#apply(keys === null ? [...this.#zones.keys(), ...rows.map(({ name }) => name)] : keys.map(({ name }) => name), rows);
     if (keys !== null || this.#isLoaded) return;

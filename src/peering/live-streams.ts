@@ -35,13 +35,13 @@ export function livenessOf(insight: JsonObject, status: JsonObject, instanceId: 
   return age < ANSWER_MS ? 'asked' : 'gone';
 }
 
-/** The status with the question which of the open streams still exist. */
+/** Adds the question which of the open streams still exist to the status. */
 export function withQuestion(status: JsonObject, insight: JsonObject, now: Date): JsonObject {
   const streams = openStreams(insight).map(({ id }) => id);
   return { ...status, asked: { streams, time: now.toISOString() } };
 }
 
-/** True while the question in the status has no answer. */
+/** Returns true while the question in the status has no answer. */
 export function isAsked(status: JsonObject): boolean {
   const { time, answered } = objectOf(status['asked']);
   return textOf(time) !== '' && answered !== true;

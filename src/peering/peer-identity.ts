@@ -8,7 +8,7 @@ import type { Resource, ResourceKey } from '../resource/types.ts';
 import { create } from '../defaults/create-defaults.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 
-/** A refused peer that claimed the name. @property id empty for a peer without an id */
+/** A refused peer that claimed the name. @property id is empty for a peer without an id */
 type RefusedPeer = { readonly id: string; readonly time: Date };
 
 /** The time for which a refusal counts as a conflict. A refused peer retries every few seconds. */

@@ -136,7 +136,7 @@ async function leaveOpen(id: string): Promise<void> {
   await store.write({ op: 'put', key: insight, labels: {}, spec: { subscriptions } });
 }
 
-/** Another replica on the same store. Returns what ends it. */
+/** Another replica on the same store. Returns a function that ends it. */
 function runOther(instanceId: string): () => Promise<void> {
   const end = new AbortController();
   const other = new StoreAdmission({ store, instanceId, log, clock }).run(end.signal);

@@ -123,7 +123,7 @@ export class StoreAdmission implements ZoneStores {
   }
 }
 
-/** Why the store may not speak for the zone yet. */
+/** The reason why the store may not speak for the zone yet. */
 function waitingFor(zone: string): string {
   return (
     `another control plane without a store id was connected as zone ${JSON.stringify(zone)} to another instance of global, which was ` +
@@ -131,7 +131,7 @@ function waitingFor(zone: string): string {
   );
 }
 
-/** Why the store may not speak for the zone. @param storeId null if the speaker has none, or it is unknown */
+/** The reason why the store may not speak for the zone. @param storeId null if the speaker has none, or it is unknown */
 function refusalOf(zone: string, known: string | null, storeId: string | null): string {
   const owner = known === null ? 'is served by a connected control plane without a store id' : `belongs to store ${known}`;
   const speaker = storeId === null ? 'this control plane does not show that id' : `this control plane has store ${storeId}`;

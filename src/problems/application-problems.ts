@@ -8,12 +8,12 @@ import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { problemOf, type Problem } from './problem.ts';
 
-/** Dataplanes that are read: more say nothing new. */
+/** The number of Dataplanes that are read: more say nothing new. */
 const MAX_ROWS = 1_000;
-/** Applications that one message lists. */
+/** The number of applications that one message lists. */
 const MAX_LISTED = 3;
 const MAX_NAMES = 5;
-/** In the stored text of such a Dataplane. */
+/** The stored text of such a Dataplane contains this. */
 const UNREADY = '"state":"NotReady"';
 
 /** Rejects when the store does not answer. */

@@ -11,7 +11,7 @@ const DAY_MS = 24 * 3_600_000;
 /** A rotation takes as long as the certificates of proxies live. */
 const AUTHORITY_MS = 30 * DAY_MS;
 
-/** @param trusts MeshTrusts. Those of one mesh and trust domain are trusted together */
+/** @param trusts the MeshTrusts. Those of one mesh and trust domain are trusted together */
 export function authorityProblems(trusts: readonly Resource[], now: Date): Problem[] {
   const domains = Map.groupBy(trusts, ({ mesh, spec }) => JSON.stringify([mesh, textOf(spec['trustDomain'])]));
   return [...domains.values()].flatMap((together) => {

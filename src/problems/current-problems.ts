@@ -1,4 +1,5 @@
-// The present problems of a control plane: those of zones from their rows, those of processes, certificates and meshes from other sources. For `/_problems` and for the topic of events. Invariant: each kind is computed in one place.
+// The present problems of a control plane: those of zones from their rows, those of processes, certificates and meshes from other
+// sources. They serve `/_problems` and the topic of events. Invariant: each kind is computed in one place.
 import { peerConflicts } from '../api/peer-conflicts.ts';
 import type { ApiOptions } from '../api/api-options.ts';
 import type { Clock } from '../base/clock.ts';
@@ -39,7 +40,10 @@ import {
 } from './process-problems.ts';
 import { zoneProblems, zoneTokenProblem, type ZoneUnderTest } from './zone-problems.ts';
 
-/** The problems of meshes are kept so many times as long as reading them took, in milliseconds: a mesh may have thousands of services. */
+/**
+ * The problems of meshes are kept this many times as long as it took to read them, within these limits in milliseconds: a mesh
+ * may have thousands of services.
+ */
 const KEEP = { times: 10, least: 1_000, most: 15_000 };
 /** Milliseconds of work before other work runs. */
 const SLICE_MS = 10;
@@ -49,7 +53,7 @@ export type ProblemSources = Pick<ApiOptions, 'mode' | 'zone' | 'instanceId' | '
   readonly lagOf: LagOf;
   readonly roster: ReplicaRoster;
   readonly ends: ExpiryMetrics['ends'];
-  /** Zone → mesh → how many of its resources other zones do not get, because the zone is no member of the mesh. */
+  /** The number of resources that other zones do not get, because their zone is no member of the mesh, by zone and mesh. */
   readonly notForwarded: () => ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** The kinds of losses for which this global lets no zone connect after a takeover. */
   readonly takeoverLosses: () => readonly string[];
@@ -57,7 +61,7 @@ export type ProblemSources = Pick<ApiOptions, 'mode' | 'zone' | 'instanceId' | '
   readonly refusedProxies: () => readonly RefusedProxy[];
   readonly clock: Clock;
   readonly insights: Pick<ProxyInsights, 'of' | 'withProblems'>;
-  /** In a zone the indexes of the meshes that its proxies are in. */
+  /** The indexes of the meshes that the proxies of a zone are in. */
   readonly indexes: { readonly known: () => readonly MeshIndex[] };
 };
 
@@ -107,7 +111,7 @@ export class CurrentProblems {
     ];
   }
 
-  /** What is no problem and should be known, in a zone. */
+  /** The facts of a zone that are no problem and should be known. */
   async hints(): Promise<readonly Hint[]> {
     const { zone, indexes, clock } = this.#sources;
     return zone === null ? [] : await runInSlices(unprobedHints(indexes.known(), zone), SLICE_MS, clock);
@@ -169,7 +173,7 @@ export class CurrentProblems {
     ];
   }
 
-  /** What only the zone of proxies knows about them. */
+  /** The problems of proxies that only their zone knows. */
   async #ofProxies(zone: string): Promise<Problem[]> {
     const { store, insights, indexes, instanceId, clock } = this.#sources;
     const problems = await proxyProblemsOfZone(insights, zone);
@@ -182,7 +186,7 @@ export class CurrentProblems {
     return problems;
   }
 
-  /** Mesh with a MeshIdentity → display names of services that take plain text; in a zone of its own services. */
+  /** The display names of services that take plain text, by mesh with a MeshIdentity; a zone names its own services. */
   #plaintextServices(identities: readonly Resource[], services: readonly Resource[]): ReadonlyMap<string, readonly string[]> {
     const { zone } = this.#sources;
     const byMesh = Map.groupBy(services, ({ mesh }) => mesh);

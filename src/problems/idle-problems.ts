@@ -13,7 +13,7 @@ import { keyText, type Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { problemOf, type Problem } from './problem.ts';
 
-/** Parts that one message lists. */
+/** The number of parts that one message lists. */
 const MAX_PARTS = 3;
 /** Milliseconds of work before other work runs. */
 const SLICE_MS = 10;

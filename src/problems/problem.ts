@@ -3,12 +3,12 @@ import type { Answer } from '../answers/answers.ts';
 
 export type Problem = Answer<'Problem'>;
 
-/** Without a section: the table of alerts. */
+/** A kind without a section is explained in the table of alerts. */
 type Kind = { readonly remedy: string; readonly section?: string };
 
 const ZONES = 'meridian inspect zones';
 
-/** Code → what to do, and the section of docs/runbook.md. */
+/** The remedy of each code, and the section of docs/runbook.md. */
 const KINDS = {
   zoneAway: {
     remedy: 'read the log of the zone: it has the reason for each failed connection',

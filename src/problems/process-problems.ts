@@ -7,16 +7,16 @@ import type { Resource } from '../resource/types.ts';
 import { problemOf, type Problem } from './problem.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** As the alert MeridianCertificateEnds. */
+/** The time of the alert MeridianCertificateEnds. */
 const CERTIFICATE_MS = 14 * DAY_MS;
 /** An election takes seconds, that of a lost leader up to half a minute. */
 const NO_LEADER_MS = 60_000;
-/** Names in a message. */
+/** The number of names in a message. */
 const MAX_NAMES = 5;
 
 type KnownReplica = Replica & { readonly isSilent: boolean };
 
-/** @param notForwarded zone → mesh of which the zone is no member → how many of its resources other zones do not get */
+/** @param notForwarded the number of resources that other zones do not get, by zone and by mesh of which the zone is no member */
 export function membershipProblems(notForwarded: ReadonlyMap<string, ReadonlyMap<string, number>>): Problem[] {
   return [...notForwarded].flatMap(([zone, meshes]) =>
     [...meshes].map(([mesh, count]) => {
@@ -26,7 +26,7 @@ export function membershipProblems(notForwarded: ReadonlyMap<string, ReadonlyMap
   );
 }
 
-/** @param kinds of what zones would lose; none while zones can connect */
+/** @param kinds the kinds of losses of zones; none while zones can connect */
 export function takeoverProblems(kinds: readonly string[], instanceId: string): Problem[] {
   if (kinds.length === 0) return [];
   const message = `no zone can connect: by the takeover from Kuma zones would lose ${namesIn(kinds)}`;
@@ -41,7 +41,7 @@ export function takeoverProblems(kinds: readonly string[], instanceId: string): 
   ];
 }
 
-/** @param startedAt of this process: before a minute has passed, it may not know the leader */
+/** @param startedAt the start of this process: before a minute has passed, it may not know the leader */
 export function replicaProblems(replicas: readonly KnownReplica[], startedAt: Date, now: Date): Problem[] {
   const living = replicas.filter(({ isSilent }) => !isSilent);
   const leaders = living.filter(({ isLeader }) => isLeader);
@@ -68,7 +68,7 @@ export function replicaProblems(replicas: readonly KnownReplica[], startedAt: Da
   return found;
 }
 
-/** @param ends server → end of its certificate */
+/** @param ends the end of the certificate of each server */
 export function certificateProblems(ends: ReadonlyMap<string, Date>, instanceId: string, now: Date): Problem[] {
   return [...ends]
     .filter(([, end]) => end.getTime() - now.getTime() < CERTIFICATE_MS)
@@ -79,7 +79,7 @@ export function certificateProblems(ends: ReadonlyMap<string, Date>, instanceId:
     });
 }
 
-/** @param members name → version, of the replicas and the connected zones that are of this product */
+/** @param members the versions of the replicas and the connected zones that are of this product, by name */
 export function versionProblems(members: ReadonlyMap<string, string>): Problem[] {
   const byVersion = Map.groupBy(members.keys(), (name) => members.get(name) ?? '');
   if (byVersion.size < 2) return [];
@@ -94,7 +94,7 @@ export function versionProblems(members: ReadonlyMap<string, string>): Problem[]
   ];
 }
 
-/** @param services mesh → its services that take plain text */
+/** @param services the services that take plain text, by mesh */
 export function plaintextProblems(services: ReadonlyMap<string, readonly string[]>): Problem[] {
   return [...services]
     .filter(([, names]) => names.length > 0)

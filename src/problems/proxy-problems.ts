@@ -6,11 +6,11 @@ import type { ProxyInsights } from '../zone-status/proxy-insights.ts';
 import { problemsIn, type ProxyProblem } from '../inspect/proxy-problems.ts';
 import { problemOf, type Problem, type ProblemCode } from './problem.ts';
 
-/** Proxies whose problems are read. */
+/** The number of proxies whose problems are read. */
 const MAX_PROXIES = 1_000;
-/** Problems that are made. */
+/** The number of problems that are made. */
 const MAX_PROBLEMS = 100;
-/** Names in a message. */
+/** The number of names in a message. */
 const MAX_NAMES = 5;
 
 type Shared = { readonly mesh: string; readonly problem: ProxyProblem; readonly proxies: string[] };
@@ -54,7 +54,7 @@ function problemFor(zone: string, key: string, { mesh, problem, proxies }: Share
   return problemOf(code, [mesh, idOf(key)], { ...about, since: time ?? null, message });
 }
 
-/** Distinguishes reasons in an id. */
+/** A text that distinguishes reasons in an id. */
 function idOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }

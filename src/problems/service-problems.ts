@@ -1,5 +1,5 @@
-// The problems of services, as their own zone reports them: those with proxies of which none serves. From the status of MeshServices, which
-// global knows too. A service without any Dataplane is none: it may be scaled to zero.
+// The problems of services, as their own zone reports them: those with proxies of which none serves. They are in the status of
+// MeshServices, which global knows too. A service without any Dataplane is none: it may be scaled to zero.
 import { whyFailing } from '../inspect/unreachable-services.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
@@ -7,10 +7,13 @@ import type { Resource } from '../resource/types.ts';
 import { compareText } from '../base/compare-text.ts';
 import { problemOf, type Problem } from './problem.ts';
 
-/** Services in a message. */
+/** The number of services in a message. */
 const MAX_NAMES = 5;
 
-/** @param services MeshServices @param zone of this control plane, which reports its own services alone; null on global */
+/**
+ * @param services the MeshServices
+ * @param zone the zone of this control plane, which reports its own services alone; null on global
+ */
 export function serviceProblems(services: readonly Resource[], zone: string | null): Problem[] {
   const failing = services.flatMap((service) => {
     const home = homeZoneOf(service, zone ?? '');

@@ -7,10 +7,13 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 
 export type Hint = Answer<'Hint'>;
 
-/** Inbounds that one sentence names. */
+/** The number of inbounds that one sentence names. */
 const MAX_NAMED = 3;
 
-/** In steps, because a mesh may have thousands of Dataplanes. @param indexes of the meshes of the zone */
+/**
+ * Makes the hints in steps, because a mesh may have thousands of Dataplanes.
+ * @param indexes the indexes of the meshes of the zone
+ */
 export function* unprobedHints(indexes: readonly Pick<MeshIndex, 'mesh' | 'proxies'>[], zone: string): Steps<Hint[]> {
   const hints: Hint[] = [];
   for (const index of indexes.toSorted((a, b) => compareText(a.mesh, b.mesh))) {

@@ -13,7 +13,7 @@ const LAGGING_MS = 10_000;
 export type ZoneUnderTest = {
   readonly name: string;
   readonly isEnabled: boolean;
-  /** Spec and status of the ZoneInsight. */
+  /** The spec and the status of the ZoneInsight. */
   readonly insight: { readonly spec: JsonObject; readonly status: JsonObject };
   readonly sync: ZoneSync;
 };

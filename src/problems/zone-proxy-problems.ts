@@ -17,7 +17,10 @@ type Sources = {
   readonly zone: string | null;
 };
 
-/** A proxy of which nothing is known is none: an administrator may have written its Dataplane first. Rejects as the store does. */
+/**
+ * A proxy of which nothing is known is no problem: an administrator may have written its Dataplane first. Rejects as the store
+ * does.
+ */
 export async function zoneProxyProblems({ store, insights, zone }: Sources): Promise<Problem[]> {
   const found: Problem[] = [];
   for (const [kind, key] of Object.entries(KINDS)) {

@@ -27,9 +27,9 @@ import {
 
 type ProxyHealthOptions = {
   readonly store: ResourceStore;
-  /** `dpServer.hds.interval`, in milliseconds: the longest time between two reports of an Envoy. */
+  /** The value of `dpServer.hds.interval` in milliseconds: the longest time between two reports of an Envoy. */
   readonly reportMs: number;
-  /** How applications without a `serviceProbe` are probed; null: they are not. */
+  /** The probe of applications without a `serviceProbe`; null if they are not probed. */
   readonly applications: ApplicationProbe | null;
   readonly clock: Clock;
   readonly log: Logger;
@@ -38,10 +38,11 @@ type ProxyHealthOptions = {
 type ProxyName = Pick<ResourceKey, 'mesh' | 'name'>;
 
 /**
- * @property knownFrom the time at which each probe has answered, in milliseconds of the clock: until then unhealthy means not yet probed
- * @property reportedAt when the last report came, also one that says the same
- * @property writes how often the last report may still change the row
- * @property tries attempts at the row since something changed
+ * @property knownFrom the time at which each probe has answered, in milliseconds of the clock: until then unhealthy means not yet
+ * probed
+ * @property reportedAt the time of the last report, also of one that says the same
+ * @property writes the number of times that the last report may still change the row
+ * @property tries the number of attempts at the row since something changed
  */
 type Reporting = {
   readonly at: ProxyName;
@@ -56,24 +57,30 @@ type Reporting = {
   tries: number;
 };
 
-/** Rows of one statement. */
+/** The number of rows of one statement. */
 const BATCH = 500;
-/** Attempts at one row while others write it; a write of others brings a hint. */
+/** The number of attempts at one row while others write it; a write of others brings a hint. */
 const ATTEMPTS = 5;
-/** Changes of the row by one report: its own, and one after a write of others. With more, replicas that differ would write in turns. */
+/**
+ * The number of changes of the row by one report: its own, and one after a write of others. With more, replicas that differ would
+ * write in turns.
+ */
 const WRITES = 2;
-/** Intervals of reports after which the last one says nothing any more of a row that others write: its stream may be half open. */
+/**
+ * The number of intervals of reports after which the last one says nothing any more of a row that others write: its stream may be
+ * half open.
+ */
 const FRESH_REPORTS = 3;
 /** Milliseconds until rows are tried again that could not be read or written. */
 const RETRY_MS = 1_000;
-/** Bytes of a report; one of a proxy with ten probes has a few kilobytes. */
+/** The limit of a report, in bytes. A report of a proxy with ten probes has a few kilobytes. */
 const MAX_REPORT = 1024 * 1024;
 const NO_REPORT = Buffer.alloc(0);
 const NOTHING: Report = new Map();
 
 export class ProxyHealth {
   readonly #options: ProxyHealthOptions;
-  /** By name of the Dataplane. */
+  /** The reports by name of the Dataplane. */
   readonly #streams = new Map<string, Reporting>();
   /** Streams whose Dataplane does not exist yet: the configuration stream of the same Envoy brings it. */
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -128,12 +135,12 @@ export class ProxyHealth {
     }, signal);
   }
 
-  /** How many proxies report. */
+  /** The number of proxies that report. */
   get size(): number {
     return this.#streams.size;
   }
 
-  /** How many Dataplanes wait until they are compared with what was reported. */
+  /** The number of Dataplanes that wait until they are compared with what was reported. */
   get waiting(): number {
     return this.#due.size;
   }
@@ -146,7 +153,7 @@ export class ProxyHealth {
     const { clusters } = read(bytes);
     const isKnown = this.#options.clock.elapsed() >= reporting.knownFrom;
     reporting.health = isKnown ? clusters : new Map([...clusters].filter(([, isHealthy]) => isHealthy));
-    // A copy: the message may be a part of a larger buffer.
+    // Keep a copy: the message may be a part of a larger buffer.
     if (isKnown) reporting.last = Buffer.from(bytes);
     reporting.writes = WRITES;
     this.#look(reporting);
@@ -201,7 +208,7 @@ export class ProxyHealth {
         await clock.sleep(RETRY_MS, undefined, { ref: false });
       }
     }
-    // In the same step as the last look at what is due: a report that comes now starts the next.
+    // This is the same step as the last look at what is due: a report that comes now starts the next.
     this.#isWorking = false;
   }
 
@@ -216,7 +223,7 @@ export class ProxyHealth {
       const spec = withHealth({ ...row, applications: this.#options.applications }, reporting.health);
       if (spec === row.spec) return [];
       if (this.#mayWrite(reporting)) return [{ reporting, row, spec }];
-      // The next report says it.
+      // The next report repeats it.
       reporting.last = NO_REPORT;
       return [];
     });

@@ -24,14 +24,14 @@ const event: fc.Arbitrary<ProxyEvent> = fc
     );
   });
 
-/** Null where it cannot be counted. */
+/** Returns null where it cannot be counted. */
 function counted(proxy: CountedProxy, { streamId, ...what }: ProxyEvent, now: Date): 'count' | 'nothing' | null {
   if (what.kind !== 'sent' && (what.kind !== 'accepted' || what.standing.length > 0)) return null;
   const isCounted = proxy.count(what.kind, what.type, streamId, now);
   return isCounted === null ? null : isCounted ? 'count' : 'nothing';
 }
 
-/** With the counts, which change in place. */
+/** The state with the counts, which change in place. */
 const shown = (state: ProxyState): unknown => [
   { ...state, subscriptions: state.subscriptions.map(({ counts: _, ...one }) => one) },
   mergeProxy({ spec: {}, status: {} }, state, 100, new Date(100)),

@@ -30,7 +30,7 @@ export class CountedProxy {
 
   /**
    * Takes an event `sent`, or an `accepted` of a proxy that refuses nothing.
-   * @returns whether it says something new; null: `take` must take it, since it may say more than that
+   * @returns whether it says something new; null if `take` must take it, since it may say more than that
    */
   count(kind: 'sent' | 'accepted', type: XdsType, streamId: string, now: Date): boolean | null {
     const { state } = this;

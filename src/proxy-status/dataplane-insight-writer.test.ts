@@ -345,7 +345,7 @@ describe('DataplaneInsightWriter', () => {
   it('leaves no stream open that came while the control plane stopped', async () => {
     const { writer, store, clock, row, end } = setUp();
     const dataplane = { op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} } as const;
-    // As the database does with the row of an owner that is missing.
+    // The database rejects a row with a missing owner so.
     store.beforeWrite = ({ key: { type: written } }) =>
       written === 'Dataplane' || [...store.rows.values()].some(({ type: held }) => held === 'Dataplane')
         ? undefined

@@ -36,22 +36,22 @@ type DataplaneInsightWriterOptions = {
   readonly instanceId: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** `xdsServer.dataplaneStatusFlushInterval`, in milliseconds: the maximum delay of counts. */
+  /** The value of `xdsServer.dataplaneStatusFlushInterval` in milliseconds: the maximum delay of counts. */
   readonly flushIntervalMs: number;
   /** Half of `metrics.dataplane.idleTimeout`, in milliseconds. */
   readonly generationIntervalMs: number;
-  /** `metrics.dataplane.subscriptionLimit`. */
+  /** The value of `metrics.dataplane.subscriptionLimit`. */
   readonly subscriptionLimit: number;
 };
 
-/** Rows of one statement. */
+/** The number of rows of one statement. */
 const BATCH = 500;
 /** The pause after a batch, as a multiple of its duration. Without it each of a thousand joining proxies would have its own statements. */
 const REST_TIMES = 4;
-/** Attempts at one row while others write it; the next flush tries again. */
+/** The number of attempts at one row while others write it; the next flush tries again. */
 const ATTEMPTS = 5;
 
-/** @property tries attempts since the last event */
+/** @property tries the number of attempts since the last event */
 type Entry = { readonly at: DataplaneName; readonly proxy: CountedProxy; isDirty: boolean; tries: number };
 
 /** A proxy that brings its Dataplane. */
@@ -76,7 +76,7 @@ export class DataplaneInsightWriter {
   #flushing: Promise<void> | null = null;
   /** Proxies whose rows were written here: the next hint reports this write. */
   readonly #echoes = new Set<string>();
-  /** Calls of `hold` that are under way. */
+  /** The calls of `hold` that are under way. */
   readonly #holding = new Set<Promise<void>>();
   readonly #holds = new HoldQueue<Holding>(
     (held) => this.#storeTogether(held),
@@ -106,7 +106,7 @@ export class DataplaneInsightWriter {
     let entry: Entry | null = null;
     const count = (kind: 'sent' | 'accepted', type: XdsType): void => {
       if (this.#isStopped) return;
-      // It stays for as long as the stream is open.
+      // The entry stays for as long as the stream is open.
       entry ??= this.#entry(facts);
       const isCounted = entry.proxy.count(kind, type, facts.streamId, clock.now());
       if (isCounted === true) this.#touch(entry, false);
@@ -115,7 +115,7 @@ export class DataplaneInsightWriter {
     return { sent: (type) => count('sent', type), accepted: (type) => count('accepted', type) };
   }
 
-  /** Changes what is known of a proxy, and stores it at once; nothing happens where nothing is known. */
+  /** Changes the state of a proxy, and stores it at once; nothing happens where none is known. */
   change(at: DataplaneName, edit: (state: ProxyState) => ProxyState): void {
     if (this.#isStopped) return;
     const entry = this.#entries.get(nameText(at));
@@ -123,7 +123,7 @@ export class DataplaneInsightWriter {
     if (entry !== undefined && state !== undefined && state !== entry.proxy.state) this.#set(entry, state, true);
   }
 
-  /** What is known of a proxy here. */
+  /** The known state of a proxy. */
   stateOf(at: DataplaneName): ProxyState | undefined {
     return this.#entries.get(nameText(at))?.proxy.state;
   }
@@ -154,7 +154,10 @@ export class DataplaneInsightWriter {
     }
   }
 
-  /** Stores registrations of different Dataplanes in one transaction. False: one of them cannot be stored, so none is. */
+  /**
+   * Stores registrations of different Dataplanes in one transaction. Resolves to false if one of them cannot be stored: then none
+   * is.
+   */
   async #storeTogether(held: readonly Holding[]): Promise<boolean> {
     const { store } = this.#options;
     const found = await store.getMany(held.flatMap(({ at }) => [dataplaneKey(at), insightKey(at)]));
@@ -187,7 +190,7 @@ export class DataplaneInsightWriter {
     throw new MeridianError('unavailable', `${describeKey(dataplaneKey(one.at))} is being written by others; try again`);
   }
 
-  /** @param rows stored ones, by the text of their key */
+  /** @param rows the stored rows, by the text of their key */
   #planHold({ at, run, plan }: Holding, rows: ReadonlyMap<string, Resource>): PlannedHold {
     const dataplane = rows.get(keyText(dataplaneKey(at)));
     const insight = rows.get(keyText(insightKey(at)));
@@ -206,7 +209,7 @@ export class DataplaneInsightWriter {
     this.#stored(entry, state);
   }
 
-  /** A stream has ended that held a Dataplane. */
+  /** Notes the end of a stream that held a Dataplane. */
   release(facts: ProxyConnectionFacts, hold: Hold): void {
     this.observe({ ...facts, kind: 'closed' });
     this.change(facts, (state) =>
@@ -269,7 +272,7 @@ export class DataplaneInsightWriter {
     await this.#storeUrgent();
   }
 
-  /** How many proxies are kept in memory. */
+  /** The number of proxies that are kept in memory. */
   get size(): number {
     return this.#entries.size;
   }
@@ -321,7 +324,7 @@ export class DataplaneInsightWriter {
       // The end of a stream is stored at once.
       if (!this.#isStopped) await rest(clock, began, REST_TIMES);
     }
-    // In the same step as the last look at what is urgent: an event that comes now starts the next.
+    // This is the same step as the last look at what is urgent: an event that comes now starts the next.
     this.#flushing = null;
   }
 
@@ -338,7 +341,7 @@ export class DataplaneInsightWriter {
       });
       const writes = planned.flatMap(({ write }) => (write === null ? [] : [write]));
       const outcomes = writes.length === 0 ? [] : await store.writeBatch(writes);
-      // In the order of the writes.
+      // The answers come in the order of the writes.
       const answers = outcomes.values();
       for (const { entry, state, write } of planned) this.#take(entry, state, write === null ? null : answers.next().value);
     } catch (error) {
@@ -350,7 +353,7 @@ export class DataplaneInsightWriter {
     }
   }
 
-  /** @param outcome null where the row said it all already */
+  /** Takes the outcome of a write. @param outcome null where the row said it all already */
   #take(entry: Entry, state: ProxyState, outcome: WriteOutcome | undefined | null): void {
     const isWritten = outcome !== null && outcome !== undefined && 'version' in outcome;
     if (isWritten) this.#echoes.add(nameText(entry.at));
@@ -370,7 +373,7 @@ export class DataplaneInsightWriter {
     }
   }
 
-  /** Null when the row says it all already. @param run of a proxy that brings its Dataplane now */
+  /** Returns null when the row says it all already. @param run the run of a proxy that brings its Dataplane now */
   #write(at: DataplaneName, row: Resource | undefined, state: ProxyState, run: string | null = null): Write | null {
     const { clock, subscriptionLimit } = this.#options;
     const key = insightKey(at);

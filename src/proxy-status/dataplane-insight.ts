@@ -15,36 +15,36 @@ import { foldTroubles, NO_TROUBLES, renderTroubles, type Troubles } from './prox
 import { isLive, openSubscription, ownSubscription, type ProxySubscription } from './proxy-subscription.ts';
 
 /**
- * How the Dataplane that a proxy brought is held: `held` by a stream or by a control plane that stopped, `released` by a stream that
- * ended, `leaving` by a proxy that drains. The status names the bootstrap of that proxy as its run.
+ * The hold of a Dataplane that a proxy brought: `held` by a stream or by a control plane that stopped, `released` by a stream
+ * that ended, `leaving` by a proxy that drains. The status names the bootstrap of that proxy as its run.
  */
 const HOLDS = ['held', 'released', 'leaving'] as const;
 export type Hold = (typeof HOLDS)[number];
 
-/** Characters of a text of the metadata, and how many features are kept. */
+/** The largest number of characters of a text of the metadata, and of features that are kept. */
 const MAX_TEXT = 1_000;
 const MAX_FEATURES = 100;
 
 /** The state of one proxy in this process. Begins as `unknownProxy`. */
 export type ProxyState = {
-  /** In the order of their opening; closed ones stay until they are stored. */
+  /** The subscriptions in the order of their opening; closed ones stay until they are stored. */
   readonly subscriptions: readonly ProxySubscription[];
-  /** Of the Dataplane; `''` for none, and until a stream was opened in this process. */
+  /** The namespace of the Dataplane; `''` for none, and until a stream was opened in this process. */
   readonly namespace: string;
-  /** Null for a Dataplane that is there without its proxy. */
+  /** It is null for a Dataplane that is there without its proxy. */
   readonly hold: Hold | null;
-  /** Names the bootstrap of the proxy of the newest stream. */
+  /** It names the bootstrap of the proxy of the newest stream. */
   readonly run: string;
   /** The streams ended with this process: the proxy goes on, and opens one elsewhere. */
   readonly isLost: boolean;
-  /** Null until a stream was opened in this process: the row's are another's. */
+  /** It is null until a stream was opened in this process: the row's are another's. */
   readonly troubles: Troubles | null;
   /** The features of the proxy of the newest stream, from its node. */
   readonly metadata: JsonObject;
   /** The parts of TLS that the proxy of the newest stream has accepted. */
   readonly tls: ProxyTlsFacts | null;
   readonly isZoneProxy: boolean;
-  /** Where the zone proxy of the newest stream listens; null until it has said so. */
+  /** The places where the zone proxy of the newest stream listens; null until it has said so. */
   readonly listens: readonly string[] | null;
 };
 
@@ -108,7 +108,7 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
 
 /**
  * The labels of the row. With the namespace of its Dataplane it has the name of that on global (kds-wire 5.4.4).
- * @param name stored name of the Dataplane
+ * @param name the stored name of the Dataplane
  */
 export function insightLabels(stored: Labels, name: string, { namespace }: Pick<ProxyState, 'namespace'>): Labels {
   if (namespace === '') return stored;
@@ -153,9 +153,9 @@ export function isConnected({ subscriptions }: ProxyState): boolean {
 }
 
 /**
- * The row to store: the stored one with this process's state in it. The status is for this zone alone: the message has no field for
- * what is in it.
- * @param limit how many subscriptions are kept, the newest
+ * The row to store: the stored one with this process's state in it. The status is for this zone alone: the message has no field
+ * for what is in it.
+ * @param limit the number of subscriptions that are kept, the newest
  */
 export function mergeProxy(
   stored: { readonly spec: JsonObject; readonly status: JsonObject },
@@ -191,15 +191,15 @@ export function mergeProxy(
 }
 
 /**
- * Where a zone proxy listens. An Envoy that comes back has its listeners; another run has none. Without the field nothing is known: an
- * older version wrote the row.
+ * The places where a zone proxy listens. An Envoy that comes back has its listeners; another run has none. Without the field
+ * nothing is known: an older version wrote the row.
  */
 function renderListens({ run: before, listens: known }: JsonObject, { run, isZoneProxy, listens }: ProxyState): JsonObject {
   const places = listens === null ? listensFirst(known, { isSame: textOf(before) === run, run, isZoneProxy }) : [...listens];
   return places === undefined ? {} : { listens: places };
 }
 
-/** Before the proxy has said it. @param isSame the run is that of the row */
+/** The places before the proxy has named them. @param isSame whether the run is that of the row */
 function listensFirst(
   known: Json | undefined,
   { isSame, run, isZoneProxy }: { readonly isSame: boolean; readonly run: string; readonly isZoneProxy: boolean },
@@ -259,12 +259,12 @@ export function beginRun(
   return { ...status, ...(hold !== undefined && hold !== 'leaving' && { hold }), ...(run !== '' && { run }) };
 }
 
-/** Null for a Dataplane that no proxy brought. */
+/** Returns null for a Dataplane that no proxy brought. */
 export function holdOf(status: JsonObject): Hold | null {
   return HOLDS.find((hold) => hold === textOf(status['hold'])) ?? null;
 }
 
-/** What an event counts as. */
+/** The count that each kind of event raises. */
 export const COUNTS = { sent: 'sent', accepted: 'acknowledged', refused: 'rejected' } as const;
 
 /**

@@ -37,7 +37,10 @@ async function put(port: number): Promise<void> {
   await store.write({ op: 'put', key, labels: {}, spec: specAt(port) });
 }
 
-/** An Envoy has opened the port. @param version of the row as its control plane knows it; by default none that the row has */
+/**
+ * An Envoy has opened the port.
+ * @param version the version of the row as its control plane knows it; by default one that the row does not have
+ */
 function open(port: number, name = 'cart-1', { isFirst = false, version = -1 } = {}): void {
   const places = sectionPlaces({ spec: specAt(port) });
   const row = { version, creationTime: new Date(0) };

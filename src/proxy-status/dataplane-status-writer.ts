@@ -17,20 +17,20 @@ type DataplaneStatusWriterOptions = {
   readonly clock: Clock;
 };
 
-/** Null: there was no such event. */
+/** A field is null if there was no such event. */
 type Waiting = {
   readonly at: DataplaneName;
   readonly open: readonly SectionPlace[] | null;
   readonly demandsTls: boolean | null;
-  /** What the row should say about places if it is of this version; null: it is not. */
+  /** The places that the row should name if it is of this version; null if it is not. */
   readonly known: { readonly row: RowVersion; readonly next: readonly SectionPlace[] } | null;
   readonly isFirst: boolean;
 };
 
 const NOTHING = { open: null, known: null, demandsTls: null, isFirst: false };
-/** Why a wait ends. An error would be made for each event. */
+/** The reason with which a wait ends. An error would be made for each event. */
 const NEWS = 'an event';
-/** Rows of one statement: other work of this process waits for few. */
+/** The number of rows of one statement: other work of this process waits for few. */
 const BATCH = 50;
 /** The pause after a batch, as a multiple of its duration. */
 const REST_TIMES = 4;
@@ -44,12 +44,12 @@ const RETRY_MS = 1_000;
 
 export class DataplaneStatusWriter {
   readonly #options: DataplaneStatusWriterOptions;
-  /** By the text of the name of the Dataplane. */
+  /** The waiting events, by the text of the name of the Dataplane. */
   readonly #waiting = new Map<string, Waiting>();
   #wake: (() => void) | null = null;
-  /** It waits until no more proxies join. */
+  /** It is true while the writer waits until no more proxies join. */
   #isJoining = false;
-  /** Proxies that join: how many since the last quiet time, since when, and when the last one came. */
+  /** The number of proxies that joined since the last quiet time, with the times of the first and of the last. */
   #joining = { count: 0, since: 0, last: -Infinity };
 
   constructor(options: DataplaneStatusWriterOptions) {
@@ -74,7 +74,7 @@ export class DataplaneStatusWriter {
     this.#joining = now - last >= QUIET_MS ? { count: 1, since: now, last: now } : { count: count + 1, since, last: now };
   }
 
-  /** Milliseconds until first places may be written. */
+  /** The milliseconds until first places may be written. */
   #joiningMs(): number {
     const { count, since, last } = this.#joining;
     return count <= FEW ? 0 : Math.max(0, Math.min(last + QUIET_MS, since + MAX_WAIT_MS) - this.#options.clock.elapsed());
@@ -152,7 +152,7 @@ function mustRead({ known, demandsTls }: Waiting): boolean {
   return known === null || demandsTls === false;
 }
 
-/** @param row as it was read; null where it says it already, and where it is gone */
+/** The write of a row. It is null where the row says all already, and where it is gone. @param row the row as it was read */
 function writeOf(waiting: Waiting, row: Resource | undefined): Write | null {
   const { at, open, known, demandsTls } = waiting;
   const demanding = (status: JsonObject): JsonObject => (demandsTls === null ? status : withDemandedTls(status, demandsTls));

@@ -13,17 +13,17 @@ import { holdOf } from './dataplane-insight.ts';
 
 type DeadReplicasOptions = {
   readonly store: ResourceStore;
-  /** This replica. */
+  /** The id of this replica. */
   readonly instanceId: string;
   readonly clock: Clock;
   readonly log: Logger;
 };
 
-/** Rows of one transaction. */
+/** The number of rows of one transaction. */
 const BATCH = 500;
-/** Attempts at the rows of a replica while others write them. */
+/** The number of attempts at the rows of a replica while others write them. */
 const ATTEMPTS = 5;
-/** Replicas that are watched at a time: each costs the leader a connection. */
+/** The number of replicas that are watched at a time: each costs the leader a connection. */
 const MAX_WATCHED = 8;
 /** Milliseconds until a replica is watched again that opens its subscriptions again. */
 const AGAIN_MS = 60_000;
@@ -32,7 +32,7 @@ function lockOf(instanceId: string): string {
   return `meridian-replica/${instanceId}`;
 }
 
-/** Shows to the other replicas that this one lives, until the signal aborts. @param shown called when they can know it */
+/** Shows to the other replicas that this one lives, until the signal aborts. @param shown is called when they can know it */
 export async function showAlive(
   { store, instanceId }: DeadReplicasOptions,
   shown: () => void,
@@ -50,7 +50,7 @@ export class DeadReplicas {
   readonly #signal: AbortSignal;
   readonly #watched = new Set<string>();
 
-  /** @param signal ends all watching */
+  /** Makes the watch of all replicas. @param signal ends it */
   constructor(options: DeadReplicasOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;

@@ -18,7 +18,7 @@ type DumpOptions = { readonly json: boolean; readonly usedOnly: boolean; readonl
 
 /** Milliseconds for an answer. Global waits a little longer. */
 const LIMIT_MS = 8_000;
-/** Bytes of an answer: it must fit into a message to global. */
+/** The limit of an answer in bytes: it must fit into a message to global. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /**

@@ -4,7 +4,7 @@ import { HoldQueue } from './hold-queue.ts';
 
 type Item = { readonly id: string; readonly isBad?: boolean };
 
-/** A queue of a store that takes no bad item, and what it was asked to store. */
+/** A queue of a store that takes no bad item, and the items that it was asked to store. */
 function setUp() {
   const calls: (readonly string[])[] = [];
   const queue = new HoldQueue<Item>(

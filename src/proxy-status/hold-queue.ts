@@ -1,7 +1,7 @@
 // Combines registrations of proxies: those that arrive during a transaction share the next one. After a restart all proxies of a zone come
 // at once.
 
-/** Registrations of one transaction: a Dataplane has a few kilobytes. */
+/** The number of registrations of one transaction: a Dataplane has a few kilobytes. */
 const MAX_BATCH = 100;
 
 type Waiting<T> = { readonly item: T; readonly resolve: () => void; readonly reject: (error: unknown) => void };
@@ -13,8 +13,9 @@ export class HoldQueue<T extends { readonly id: string }> {
   #isRunning = false;
 
   /**
-   * @param together stores all of some items with different ids, or none; false: one of them cannot be stored now
-   * @param alone stores one
+   * @param together stores all of some items with different ids, or none; it resolves to false if one of them cannot be stored
+   * now
+   * @param alone stores one item
    */
   constructor(together: (items: readonly T[]) => Promise<boolean>, alone: (item: T) => Promise<void>) {
     this.#together = together;

@@ -7,15 +7,15 @@ import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { holdOf } from './dataplane-insight.ts';
 import { dataplaneKey, insightKey } from './proxy-keys.ts';
 
-/** `run` names the bootstrap of the proxy that says it. */
+/** `run` names the bootstrap of the proxy that leaves. */
 type Leaving = { readonly mesh: string; readonly name: string; readonly run: string; readonly state: 'draining' | 'ended' };
 
-/** Attempts while others write the same rows. */
+/** The number of attempts while others write the same rows. */
 const ATTEMPTS = 5;
 
 /**
- * Takes what a launcher says of its proxy. A Dataplane that no proxy brought stays as it is, and its insight says that the proxy leaves.
- * Nothing happens to one that belongs to another run.
+ * Takes the message of a launcher that its proxy leaves. A Dataplane that no proxy brought stays as it is, and its insight says
+ * that the proxy leaves. Nothing happens to one that belongs to another run.
  * @throws MeridianError `unavailable` while others write it
  */
 export async function leaveDataplane(store: Pick<ResourceStore, 'getMany' | 'writeAll'>, proxy: Leaving): Promise<void> {
@@ -36,7 +36,7 @@ export async function leaveDataplane(store: Pick<ResourceStore, 'getMany' | 'wri
   throw new MeridianError('unavailable', `${describeKey(dataplaneKey(proxy))} is being written by others; try again`);
 }
 
-/** The inbounds, so that clients no longer use them. An ignored inbound has no endpoint already. */
+/** Makes the inbounds not ready, so that clients no longer use them. An ignored inbound has no endpoint already. */
 function withoutReadyInbounds(spec: JsonObject): JsonObject {
   const networking = objectOf(spec['networking']);
   if (networking['inbound'] === undefined) return spec;

@@ -5,7 +5,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
 import { takesPlaintext } from '../resource/plaintext-service.ts';
 
-/** Registers the gauge: meshes with connected proxies, at the moment of the scrape. Once per registry. */
+/** Registers the gauge for meshes with connected proxies, at the moment of the scrape. Call it once per registry. */
 export function createPlaintextMetric(registry: Registry, indexes: Pick<MeshIndexes, 'known'>, zone: string): void {
   new Gauge({
     name: 'meridian_mesh_plaintext_services',
@@ -19,7 +19,7 @@ export function createPlaintextMetric(registry: Registry, indexes: Pick<MeshInde
   });
 }
 
-/** Services whose servers may not demand TLS yet (decision 52). */
+/** The number of services whose servers may not demand TLS yet (decision 52). */
 function plaintextServices(index: MeshIndex, zone: string): number {
   if (index.count('MeshIdentity') === 0) return 0;
   let count = 0;

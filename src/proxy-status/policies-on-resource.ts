@@ -49,7 +49,7 @@ function inbound({ types }: ProxyRules, section: Section): Cause[] {
   );
 }
 
-/** Of an outbound, or of a service that only the routes of outbounds lead to. */
+/** Finds the policies of an outbound, or of a service that only the routes of outbounds lead to. */
 function findsOutbound(index: MeshIndex, rules: ProxyRules): (name: string) => Cause[] {
   const outbounds = outboundsOf(index, rules.proxy);
   const byName = new Map(outbounds.toReversed().map((one) => [one.kri, one]));
@@ -58,7 +58,7 @@ function findsOutbound(index: MeshIndex, rules: ProxyRules): (name: string) => C
     const found = byName.get(name);
     if (found === undefined) return (routed ??= findsRouted(index, rules, outbounds))(name);
     const { policies, routes: all } = effectiveOutbound(index, rules, found);
-    // One with a note does nothing.
+    // A route with a note does nothing.
     const routes = all.filter(({ note }) => note === null);
     const inForce = [...policies, ...routes.flatMap((route) => route.policies)];
     return [...causesOf(inForce), ...routes.map(({ route }) => route)];
@@ -69,7 +69,7 @@ function findsOutbound(index: MeshIndex, rules: ProxyRules): (name: string) => C
 function findsRouted(index: MeshIndex, rules: ProxyRules, outbounds: readonly Outbound[]): (name: string) => Cause[] {
   if (rules.routes.size === 0) return () => [];
   const resolver = new BackendResolver(index, rules.proxy.zone);
-  /** Outbounds whose routes may lead to a service, by its name. */
+  /** The outbounds whose routes may lead to a service, by its name. */
   const mayLead = new Map<string, Set<Outbound>>();
   for (const one of outbounds)
     for (const { kind, rules: found } of outboundRoutes(rules, destinationOf(index, one.base, one.section)))

@@ -1,4 +1,4 @@
-// The keys of the two rows of a proxy: its Dataplane, and what is known of it.
+// The keys of the two rows of a proxy: its Dataplane, and its insight.
 import type { ResourceKey } from '../resource/types.ts';
 
 export type DataplaneName = { readonly mesh: string; readonly name: string };

@@ -1,4 +1,4 @@
-// The metrics of the streams of proxies, under Kuma's names where Kuma has them (rest-api 8). Fed by events alone.
+// The metrics of the streams of proxies, under Kuma's names where Kuma has them (rest-api 8). Their only source are events.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CountStream, ProxyEvent, ProxyObserver } from '../ads/proxy-events.ts';
 import { XDS_MESSAGES } from '../ads/encode-resources.ts';
@@ -8,12 +8,15 @@ import { TYPE_URL_PREFIX } from '../wire/any.ts';
 
 const MILLISECONDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 15_000, 60_000];
 
-/** Nothing was sent. A fraction: an array of those keeps its numbers in place. */
+/** It means that nothing was sent. It is a fraction, because an array of fractions keeps its numbers in place. */
 const NEVER = -0.5;
-/** The state of one open stream. @property sentAt when the last response of each type was sent: at most one of a type waits for its answer */
+/**
+ * The state of one open stream.
+ * @property sentAt the time of the last response of each type: at most one of a type waits for its answer
+ */
 type Open = { readonly sentAt: number[]; refused: number; problems: number };
 
-/** @property count for the events that `observe` does not get */
+/** @property count takes the events that `observe` does not get */
 type ProxyMetrics = { readonly observe: ProxyObserver; readonly count: CountStream };
 
 /** Registers the metrics and returns their observer. Call it once per registry. */

@@ -14,16 +14,16 @@ type ProxyRefusalsOptions = {
   readonly log: Logger;
 };
 
-/** Lines for one answer of a proxy: it may refuse all that it was sent. */
+/** The number of lines for one answer of a proxy: it may refuse all that it was sent. */
 const MAX_LINES = 20;
-/** Policies that one line names. */
+/** The number of policies that one line names. */
 const MAX_LOGGED = 5;
 
-/** An observer for after the writer of insights, whose state it adds to. */
+/** An observer that follows the writer of insights, to whose state it adds. */
 export function observeRefusals(options: ProxyRefusalsOptions): ProxyObserver {
   const { log } = options;
   return (event) => {
-    // A refusal that names nothing has none: halves are sent until the resource is found.
+    // A refusal that names nothing has no policies: halves are sent until the resource is found.
     if (event.kind !== 'refused' || event.refusals.length === 0) return;
     attribute(event, event.refusals, options).catch((error: unknown) => {
       const { mesh, name } = event;

@@ -15,7 +15,7 @@ export type ProxySubscription = {
   readonly disconnectTime: Date | null;
   /** The versions of its programs, as the proxy reports them: any JSON. */
   readonly version: JsonObject;
-  /** Changes in place. */
+  /** The counts change in place. */
   readonly counts: RunningCounts;
   readonly generation: number;
 };
@@ -27,7 +27,7 @@ const FIELDS: Partial<Record<string, string>> = {
   Listener: 'lds',
   RouteConfiguration: 'rds',
 } satisfies Partial<Record<XdsType, string>>;
-/** Characters of a version that are kept. */
+/** The number of characters of a version that are kept. */
 const MAX_TEXT = 200;
 const MAX_DEPENDENCIES = 50;
 
@@ -69,7 +69,7 @@ function renderStatus({ counts: { all, lastAt } }: ProxySubscription): JsonObjec
   };
 }
 
-/** Known fields alone: with others global could not read the insight. */
+/** Keep known fields alone: with others global could not read the insight. */
 function renderVersion(version: JsonObject): JsonObject {
   const dependencies = Object.entries(textMapOf(version['dependencies'])).slice(0, MAX_DEPENDENCIES);
   return {

@@ -9,16 +9,16 @@ import type { ConfigProblem } from '../xds/config-problem.ts';
 type RefusedResource = {
   readonly type: string;
   readonly name: string;
-  /** The words of the proxy. */
+  /** The reason in the words of the proxy. */
   readonly reason: string;
   readonly time: Date;
-  /** KRIs of the policies that are in force on it, the one that changed last first; null until they are found. */
+  /** The KRIs of the policies that are in force on it, the one that changed last first; null until they are found. */
   readonly policies: readonly string[] | null;
 };
 
 export type Troubles = { readonly refused: readonly RefusedResource[]; readonly problems: readonly ConfigProblem[] };
 
-/** Items of each kind that are kept; more are counted alone. */
+/** The number of items of each kind that are kept; more are counted alone. */
 const MAX_ITEMS = 20;
 const MAX_REASON = 2_000;
 const MAX_NAME = 400;
@@ -26,7 +26,7 @@ const MAX_POLICIES = 10;
 
 export const NO_TROUBLES: Troubles = { refused: [], problems: [] };
 
-/** Applies an event. @param known null before the first stream */
+/** Applies an event. @param known is null before the first stream */
 export function foldTroubles(known: Troubles | null, event: ProxyEvent, now: Date): Troubles | null {
   if (event.kind === 'opened') return known !== null && isNone(known) ? known : NO_TROUBLES;
   if (known === null) return null;
@@ -47,7 +47,7 @@ export function withPolicies(known: Troubles, found: readonly Pick<RefusedResour
   return { ...known, refused: known.refused.map((one) => ({ ...one, policies: policiesOf.get(keyOf(one)) ?? one.policies })) };
 }
 
-/** `proxyProblems` of a status, the first of each kind, and how many there are. */
+/** The `proxyProblems` of a status: the first of each kind, and the number of them. */
 export function renderTroubles({ refused, problems }: Troubles): JsonObject {
   if (refused.length + problems.length === 0) return {};
   const listed = [

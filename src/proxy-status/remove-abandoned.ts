@@ -16,13 +16,13 @@ type RemoveAbandonedOptions = {
   readonly store: ResourceStore;
   readonly log: Logger;
   readonly clock: Clock;
-  /** `xdsServer.dataplaneDeregistrationDelay`, in milliseconds: for a proxy whose stream ended. */
+  /** The value of `xdsServer.dataplaneDeregistrationDelay` in milliseconds: the delay for a proxy whose stream ended. */
   readonly graceMs: number;
-  /** This replica. */
+  /** The id of this replica. */
   readonly instanceId: string;
 };
 
-/** For a proxy whose control plane ended: an Envoy waits up to 30 s before it tries again. */
+/** The delay for a proxy whose control plane ended: an Envoy waits up to 30 s before it tries again. */
 const LOST_MS = 60_000;
 /** Milliseconds until a removal is tried again that others prevented with a write. */
 const RETRY_MS = 1_000;
@@ -38,8 +38,9 @@ export async function removeAbandoned(options: RemoveAbandonedOptions, signal: A
 }
 
 /**
- * When a Dataplane is to be removed, in milliseconds since 1970; null while it is held, and for one that no proxy brought.
- * @param began when this leader began: before that possibly no control plane ran
+ * The time at which a Dataplane is to be removed, in milliseconds since 1970; null while it is held, and for one that no proxy
+ * brought.
+ * @param began the start of this leader: before that possibly no control plane ran
  */
 export function removalTime({ spec, status }: Pick<Resource, 'spec' | 'status'>, began: number, graceMs: number): number | null {
   const hold = holdOf(status);
@@ -50,17 +51,17 @@ export function removalTime({ spec, status }: Pick<Resource, 'spec' | 'status'>,
 }
 
 /**
- * @property version of its insight when the time was set
- * @property time when it is removed, in milliseconds of `elapsed`: the date may be set meanwhile
+ * @property version the version of its insight when the time was set
+ * @property time the time of its removal, in milliseconds of `elapsed`: the date may be set meanwhile
  */
 type Due = { readonly at: Pick<ResourceKey, 'mesh' | 'name'>; readonly version: number; readonly time: number };
 
 class Remover {
   readonly #options: RemoveAbandonedOptions;
   readonly #replicas: DeadReplicas;
-  /** When this leader began, in milliseconds of `elapsed`. */
+  /** The start of this leader, in milliseconds of `elapsed`. */
   readonly #began: number;
-  /** By name of the Dataplane. */
+  /** The planned removals, by name of the Dataplane. */
   readonly #due = new Map<string, Due>();
   #wake = (): void => undefined;
 

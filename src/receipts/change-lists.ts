@@ -13,7 +13,7 @@ export function* overtakenBetween(changes: readonly Change[], from: number, to: 
     if (change.position <= to && newestOf(change.history).position > to) yield change;
 }
 
-/** The changes of a resource that are not after a position, the newest first. */
+/** The changes of a resource up to a position, the newest first. */
 export function* upTo({ changes }: History, position: number): Generator<Change> {
   for (const change of backwards(changes, -Infinity)) if (change.position <= position) yield change;
 }

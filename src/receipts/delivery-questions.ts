@@ -5,15 +5,18 @@ import type { OpenSenders } from '../kds/sender/open-senders.ts';
 import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts';
 import { questionParts } from '../replicas/question-parts.ts';
 
-/** Characters of a reason in an answer about one resource, and about several. */
+/** The limits of a reason in an answer about one resource, and about several, in characters. */
 const MAX_REASON = 200;
 const MAX_REASON_OF_MANY = 60;
-/** Resources of one question. */
+/** The number of resources of one question. */
 const MAX_NAMES = 100;
-/** Bytes of the JSON of what one zone has. */
+/** The limit of the JSON of what one zone has, in bytes. */
 const MAX_ROW_BYTES = 4_500;
 
-/** Resources of one type and mesh. @property isBrief without the times, in a third of the bytes where a zone has all of them */
+/**
+ * Resources of one type and mesh.
+ * @property isBrief leaves out the times, which takes a third of the bytes where a zone has all of them
+ */
 export type DeliveryQuestion = {
   readonly type: string;
   readonly mesh: string;
@@ -21,7 +24,7 @@ export type DeliveryQuestion = {
   readonly isBrief?: boolean;
 };
 
-/** Zone → the state of one resource there. */
+/** The state of one resource, by zone. */
 export type Deliveries = ReadonlyMap<string, DeliveryNow>;
 
 /** The states on the wire. Replicas of other versions know these words. */
@@ -37,7 +40,7 @@ const STATES = new Map(Object.entries(WORDS).map(([state, word]) => [word, state
 
 /** Resources that are alike, as indexes into the names of the question. `since` is in milliseconds since 1970. */
 type Group = readonly [word: Word, since: number | null, reason: string, at: readonly number[]];
-/** Of a brief answer, where all resources are alike. */
+/** A group of a brief answer, where all resources are alike. */
 type WholeGroup = readonly [word: Word, since: null, reason: string, at: 'all'];
 type Row = readonly [zone: string, groups: readonly (Group | WholeGroup)[]];
 
@@ -62,8 +65,8 @@ export class DeliveryQuestions {
   }
 
   /**
-   * For each name, in their order: what the zones have. A zone is missing if no replica answers for it in time, or if its answer is too
-   * long. Rejects when the store does not answer.
+   * What the zones have of each name, in the order of the names. A zone is missing if no replica answers for it in time, or if
+   * its answer is too long. Rejects when the store does not answer.
    */
   async of(
     { type, mesh, names, isBrief = false }: DeliveryQuestion,
@@ -107,7 +110,7 @@ function groupsOf(deliveries: readonly (DeliveryNow | undefined)[]): Group[] {
     .filter(fits);
 }
 
-/** The same without the times. */
+/** The groups without the times. */
 function briefGroupsOf(deliveries: readonly (DeliveryNow | undefined)[]): (Group | WholeGroup)[] {
   const groups = groupsOf(deliveries.map((delivery) => (delivery === undefined ? undefined : { ...delivery, since: null })));
   const [first] = groups;

@@ -3,12 +3,12 @@ import { visibilityOf, type SendRules } from '../kds/protocol/rules.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 
-/** Null for a type that the rules know. */
+/** Returns null for a type that the rules know. */
 export function exclusionOfType(type: string, rules: SendRules): string | null {
   return rules.types.includes(typeOf(type)) ? null : `the type ${type} is not synced`;
 }
 
-/** Null if the rules send it. */
+/** Returns null if the rules send it. */
 export function exclusionOfRow(row: Resource, rules: SendRules): string | null {
   const unsynced = exclusionOfType(row.type, rules);
   if (unsynced !== null) return unsynced;

@@ -6,17 +6,17 @@ import type { Marks, Tally } from './peer-marks.ts';
 export type History = { readonly changes: Change[] };
 
 export type Change = LoggedChange & {
-  /** Its position in the log. One that is unchanged moves to the end of the log when other peers may see it. */
+  /** The position in the log. An unchanged resource moves to the end of the log when other peers may see it. */
   position: number;
-  /** Grows by one with each change of this process. */
+  /** It grows by one with each change of this process. */
   readonly id: number;
-  /** Milliseconds since 1970, by the clock of this process, from which the times of peers count. */
+  /** The milliseconds since 1970, by the clock of this process, from which the times of peers count. */
   readonly at: number;
   readonly history: History;
-  /** By index of the peer: time in a byte. Null for an old change in a large fleet. */
+  /** The times in bytes, by index of the peer. It is null for an old change in a large fleet. */
   times: Marks | null;
-  /** Of an old change in a large fleet: the peers that have acknowledged it. */
+  /** The peers that have acknowledged an old change in a large fleet. */
   answers: Uint8Array | null;
-  /** How many peers of this process have acknowledged it. No longer counted when the times are dropped. */
+  /** The number of peers of this process that have acknowledged it. It is no longer counted when the times are dropped. */
   readonly tally: Tally;
 };

@@ -1,7 +1,8 @@
-// The peers of the streams on which this side sends: their capabilities, and what they refuse or this side withholds from them. Pure.
-// Invariant: a name that is refused or withheld was reported on the newest stream of the peer, by its newest subscription of the type.
+// The peers of the streams on which this side sends: their capabilities, and the resources that they refuse or this side
+// withholds from them. Pure. Invariant: a name that is refused or withheld was reported on the newest stream of the peer, by its
+// newest subscription of the type.
 
-/** Sets of features that are shared by peers: most peers have one of a few versions. */
+/** The number of sets of features that are shared by peers: most peers have one of a few versions. */
 const MAX_SHARED = 64;
 
 type Withheld = { readonly names: ReadonlyMap<string, string>; readonly all: string | null };
@@ -12,13 +13,13 @@ export type Peer = {
   /** The open streams that carry changes. */
   readonly streams: Set<string>;
   features: ReadonlySet<string>;
-  /** Type → wire name → why the peer refuses the resource, or may. */
+  /** The reason why the peer refuses a resource, or may, by type and wire name. */
   refused: ReadonlyMap<string, Map<string, string>>;
-  /** Type → the resources that this side withholds; `all` says why each of the type is. */
+  /** The resources that this side withholds, by type; `all` says why each of the type is. */
   withheld: ReadonlyMap<string, Withheld>;
 };
 
-/** Of most peers. */
+/** Most peers share this empty map. */
 const NONE_OF_IT: ReadonlyMap<string, never> = new Map<string, never>();
 const NO_FEATURES: ReadonlySet<string> = new Set();
 
@@ -35,7 +36,10 @@ export class KnownPeers {
     return this.#peers.get(name);
   }
 
-  /** A stream of the peer begins. What an earlier one reported no longer counts: a stream does not say that it has nothing to report. */
+  /**
+   * Notes that a stream of the peer begins. The reports of an earlier one no longer count: a stream does not say that it has
+   * nothing to report.
+   */
   open(name: string, streamId: string): Peer {
     const peer = this.#peers.get(name) ?? this.#add(name);
     peer.refused = NONE_OF_IT;
@@ -48,7 +52,7 @@ export class KnownPeers {
     return this.#peers.get(name)?.streams.delete(streamId) === true;
   }
 
-  /** The same as for a new stream, for one type. */
+  /** Does the same as a new stream, for one type. */
   subscribeAgain(peer: Peer, type: string): void {
     peer.refused = without(peer.refused, type);
     peer.withheld = without(peer.withheld, type);

@@ -16,9 +16,9 @@ import type { Receipts } from './receipts.ts';
 import { changeSummary, onwardNowhere, onwardOf, onwardSummary, type OnwardOfMany, type OnwardRollout } from './rollout.ts';
 
 const MAX_QUESTION_BYTES = 32_000;
-/** As for a request of a person. */
+/** The limit of the wait, as for a request of a person. */
 const MAX_WAIT_MS = 300_000;
-/** Zones of an answer. */
+/** The number of zones of an answer. */
 const MAX_TARGETS = 1_000;
 
 export type OnwardAnswersOptions = {
@@ -28,7 +28,7 @@ export type OnwardAnswersOptions = {
   readonly follow: FollowRollout;
 };
 
-/** For the option `answerZone` of the KDS server. */
+/** Makes the function for the option `answerZone` of the KDS server. */
 export function onwardAnswers({ store, rules, receipts, follow }: OnwardAnswersOptions): AnswerZone {
   return async ({ zone, hasHashedNames }, bytes, signal) => {
     const { waitMs, keys } = questionIn(bytes);
@@ -79,10 +79,10 @@ function nothingOf(note: string): OnwardRollout {
   return { ...onwardNowhere(note), targets: [] };
 }
 
-/** @property waitMs null: a question about several resources, which does not wait */
+/** @property waitMs null for a question about several resources, which does not wait */
 type Read = { readonly waitMs: number | null; readonly keys: readonly ResourceKey[] };
 
-/** @throws MeridianError `bad_request` */
+/** Parses a question. @throws MeridianError `bad_request` */
 function questionIn(bytes: Buffer): Read {
   const wrong = new MeridianError(
     'bad_request',

@@ -28,7 +28,7 @@ const have = (count: number): Target[] =>
 let clock: ManualClock;
 let store: TinyStore;
 let stop: AbortController;
-/** What global was asked, and what it answers. */
+/** The questions to global, and its answers. */
 let asked: unknown[];
 let answer: () => Promise<Buffer | null>;
 let kind: GlobalKind;

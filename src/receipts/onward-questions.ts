@@ -11,15 +11,15 @@ import type { ResourceKey } from '../resource/types.ts';
 import type { Receipts } from './receipts.ts';
 import { shortened, type Onward, type OnwardOfMany } from './rollout.ts';
 
-/** Milliseconds that an answer of global may take beside the time that it waits for zones. */
+/** The milliseconds that an answer of global may take beside the time that it waits for zones. */
 const ANSWER_MS = 3_000;
-/** Bytes of the JSON of an answer to another replica. */
+/** The limit of the JSON of an answer to another replica, in bytes. */
 const MAX_ROW_BYTES = 4_500;
 
-/** Resources of one question about several. */
+/** The number of resources of one question about several. */
 export const MAX_ASKED = 50;
 
-/** What a zone asks. `name`: as it is on the wire, without the mesh. */
+/** A question of a zone. `name` is the name on the wire, without the mesh. */
 export type OnwardQuestion = ResourceKey & { readonly waitMs: number };
 
 const KUMA_NOTE = 'global is Kuma, which does not say which zones have it';
@@ -50,7 +50,7 @@ export class OnwardQuestions {
     this.#questions = questions.about('onward', answer);
   }
 
-  /** @param key of the row in this zone @param waitMs how long global may wait for the zones */
+  /** @param key the key of the row in this zone @param waitMs the milliseconds that global may wait for the zones */
   async of(key: ResourceKey, waitMs: number, signal: AbortSignal): Promise<Onward> {
     if (this.#options.receipts.isServing) return await this.#askGlobal(key, waitMs, signal);
     const { type, mesh, name } = key;
@@ -60,8 +60,9 @@ export class OnwardQuestions {
   }
 
   /**
-   * The same for several resources, in their order, without the zones themselves: one question to global, which does not wait. For the replica
-   * that is connected to global. @param keys at most `MAX_ASKED`
+   * Asks about several resources, in their order, without the zones themselves: one question to global, which does not wait. Only
+   * the replica that is connected to global can ask.
+   * @param keys at most `MAX_ASKED`
    */
   async ofMany(keys: readonly ResourceKey[], signal: AbortSignal): Promise<OnwardOfMany[]> {
     const { receipts, link } = this.#options;
@@ -79,7 +80,7 @@ export class OnwardQuestions {
     });
   }
 
-  /** Why there is no answer, in words. */
+  /** Asks global, or says in words why there is no answer. */
   async #askGlobalOfMany(resources: readonly ResourceKey[], signal: AbortSignal): Promise<readonly OnwardOfMany[] | string> {
     if (resources.length === 0) return [];
     try {

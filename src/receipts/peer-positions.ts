@@ -1,5 +1,5 @@
-// How far each peer has come in the log of each type, in arrays by the index of the peer: a map for each of 10,000 peers takes five times
-// as much memory. Pure.
+// The positions of each peer in the log of each type, in arrays by the index of the peer: a map for each of 10,000 peers takes
+// five times as much memory. Pure.
 
 const FIELDS = ['sent', 'acknowledged'] as const;
 type Field = (typeof FIELDS)[number];
@@ -12,7 +12,7 @@ export function roomFor(index: number, room: number): number {
 export class PeerPositions {
   readonly #byType = new Map<string, Record<Field, Float64Array>>();
 
-  /** 0 before the peer was sent anything of the type. */
+  /** The position of a peer; 0 before the peer was sent anything of the type. */
   of(field: Field, type: string, index: number): number {
     return this.#byType.get(type)?.[field][index] ?? 0;
   }
@@ -28,7 +28,7 @@ export class PeerPositions {
     return before;
   }
 
-  /** The peer begins again, with one type or with all of them, or another one gets its index. */
+  /** Resets a peer that begins again, with one type or with all of them, or whose index another one gets. */
   clear(index: number, type?: string): void {
     for (const [one, known] of this.#byType) {
       if (type !== undefined && one !== type) continue;

@@ -13,7 +13,7 @@ import type { Resource } from '../resource/types.ts';
 import { zoneSync } from '../zone-status/zone-sync.ts';
 import type { ZoneProgress } from './zone-progress.ts';
 
-/** Zones of one page: those of other replicas come by notifications. */
+/** The number of zones of one page: those of other replicas come by notifications. */
 const MAX_ZONES = 100;
 
 const list = about('Insights', 'How far each zone is with each type, at most 100 zones at a time', {

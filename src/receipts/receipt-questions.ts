@@ -3,20 +3,20 @@ import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts
 import type { ResourceKey } from '../resource/types.ts';
 import type { DeliveryOfChange, DeliveryState } from '../kds/sender/delivery.ts';
 
-/** Characters of a reason in an answer. */
+/** The limit of a reason in an answer, in characters. */
 const MAX_REASON = 200;
 
 export type Question = ResourceKey & {
   readonly version: number | null;
-  /** How long the other replica may wait for acknowledgements, in milliseconds. */
+  /** The milliseconds that the other replica may wait for acknowledgements. */
   readonly waitMs: number;
   /** The peer for which a replica answers that nothing of the resource is in its log. Without it such a replica does not answer. */
   readonly unlogged?: string;
 };
 
-/** Zone → what became of the change there. */
+/** The state of the change, by zone. */
 type Deliveries = ReadonlyMap<string, DeliveryOfChange>;
-/** The same; null: nothing of the resource is in the log, or no replica has answered. */
+/** The state of the change, by zone; null if nothing of the resource is in the log, or no replica has answered. */
 export type Answers = ReadonlyMap<string, DeliveryOfChange | null>;
 
 type Row = readonly [
@@ -27,7 +27,7 @@ type Row = readonly [
   reason: string | null,
 ];
 
-/** @returns null if nothing of the resource is in the log */
+/** Answers a question. @returns null if nothing of the resource is in the log */
 export type Answerer = (question: Question, signal: AbortSignal) => Promise<Deliveries | null>;
 
 export class ReceiptQuestions {

@@ -1,4 +1,5 @@
-// `GET …/{name}/_rollout`: where the newest change of a resource is. `GET /_changes`: the last changes, and where each of them is.
+// `GET …/{name}/_rollout`: the peers that have the newest change of a resource. `GET /_changes`: the last changes, and the peers
+// that have each of them.
 import type { FastifyInstance } from 'fastify';
 import { permitted } from '../http/access.ts';
 import type { Answer } from '../answers/answers.ts';
@@ -45,7 +46,7 @@ const many = about('Inspect', 'In a zone: how many other zones have each of seve
 });
 const one = about('Inspect', 'One of the last changes, with each zone', { answer: component('Rollout') });
 
-/** Of a zone: asks global about the other zones. */
+/** Asks global about the other zones, for a zone. */
 export type OnwardFollower = {
   readonly clock: Clock;
   readonly of: OnwardQuestions['of'];
@@ -54,14 +55,14 @@ export type OnwardFollower = {
 
 type OnwardSummary = Answer<'OnwardSummary'>;
 
-/** Changes × peers of one answer: with many zones a page has fewer changes. */
+/** The limit of changes × peers of one answer: with many zones a page has fewer changes. */
 const MAX_TARGETS = 1_000_000;
 
-/** For the option `followRollout` of a zone without a global. Such a zone sends nothing, so the answer does not wait. */
+/** The option `followRollout` of a zone without a global. Such a zone sends nothing, so the answer does not wait. */
 export const followNothing: FollowRollout = async (key) =>
   rolloutOf(key, { change: null, isLogged: false, targets: [] }, NO_GLOBAL);
 
-/** For the option `followRollout` of the API. @param onward null on global */
+/** Makes the option `followRollout` of the API. @param onward null on global */
 export function rolloutFollower(
   receipts: Receipts,
   rules: SendRules,
@@ -82,7 +83,7 @@ function isOnGlobal(targets: readonly Target[]): boolean {
   return targets.some(({ to, state }) => to === GLOBAL && state === 'acknowledged');
 }
 
-/** Why nothing of the resource is in the log. @throws ApiError 404 */
+/** The reason why nothing of the resource is in the log. @throws ApiError 404 */
 async function notSent(key: ResourceKey, rules: SendRules, store: Pick<ResourceStore, 'get'>): Promise<string> {
   const unsynced = exclusionOfType(key.type, rules);
   if (unsynced !== null) return unsynced;
@@ -191,7 +192,7 @@ function noSuchChange(id: string, because: string): ApiError {
   return new ApiError('not_found', 'Could not retrieve a change', `Not found: change ${id}: ${because}`);
 }
 
-/** In a zone only the leader sends changes. @throws ApiError 503 */
+/** Refuses a request at a process that sends no changes: in a zone only the leader does. @throws ApiError 503 */
 function requireServing({ isServing }: Receipts): void {
   if (isServing) return;
   throw new ApiError(
@@ -201,7 +202,7 @@ function requireServing({ isServing }: Receipts): void {
   );
 }
 
-/** Those that global has. Global answers for the newest change of a resource alone. */
+/** The onward rollouts of the changes that global has. Global answers for the newest change of a resource alone. */
 async function onwardOfMany(
   known: readonly Change[],
   receipts: Receipts,
@@ -220,7 +221,7 @@ async function onwardOfMany(
   });
 }
 
-/** Global answers for the newest change of a resource alone. */
+/** The answer for a change that a newer one replaced: global answers for the newest change of a resource alone. */
 function overtakenBy({ id }: Pick<Change, 'id'>): Extract<Onward, { onwardNote: string }> {
   const onwardNote = `change ${String(id)} of the same resource came later, and global says where the newest change is`;
   return { onwardNote, isAwaited: false };
@@ -234,7 +235,7 @@ function numbersIn(query: URLSearchParams): number[] {
   return given.map(Number);
 }
 
-/** Null if it is not given. @throws ApiError 400 */
+/** Returns null if it is not given. @throws ApiError 400 */
 function wholeNumber(query: URLSearchParams, field: string): number | null {
   const given = query.get(field) ?? '';
   if (given === '') return null;

@@ -87,7 +87,7 @@ async function put(spec: object): Promise<void> {
   await store.write({ op: 'put', key: KEY, labels: {}, spec: { ...spec } });
 }
 
-/** While the replicas ask each other. */
+/** Waits for an answer while the replicas ask each other. */
 async function answered<T>(asked: Promise<T>): Promise<T> {
   for (let turn = 0; turn < 30; turn += 1) {
     await new Promise(setImmediate);
@@ -96,7 +96,7 @@ async function answered<T>(asked: Promise<T>): Promise<T> {
   return await asked;
 }
 
-/** What a replica says of its newest change, alone and in a list. */
+/** The outcomes that a replica reports for its newest change, alone and in a list. */
 async function outcomesAt({ receipts }: Replica): Promise<[one: string, listed: string]> {
   const [change] = receipts.changes.newest();
   if (change === undefined) throw new Error('no change');

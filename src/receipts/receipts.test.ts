@@ -1,4 +1,4 @@
-// What became of a change at each peer, and the requests that wait for it, with the clock and the events of the test.
+// The state of a change at each peer, and the requests that wait for it, with the clock and the events of the test.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ReplicaQuestions } from '../replicas/replica-questions.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';

@@ -1,6 +1,7 @@
-// The receipts of the changes that this control plane sends: which zones have a change, since when, and why the others lack it. On global
-// the peers are its zones; in a zone the only peer is global. Each replica knows its own streams, and asks the others about theirs.
-// Invariants: an acknowledgement costs one stored time; a wait has a limit; a zone of unknown state is named.
+// The receipts of the changes that this control plane sends: the zones that have a change, the time since which they have it, and
+// the reason why the others lack it. On global the peers are its zones; in a zone the only peer is global. Each replica knows its
+// own streams, and asks the others about theirs. Invariants: an acknowledgement costs one stored time; a wait has a limit; a zone
+// of unknown state is named.
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { TimeSlices } from '../base/time-slices.ts';
@@ -19,9 +20,9 @@ import { RecentChanges, type Logged } from './recent-changes.ts';
 import { ReceiptQuestions, type Answers } from './receipt-questions.ts';
 import { noZones, tallyOfConnected, TallyQuestions, type TalliedChange, type ZonesTally } from './tally-questions.ts';
 
-/** Requests that wait for acknowledgements at the same time. */
+/** The number of requests that wait for acknowledgements at the same time. */
 const MAX_WAITING = 256;
-/** Milliseconds for which the number of peers is kept. */
+/** The milliseconds for which the number of peers is kept. */
 const AUDIENCE_MS = 1_000;
 /** The peer of a zone. */
 export const GLOBAL = 'global';
@@ -29,7 +30,7 @@ export const GLOBAL = 'global';
 /** The peers that should have the changes. */
 export type Peers = { readonly names: () => readonly string[]; readonly profileOf: ProfileOf };
 
-/** What this replica knows of a peer. */
+/** The state of a change at a peer, as this replica knows it. */
 type Here = DeliveryOfChange & { readonly to: string };
 
 /** `unknown`: the zone is connected to another replica, which did not answer. */
@@ -38,16 +39,16 @@ export type Target = Omit<DeliveryOfChange, 'state'> & {
   readonly state: DeliveryOfChange['state'] | 'unknown';
 };
 
-/** @property change null where the change is no longer kept, or the resource is not in the log */
+/** @property change is null where the change is no longer kept, or the resource is not in the log */
 export type Followed<T = Target> = { readonly change: Change | null; readonly isLogged: boolean; readonly targets: readonly T[] };
 
-/** @property elsewhere what zones that are connected to other replicas have answered */
+/** @property elsewhere the answers of zones that are connected to other replicas */
 export type ListedChange = { readonly change: Change; readonly targets: readonly Target[]; readonly elsewhere: ZonesTally };
 
 export type Asked = {
   /** The change with at least this version of the row; null for the newest. */
   readonly version: number | null;
-  /** How long to wait for the acknowledgements of connected peers, in milliseconds. */
+  /** The milliseconds to wait for the acknowledgements of connected peers. */
   readonly waitMs: number;
 };
 
@@ -60,7 +61,7 @@ export type ReceiptsOptions = {
   readonly clock: Clock;
 };
 
-/** The peers by name, and how many of them fit the conditions of an audience, as text. */
+/** The peers by name, and the number of them that fit the conditions of an audience, as text. */
 type Audience = {
   readonly peers: Peers | null;
   readonly until: number;
@@ -76,7 +77,7 @@ export class Receipts {
   readonly #questions: ReceiptQuestions;
   readonly #tallies: TallyQuestions;
   readonly #waiting = new Set<() => void>();
-  /** Lists of all callers together: they delay each other, and not the sync. */
+  /** The lists of all callers run here: they delay each other, and not the sync. */
   readonly #slices: TimeSlices;
   #serving: Serving | null = null;
   #wakes = false;
@@ -116,7 +117,7 @@ export class Receipts {
     if (this.changes.observe(seen, clock.now().getTime())) this.#wake();
   }
 
-  /** Follows the log whose changes these peers get. Returns the way to stop. */
+  /** Follows the log whose changes these peers get. Returns a function that stops it. */
   serve(changelog: Changelog, peers: Peers): () => void {
     const serving = { changelog, peers };
     this.#serving = serving;
@@ -131,14 +132,14 @@ export class Receipts {
     };
   }
 
-  /** True when this process sends changes; in a zone only the leader does. */
+  /** It is true when this process sends changes; in a zone only the leader does. */
   get isServing(): boolean {
     return this.#serving !== null;
   }
 
   /**
-   * What became of the newest change of a row at each peer, also when it was removed. It includes every write that was committed before
-   * the call.
+   * The state of the newest change of a row at each peer, also when it was removed. It includes every write that was committed
+   * before the call.
    * @throws MeridianError `unavailable` when the store does not answer, too many requests wait, or no replica has a stream
    */
   async follow(key: ResourceKey, asked: Asked, signal: AbortSignal): Promise<Followed> {
@@ -162,14 +163,14 @@ export class Receipts {
     return (this.changes.ofRow(key) ?? loggedOf(key, this.#serving.changelog))?.wireName;
   }
 
-  /** What became of a kept change now, as far as this replica knows. */
+  /** The present state of a kept change, as far as this replica knows. */
   targetsOf(change: Change): readonly Target[] {
     return this.#serving === null ? [] : this.#targets(this.#serving, change);
   }
 
   /**
-   * The same, with the answers of other replicas for the zones that are connected there. Of a removal these answer for the newest change.
-   * Rejects when the store does not answer.
+   * The present state of a kept change, with the answers of other replicas for the zones that are connected there. Of a removal
+   * these answer for the newest change. Rejects when the store does not answer.
    */
   async targetsEverywhere(change: Change, signal: AbortSignal): Promise<readonly Target[]> {
     const serving = this.#serving;
@@ -179,9 +180,9 @@ export class Receipts {
   }
 
   /**
-   * What became of several changes, one after the other: with ten thousand zones each has as many targets. Of the zones that are connected to
-   * other replicas only the number is known: their state is `unknown`, and `elsewhere` counts those that have answered. It ends early when
-   * the signal aborts. Rejects when the store does not answer.
+   * The states of several changes, one after the other: with ten thousand zones each has as many targets. Of the zones that are
+   * connected to other replicas only the number is known: their state is `unknown`, and `elsewhere` counts those that have
+   * answered. It ends early when the signal aborts. Rejects when the store does not answer.
    */
   async *listTargets(changes: readonly Change[], signal: AbortSignal): AsyncGenerator<ListedChange> {
     const serving = this.#serving;
@@ -201,12 +202,12 @@ export class Receipts {
     }
   }
 
-  /** How many peers this control plane has; 0 where it sends no changes. */
+  /** The number of peers of this control plane; 0 where it sends no changes. */
   get peerCount(): number {
     return this.#serving === null ? 0 : this.#knownAudience(this.#serving.peers).names.size;
   }
 
-  /** For a row: zone → the last kept version that it has confirmed to this process; in a zone what global has. */
+  /** Finds the last kept version of a row that a zone has confirmed to this process; in a zone it is that of global. */
   confirmedOf(row: ResourceKey): (zone: string) => { readonly version: number; readonly at: Date } | undefined {
     const lastOf = this.changes.lastConfirmed(row);
     return (zone) => {
@@ -216,8 +217,8 @@ export class Receipts {
   }
 
   /**
-   * How many peers should have a change: those that may see it. A peer whose features are unknown counts. A new peer counts after a second
-   * at the latest.
+   * The number of peers that should have a change: those that may see it. A peer whose features are unknown counts. A new peer
+   * counts after a second at the latest.
    */
   audienceOf({ visibility }: Pick<Change, 'visibility'>): number {
     if (this.#serving === null || visibility.to === 'none') return 0;
@@ -258,7 +259,7 @@ export class Receipts {
     if (what === null) return { change, isLogged: false, targets: [] };
     const open = this.#targets(serving, what).filter(isOpenTarget);
     const isDone = (): boolean => {
-      // Only the last one: an answer of one zone must not cost a look at ten thousand for each request that waits.
+      // Look at the last one alone: an answer of one zone must not cost a look at ten thousand for each request that waits.
       for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
         if (isOpenTarget(this.#target(what, last.to))) return false;
         open.pop();
@@ -290,7 +291,7 @@ export class Receipts {
     return new Map([...zones].map((zone) => [zone, answered.get(zone) ?? null]));
   }
 
-  /** Zone without a stream to this process → the replica that its insight names. */
+  /** The replicas that insights name, for zones without a stream to this process. */
   async #connectedElsewhere(peers: Peers): Promise<Map<string, string>> {
     const strangers = peers.names().filter((name) => (this.changes.peers.get(name)?.streams.size ?? 0) === 0);
     if (strangers.length === 0) return new Map();

@@ -1,8 +1,8 @@
-// The last changes that this process sends to its peers, and when each peer was sent and acknowledged each of them. A peer acknowledges
-// positions of a log; this turns them into times of changes. Pure: the caller passes the time.
-// Invariants: at most MAX_CHANGES changes and MAX_BYTES of times are kept, and of older ones a bit for each peer; an acknowledgement costs what it acknowledges; a change that a
-// later one of the same resource replaced before it was sent counts as acknowledged with the later one; a peer has not acknowledged what it
-// could not see when the response was made.
+// The last changes that this process sends to its peers, and the times at which each peer was sent and acknowledged each of them.
+// A peer acknowledges positions of a log; this turns them into times of changes. Pure: the caller passes the time.
+// Invariants: at most MAX_CHANGES changes and MAX_BYTES of times are kept, and of older ones a bit for each peer; an
+// acknowledgement costs what it acknowledges; a change that a later one of the same resource replaced before it was sent counts
+// as acknowledged with the later one; a peer has not acknowledged what it could not see when the response was made.
 import type { LoggedChange, LoggedMove } from '../kds/log/changelog.ts';
 import type { StreamKind, SyncEvent } from '../kds/protocol/sync-events.ts';
 import type { DeliveryOfChange, DeliveryState } from '../kds/sender/delivery.ts';
@@ -30,15 +30,18 @@ import {
 import { PeerPositions, roomFor } from './peer-positions.ts';
 
 export const MAX_CHANGES = 1_000;
-/** All changes of 2,000 zones, or about 190 of 10,000. The changes themselves take less than another megabyte. */
+/**
+ * The limit of the times, in bytes: all changes of 2,000 zones, or about 190 of 10,000. The changes themselves take less than
+ * another megabyte.
+ */
 const MAX_BYTES = 4_000_000;
-/** Peers for which each change has room at first. */
+/** The number of peers for which each change has room at first. */
 const FEW_PEERS = 16;
 
 /** A resource as it is now in the log. */
 export type Logged = Pick<LoggedChange, 'type' | 'wireName' | 'position' | 'visibility'>;
 
-/** @property again wire names from before the part of the log that the response begins with */
+/** @property again the wire names from before the part of the log that the response begins with */
 type Response = {
   readonly peer: string;
   readonly type: string;
@@ -55,13 +58,13 @@ export class RecentChanges {
   readonly #reached = new PeerPositions();
   readonly #changes: Change[] = [];
   readonly #byType = new Map<string, Change[]>();
-  /** Type and wire name → its changes. */
+  /** The changes by type and wire name. */
   readonly #histories = new Map<string, History>();
   #lastId = 0;
   #room = FEW_PEERS;
-  /** How many of the oldest changes have no times. */
+  /** The number of oldest changes that have no times. */
   #withoutTimes = 0;
-  /** Called with each new change, and with each change that a peer was sent or has answered. */
+  /** It is called with each new change, and with each change that a peer was sent or has answered. */
   onProgress: ((change: Change) => void) | null = null;
   /** The profiles of the peers, from their Zones. */
   profileOf: ProfileOf = () => ANY_ZONE;
@@ -95,7 +98,7 @@ export class RecentChanges {
     return this.#peers.all;
   }
 
-  /** @param now milliseconds since 1970 */
+  /** Adds a change. @param now milliseconds since 1970 */
   append(logged: LoggedChange, now: number): Change {
     const committed = logged.committedAt?.getTime() ?? now;
     const key = historyKey(logged.type, logged.wireName);
@@ -116,7 +119,7 @@ export class RecentChanges {
     return change;
   }
 
-  /** The log has moved a resource to its end, unchanged: other peers may see it from now on. */
+  /** Notes that the log has moved a resource to its end, unchanged: other peers may see it from now on. */
   move({ type, wireName, position }: LoggedMove): void {
     const change = this.#histories.get(historyKey(type, wireName))?.changes.at(-1);
     const ofType = this.#byType.get(type);
@@ -126,7 +129,7 @@ export class RecentChanges {
     ofType.push(change);
   }
 
-  /** @param now milliseconds since 1970. @returns false if the event concerns no change */
+  /** Takes an event of a stream. @param now milliseconds since 1970. @returns false if the event concerns no change */
   observe(event: SyncEvent, now: number): boolean {
     switch (event.kind) {
       case 'opened':
@@ -193,7 +196,7 @@ export class RecentChanges {
     return { ...delivery(sentMs === null ? 'pending' : 'sent'), sentMs };
   }
 
-  /** The tally of a change over these peers alone. Zeros for a change whose times are no longer kept. */
+  /** The tally of a change over these peers alone. It has zeros for a change whose times are no longer kept. */
   tallyOf(change: Change, counts: (name: string, peer: Peer) => boolean): Tally {
     const tally = noTally();
     for (const [name, peer] of this.peers) {
@@ -202,7 +205,7 @@ export class RecentChanges {
     return tally;
   }
 
-  /** For a row: peer → the newest kept change of it that the peer has acknowledged. A removal has no version. */
+  /** Finds the newest kept change of a row that a peer has acknowledged. A removal has no version. */
   lastConfirmed({ type, mesh, name }: RowOfChange): (peer: string) => { version: number | null; at: Date } | null {
     const own = (this.#byType.get(type) ?? []).filter((change) => change.name === name && change.mesh === mesh).reverse();
     return (peerName) => {
@@ -233,14 +236,14 @@ export class RecentChanges {
     return true;
   }
 
-  /** What was sent and not answered is sent once more, or a newer state in its place. */
+  /** Marks what is sent once more: it was sent and not answered, or a newer state takes its place. */
   #sendAgain(index: number, changes: readonly Change[]): void {
     for (const change of changes) if (isUnanswered(change, index) && mark(change, 'sent', index, NONE)) this.onProgress?.(change);
   }
 
   /**
-   * A response covers the log up to a position, or nothing of it was for the peer. What the peer may not see now is not in it, and the peer
-   * no longer has it when it has answered.
+   * Notes that a response covers the log up to a position, or that nothing of it was for the peer. What the peer may not see now
+   * is not in it, and the peer no longer has it when it has answered.
    * @param now null where nothing was sent
    */
   #covers({ peer: name, type, position, again = [] }: Response, now: number | null): boolean {
@@ -314,7 +317,7 @@ export class RecentChanges {
     if (mark(change, field, index, byte)) this.onProgress?.(change);
   }
 
-  /** Whether the origin of a change is enabled is not for a count of answers. */
+  /** Whether a peer counts for a change. The count of answers ignores whether the origin is enabled. */
   #isCounted({ visibility }: Change, zone: string, { features }: Peer): boolean {
     const own = this.profileOf(zone);
     const viewer: Viewer = { zone, features, profileOf: (name) => (name === zone ? own : ANY_ZONE) };
@@ -330,7 +333,7 @@ export class RecentChanges {
     this.#forgetTimes();
   }
 
-  /** The oldest changes lose their times when all of them have too many bytes. */
+  /** Drops the times of the oldest changes when all of them have too many bytes. */
   #forgetTimes(): void {
     const most = Math.max(1, Math.floor(MAX_BYTES / (2 * this.#room)));
     for (; this.#changes.length - this.#withoutTimes > most; this.#withoutTimes += 1) {

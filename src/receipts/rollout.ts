@@ -1,4 +1,4 @@
-// A followed change as an answer: how many peers have it, how fast, and each peer with its state. Pure.
+// A followed change as an answer: the number of peers that have it, the delays, and each peer with its state. Pure.
 import type { Answer } from '../answers/answers.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { Change } from './kept-change.ts';
@@ -14,7 +14,10 @@ type RolloutTarget = Rollout['targets'][number];
  */
 export type Outcome = Rollout['outcome'];
 
-/** @param note why the resource is sent to no peer; null for one that is sent */
+/**
+ * Makes the answer for a followed change.
+ * @param note the reason why the resource is sent to no peer; null for one that is sent
+ */
 export function rolloutOf(key: ResourceKey, { change, targets }: Followed, note: string | null = null): Rollout {
   const { mesh, ...typeAndName } = key;
   return {
@@ -38,7 +41,7 @@ export function withOnward(rollout: Rollout, known: Onward): Rollout {
   return { ...rollout, outcome: isAwaited ? worse(rollout.outcome, 'waiting') : rollout.outcome, onwardNote };
 }
 
-/** One of several changes: without the zones themselves. */
+/** The onward rollout of one of several changes, without the zones themselves. */
 export type OnwardSummary = Omit<OnwardRollout, 'targets' | 'omitted'>;
 export type OnwardOfMany = Pick<Answer<'OnwardSummary'>, 'onward' | 'onwardNote'>;
 
@@ -51,7 +54,7 @@ export function onwardSummary({ note, outcome, counts, medianMs, slowestMs }: On
   };
 }
 
-/** Global sends nothing of it. */
+/** The summary of a resource of which global sends nothing. */
 export function onwardNowhere(note: string): OnwardSummary {
   const counts = { acknowledged: 0, refused: 0, withheld: 0, sent: 0, pending: 0, away: 0, unknown: 0, hidden: 0 };
   return { note, outcome: 'everywhere', counts };
@@ -62,7 +65,7 @@ export function onwardOf({ targets, ...summary }: Rollout, most: number): Onward
   return shortened({ ...onwardSummary(summary), targets: targets.filter(({ state }) => state !== 'hidden') }, most);
 }
 
-/** The same with at most so many zones: first those that lack the change, then the slowest. */
+/** The rollout with at most this number of zones: first those that lack the change, then the slowest. */
 export function shortened({ targets, omitted = 0, ...rest }: OnwardRollout, most: number): OnwardRollout {
   const msOf = ({ acknowledgedMs = Infinity }: RolloutTarget): number => acknowledgedMs;
   const lacksFirst = (a: RolloutTarget, b: RolloutTarget): number => {
@@ -74,7 +77,10 @@ export function shortened({ targets, omitted = 0, ...rest }: OnwardRollout, most
   return { ...rest, targets: listed, ...(left > 0 && { omitted: left }) };
 }
 
-/** One change of a list, without its peers. @param elsewhere of those that are connected to other replicas, and unknown here */
+/**
+ * One change of a list, without its peers.
+ * @param elsewhere the tally of peers that are connected to other replicas, and unknown here
+ */
 export function changeSummary(change: Change, targets: readonly Target[], elsewhere?: ZonesTally): Answer<'ChangeSummary'> {
   const { id, type, mesh, name } = change;
   return { id, type, name, ...(mesh !== '' && { mesh }), ...facts(change), ...summaryOf(targets, elsewhere) };

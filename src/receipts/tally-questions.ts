@@ -1,5 +1,6 @@
-// Questions to the other replicas about several changes: how many of the zones that are connected there have each. With ten thousand zones
-// their states do not fit an answer. Invariant: an answer includes every change that was committed before its question.
+// Questions to the other replicas about several changes: the number of zones that are connected there and have each. With ten
+// thousand zones their states do not fit an answer. Invariant: an answer includes every change that was committed before its
+// question.
 import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { questionParts } from '../replicas/question-parts.ts';
@@ -7,10 +8,10 @@ import { noTally, type Tally } from './peer-marks.ts';
 import type { Change } from './kept-change.ts';
 import type { Logged, RecentChanges } from './recent-changes.ts';
 
-/** Changes of one question. */
+/** The number of changes of one question. */
 export const MAX_TALLIES = 25;
 
-/** @property withheld zones that cannot read the change */
+/** @property withheld the number of zones that cannot read the change */
 export type ZonesTally = Tally & { withheld: number };
 
 /** The change of a row with this version; null for a removal. */

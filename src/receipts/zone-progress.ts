@@ -6,7 +6,7 @@ import type { OpenSenders, TypeProgress } from '../kds/sender/open-senders.ts';
 import type { ReplicaQuestions, Subject } from '../replicas/replica-questions.ts';
 import { questionParts } from '../replicas/question-parts.ts';
 
-/** Zones of one question. */
+/** The number of zones of one question. */
 const MAX_ZONES = 100;
 
 /** Times are in milliseconds since 1970. */
@@ -31,7 +31,7 @@ export type ZoneProgressOptions = {
 /** A zone with the spec of its ZoneInsight. */
 export type AskedZone = { readonly name: string; readonly insight: JsonObject };
 
-/** `null`: no replica with a stream of the zone has answered, or there is none. */
+/** It is null if no replica with a stream of the zone has answered, or there is none. */
 export type ZoneTypes = { readonly instanceId: string | null; readonly types: readonly TypeProgress[] | null };
 
 export class ZoneProgress {
@@ -49,7 +49,7 @@ export class ZoneProgress {
     this.#questions = questions.about('progress', answer);
   }
 
-  /** By the name of the zone. Rejects when the store does not answer. */
+  /** The progress by the name of the zone. Rejects when the store does not answer. */
   async of(zones: readonly AskedZone[], signal: AbortSignal): Promise<Map<string, ZoneTypes>> {
     const { mode, instanceId, senders } = this.#options;
     const elsewhere = new Map<string, string>();

@@ -109,7 +109,7 @@ it('a reconciler reads every minute those rows alone that changed without a hint
     store.rows.set([...store.rows].find(([, held]) => held.name === name)?.[0] ?? '', { ...row, ...more });
   };
   change('stored', { version: 1, spec: { changed: true } });
-  // It was deleted and made again: its version is the same.
+  // The row was deleted and made again: its version is the same.
   change('again', { modificationTime: new Date(1), spec: { changed: true } });
   await clock.advance(MINUTE);
   expect([...rows.values()].map(({ spec }) => spec)).toEqual([{ changed: true }, { changed: true }]);

@@ -15,7 +15,7 @@ const GATHER_MS = 5;
  * without a hint.
  */
 const SAFETY_MS = 60_000;
-/** Rows of one statement. */
+/** The number of rows of one statement. */
 const BATCH = 500;
 
 /** `row` is the wanted row. `before` is the stored row, undefined for a row to create. */
@@ -51,9 +51,9 @@ export type Reconciler = {
 
 /** The time of a plan. Somebody can set the date of a machine: durations are differences of `elapsed`. */
 export type Moment = {
-  /** For times that rows hold. */
+  /** The time for dates that rows hold. */
   readonly now: Date;
-  /** Of the clock, in milliseconds. */
+  /** The elapsed time of the clock, in milliseconds. */
   readonly elapsed: number;
 };
 
@@ -63,7 +63,7 @@ type ReconcileOptions = {
   readonly clock: Clock;
   /** The interval at which everything is compared and planned again, in milliseconds; a minute if left out. */
   readonly safetyMs?: number;
-  /** Called after every pass, for measurements. */
+  /** It is called after every pass, for measurements. */
   readonly onPass?: (pass: Pass) => void;
 };
 
@@ -93,7 +93,7 @@ class Loop {
   readonly #states = new Map<string, string>();
   /** The view, with a note of the states of its rows. */
   readonly #noted: RowsOfView;
-  /** The state of the store before the last comparison of all rows; null: they are compared in any case. */
+  /** The state of the store before the last comparison of all rows. With null they are compared in any case. */
   #compared: string | null = null;
 
   constructor(reconciler: Reconciler, options: ReconcileOptions) {
@@ -134,7 +134,10 @@ class Loop {
     }
   }
 
-  /** One pass: reads the rows that the hints name, plans, writes. @returns when to run again without a hint, as `elapsed` of the clock */
+  /**
+   * One pass: reads the rows that the hints name, plans, writes.
+   * @returns the time to run again without a hint, as `elapsed` of the clock
+   */
   async #pass(hints: Pick<Hints, 'types' | 'keys'>, isSafety: boolean): Promise<number> {
     const { clock } = this.#options;
     const began = clock.elapsed();
@@ -220,7 +223,10 @@ function keepOnly(view: RowsOfView, type: string, listed: readonly ResourceKey[]
   for (const key of [...view.keysOf(type)]) if (!present.has(keyText(key))) view.remove(key);
 }
 
-/** The same for two rows of one key only where they are one row in one version: the version of a row that is made again starts at 0. */
+/**
+ * A text that is equal for two rows of one key only if they are one row in one version: the version of a row that is made again
+ * starts at 0.
+ */
 function stateOf({ version, modificationTime }: Pick<ResourceMeta, 'version' | 'modificationTime'>): string {
   return `${String(version)} ${String(modificationTime.getTime())}`;
 }

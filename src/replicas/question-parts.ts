@@ -1,9 +1,9 @@
 // A list in parts, each of which fits a question to the other replicas: a notification of PostgreSQL holds 8,000 bytes. Pure.
 
-/** Bytes of the JSON of the items of one part. In base64, with the rest of its question, it stays below that. */
+/** The limit of the JSON of the items of one part, in bytes. In base64, with the rest of its question, it stays below that. */
 const MAX_BYTES = 4_000;
 
-/** @param most items of a part */
+/** Divides a list into parts. @param most the number of items of a part */
 export function questionParts<T>(items: readonly T[], most: number): T[][] {
   const parts: T[][] = [];
   let bytes = Infinity;

@@ -6,11 +6,11 @@ import { isObject } from '../resource/read-json.ts';
 import { FeedFollower, type Following, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
-/** Bytes of the JSON of a part. In base64 and as JSON it stays below the 8,000 bytes of a notification. */
+/** The limit of the JSON of a part, in bytes. In base64 and as JSON it stays below the 8,000 bytes of a notification. */
 const MAX_PART_BYTES = 5_000;
 /** Milliseconds that an answer may take beside the time that the question itself waits: the feed of both sides, under load. */
 const ANSWER_MS = 2_000;
-/** Answers about one subject that this process gives at the same time. */
+/** The number of answers about one subject that this process gives at the same time. */
 const MAX_ANSWERS = 64;
 
 /** A part of an answer about one key, such as a zone. Its JSON must be shorter than 5,000 bytes. */
@@ -24,15 +24,15 @@ type Kind = '?' | '!' | '-';
 /** Subject, kind, and the message. */
 const MARK = /^([a-z]+) ([?!-]) ([\w-]+)$/;
 
-/** The rows that a replica knows. */
+/** Finds the rows that a replica knows. */
 export type AnswerQuestion<Q, R> = (question: Q, signal: AbortSignal) => Promise<readonly R[]>;
 
-/** Questions about one subject. */
+/** The questions about one subject. */
 export interface Subject<Q, R extends AnswerRow> {
   /**
-   * Asks every other replica. Resolves when there is a row for each of these keys, or the time is over; then some may be missing. The first
-   * row of a key counts. Rejects when the store does not answer.
-   * @param waitMs how long the other replica may take by the question itself
+   * Asks every other replica. Resolves when there is a row for each of these keys, or the time is over; then some may be missing.
+   * The first row of a key counts. Rejects when the store does not answer.
+   * @param waitMs the milliseconds that the question allows the other replica
    */
   ask(question: Q, keys: ReadonlySet<string>, waitMs: number, signal: AbortSignal): Promise<Map<string, R>>;
 }
@@ -75,7 +75,7 @@ class OpenSubject<Q, R extends AnswerRow> implements Subject<Q, R> {
   readonly #name: string;
   readonly #answer: AnswerQuestion<Q, R>;
   readonly #waiting = new Map<string, (rows: readonly R[]) => void>();
-  /** By the id of the question. */
+  /** The answers under way, by the id of the question. */
   readonly #answering = new Map<string, AbortController>();
 
   constructor(options: ReplicaQuestionsOptions, name: string, answer: AnswerQuestion<Q, R>) {
@@ -147,7 +147,7 @@ type Read<Q, R> =
   | { readonly kind: '!'; readonly part: Part<R> }
   | { readonly kind: '-'; readonly id: string };
 
-/** Null for a mark that is not of these kinds: anyone who may connect to the database can send one. */
+/** Returns null for a mark that is not of these kinds: anyone who may connect to the database can send one. */
 function messageIn<Q, R extends AnswerRow>(mark: string): Read<Q, R> | null {
   const [, , kind, text = ''] = MARK.exec(mark) ?? [];
   let message: unknown;

@@ -88,7 +88,7 @@ describe('the roster of replicas', () => {
     await second.ended;
     await clock.advance(0);
     expect(first.known()).toEqual(['a', 'c']);
-    // Nothing of it arrives any more.
+    // No mark of the replica arrives any more.
     store.mark = () => Promise.resolve();
     third.stop.abort();
     await third.ended;

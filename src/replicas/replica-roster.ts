@@ -1,6 +1,6 @@
-// The live replicas of this control plane, their leader, and how many zones each serves. Each replica sends a mark through the change feed:
-// at its start, when it begins or ceases to lead, at a fixed interval, and at its end. Invariants: nothing is stored; a killed replica
-// stays listed as silent for an hour; the number of known replicas is bounded.
+// The live replicas of this control plane, their leader, and the number of zones that each serves. Each replica sends a mark
+// through the change feed: at its start, when it begins or ceases to lead, at a fixed interval, and at its end. Invariants:
+// nothing is stored; a killed replica stays listed as silent for an hour; the number of known replicas is bounded.
 import { every, type Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { together } from '../base/supervise.ts';
@@ -11,7 +11,7 @@ import type { ResourceStore } from '../store/resource-store.ts';
 const MARK = /^replica ([\w-]+)$/;
 /** Milliseconds between two marks of a replica. */
 export const BEAT_MS = 30_000;
-/** The same for a replica that shares its zones with others: they must notice its end soon. */
+/** The interval of the marks of a replica that shares its zones with others, in milliseconds: they must notice its end soon. */
 export const SHARING_BEAT_MS = 5_000;
 /** Milliseconds without a mark after which a replica has no share of the zones. */
 export const NO_SHARE_MS = 7_500;
@@ -27,17 +27,17 @@ export type Replica = {
   readonly instanceId: string;
   readonly version: string;
   readonly isLeader: boolean;
-  /** When it began or ceased to lead, or started. ISO 8601, by its own clock. */
+  /** The time at which it began or ceased to lead, or started, in ISO 8601 by its own clock. */
   readonly since: string;
-  /** Zones with a stream to it; null for a replica that does not share zones. */
+  /** The number of zones with a stream to it; null for a replica that does not share zones. */
   readonly zones: number | null;
-  /** It stops, and takes no more zones. */
+  /** Whether it stops, and takes no more zones. */
   readonly isDraining: boolean;
-  /** When its last mark arrived here. */
+  /** The time at which its last mark arrived here. */
   readonly lastSeen: Date;
 };
 
-/** `new`: the others answer. `end`: the replica stops. */
+/** The others answer `new`. A replica that stops sends `end`. */
 type Kind = 'new' | 'here' | 'end';
 type Message = Omit<Replica, 'lastSeen'> & { readonly kind: Kind };
 
@@ -45,21 +45,21 @@ export type RosterOptions = Following & {
   readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
   readonly instanceId: string;
   readonly version: string;
-  /** If left out, `BEAT_MS`. */
+  /** The default is `BEAT_MS`. */
   readonly beatMs?: number;
 };
 
 export class ReplicaRoster {
   readonly #options: RosterOptions;
   readonly #replicas = new Map<string, Replica>();
-  /** When the last mark of each arrived, in milliseconds of `elapsed`: the date may be set. */
+  /** The time at which the last mark of each arrived, in milliseconds of `elapsed`: the date may be set. */
   readonly #heardAt = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   #isLeader = false;
   #since: Date;
   #zones: number | null = null;
   #isDraining = false;
-  /** Its last mark is due: no mark follows, also if it ceases to lead later. */
+  /** It is true when the last mark is due: no mark follows, also if the replica ceases to lead later. */
   #hasEnded = false;
   /** Marks on their way to the database. */
   readonly #sending = new Set<Promise<void>>();
@@ -99,7 +99,7 @@ export class ReplicaRoster {
     this.#heardAt.delete(instanceId);
   }
 
-  /** Calls back when a replica comes, goes, leads, or ceases to lead. Returns the way to stop. */
+  /** Calls back when a replica comes, goes, leads, or ceases to lead. Returns a function that stops it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

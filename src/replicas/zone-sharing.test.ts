@@ -1,4 +1,5 @@
-// How replicas share zones: replicas of a simulated fleet, each with its roster on one store, behind a load balancer of the test.
+// The sharing of zones between the replicas of a simulated fleet, each with its roster on one store, behind a load balancer of
+// the test.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { fc } from '../../test/support/property.ts';

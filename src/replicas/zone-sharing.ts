@@ -6,7 +6,7 @@ import type { Logger } from '../base/log.ts';
 import { messageOf } from '../base/errors.ts';
 import type { ReplicaRoster } from './replica-roster.ts';
 
-/** A replica starts to move zones above the first part of its share, and stops below the second. */
+/** A replica starts to move zones above the first multiple of its share, and stops below the second. */
 const BEGIN_SHARE = 1.2;
 const END_SHARE = 1.05;
 /** Milliseconds between two checks of the numbers, and between two marks that report a changed number. */
@@ -23,9 +23,12 @@ const MAX_PAUSE_MS = 3_600_000;
 
 /** The zones of this process, for one that moves them. */
 export type MovableZones = {
-  /** How many have a stream to this process. */
+  /** The number of zones with a stream to this process. */
   readonly count: () => number;
-  /** Those that may be moved now, in the order in which they should be: none whose first state is on its way. */
+  /**
+   * The zones that may be moved now, in the order in which they should move. A zone whose first state is on its way is not among
+   * them.
+   */
   readonly movable: (minAgeMs: number) => readonly string[];
   readonly has: (zone: string) => boolean;
   /** Ends all streams of these zones with the status that makes a zone connect again. */
@@ -34,7 +37,7 @@ export type MovableZones = {
 
 export type SharingSettings = {
   readonly enabled: boolean;
-  /** Milliseconds. */
+  /** The time in milliseconds. */
   readonly settleTime: number;
   readonly percentPerSecond: number;
 };
@@ -51,7 +54,8 @@ export type ZoneSharingOptions = {
 export type Bounds = { readonly lower: number; readonly upper: number };
 
 /**
- * @param counts zones of each replica
+ * Computes the bounds.
+ * @param counts the zones of each replica
  * @returns null where nothing can be shared: one replica, or no zone
  */
 export function boundsOf(counts: readonly number[]): Bounds | null {
@@ -63,13 +67,13 @@ export function boundsOf(counts: readonly number[]): Bounds | null {
 
 export class ZoneSharing {
   readonly #options: ZoneSharingOptions;
-  /** When this replica began to have too many zones; null if it has not. */
+  /** The time at which this replica began to have too many zones; null if it has not. */
   #tooManySince: number | null = null;
   #isMoving = false;
-  /** Parts of a zone that may be moved. */
+  /** The parts of a zone that may be moved. */
   #allowance = 0;
   #saidAt = -Infinity;
-  /** Moved zones, and when. */
+  /** The moved zones, with the time of each move. */
   readonly #moved = new Map<string, number>();
   #stayed = 0;
   #returned = 0;

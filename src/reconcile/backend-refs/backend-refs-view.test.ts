@@ -99,7 +99,7 @@ describe('a view of collectors and policies', () => {
     expect(marked()).toEqual(['m 0', 'older 1', 'p', 'q']);
     aged('first', 0);
     expect(marked()).toEqual(['first 1', 'older 0', 'p', 'q']);
-    // It was deleted and created again between two reads.
+    // The backend was deleted and created again between two reads.
     aged('first', 2);
     expect(marked()).toEqual(['first 0', 'older 1', 'p', 'q']);
   });

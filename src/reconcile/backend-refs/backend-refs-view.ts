@@ -38,7 +38,7 @@ function refOf(ref: JsonObject): BackendRef[] {
 }
 
 export const BACKEND = 'MeshOpenTelemetryBackend';
-/** The types that a view is fed with: backends first, so that references resolve once. */
+/** The types of the view's rows: backends first, so that references resolve once. */
 export const viewedTypes = [BACKEND, 'MeshAccessLog', 'MeshTrace', 'MeshMetric'] as const;
 
 export type PolicyRefs = { readonly row: Resource; readonly refs: readonly BackendRef[]; readonly unresolved: readonly string[] };

@@ -53,7 +53,7 @@ type DerivedRow = Write & { readonly op: 'create' };
 type Derived = {
   readonly route: Resource;
   readonly rows: readonly DerivedRow[];
-  /** @param taken those of `rows` whose name another row has */
+  /** @param taken the rows whose name another row has */
   readonly statusWith: (taken: ReadonlySet<DerivedRow>) => JsonObject;
 };
 

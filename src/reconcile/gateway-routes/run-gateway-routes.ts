@@ -12,7 +12,7 @@ import { DERIVED, deriveRoutes, isDerived, MANAGED_BY, planGatewayRoutes } from 
 type GatewayRoutesOptions = Following & { readonly store: ResourceStore; readonly writer: ControlPlaneIdentity };
 
 const MANAGED = { [label.managedBy]: MANAGED_BY };
-/** Attempts to write the rows of a mesh while another writer changes them. */
+/** The number of attempts to write the rows of a mesh while another writer changes them. */
 const MAX_ATTEMPTS = 5;
 
 /** Follows the store until the signal aborts. */

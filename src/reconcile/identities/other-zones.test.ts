@@ -1,4 +1,4 @@
-// What zones ask of each other while one of them changes an authority, and when they answer.
+// The questions of zones to each other while one of them changes an authority, and their answers.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { make } from '../../../test/policy/make-resource.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';

@@ -19,8 +19,8 @@ export function askingLabels(labels: Resource['labels'], isChanging: boolean): R
 }
 
 /**
- * Whether the proxies of all other zones have accepted the MeshTrusts of a mesh. False where a zone cannot say so: a Kuma zone, and one
- * whose MeshTrust was copied by hand.
+ * Whether the proxies of all other zones have accepted the MeshTrusts of a mesh. It is false where a zone cannot say so: a Kuma
+ * zone, and one whose MeshTrust was copied by hand.
  */
 export function haveOthersAccepted(trusts: readonly Resource[], zone: string): boolean {
   const wanted = acceptedText(trusts);
@@ -36,7 +36,7 @@ export type Answers = { readonly count: number; readonly wakeAts: readonly numbe
 
 /**
  * Answers the zones that ask. Each pass reads the MeshTrusts, and the proxies of the meshes in which a zone asks.
- * @param readFacts of a mesh
+ * @param readFacts reads the facts of a mesh
  */
 export async function answerOtherZones(
   { store, zone, clock }: { readonly store: ResourceStore; readonly zone: string; readonly clock: Clock },
@@ -72,7 +72,7 @@ function answerOf({ type, mesh, name, labels, spec, status, syncVersion, version
   return { op: 'update', key: { type, mesh, name }, labels: answered, spec, status, syncVersion, expectVersion: version };
 }
 
-/** Equal in zones with the same MeshTrusts. A value of a label begins and ends with a letter or a digit. */
+/** A text that is equal in zones with the same MeshTrusts. A value of a label begins and ends with a letter or a digit. */
 function acceptedText(trusts: readonly Resource[]): string {
   return Buffer.from(bundleId(trustBundles(trusts)), 'base64url').toString('hex');
 }

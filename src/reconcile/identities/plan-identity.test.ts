@@ -19,7 +19,7 @@ import {
 
 const NOW = new Date('2027-01-01T00:00:00Z');
 const DOMAIN = 'default.east.mesh.local';
-/** Valid from a minute earlier on. */
+/** The pair is valid from a minute earlier on. */
 const PAIR = await createAuthority(DOMAIN, new Date('2026-11-22T16:22:25Z'));
 const PEM = PAIR.certPem;
 const OTHER = await createAuthority(DOMAIN, NOW);

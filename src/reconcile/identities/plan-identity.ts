@@ -22,7 +22,7 @@ export type IdentityRows = {
   readonly certificate: Resource | undefined;
   readonly key: Resource | undefined;
   readonly trust: Resource | undefined;
-  /** Undefined: the authority is not being changed. */
+  /** It is undefined while the authority is not being changed. */
   readonly rotation: Resource | undefined;
 };
 
@@ -40,7 +40,7 @@ export function identityKeys({ mesh, name }: ResourceKey): Record<'certificate' 
   return { ...authoritySecrets(mesh, name), trust: { type: 'MeshTrust', mesh, name }, rotation: rotationKey(mesh, name) };
 }
 
-/** @param zone of this control plane */
+/** Plans the rows of a MeshIdentity. @param zone the zone of this control plane */
 export function planIdentity(rows: IdentityRows, { zone, now }: { zone: string; now: Date }): IdentityPlan {
   const { identity, certificate, key } = rows;
   const provider = providerOf(identity.spec);
@@ -112,7 +112,9 @@ function planTrust(
 /** Milliseconds until an authority that is not valid is looked at again: the date may be set right. */
 const FAULT_LOOK_MS = 60_000;
 
-/** When the authority begins or ends to be valid next, in milliseconds since 1970; null if there is no such time. */
+/**
+ * The time at which the validity of the authority begins or ends next, in milliseconds since 1970; null if there is no such time.
+ */
 export function validityWake({ certificate }: Pick<IdentityRows, 'certificate'>, now: Date): number | null {
   const [authority] = certificate === undefined ? [] : certificatesIn([{ pem: { value: secretText(certificate) } }]);
   if (authority === undefined) return null;
@@ -163,7 +165,7 @@ function wantedTrust(
   const base: Resource = trust ?? {
     ...newRow({ type: 'MeshTrust', mesh, name }, now),
     labels: {
-      // Of the stored name: two MeshIdentities of one display name have two MeshTrusts.
+      // The label has the stored name: two MeshIdentities of one display name have two MeshTrusts.
       [label.displayName]: name,
       [label.mesh]: mesh,
       [label.env]: 'universal',
@@ -202,7 +204,7 @@ function withStatus(identity: Resource, conditions: readonly Condition[], author
 }
 
 /**
- * Null if type, status and reason are unchanged. Messages do not count: other writers word them differently.
+ * Returns null if type, status and reason are unchanged. Messages do not count: other writers word them differently.
  * @param authority id of the one that signs; its proxies get certificates of it
  */
 function changedStatus({ status }: Resource, conditions: readonly Condition[], authority?: string): JsonObject | null {

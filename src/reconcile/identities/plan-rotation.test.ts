@@ -1,4 +1,4 @@
-// Who has to do its part in a step of a rotation, and when the step may end.
+// The proxies and zones that have a part in a step of a rotation, and the end of the step.
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane } from '../../../test/policy/make-resource.ts';
 import { trustOf } from '../../../test/xds/crossing-mesh.ts';
@@ -17,7 +17,7 @@ function identityOf(selector: JsonObject = {}, expiry = '100s'): Resource {
   const spec = { selector: { dataplane: { matchLabels: selector } }, provider: { type: 'Bundled', bundled } };
   return asReady(make('MeshIdentity', 'id', spec, { zone: 'east' }));
 }
-/** A proxy, and what it says of itself. */
+/** A proxy with its insight. */
 function proxyOf(
   name: string,
   { mTLS = {}, tls = {}, isOnline = true }: { mTLS?: JsonObject; tls?: JsonObject; isOnline?: boolean } = {},

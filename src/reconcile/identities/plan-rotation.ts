@@ -22,7 +22,10 @@ export type MeshFacts = {
   readonly insights: readonly Resource[];
 };
 
-/** Part of a life that an ended certificate is still trusted, for clocks that run behind, and its limit in milliseconds. */
+/**
+ * The part of its life for which an ended certificate is still trusted, for clocks that run behind, and its limit in
+ * milliseconds.
+ */
 const SKEW_SHARE = 1 / 10;
 const MAX_SKEW_MS = 60_000;
 
@@ -32,8 +35,8 @@ export function isOver({ waiting, until }: RotationProgress, now: Date): boolean
 }
 
 /**
- * How far proxies have accepted the MeshTrusts of a mesh. A proxy whose stream has ended, with its control plane or without it, still
- * serves with the bundle that it has: it gets time to come back.
+ * The progress of proxies that accept the MeshTrusts of a mesh. A proxy whose stream has ended, with its control plane or without
+ * it, still serves with the bundle that it has: it gets time to come back.
  * @param heldSince when the MeshTrust got the new authority
  * @param otherZonesMs 0 in a zone without others
  */
@@ -51,7 +54,11 @@ export function distribution(facts: MeshFacts, zone: string, heldSince: Date, ot
   return progress(waits, new Date(Math.max(heldSince.getTime() + otherZonesMs, ...away.map(backUntil))));
 }
 
-/** How far proxies have certificates of the new authority. @param signedAt since when it signs @param until end of the last old one */
+/**
+ * The progress of proxies that get certificates of the new authority.
+ * @param signedAt the time since which it signs
+ * @param until the end of the last old certificate
+ */
 export function renewal(facts: MeshFacts, identity: Resource, signedAt: string, until: string): RotationProgress {
   const kri = kriOf(identity);
   const waits = proxiesOf(facts).filter((proxy) => {
@@ -64,7 +71,7 @@ export function renewal(facts: MeshFacts, identity: Resource, signedAt: string, 
 }
 
 /**
- * When the last certificate ends that the present authority has signed. The insight of a proxy that is away has the end of its
+ * The end of the last certificate that the present authority has signed. The insight of a proxy that is away has the end of its
  * certificate too.
  */
 export function lastEnd(identity: Resource, insights: readonly Resource[], now: Date): Date {
@@ -105,7 +112,7 @@ function isConnected({ insight }: Proxy): boolean {
   return isOnline(insight.spec);
 }
 
-/** Until when an absent proxy may come back, in milliseconds since 1970; 0 for one that never had a stream. */
+/** The time until which an absent proxy may come back, in milliseconds since 1970; 0 for one that never had a stream. */
 function backUntil({ insight }: Proxy): number {
   const { endedAt = '' } = absenceIn(insight) ?? {};
   return endedAt === '' ? 0 : Date.parse(endedAt) + LOST_MS;

@@ -24,17 +24,20 @@ import type { MeshFacts } from './plan-rotation.ts';
 /** The rows of a mesh on which the steps depend. */
 export type WithdrawalFacts = Omit<MeshFacts, 'trusts'> & {
   readonly services: readonly Resource[];
-  /** By the stored name of the MeshIdentity. */
+  /** The identities in force, by the stored name of the MeshIdentity. */
   readonly inForce: ReadonlyMap<string, { readonly row: Resource; readonly is: IdentityInForce }>;
 };
 
 type WithdrawalPlan =
-  /** Null: it stays as it is. */
+  /** With null, the identity stays as it is. */
   | { readonly next: IdentityInForce | null; readonly progress: WithdrawalProgress; readonly wakeAt: number | null }
-  /** `trust`: what its authority signed has ended. */
+  /** `trust` means that all certificates of its authority have ended. */
   | { readonly over: 'alone' | 'trust' };
 
-/** Milliseconds that connected proxies have for a step. A proxy that refuses its configuration must not stop the others for ever. */
+/**
+ * The milliseconds that connected proxies have for a step. A proxy that refuses its configuration must not stop the others for
+ * ever.
+ */
 export const STEP_LIMIT_MS = 600_000;
 
 const NOBODY: WithdrawalProgress = { waiting: 0, waitsFor: [] };
@@ -42,13 +45,13 @@ const NOBODY: WithdrawalProgress = { waiting: 0, waitsFor: [] };
 type WithdrawalOptions = {
   readonly zone: string;
   readonly now: Date;
-  /** Milliseconds that other zones have to change to plain text; 0 in a zone without others. */
+  /** The milliseconds that other zones have to change to plain text; 0 in a zone without others. */
   readonly otherZonesMs: number;
-  /** When the last certificate of its authority ends. */
+  /** The end of the last certificate of its authority. */
   readonly lastEnd: (identity: Resource) => Date;
 };
 
-/** @param name stored name of a MeshIdentity that is in force */
+/** Plans the next step of a withdrawal. @param name the stored name of a MeshIdentity that is in force */
 export function planWithdrawal(facts: WithdrawalFacts, name: string, options: WithdrawalOptions): WithdrawalPlan {
   const { zone, now, otherZonesMs } = options;
   const held = facts.inForce.get(name);
@@ -96,13 +99,13 @@ export function beginInForce(identity: Resource, now: Date): IdentityInForce | n
 }
 
 type Losing = {
-  /** Dataplanes that lose this identity. */
+  /** The Dataplanes that lose this identity. */
   readonly changing: readonly Resource[];
-  /** Those of them that have no other one. */
+  /** The Dataplanes among them that have no other identity. */
   readonly without: readonly Resource[];
 };
 
-/** @param held the MeshIdentity as it is in force */
+/** Finds the Dataplanes that lose an identity. @param held the MeshIdentity as it is in force */
 function losing({ identities, dataplanes }: WithdrawalFacts, held: Resource, zone: string): Losing {
   const ours = identities.filter((row) => homeZoneOf(row, zone) === zone);
   const gives = givesTo(held, zone);
@@ -129,7 +132,7 @@ function servicesOf(services: readonly Resource[], dataplanes: readonly Resource
     .sort(compareText);
 }
 
-/** How many connected proxies with an identity have done their step. */
+/** The progress of connected proxies with an identity in their step. */
 function progressOf({ identities, inForce, dataplanes, insights }: WithdrawalFacts, zone: string): WithdrawalProgress {
   const asked = withdrawalId(new Map([...inForce].map(([name, { is }]) => [name, is])));
   const held = [...inForce.values()].flatMap(({ row, is }) => (is.step === 'trust' ? [] : [heldRow(row, is)]));

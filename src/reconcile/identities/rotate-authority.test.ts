@@ -14,7 +14,7 @@ import { reconcileIdentities, runIdentities } from './run-identities.ts';
 
 const HOUR_MS = 3_600_000;
 const OTHER_AUTHORITY = readFileSync(join(import.meta.dirname, '../../../test/xds/authority.pem'), 'utf8');
-/** Of the authority that is made at the start, and of one that is made within the same millisecond. */
+/** The end of the authority that is made at the start, and of one that is made within the same millisecond. */
 const AUTHORITY_ENDS = Date.parse('2035-12-30T00:00:00Z');
 const KRI = 'kri_mid_shop_east__identity_';
 const at = (type: string, name: string) => ({ type, mesh: 'shop', name });
@@ -86,7 +86,7 @@ async function putTrustOf(zone: string, labels: Labels): Promise<void> {
   await store.write({ op: 'put', key: at('MeshTrust', `of-${zone}`), labels: given, spec, syncVersion: '1' });
 }
 
-/** What a zone says whose proxies have accepted the MeshTrusts as they are here. */
+/** The label of a zone whose proxies have accepted the MeshTrusts as they are here. */
 async function acceptedNow(): Promise<string> {
   const bundles = trustBundles(await store.list({ type: 'MeshTrust', mesh: 'shop' }));
   return Buffer.from(bundleId(bundles), 'base64url').toString('hex');

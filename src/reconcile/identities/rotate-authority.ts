@@ -20,7 +20,7 @@ export type RotationOptions = {
   readonly otherZonesMs: number;
 };
 
-/** `again`: something was written. `wakeAt`: milliseconds since 1970, null if a change of a row will tell. */
+/** `again` means that something was written. `wakeAt` is in milliseconds since 1970; null if a change of a row will tell. */
 type RotationStep = { readonly then: 'again' } | { readonly then: 'wait'; readonly wakeAt: number | null };
 
 const WAIT: RotationStep = { then: 'wait', wakeAt: null };
@@ -32,14 +32,14 @@ type Turn = {
   readonly options: RotationOptions;
   readonly identity: Resource;
   readonly trust: Resource | undefined;
-  /** Secrets: the certificate of the authority, its key, and the rotation. */
+  /** The Secrets: the certificate of the authority, its key, and the rotation. */
   readonly certificate: Resource;
   readonly key: Resource;
   readonly row: Resource;
   readonly now: Date;
 };
 
-/** @param rows of a MeshIdentity whose authority and MeshTrust are complete */
+/** Takes the next step of a rotation. @param rows the rows of a MeshIdentity whose authority and MeshTrust are complete */
 export async function stepRotation(options: RotationOptions, rows: IdentityRows): Promise<RotationStep> {
   const { identity, certificate, key, trust, rotation: row } = rows;
   const rotation = row === undefined ? null : readRotation(row);
@@ -61,7 +61,7 @@ async function begin(turn: Turn): Promise<RotationStep> {
   return await commit(turn, [rotationWrite(row, begun)], 'made the next authority of a MeshIdentity; its proxies get it');
 }
 
-/** Until every proxy trusts the next authority, which then signs. */
+/** Waits until every proxy trusts the next authority, which then signs. */
 async function distribute(turn: Turn, rotation: Step<'distribute'>, facts: MeshFacts): Promise<RotationStep> {
   const { options, identity, trust, certificate, key, row, now } = turn;
   if (trust === undefined) return WAIT;
@@ -81,7 +81,7 @@ async function distribute(turn: Turn, rotation: Step<'distribute'>, facts: MeshF
   );
 }
 
-/** Until the last certificate of the earlier authority has ended. */
+/** Waits until the last certificate of the earlier authority has ended. */
 async function renew(turn: Turn, rotation: Step<'renew'>, facts: MeshFacts): Promise<RotationStep> {
   const { identity, row, now } = turn;
   if (Date.parse(rotation.until) > now.getTime())

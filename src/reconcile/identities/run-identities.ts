@@ -17,11 +17,11 @@ import { withdrawIdentities } from './withdraw-identity.ts';
 type IdentitiesOptions = Following & {
   readonly store: ResourceStore;
   readonly zone: string;
-  /** Milliseconds that the proxies of other zones have to accept a MeshTrust; 0 in a zone without others. */
+  /** The milliseconds that the proxies of other zones have to accept a MeshTrust; 0 in a zone without others. */
   readonly otherZonesMs: number;
 };
 
-/** Passes over one MeshIdentity: authority, trust, conditions, and some for other writers. */
+/** The number of passes over one MeshIdentity: authority, trust, conditions, and some for other writers. */
 const MAX_PASSES = 12;
 /** Types that change often. They are followed only while a step waits for proxies. */
 const PROXY_TYPES = ['Dataplane', 'DataplaneInsight', 'MeshService'];
@@ -60,7 +60,10 @@ export async function runIdentities(options: IdentitiesOptions, signal: AbortSig
     .finally(() => cancel());
 }
 
-/** Open rotations, withdrawals and answers to other zones, and the time of the next check, in milliseconds since 1970. */
+/**
+ * The number of open rotations, withdrawals and answers to other zones, and the time of the next check, in milliseconds since
+ * 1970.
+ */
 type Changes = { readonly count: number; readonly wakeAt: number | null };
 
 /** Brings the rows of all MeshIdentities of the zone up to date. */
@@ -118,7 +121,7 @@ async function reconcileIdentity(options: IdentitiesOptions, identity: Resource)
       if (outcomes.every((outcome) => 'version' in outcome)) log.info({ mesh, name }, 'made the authority of a MeshIdentity');
       continue;
     }
-    // The MeshTrust first: certificates are issued when the conditions say so.
+    // Write the MeshTrust first: certificates are issued when the conditions say so.
     const writes: Write[] = plan.trust !== null ? [putOf(plan.trust, rows.trust)] : statusOf(rows.identity, plan.status);
     const outcomes = await store.writeBatch(writes);
     const refused = outcomes.find((outcome) => outcome.result === 'rejected');
@@ -134,7 +137,7 @@ async function reconcileIdentity(options: IdentitiesOptions, identity: Resource)
   return AT_REST;
 }
 
-/** Null if the MeshIdentity or its mesh is gone. */
+/** Returns null if the MeshIdentity or its mesh is gone. */
 async function readRows(store: ResourceStore, { type, mesh, name }: Resource): Promise<IdentityRows | null> {
   const keys = {
     identity: { type, mesh, name },

@@ -18,7 +18,7 @@ import { STEP_LIMIT_MS } from './plan-withdrawal.ts';
 import { reconcileIdentities, runIdentities } from './run-identities.ts';
 import { withdrawIdentities } from './withdraw-identity.ts';
 
-/** Of the authority that is made at the start. */
+/** The end of the authority that is made at the start. */
 const AUTHORITY_ENDS = Date.parse('2035-12-30T00:00:00Z');
 const HOUR_MS = 3_600_000;
 const SERVICE = 'kri_msvc_shop_east__cart_';
@@ -49,13 +49,13 @@ const inForce = async (name = 'identity'): Promise<(IdentityInForce & Withdrawal
   const read = row === undefined ? null : readInForce(row);
   return row === undefined || read === null ? null : { ...read, ...progressOf(row) };
 };
-/** What a proxy says of itself. */
+/** Puts the insight of a proxy. */
 async function insight(name: string, tls: JsonObject, isOnline = true, hold = ''): Promise<void> {
   const end = isOnline ? {} : { disconnectTime: clock.now().toISOString() };
   const spec = { subscriptions: [{ id: '1', connectTime: clock.now().toISOString(), ...end }] };
   await put('DataplaneInsight', name, spec, {}, { tls, ...(hold !== '' && { hold }) });
 }
-/** A proxy does all that it is asked. */
+/** Lets a proxy do all that it is asked. */
 async function accept(name: string): Promise<void> {
   const all = new Map<string, IdentityInForce>();
   for (const of of ['identity', 'other']) {

@@ -25,10 +25,10 @@ import { lastEnd } from './plan-rotation.ts';
 import { beginInForce, dependsOnProxies, planWithdrawal, type WithdrawalFacts } from './plan-withdrawal.ts';
 import type { RotationOptions } from './rotate-authority.ts';
 
-/** Open withdrawals, and the time of the next check, in milliseconds since 1970. */
+/** The number of open withdrawals, and the time of the next check, in milliseconds since 1970. */
 type Withdrawals = { readonly count: number; readonly wakeAts: readonly number[] };
 
-/** Steps of all MeshIdentities of a mesh in one pass, and some for other writers. */
+/** The number of steps of all MeshIdentities of a mesh in one pass, and some for other writers. */
 const MAX_PASSES = 12;
 
 /** Updates the states in force of all meshes. */
@@ -129,7 +129,10 @@ async function factsOf(store: ResourceStore, mesh: string): Promise<Facts> {
   return { ...rows, dataplanes, insights, services };
 }
 
-/** When the last certificate ends that an authority of the identity has signed. The one before a rotation may have signed the last. */
+/**
+ * The end of the last certificate that an authority of the identity has signed. The one before a rotation may have signed the
+ * last.
+ */
 function lastEndOf({ insights, secrets }: Facts, identity: Resource, now: Date): Date {
   const end = lastEnd(identity, insights, now);
   const rotation = rotationOf(secrets, identity);

@@ -4,31 +4,34 @@ import { textOf } from '../../resource/read-json.ts';
 import { describedSubscription, isOnline, subscriptionsOf } from '../../resource/online-status.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';
 
-/** For a proxy whose control plane ended, in milliseconds: an Envoy waits up to 30 s before it tries again. */
+/** The time for a proxy whose control plane ended, in milliseconds: an Envoy waits up to 30 s before it tries again. */
 export const LOST_MS = 60_000;
 
 type Absence = {
-  /** When the last stream ended, as written; another time is another absence. */
+  /** The end of the last stream, as written; another time is another absence. */
   readonly endedAt: string;
-  /** Its control plane ended, and the stream with it. */
+  /** It is true when its control plane ended, and the stream with it. */
   readonly isLost: boolean;
 };
 
 type Seen = Absence & { until: number | null };
 
-/** Null for a connected proxy. */
+/** Returns null for a connected proxy. */
 export function absenceIn({ spec, status }: Pick<Resource, 'spec' | 'status'>): Absence | null {
   if (isOnline(spec)) return null;
   const endedAt = textOf(describedSubscription(subscriptionsOf(spec))?.['disconnectTime']);
   return { endedAt, isLost: status['hold'] === 'held' || status['isLost'] === true };
 }
 
-/** Whether a proxy has said that it leaves. @param status of its DataplaneInsight */
+/** Whether a proxy has said that it leaves. @param status the status of its DataplaneInsight */
 export function isLeaving(status: JsonObject): boolean {
   return status['hold'] === 'leaving' || status['isLeaving'] === true;
 }
 
-/** Where a zone proxy listens; null where its insight does not say it. @param status of its DataplaneInsight */
+/**
+ * The places where a zone proxy listens; null where its insight does not say it.
+ * @param status the status of its DataplaneInsight
+ */
 export function listensIn({ listens }: JsonObject): ReadonlySet<string> | null {
   return Array.isArray(listens) ? new Set(listens.map(textOf)) : null;
 }
@@ -36,16 +39,20 @@ export function listensIn({ listens }: JsonObject): ReadonlySet<string> | null {
 export class Absences {
   readonly #graceMs: number;
   readonly #seen = new Map<string, Seen>();
-  /** Names whose time is not over. */
+  /** The names of the proxies whose time is not over. */
   readonly #open = new Set<string>();
   #hasLooked = false;
 
-  /** @param graceMs milliseconds for a proxy whose stream broke */
+  /** @param graceMs the milliseconds for a proxy whose stream broke */
   constructor(graceMs: number) {
     this.#graceMs = graceMs;
   }
 
-  /** @param absence null: the proxy is connected, or nothing is known of it. @returns whether that is new */
+  /**
+   * Takes the absence of a proxy.
+   * @param absence null if the proxy is connected, or nothing is known of it
+   * @returns whether that is new
+   */
   put(name: string, absence: Absence | null): boolean {
     const before = this.#seen.get(name);
     if (absence === null) {
@@ -58,7 +65,7 @@ export class Absences {
     return true;
   }
 
-  /** `gone`: it is absent, and its time is over. */
+  /** The state of a proxy. `gone` means that it is absent, and its time is over. */
   stateOf(name: string): 'present' | 'broken' | 'lost' | 'gone' {
     const seen = this.#seen.get(name);
     if (seen === undefined) return 'present';
@@ -69,7 +76,7 @@ export class Absences {
   /**
    * Ends the absences whose time is over.
    * @param now `elapsed` of the clock: a date that somebody sets back would keep a proxy that is gone
-   * @returns the names that are gone now, and when to check again: null if not needed
+   * @returns the names that are gone now, and the time of the next check; null if not needed
    */
   look(now: number): { readonly gone: readonly string[]; readonly wakeAt: number | null } {
     const gone: string[] = [];

@@ -5,13 +5,16 @@ import type { JsonObject } from '../../resource/types.ts';
 
 /** The acceptances of one proxy. */
 export type TlsFacts = {
-  /** Its inbounds accept TLS. */
+  /** Whether its inbounds accept TLS. */
   readonly isReady: boolean;
-  /** KRIs of the MeshServices that it calls in plain text. */
+  /** The KRIs of the MeshServices that it calls in plain text. */
   readonly plaintextTo: readonly string[];
 };
 
-/** @param status of a DataplaneInsight. Null: the proxy has no certificate, or has not answered yet. */
+/**
+ * Reads the acceptances of a proxy. Null means that the proxy has no certificate, or has not answered yet.
+ * @param status the status of a DataplaneInsight
+ */
 export function tlsFactsOf(status: JsonObject): TlsFacts | null {
   const tls = status['tls'];
   if (!isObject(tls)) return null;
@@ -27,9 +30,9 @@ export class AcceptedTls {
   readonly #silent = new Set<string>();
 
   /**
-   * A proxy with an identity is connected, or is no longer, and this is what it has accepted.
-   * @param facts null: nothing is known
-   * @returns KRIs of MeshServices that may now demand TLS; null: all may
+   * Takes the acceptances of a proxy with an identity that is connected, or is no longer.
+   * @param facts null if nothing is known
+   * @returns the KRIs of MeshServices that may now demand TLS; null if all may
    */
   put(name: string, isCaller: boolean, facts: TlsFacts | null): Iterable<string> | null {
     const before = new Set(this.#facts.get(name)?.plaintextTo);

@@ -8,7 +8,7 @@ import { displayNameOf } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 
 export type Inbound = {
-  /** As written, `''` when it has none. */
+  /** The name as written, `''` when it has none. */
   readonly name: string;
   readonly port: number;
   readonly protocol: string;
@@ -25,17 +25,19 @@ export type LeftPlace = { readonly place: string; readonly address: Address };
 export type DataplaneFacts = {
   readonly name: string;
   readonly displayName: string;
-  /** Milliseconds since 1970. */
+  /** The time of its creation, in milliseconds since 1970. */
   readonly created: number;
   readonly labels: Labels;
   readonly inbounds: readonly Inbound[];
-  /** Advertised address and port of `networking.zoneIngress`; null without a complete one. */
+  /** The advertised address and port of `networking.zoneIngress`; null without a complete one. */
   readonly ingress: Address | null;
-  /** Where these listen, as `placeText` writes it; null without one. */
+  /** The places where these listen, as `placeText` writes them; null without one. */
   readonly places: { readonly ingress: string | null; readonly egress: string | null };
   /** The places that these have left, the last one first: clients may still have their addresses. */
   readonly left: { readonly ingress: readonly LeftPlace[]; readonly egress: readonly LeftPlace[] };
-  /** Address and port of `networking.zoneEgress`, else of the first ready egress in `listeners`; null without a complete one. */
+  /**
+   * The address and port of `networking.zoneEgress`, else of the first ready egress in `listeners`; null without a complete one.
+   */
   readonly egress: Address | null;
 };
 
@@ -52,7 +54,7 @@ export function dataplaneFacts(row: Resource): DataplaneFacts {
     created: row.creationTime.getTime(),
     labels: row.labels,
     inbounds: objectsOf(networking['inbound']).map(inboundOf),
-    // No fallback to networking.advertisedAddress (MADR 095, D17).
+    // There is no fallback to networking.advertisedAddress (MADR 095, D17).
     ingress: addressOf(textOf(ingress['advertisedAddress']), numberOf(ingress['advertisedPort'])),
     egress: listeningAt(egress, networking),
     places: { ingress: textAt(listeningAt(ingress, networking)), egress: textAt(listeningAt(egress, networking)) },
@@ -78,7 +80,7 @@ function listeningAt(listener: JsonObject, networking: JsonObject): Address | nu
   return addressOf(textOf(listener['address']) || textOf(networking['address']), numberOf(listener['port']));
 }
 
-/** @param place where the section is now */
+/** The place that a section has left. @param place the place where the section is now */
 function leftBy(row: Resource, place: Address | null): LeftPlace[] {
   const left = leftPlaces(row);
   if (left.length === 0 || place === null) return [];

@@ -11,7 +11,7 @@ export class DebouncedValue<T> {
   #value: T;
   #candidate: T;
   #lastChange = -Infinity;
-  /** Since when the candidate differs from the value. */
+  /** The time since which the candidate differs from the value. */
   #heldSince: number | null = null;
 
   constructor(first: T) {
@@ -23,7 +23,7 @@ export class DebouncedValue<T> {
     return this.#value;
   }
 
-  /** When to call `offer` again without a change of the source, as `elapsed` of the clock; null if not needed. */
+  /** The time at which to call `offer` again without a change of the source, as `elapsed` of the clock; null if not needed. */
   get wakeAt(): number | null {
     return this.#heldSince === null ? null : Math.min(this.#lastChange + QUIET_MS, this.#heldSince + MAX_MS);
   }

@@ -19,11 +19,11 @@ type GeneratorInput = {
 };
 
 type Generated = {
-  /** `null`: change nothing. */
+  /** Null changes nothing. */
   readonly want: { readonly labels: Labels; readonly spec: JsonObject } | 'gone' | null;
-  /** When to check again without a change, in milliseconds since 1970. */
+  /** The time of the next check without a change, in milliseconds since 1970. */
   readonly wakeAt: number | null;
-  /** Dataplanes with ports that differ from those of the service. */
+  /** The Dataplanes with ports that differ from those of the service. */
   readonly conflicting: readonly string[];
 };
 
@@ -76,7 +76,7 @@ function withoutMembers(
   return end <= now.getTime() ? { ...LEAVE, want: 'gone' } : { ...LEAVE, wakeAt: end };
 }
 
-/** The same ports in any order. */
+/** Whether both lists have the same ports, in any order. */
 function samePorts(ports: readonly JsonObject[], others: Json | undefined): boolean {
   if (!Array.isArray(others) || others.length !== ports.length) return false;
   const texts = new Set(others.map(portText));

@@ -23,7 +23,7 @@ type Generator = {
   readonly template: string;
 };
 
-/** A hostname that a generator gives a service. `rank`: precedence of the generator, 0 first. */
+/** A hostname that a generator gives a service. `rank` is the precedence of the generator, 0 first. */
 export type Claim = { readonly generator: string; readonly rank: number; readonly result: Rendered };
 
 /** The generators by precedence: origin `zone` first, then the oldest, then by name. */
@@ -57,7 +57,7 @@ export class HostnameGenerators {
   }
 }
 
-/** Null without a selector, or without a template (an extension then makes the names). */
+/** Returns null without a selector, or without a template (an extension then makes the names). */
 function generatorOf({ name, creationTime, labels, spec }: Resource): Generator | null {
   const selector = objectOf(spec['selector']);
   const [kind, type] = KINDS.find(([key]) => isObject(selector[key])) ?? [];
@@ -97,7 +97,7 @@ export class HostnameClaims {
     return touched;
   }
 
-  /** @returns the services whose hostnames may change, itself included */
+  /** Removes the claims of a service. @returns the services whose hostnames may change, itself included */
   remove(id: string): Set<string> {
     const touched = new Set([id]);
     for (const { result } of this.#claimants.get(id)?.claims ?? []) {

@@ -18,7 +18,7 @@ export class MeshIdentities {
   readonly #mesh: string;
   readonly #zone: string;
   readonly #byName = new Map<string, MeshIdentity>();
-  /** By the name of the MeshIdentity. */
+  /** The identities in force by the name of the MeshIdentity. */
   readonly #held = new Map<string, { readonly inForce: IdentityInForce; readonly identity: MeshIdentity | null }>();
   #withdrawn: ReadonlyMap<string, 'open' | 'clients'> = new Map();
 
@@ -27,7 +27,7 @@ export class MeshIdentities {
     this.#zone = zone;
   }
 
-  /** @returns whether the SPIFFE IDs of proxies change */
+  /** Puts a MeshIdentity. @returns whether the SPIFFE IDs of proxies change */
   put(row: Resource): boolean {
     const identity = parseMeshIdentity(row);
     if (isDeepStrictEqual(identity, this.#byName.get(row.name))) return false;
@@ -35,12 +35,12 @@ export class MeshIdentities {
     return true;
   }
 
-  /** @returns whether it existed */
+  /** Removes a MeshIdentity. @returns whether it existed */
   remove(name: string): boolean {
     return this.#byName.delete(name);
   }
 
-  /** @param row a Secret @returns whether SPIFFE IDs of proxies, or the TLS of services, change */
+  /** Puts an identity in force. @param row its Secret @returns whether SPIFFE IDs of proxies, or the TLS of services, change */
   putInForce(row: Resource): boolean {
     const name = identityNameOf(row);
     const inForce = name === null ? null : readInForce(row);
@@ -51,7 +51,7 @@ export class MeshIdentities {
     return true;
   }
 
-  /** @returns whether it existed */
+  /** Removes an identity in force. @returns whether it existed */
   removeInForce(key: Pick<Resource, 'type' | 'name'>): boolean {
     const existed = this.#held.delete(identityNameOf(key) ?? '');
     if (existed) this.#readWithdrawn();
@@ -62,12 +62,12 @@ export class MeshIdentities {
     return this.#byName.keys();
   }
 
-  /** Of the MeshIdentities that are in force. */
+  /** The names of the MeshIdentities that are in force. */
   namesInForce(): Iterable<string> {
     return this.#held.keys();
   }
 
-  /** How far the TLS of a MeshService is withdrawn; null: it is not. @param kri of the MeshService */
+  /** The step in which the TLS of a MeshService is withdrawn; null if it is not. @param kri the KRI of the MeshService */
   withdrawalOf(kri: string): 'open' | 'clients' | null {
     return this.#withdrawn.get(kri) ?? null;
   }

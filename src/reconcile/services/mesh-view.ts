@@ -30,7 +30,7 @@ export type Egress = Address & { readonly spiffeIds: readonly string[] };
 
 export class MeshView {
   readonly mesh: string;
-  /** False for a mesh without its Mesh row: nothing in it is written (engine 18). */
+  /** It is false for a mesh without its Mesh row: nothing in it is written (engine 18). */
   isThere = false;
   /** The MeshZoneAddresses with a name that this zone publishes, from any origin. */
   readonly zoneAddresses = new Map<string, Resource>();
@@ -38,10 +38,10 @@ export class MeshView {
   readonly dirty = new Set<string>();
   /** Names of generated services to plan again. */
   readonly dirtyGroups = new Set<string>();
-  /** Name of a generated service → when to plan it again, in milliseconds since 1970. */
+  /** The time at which to plan a generated service again, in milliseconds since 1970, by its name. */
   readonly wakes = new Map<string, number>();
   readonly groups = new ServiceGroups();
-  /** Services with one server name. */
+  /** The services that share server names. */
   readonly snis = new SniSharers();
   readonly services = new Map<string, ServiceEntry>();
   readonly settled = {
@@ -54,15 +54,15 @@ export class MeshView {
   readonly #generators: HostnameGenerators;
   readonly #facts = new Map<string, DataplaneFacts>();
   readonly #online = new Map<string, boolean>();
-  /** Of the Dataplanes with an insight. Their proxies go on without a stream. */
+  /** The absences of the Dataplanes with an insight. Their proxies go on without a stream. */
   readonly #absences: Absences;
   /** Addresses of the zone proxies that clients have; null before the first plan, which takes them from the table. */
   #published: Readonly<Record<Proxy, ReadonlySet<string>>> | null = null;
   /** Dataplanes whose proxies have said that they stop. */
   readonly #leaving = new Set<string>();
-  /** Where the Envoys of zone proxies listen, as far as their insights say it. */
+  /** The places where the Envoys of zone proxies listen, as far as their insights name them. */
   readonly #listens = new Map<string, ReadonlySet<string>>();
-  /** Of the Dataplanes with an insight that says something about TLS. */
+  /** The facts of the Dataplanes with an insight that says something about TLS. */
   readonly #tls = new Map<string, TlsFacts>();
   readonly #accepted = new AcceptedTls();
   readonly #dataplanes = new ItemIndex<string>();
@@ -117,7 +117,7 @@ export class MeshView {
     if (this.identities.remove(name)) this.#identitiesChanged();
   }
 
-  /** @param row the Secret of an identity that is in force */
+  /** Puts an identity that is in force. @param row its Secret */
   putInForce(row: Resource): void {
     if (this.identities.putInForce(row)) this.#identitiesChanged();
   }
@@ -126,7 +126,7 @@ export class MeshView {
     if (this.identities.removeInForce(key)) this.#identitiesChanged();
   }
 
-  /** @param insight null: the Dataplane has none */
+  /** Sets the insight of a Dataplane. @param insight null if the Dataplane has none */
   setInsight(name: string, insight: Pick<Resource, 'spec' | 'status'> | null): void {
     const absence = insight === null ? null : absenceIn(insight);
     const isOnline = insight === null ? undefined : absence === null;
@@ -143,13 +143,13 @@ export class MeshView {
     else this.#leaving.delete(name);
   }
 
-  /** @param places null: the insight does not say where its proxy listens */
+  /** Sets the places of a zone proxy. @param places null if the insight does not say where its proxy listens */
   setListens(name: string, places: ReadonlySet<string> | null): void {
     if (places === null) this.#listens.delete(name);
     else this.#listens.set(name, places);
   }
 
-  /** @param facts null: the insight says nothing about TLS */
+  /** Sets the facts about the TLS of a proxy. @param facts null if the insight says nothing about TLS */
   setTls(name: string, facts: TlsFacts | null): void {
     const before = this.#tls.get(name) ?? null;
     if (isDeepStrictEqual(before, facts)) return;
@@ -164,7 +164,7 @@ export class MeshView {
     return this.#tls.get(dataplane)?.isReady === true;
   }
 
-  /** Whether a proxy with an identity calls a MeshService in plain text, or may do so. @param kri of the MeshService */
+  /** Whether a proxy with an identity calls a MeshService in plain text, or may do so. @param kri the KRI of the MeshService */
   isCalledInPlaintext(kri: string): boolean {
     return this.#accepted.isCalledInPlaintext(kri);
   }
@@ -193,7 +193,7 @@ export class MeshView {
   /**
    * Publishes settled changes of ingress and egress, and marks the services that have them.
    * @param now `elapsed` of the clock
-   * @returns when to call again, or null
+   * @returns the time of the next call, or null
    */
   settle(now: number): number | null {
     const { ingress, ingresses, egress } = this.settled;
@@ -365,7 +365,7 @@ function placesOf(places: readonly (Address | null)[]): ReadonlySet<string> {
   return new Set(places.flatMap((place) => (place === null ? [] : [placeText(place)])));
 }
 
-/** Its servers accept TLS, and do not demand it yet. */
+/** Whether its servers accept TLS, and do not demand it yet. */
 export function waitsForCallers({ type, status }: Resource): boolean {
   const tls = objectOf(status['tls']);
   return type === 'MeshService' && tls['status'] === 'Ready' && tls['enforced'] !== true;

@@ -11,10 +11,10 @@ const PROTOCOLS = new Set(['tcp', 'http', 'http2', 'grpc']);
 
 /** The part of a Dataplane that concerns one service. */
 export type Membership = {
-  /** By the inbound tag `kuma.io/service`, or by the label `kuma.io/workload` if no inbound has that tag. */
+  /** The inbound tag `kuma.io/service` makes the membership, or the label `kuma.io/workload` if no inbound has that tag. */
   readonly by: 'tag' | 'workload';
   readonly service: string;
-  /** Name of the Dataplane. */
+  /** The name of the Dataplane. */
   readonly name: string;
   readonly created: number;
   readonly ports: readonly JsonObject[];
@@ -38,7 +38,7 @@ export function selectorOf(by: Membership['by'], service: string): JsonObject {
   return by === 'tag' ? { dataplaneTags: pair(SERVICE_TAG) } : { dataplaneLabels: { matchLabels: pair(label.workload) } };
 }
 
-/** Values of `kuma.io/service` on the inbounds (policies 9.3, identities of type ServiceTag). */
+/** The values of `kuma.io/service` on the inbounds (policies 9.3, identities of type ServiceTag). */
 export function serviceTagsOf({ inbounds }: DataplaneFacts): string[] {
   return inbounds.flatMap(({ tags }) => tags[SERVICE_TAG] ?? []);
 }
@@ -54,7 +54,7 @@ function portsOf(inbounds: readonly Inbound[]): JsonObject[] {
   return [...ports.values()];
 }
 
-/** Generated service → its Dataplanes, of one mesh. */
+/** The Dataplanes of each generated service of one mesh. */
 export class ServiceGroups {
   readonly #members = new Map<string, Map<string, Membership>>();
   readonly #groupsOf = new Map<string, readonly string[]>();
@@ -79,7 +79,7 @@ export class ServiceGroups {
     return new Set([...before, ...now]);
   }
 
-  /** In no particular order. */
+  /** The members of a service, in no particular order. */
   membersOf(service: string): Membership[] {
     return [...(this.#members.get(service)?.values() ?? [])];
   }

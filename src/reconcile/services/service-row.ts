@@ -12,16 +12,17 @@ import { kumaSni, serviceSni } from '../../resource/sni.ts';
 import type { HostnameStatus } from './hostnames.ts';
 
 export type ProxyCounts = {
-  /** Selected Dataplanes that have inbounds. */
+  /** The number of selected Dataplanes that have inbounds. */
   readonly total: number;
-  /** Of these, those with an online insight. */
+  /** The number of these with an online insight. */
   readonly connected: number;
-  /** Of these, those with a Ready inbound for every port: its port or name equals targetPort. */
+  /** The number of these with a Ready inbound for every port: its port or name equals targetPort. */
   readonly healthy: number;
 };
 
 /**
- * @param spec of the MeshService
+ * Counts the proxies of a MeshService.
+ * @param spec the spec of the MeshService
  * @param selected the Dataplanes that it selects
  */
 export function countProxies(
@@ -45,6 +46,7 @@ export function countProxies(
 type MultiZoneStatus = { readonly meshServices: Json[]; readonly conditions: Json[] };
 
 /**
+ * The status of a MeshMultiZoneService.
  * @param services the MeshServices with its labels
  * @param zone the own zone, for services without a zone label
  */
@@ -76,23 +78,26 @@ type CommonParts = { readonly vip: string; readonly hostnames: HostnameStatus };
 /** The fields that a zone computes only for its own MeshServices. */
 export type LocalParts = {
   readonly proxies: ProxyCounts;
-  /** Values of `kuma.io/service` on the selected Dataplanes. */
+  /** The values of `kuma.io/service` on the selected Dataplanes. */
   readonly serviceTags: readonly string[];
   /** The SPIFFE IDs that MeshIdentities give them. */
   readonly spiffeIds: readonly string[];
   /** The ingress of the mesh; null without a ready one. */
   readonly ingress: Address | null;
-  /** No older service of the zone has the same hashed SNI. */
+  /** Whether no older service of the zone has the same hashed SNI. */
   readonly hasHashedSni: boolean;
-  /** Every proxy with a ready inbound accepts TLS, and there is one. */
+  /** Whether there is a proxy with a ready inbound, and every such proxy accepts TLS. */
   readonly acceptTls: boolean;
-  /** A proxy with an identity calls the service in plain text, or may do so. */
+  /** Whether a proxy with an identity calls the service in plain text, or may do so. */
   readonly isCalledInPlaintext: boolean;
-  /** Its servers lose their identity: `open`, they take plain text too; `clients`, no client uses TLS; null, they do not. */
+  /**
+   * The step in which its servers lose their identity: with `open` they take plain text too, with `clients` no client uses TLS;
+   * null if they do not lose it.
+   */
   readonly withdrawal: 'open' | 'clients' | null;
 };
 
-/** @param local null for a service of another zone, which computes its spec, TLS and proxies */
+/** Makes the row of a MeshService. @param local null for a service of another zone, which computes its spec, TLS and proxies */
 export function meshServiceRow(base: Resource, { vip, hostnames }: CommonParts, local: LocalParts | null): Resource {
   const status = { vips: vipsOf(vip), ...hostnameFields(base, hostnames) };
   if (local === null) return { ...base, status: merged(base.status, status) };
@@ -131,7 +136,11 @@ function tlsStatus(
 
 type PublishedEgress = Address & { readonly spiffeIds?: readonly string[] };
 
-/** @param egress of the mesh in this zone; null without a ready one. `hasHashedSni`: no older service has the same */
+/**
+ * Makes the row of a MeshExternalService.
+ * @param egress the egress of the mesh in this zone; null without a ready one. `hasHashedSni` is true if no older service has the
+ * same
+ */
 export function externalServiceRow(
   base: Resource,
   { vip, hostnames }: CommonParts,
@@ -168,7 +177,8 @@ function hostnameFields({ status }: Resource, { addresses, hostnameGenerators }:
 }
 
 /**
- * ServiceTags first, then SPIFFE IDs, each sorted (policies 9.3). Clients of other zones use TLS as soon as there is a SPIFFE ID.
+ * The identities: ServiceTags first, then SPIFFE IDs, each sorted (policies 9.3). Clients of other zones use TLS as soon as there
+ * is a SPIFFE ID.
  * @param areReady all servers accept TLS
  */
 function identitiesOf({ serviceTags, spiffeIds }: LocalParts, areReady: boolean): Json[] | undefined {

@@ -10,11 +10,13 @@ const HOUR_MS = 3_600_000;
 
 export type ServicesOptions = {
   readonly log: Logger;
-  /** Name of the own zone. */
+  /** The name of the own zone. */
   readonly zone: string;
   /** The time for which a generated service without proxies stays, in milliseconds; null disables the generator. The default is an hour. */
   readonly graceMs?: number | null;
-  /** `xdsServer.dataplaneDeregistrationDelay`: the time in which a proxy may open its stream again, in milliseconds. */
+  /**
+   * The value of `xdsServer.dataplaneDeregistrationDelay`: the time in which a proxy may open its stream again, in milliseconds.
+   */
   readonly reconnectMs?: number;
   /** The networks of virtual addresses. */
   readonly vipNetworks?: VipNetworks;

@@ -1,4 +1,4 @@
-// When the address of a zone proxy is published, and how long it stays while its stream is away.
+// The address of a zone proxy: these tests show when it is published, and how long it stays while its stream is away.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
 import { sectionPlaces, withOpened } from '../../resource/section-places.ts';
@@ -9,7 +9,7 @@ import { ServicesView } from './services-view.ts';
 
 let view: ServicesView;
 let now: number;
-/** By how much somebody has set the date forward. */
+/** The milliseconds by which somebody has set the date forward. */
 let dateMoved: number;
 const plan = (): string[] => plannedRows(view, now, now + dateMoved);
 
@@ -40,7 +40,7 @@ describe('a zone proxy', () => {
       plan();
     }
   };
-  /** Where other zones find the ingress, and where proxies of this zone find the egress. */
+  /** The places where other zones find the ingress, and where proxies of this zone find the egress. */
   const published = (): unknown => {
     pass(2 * SECOND);
     const mesh = view.meshes.get('default');

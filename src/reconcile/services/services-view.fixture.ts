@@ -43,7 +43,7 @@ export const inForce = makeRow('Secret', 'identity-in-force', {
 
 /**
  * Plans at `now` in milliseconds, gives the view what was written, and returns the names of the rows that were written.
- * @param date another time if somebody has set the date
+ * @param date differs from `now` if somebody has set the date
  */
 export function plannedRows(view: ServicesView, now: number, date = now): string[] {
   const { writes } = planServices(view, { now: new Date(date), elapsed: now, graceMs: MINUTE });

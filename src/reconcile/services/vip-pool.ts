@@ -24,7 +24,7 @@ export class VipPool {
   readonly #used = new Set<string>();
   #next = 0;
 
-  /** @param network an IPv4 CIDR */
+  /** @param network the IPv4 CIDR of the addresses */
   constructor(network: string) {
     const [address = '', bits = '32'] = network.split('/');
     this.#size = 2 ** (32 - Number(bits));

@@ -10,13 +10,16 @@ import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import { isLocal } from '../../resource/ownership.ts';
 
 export type ZoneProxy = {
-  /** Stored name of the Dataplane. */
+  /** The stored name of the Dataplane. */
   readonly name: string;
   readonly address: Address;
   readonly state: ReturnType<Absences['stateOf']>;
-  /** It has said that it stops: it answers what it has, and takes nothing new. */
+  /** Whether it has said that it stops: it answers what it has, and takes nothing new. */
   readonly isLeaving: boolean;
-  /** Its Envoy has accepted the listener of this address. True where an older version wrote the insight, which does not say it. */
+  /**
+   * Whether its Envoy has accepted the listener of this address. It is true where an older version wrote the insight, which does
+   * not say it.
+   */
   readonly isListening: boolean;
 };
 
@@ -54,8 +57,8 @@ export function isPublishedName(name: string): boolean {
 }
 
 /**
- * The rows that a zone wants to publish: stored name → address. An ingress keeps its row: rows reach other zones one by one, and an
- * ingress that changed its row could be gone there before it is back.
+ * The rows that a zone wants to publish: the addresses by stored name. An ingress keeps its row: rows reach other zones one by
+ * one, and an ingress that changed its row could be gone there before it is back.
  * @param ingresses each name and each address once
  * @param stored the rows that are there, by stored name
  */
@@ -80,7 +83,7 @@ export function wantedAddresses(
 
 /**
  * A MeshZoneAddress that a mesh should have; `gone` where it should not; null if a user's row has the name.
- * @param place where it is, with its stored name
+ * @param place its place, with its stored name
  */
 export function publishedAddress(
   stored: Pick<Resource, 'labels' | 'syncVersion'> | undefined,

@@ -1,4 +1,4 @@
-// What the planner writes for each Workload, and what it leaves.
+// The rows that the planner writes for each Workload, and those that it leaves.
 import { describe, expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';

@@ -15,9 +15,9 @@ export const viewedTypes = ['Mesh', 'Dataplane', 'DataplaneInsight', 'Workload']
 /** The proxies of a Workload, by state. */
 export type ProxyCounts = {
   readonly total: number;
-  /** With an online insight. */
+  /** The number of proxies with an online insight. */
   readonly connected: number;
-  /** With at least one Ready inbound. */
+  /** The number of proxies with at least one Ready inbound. */
   readonly healthy: number;
 };
 
@@ -30,7 +30,7 @@ type Entry = { readonly key: ResourceKey; stored: Resource | undefined; readonly
 export class WorkloadsView implements ReconciledView {
   readonly #meshes = new Set<string>();
   readonly #entries = new Map<string, Entry>();
-  /** By id of the Dataplane. */
+  /** The proxies by id of the Dataplane. */
   readonly #proxies = new Map<string, Proxy>();
   /** Ids of the Dataplanes with an online insight. */
   readonly #online = new Map<string, ResourceKey>();
@@ -146,7 +146,7 @@ export class WorkloadsView implements ReconciledView {
   }
 }
 
-/** Undefined for a Dataplane that names no Workload, or one whose name is no RFC 1035 label. */
+/** Returns undefined for a Dataplane that names no Workload, or one whose name is no RFC 1035 label. */
 function proxyOf(row: Resource): Proxy | undefined {
   const workload = row.labels[label.workload] ?? '';
   if (!RFC_1035_LABEL.test(workload)) return undefined;
