@@ -28,7 +28,7 @@ export function rolesOfProxy({ spec, status = {} }: Row): ZoneRole[] {
 
 /**
  * The status of a Dataplane that a proxy brings. What the stored row has by an administrator is no choice of the proxy.
- * @param stored null: there is none
+ * @param stored null if there is none
  */
 export function broughtStatus(given: Pick<Resource, 'labels' | 'spec'>, stored: Row | null): JsonObject {
   const isWritten = (key: string): boolean =>

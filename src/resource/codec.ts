@@ -28,7 +28,7 @@ export type WireResource = {
   readonly mesh: string;
   readonly labels: Labels;
   readonly spec: JsonObject;
-  /** Undefined: no status on the wire. */
+  /** It is undefined if there is no status on the wire. */
   readonly status: JsonObject | undefined;
 };
 

@@ -1,4 +1,7 @@
-// What a launcher says of its Envoy in the dynamic metadata of a node.
+// The dynamic metadata of a node, in which a launcher describes its Envoy.
 
-/** Key of the dynamic metadata that says how long the Envoy keeps connections of a listener that was replaced or removed. */
+/**
+ * The key of the dynamic metadata with the seconds for which the Envoy keeps connections of a listener that was replaced or
+ * removed.
+ */
 export const DRAIN_SECONDS = 'meridian.drainSeconds';

@@ -5,8 +5,8 @@ import { namesOf } from './stored-name.ts';
 
 /**
  * The stored name of a document in Universal form.
- * @param text JSON; the checks of a write say what is wrong with another text
- * @param name by which its proxy asks for it: the display name or the stored one
+ * @param text the document as JSON; the checks of a write report the faults of another text
+ * @param name the name by which its proxy asks for it: the display name or the stored one
  */
 export function storedNameOfGiven(text: string, name: string): string {
   // Most documents have no namespace, and a large one costs milliseconds.

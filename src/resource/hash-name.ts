@@ -14,7 +14,7 @@ const WORD = 0x1_0000_0000;
 export const MAX_VISIBLE_BYTES = 236;
 
 export type HashInput = {
-  /** `''` for Global scope. */
+  /** The mesh; `''` for Global scope. */
   readonly mesh: string;
   /** The display name. */
   readonly name: string;
@@ -39,7 +39,7 @@ export function hashNameOf(resource: { readonly mesh: string; readonly name: str
   return hashName({ mesh, name: displayNameOf(resource), zone: labels[label.zone], namespace: labels[label.namespace] });
 }
 
-/** Name, mesh and labels on the wire. @param labels those that are sent; gets the display name of a renamed resource */
+/** Name, mesh and labels on the wire. @param labels the labels that are sent; gets the display name of a renamed resource */
 export function wireIdentity(
   resource: Resource,
   info: TypeInfo,
@@ -50,7 +50,10 @@ export function wireIdentity(
   return { name: hashNameOf({ ...resource, labels }), mesh: resource.mesh, labels };
 }
 
-/** FNV-1a, 64 bits, over the UTF-8 bytes of a text. In two words: a product of a word and the prime's low part is exact in a double. */
+/**
+ * FNV-1a, 64 bits, over the UTF-8 bytes of a text. It works in two words: a product of a word and the prime's low part is exact
+ * in a double.
+ */
 export function fnv1a64(text: string): bigint {
   let { high, low } = FNV_OFFSET;
   for (const byte of Buffer.from(text, 'utf8')) {

@@ -19,36 +19,36 @@ import type { JsonObject, Labels, Resource, ResourceKey } from './types.ts';
 export const WITHDRAWAL_STEPS = ['held', 'open', 'clients', 'trust'] as const;
 export type WithdrawalStep = (typeof WITHDRAWAL_STEPS)[number];
 
-/** What decides about certificates of a MeshIdentity. */
+/** The parts of a MeshIdentity that decide about its certificates. */
 type HeldIdentity = { readonly labels: Labels; readonly spec: JsonObject };
 
 export type IdentityInForce = {
   readonly identity: HeldIdentity;
   readonly step: WithdrawalStep;
-  /** KRIs of the MeshServices of the proxies that lose it, sorted. */
+  /** The KRIs of the MeshServices of the proxies that lose it, sorted. */
   readonly services: readonly string[];
-  /** When the step began, RFC 3339. */
+  /** The time at which the step began, in RFC 3339. */
   readonly since: string;
-  /** The step does not end before this, RFC 3339; `''`: no such time. */
+  /** The step does not end before this time, in RFC 3339; `''` if there is no such time. */
   readonly until: string;
 };
 
-/** How many connected proxies have not done their part of the step, and the names of the first of them. */
+/** The number of connected proxies that have not done their part of the step, and the names of the first of them. */
 export type WithdrawalProgress = { readonly waiting: number; readonly waitsFor: readonly string[] };
 
 const CHARACTERS = 22;
 
-/** @param name stored name of the MeshIdentity */
+/** The key of the Secret. @param name the stored name of the MeshIdentity */
 export function inForceKey(mesh: string, name: string): ResourceKey {
   return { type: 'Secret', mesh, name: `${name}${IN_FORCE}` };
 }
 
-/** Stored name of the MeshIdentity of such a Secret; null for another row. */
+/** The stored name of the MeshIdentity of such a Secret; null for another row. */
 export function identityNameOf({ type, name }: Pick<ResourceKey, 'type' | 'name'>): string | null {
   return type === 'Secret' && name.endsWith(IN_FORCE) ? name.slice(0, -IN_FORCE.length) : null;
 }
 
-/** @returns null for a row that is none, or that another control plane wrote */
+/** Reads a Secret. @returns null for a row that is none, or that another control plane wrote */
 export function readInForce(row: Resource): IdentityInForce | null {
   if (identityNameOf(row) === null || !isLocal(row, 'zone')) return null;
   const given = secretObject(row);
@@ -72,7 +72,7 @@ export function progressOf({ status }: Pick<Resource, 'status'>): WithdrawalProg
   return { waiting: numberOf(waiting), waitsFor: Array.isArray(waitsFor) ? waitsFor.map(textOf) : [] };
 }
 
-/** What is kept of a MeshIdentity; null for one that is not ready. */
+/** The parts of a MeshIdentity that are kept; null for one that is not ready. */
 export function heldOf(row: Resource): HeldIdentity | null {
   return isMeshIdentityReady(row) ? { labels: row.labels, spec: row.spec } : null;
 }
@@ -82,7 +82,7 @@ export function heldRow(row: Resource, { identity: { labels, spec } }: IdentityI
   return asReady({ ...row, type: 'MeshIdentity', name: identityNameOf(row) ?? row.name, labels, spec });
 }
 
-/** Whether proxies have it still, by its rows alone. */
+/** Whether proxies still have the identity, by its rows alone. */
 export function givesCertificates({ step }: IdentityInForce): boolean {
   return step !== 'trust';
 }
@@ -92,8 +92,8 @@ function isWithdrawn({ step }: IdentityInForce): boolean {
 }
 
 /**
- * Names what proxies of a mesh are asked to accept. A proxy says it in its insight when it has done so. Equal for equal withdrawals in
- * every process; `''`: they are asked nothing.
+ * The id of what proxies of a mesh are asked to accept. A proxy reports it in its insight when it has done so. It is equal for
+ * equal withdrawals in every process, and `''` if they are asked nothing.
  * @param all identities in force, by the stored name of the MeshIdentity
  */
 export function withdrawalId(all: ReadonlyMap<string, IdentityInForce>): string {
@@ -103,7 +103,7 @@ export function withdrawalId(all: ReadonlyMap<string, IdentityInForce>): string 
   return createHash('sha256').update(text).digest('base64url').slice(0, CHARACTERS);
 }
 
-/** How far the TLS of MeshServices is withdrawn, by KRI. */
+/** The step in which the TLS of each MeshService is withdrawn, by KRI. */
 export function withdrawnServices(all: Iterable<IdentityInForce>): ReadonlyMap<string, 'open' | 'clients'> {
   const found = new Map<string, 'open' | 'clients'>();
   for (const { step, services } of all)

@@ -5,7 +5,7 @@ import { numberOf, textOf } from './read-json.ts';
 import { secretObject, secretSpec } from './secret-data.ts';
 import type { JsonObject, Resource, ResourceKey } from './types.ts';
 
-/** Times are RFC 3339. */
+/** The times are in RFC 3339. */
 export type Rotation =
   /** Someone has asked for it; there is no new authority yet. */
   | { readonly step: 'requested' }
@@ -15,23 +15,23 @@ export type Rotation =
   | ({ readonly step: 'renew'; readonly previousPem: string; readonly signedAt: string } & RotationProgress);
 
 export type RotationProgress = {
-  /** How many connected proxies have not done their part. */
+  /** The number of connected proxies that have not done their part. */
   readonly waiting: number;
-  /** Names of the first of them. */
+  /** The names of the first of them. */
   readonly waitsFor: readonly string[];
-  /** The step does not end before this; `''`: not known yet. */
+  /** The step does not end before this time; `''` if it is not known yet. */
   readonly until: string;
 };
 
-/** Proxies that are named. */
+/** The number of proxies that are named. */
 export const MAX_NAMED = 5;
 
-/** The Secret with the rotation. @param name stored name of the MeshIdentity */
+/** The Secret with the rotation. @param name the stored name of the MeshIdentity */
 export function rotationKey(mesh: string, name: string): ResourceKey {
   return { type: 'Secret', mesh, name: `${name}${ROTATION}` };
 }
 
-/** @returns null for a Secret that holds no rotation */
+/** Reads a Secret. @returns null for one that holds no rotation */
 export function readRotation(secret: Pick<Resource, 'spec'>): Rotation | null {
   const given = secretObject(secret);
   const { step } = given;
@@ -44,7 +44,7 @@ export function readRotation(secret: Pick<Resource, 'spec'>): Rotation | null {
   return null;
 }
 
-/** The authority beside the one that signs, in PEM: the next one, or the previous one. At most one. */
+/** The authority beside the one that signs, in PEM: the next one, or the previous one. There is at most one. */
 export function otherAuthorities(rotation: Rotation | null): string[] {
   if (rotation?.step === 'distribute') return [rotation.certPem];
   return rotation?.step === 'renew' ? [rotation.previousPem] : [];

@@ -1,5 +1,5 @@
-// Which DataplaneInsight is of which Dataplane (kds-wire 5.4.4). In its zone both have one name. On global a Dataplane with a namespace may
-// have another one: the namespace is in its hash, and not every zone gives it to the insight. Pure.
+// The Dataplane that each DataplaneInsight belongs to (kds-wire 5.4.4). In its zone both have one name. On global a Dataplane
+// with a namespace may have another one: the namespace is in its hash, and not every zone gives it to the insight. Pure.
 import { hashName } from './hash-name.ts';
 import { displayNameOf, label } from './labels.ts';
 import { zoneNamed } from './ownership.ts';

@@ -1,4 +1,4 @@
-// Reading JSON of unknown shape: missing values, or values of another kind, come back as undefined or empty. Never throws.
+// Reading JSON of unknown shape: missing values, or values of another kind, come back as undefined or empty. Nothing here throws.
 import type { Json } from './types.ts';
 import { isObject } from './read-json.ts';
 
@@ -9,18 +9,21 @@ export function at(value: Json | undefined, path: string): Json | undefined {
   return found;
 }
 
-/** The text or number behind a dotted path, as text; of anything else `''`. */
+/** The text or number behind a dotted path, as text; `''` for anything else. */
 export function textAt(value: Json | undefined, path: string): string {
   const found = at(value, path);
   return typeof found === 'string' || typeof found === 'number' ? String(found) : '';
 }
 
-/** The items of a list; of anything else none. */
+/** The items of a list; none for anything else. */
 export function items(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Set to something: neither absent nor null, `""`, `[]` or `{}`, which a Kuma control plane cannot tell from absent. */
+/**
+ * Whether a value is set to something: neither absent nor null, `""`, `[]` or `{}`, which a Kuma control plane cannot tell from
+ * absent.
+ */
 export function isSet(value: Json | undefined): boolean {
   if (value === undefined || value === null || value === '') return false;
   return typeof value !== 'object' || Object.keys(value).length > 0;

@@ -4,7 +4,10 @@ import { zoneNamed } from './ownership.ts';
 import { findTypeByAnyName, typeOf } from './type-registry.ts';
 import type { Labels } from './types.ts';
 
-/** `kri_<short>_<mesh>_<zone>_<namespace>_<name>_<section>`, empty slots kept; null for types without a short name. */
+/**
+ * The text `kri_<short>_<mesh>_<zone>_<namespace>_<name>_<section>`, which keeps empty slots; null for types without a short
+ * name.
+ */
 export function kriOf(resource: { type: string; mesh: string; name: string; labels: Labels }, section = ''): string | null {
   const { shortName } = typeOf(resource.type);
   if (shortName === null) return null;
@@ -16,7 +19,7 @@ export function kriOf(resource: { type: string; mesh: string; name: string; labe
 
 type ParsedKri = {
   readonly type: string;
-  /** The KRI without its section; of a Mesh the whole. */
+  /** The KRI without its section; for a Mesh the whole KRI. */
   readonly base: string;
   readonly section: string;
 };

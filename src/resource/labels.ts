@@ -17,13 +17,16 @@ export const label = {
   managedBy: 'kuma.io/managed-by',
   workload: 'kuma.io/workload',
   deletionGracePeriodStartedAt: 'kuma.io/deletion-grace-period-started-at',
-  /** On a MeshTrust: its zone changes an authority, and asks the others to say what their proxies have accepted. */
+  /** A MeshTrust has it while its zone changes an authority, and asks the others to say what their proxies have accepted. */
   authorityChanges: 'meridian.io/authority-changes',
-  /** On a MeshTrust: the trust bundle that the proxies of its zone have accepted. */
+  /** A MeshTrust names with it the trust bundle that the proxies of its zone have accepted. */
   acceptedTrust: 'meridian.io/accepted-trust',
 } as const;
 
-/** Values of `managedBy` in rows that a control plane computes from others. Kuma writes the same. Any other writer may give other values. */
+/**
+ * Values of `managedBy` in rows that a control plane computes from others. Kuma writes the same. Other writers may give other
+ * values.
+ */
 export const manager = {
   services: 'meshservice-generator',
   zoneIngress: 'zone-ingress-publisher',

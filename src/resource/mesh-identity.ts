@@ -18,22 +18,23 @@ const FIELD_LABELS: Readonly<Record<string, string>> = {
 export type MeshIdentity = { readonly matchLabels: Labels | null; readonly trustDomain: string; readonly path: string };
 
 /**
- * Reasons of Ready=False with which proxies have the identity still. Kuma writes PartiallyReady when its provider works for some of them. An
- * authority that cannot sign must not lead to plain text. Without a MeshTrust of it, which it gets when it can sign, no proxy has TLS.
+ * The reasons of Ready=False with which proxies still have the identity. Kuma writes PartiallyReady when its provider works for
+ * some of them. An authority that cannot sign must not lead to plain text. Without a MeshTrust of it, which it gets when it can
+ * sign, no proxy has TLS.
  */
 const IN_FORCE_REASONS: ReadonlySet<unknown> = new Set([
   ...['PartiallyReady', 'AuthorityExpired', 'AuthorityNotYetValid'],
   ...['AuthorityIncomplete', 'AuthorityUnreadable', 'AuthorityUnusable'],
 ]);
 
-/** True when proxies have it: its condition Ready is True, or False for a reason that leaves it in force. */
+/** Whether proxies have it: its condition Ready is True, or False for a reason that leaves it in force. */
 export function isMeshIdentityReady({ status }: Pick<Resource, 'status'>): boolean {
   return objectsOf(status['conditions']).some(
     ({ type, status: state, reason }) => type === 'Ready' && (state === 'True' || IN_FORCE_REASONS.has(reason)),
   );
 }
 
-/** The MeshIdentity as it is where it is ready. */
+/** The MeshIdentity as if it were ready. */
 export function asReady(row: Resource): Resource {
   return { ...row, status: { conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }] } };
 }
@@ -50,7 +51,7 @@ export function parseMeshIdentity(row: Pick<Resource, 'spec' | 'status'>): MeshI
   };
 }
 
-/** The trust domain of all proxies of a zone. Null where the template needs more than mesh and zone. */
+/** The trust domain of all proxies of a zone. It is null where the template needs more than mesh and zone. */
 export function trustDomainOf({ trustDomain }: Pick<MeshIdentity, 'trustDomain'>, mesh: string, zone: string): string | null {
   const rendered = renderTemplate(trustDomain, { fields: { Mesh: mesh, Zone: zone }, labels: {} });
   return 'text' in rendered && rendered.text !== '' ? rendered.text : null;
@@ -76,9 +77,9 @@ export function decidingLabels({ matchLabels, trustDomain, path }: MeshIdentity)
 }
 
 /**
- * The SPIFFE ID of a proxy. Null where a template needs a value that the proxy lacks, as in Kuma: no segment stays empty.
- * @param labels of the Dataplane
- * @param zone of the control plane, for a Dataplane without a zone label
+ * The SPIFFE ID of a proxy. It is null where a template needs a value that the proxy lacks, as in Kuma: no segment stays empty.
+ * @param labels the labels of the Dataplane
+ * @param zone the zone of the control plane, for a Dataplane without a zone label
  */
 export function spiffeIdOf({ trustDomain, path }: MeshIdentity, labels: Labels, mesh: string, zone: string): string | null {
   const values: Record<string, string | undefined> = {

@@ -21,7 +21,7 @@ export function keyHint(key: string, known: readonly string[]): string {
   return nearest === null ? `known keys are ${known.join(', ')}` : `did you mean ${JSON.stringify(nearest)}?`;
 }
 
-/** Insertions, deletions and replacements that make one text the other; two neighbours swapped count as one. */
+/** The number of insertions, deletions and replacements that make one text the other; two neighbours swapped count as one. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, index) => index);

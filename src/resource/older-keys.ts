@@ -11,7 +11,7 @@ const RULES = 'write rules, in a policy of its own if this one has to';
 const LABELS =
   'select proxies by kind Dataplane with labels; without built-in gateways a policy for proxyTypes [Gateway] has no use';
 
-/** Of each policy with a targetRef. */
+/** The keys of each policy with a targetRef. */
 const OF_POLICIES: readonly OlderKey[] = table({ 'targetRef.proxyTypes': LABELS, from: RULES });
 
 const BY_TYPE: Readonly<Record<string, readonly OlderKey[]>> = {
@@ -51,7 +51,11 @@ export function olderKeysOf(info: TypeInfo): readonly OlderKey[] {
   return info.policy === null ? own : [...OF_POLICIES, ...own];
 }
 
-/** A key that stands in a spec. @property field as violations print it @property key its path in the type, for lists of kinds */
+/**
+ * A key that stands in a spec.
+ * @property field the field as violations print it
+ * @property key its path in the type, for lists of kinds
+ */
 type FoundKey = { readonly field: string; readonly key: string; readonly advice: string };
 
 /** The older keys of a spec that have a value. */
@@ -76,7 +80,7 @@ export function olderKeyWarnings(info: TypeInfo, spec: JsonObject): string[] {
   return olderKeysIn(info, spec).map(({ field, advice }) => `${field}: ${OLDER_KEY}; ${advice}`);
 }
 
-/** Said of a key that nothing reads. */
+/** The reason that is given for a key that nothing reads. */
 export const OLDER_KEY = 'is a key of Kuma 2.x and has no effect';
 
 function isNothing(value: unknown): boolean {

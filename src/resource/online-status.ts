@@ -1,4 +1,5 @@
-// Whether a zone or a proxy is online, from its insight and its Dataplane (rest-api 3): for summaries, reconcilers and tables. Pure.
+// Whether a zone or a proxy is online, from its insight and its Dataplane (rest-api 3): summaries, reconcilers and tables use it.
+// Pure.
 import { objectOf, objectsOf, textOf } from './read-json.ts';
 import type { JsonObject } from './types.ts';
 
@@ -13,7 +14,7 @@ export function isOpen(subscription: JsonObject): boolean {
   return textOf(subscription['connectTime']) !== '' && textOf(subscription['disconnectTime']) === '';
 }
 
-/** True while a subscription of the insight is open. */
+/** Whether a subscription of the insight is open. */
 export function isOnline(insight: JsonObject): boolean {
   return subscriptionsOf(insight).some(isOpen);
 }
@@ -33,12 +34,12 @@ export function describedSubscription(
 }
 
 /**
- * What a Dataplane says of its inbounds and zone listeners: `gateway` for a proxy whose inbounds do not count, else how many of them are
- * ready. Ignored ones do not count; `all` also without any.
+ * What a Dataplane says of its inbounds and zone listeners: `gateway` for a proxy whose inbounds do not count, else the part of
+ * them that is ready. Ignored ones do not count; `all` also without any.
  */
 export type Readiness = 'gateway' | 'all' | 'some' | 'none';
 
-/** @param dataplane its spec */
+/** @param dataplane the spec of the Dataplane */
 export function readinessOf(dataplane: JsonObject): Readiness {
   const { gateway, inbound, listeners } = objectOf(dataplane['networking']);
   if (gateway !== undefined) return 'gateway';
@@ -59,8 +60,8 @@ export function statusOf(isConnected: boolean, readiness: Readiness): ProxyStatu
 }
 
 /**
- * As `statusOf`, from the specs.
- * @param insight spec of its DataplaneInsight; empty without one
+ * The status of a proxy from the specs, as `statusOf` gives it.
+ * @param insight the spec of its DataplaneInsight; empty without one
  */
 export function proxyStatus(dataplane: JsonObject, insight: JsonObject): ProxyStatus {
   return statusOf(isOnline(insight), readinessOf(dataplane));

@@ -2,7 +2,7 @@
 // could sign with it otherwise (decision 93). Pure.
 import type { ResourceKey } from './types.ts';
 
-/** How the names of the Secrets of a MeshIdentity end, after its stored name. Kuma zones use the first two as well. */
+/** The ends of the names of the Secrets of a MeshIdentity, after its stored name. Kuma zones use the first two as well. */
 export const AUTHORITY_CERTIFICATE = '-root-ca';
 export const AUTHORITY_KEY = '-private-key';
 export const ROTATION = '-rotation';
@@ -17,8 +17,8 @@ const BUILTIN = /\.ca-builtin-(cert|key)-/;
 export type Has = (type: string, name: string) => boolean;
 
 /**
- * What a Secret is for, if a control plane keeps it for itself; null for a Secret that documents may name. A name with an ending of those of
- * MeshIdentities is free where there is no such MeshIdentity, nor the rest of its Secrets.
+ * The purpose of a Secret that a control plane keeps for itself; null for a Secret that documents may name. A name with an ending
+ * of those of MeshIdentities is free where there is no such MeshIdentity, nor the rest of its Secrets.
  */
 export function ownSecretPurpose(name: string, has: Has): string | null {
   if (TOKENS.test(name)) return 'it is for the tokens of Dataplanes';
@@ -35,7 +35,7 @@ export function relatedToSecret(mesh: string, name: string): ResourceKey[] {
   return [{ type: 'MeshIdentity', mesh, name: identity }, ...secrets];
 }
 
-/** The stored name of the MeshIdentity of which a Secret of this name may be. */
+/** The stored name of the MeshIdentity to which a Secret of this name may belong. */
 function identityIn(name: string): string | null {
   const ending = OF_IDENTITY.find((one) => name.endsWith(one));
   return ending === undefined || name === ending ? null : name.slice(0, -ending.length);

@@ -39,12 +39,14 @@ export function belongsToZone({ name, labels, owner }: OwnedRow, zone: string): 
   return labels[label.zone] === zone || (labels[label.zone] === undefined && name.startsWith(`${zone}.`));
 }
 
-/** The zone whose control plane wrote a row, as a control plane of this mode sees it; undefined: global. */
+/** The zone whose control plane wrote a row, as a control plane of this mode sees it; undefined for global. */
 export function sourceZoneOf(row: OwnedRow, mode: Mode): string | undefined {
   return mode === 'global' ? zoneOf(row) : row.labels[label.zone];
 }
 
-/** The zone label that an update must keep. Undefined: it may change, as global's own resources belong to no zone. */
+/**
+ * The zone label that an update must keep. It is undefined if the label may change, as global's own resources belong to no zone.
+ */
 export function fixedZoneOf({ labels }: Pick<OwnedRow, 'labels'>, mode: Mode): string | undefined {
   return mode === 'global' && labels[label.origin] === 'global' ? undefined : labels[label.zone];
 }

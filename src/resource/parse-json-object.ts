@@ -10,6 +10,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
+ * Parses an object.
  * @param what names the part in errors
  * @throws Error when the bytes are no JSON object in UTF-8, or one nested too deeply
  */

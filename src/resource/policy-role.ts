@@ -12,8 +12,8 @@ const PRODUCER_KINDS = new Set(['MeshService', 'MeshHTTPRoute', 'MeshTCPRoute'])
 const IDENTITY_LABELS = new Set<string>([label.displayName, label.namespace]);
 
 /**
- * How an item that selects by labels is read: with `own` it is a consumer item; with `kuma` it is a producer item if it has the two
- * labels that identify one service, because Kuma has no names there (D9).
+ * The way in which an item that selects by labels is read: with `own` it is a consumer item; with `kuma` it is a producer item if
+ * it has the two labels that identify one service, because Kuma has no names there (D9).
  */
 type RoleRule = 'own' | 'kuma';
 

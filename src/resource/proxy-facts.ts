@@ -13,7 +13,7 @@ import type { JsonObject, Resource } from './types.ts';
 
 export type DataplaneFacts = { readonly mesh: string; readonly readiness: Readiness };
 
-/** What a proxy has said. Null where it has not said it. */
+/** The reports of a proxy. A field is null where it has reported nothing. */
 export type InsightFacts = {
   readonly isConnected: boolean;
   readonly kumaDp: string | null;
@@ -29,10 +29,10 @@ export type ProxyFacts = Omit<InsightFacts, 'isConnected'> & {
   readonly status: ProxyStatus | 'unknown';
 };
 
-/** Proxies of which the summaries say the same. */
+/** A group of proxies that the summaries do not tell apart. */
 export type ProxyGroup = ProxyFacts & { readonly proxies: number };
 
-/** What is known of a proxy without an insight: it has never connected. */
+/** The facts of a proxy without an insight: it has never connected. */
 export const NEVER_CONNECTED: InsightFacts = {
   ...{ isConnected: false, kumaDp: null, envoy: null, issuedBackend: null, supportedBackends: [] },
 };
@@ -41,7 +41,7 @@ export function dataplaneFacts({ mesh, spec }: Pick<Resource, 'mesh' | 'spec'>):
   return { mesh, readiness: readinessOf(spec) };
 }
 
-/** @param spec of a DataplaneInsight */
+/** The reports of a proxy in its insight. @param spec the spec of a DataplaneInsight */
 export function insightFacts(spec: JsonObject): InsightFacts {
   const { kumaDp, envoy } = objectOf(describedSubscription(subscriptionsOf(spec))?.['version']);
   const { issuedBackend, supportedBackends } = objectOf(spec['mTLS']);
@@ -54,7 +54,7 @@ export function insightFacts(spec: JsonObject): InsightFacts {
   };
 }
 
-/** @param insight null: nothing is known of the proxy here */
+/** The facts of a proxy. @param insight null if nothing is known of the proxy here */
 export function proxyFacts({ mesh, readiness }: DataplaneFacts, insight: InsightFacts | null): ProxyFacts {
   const { isConnected, ...said } = insight ?? NEVER_CONNECTED;
   const status = insight === null ? 'unknown' : statusOf(isConnected, readiness);

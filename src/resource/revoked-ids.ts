@@ -12,7 +12,7 @@ export function dataplaneTokenRevocations(mesh: string): string {
 }
 
 /**
- * Whether this is the name of a list that a zone with a global has from there. Of two lists of one name the one of global counts: a row
+ * Whether this is the name of a list that a zone gets from its global. Of two lists of one name the one of global counts: a row
  * of the zone in its place would keep revoked tokens valid.
  */
 export function isListOfGlobal(
@@ -23,7 +23,7 @@ export function isListOfGlobal(
   return type === 'Secret' && name === dataplaneTokenRevocations(mesh);
 }
 
-/** In the order of the secret, without surrounding white space. */
+/** The ids in the order of the secret, without surrounding white space. */
 export function revokedIds(secret: Pick<Resource, 'spec'>): string[] {
   const ids = secretText(secret).split(',');
   return ids.map((id) => id.trim()).filter((id) => id !== '');

@@ -1,4 +1,4 @@
-// What a Secret or a GlobalSecret holds: a text, in base64 in its spec. A wrong shape reads as an empty one.
+// The content of a Secret or a GlobalSecret: a text, in base64 in its spec. A wrong shape reads as an empty one.
 import type { Violation } from '../base/violations.ts';
 import { objectOf, textOf } from './read-json.ts';
 import type { JsonObject, Resource } from './types.ts';

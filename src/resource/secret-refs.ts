@@ -1,17 +1,17 @@
-// Where a document names Secrets of its mesh. Pure. Every schema that can name one does so by `secretRef`; only older forms of a
-// MeshExternalService, which peers may send, have `secret` (policies 2.8).
+// The places where a document names Secrets of its mesh. Pure. Every schema that can name one does so by `secretRef`; only older
+// forms of a MeshExternalService, which peers may send, have `secret` (policies 2.8).
 import { MIN_ITEMS } from '../base/long-lists.ts';
 import { perObject } from '../base/per-object.ts';
 import { isObject, textOf } from './read-json.ts';
 import type { Json, JsonObject } from './types.ts';
 
-/** @property field `spec.tls.verification.clientKey.secretRef.name` */
+/** @property field the field, such as `spec.tls.verification.clientKey.secretRef.name` */
 export type SecretRef = { readonly name: string; readonly field: string };
 
 /** Sources that may have the older form. */
 const OLDER: ReadonlySet<string> = new Set(['caCert', 'clientCert', 'clientKey']);
 
-/** @param spec of any type */
+/** The references of a spec of any type. */
 export function secretRefsIn(spec: JsonObject): SecretRef[] {
   return refsIn(spec, 'spec');
 }

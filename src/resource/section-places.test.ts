@@ -1,4 +1,4 @@
-// Where clients reach the sections of a Dataplane that moves.
+// The places where clients reach the sections of a Dataplane that moves.
 import { describe, expect, it } from 'vitest';
 import { movesOf, openedIn, reachOf, sectionPlaces, withOpened, type SectionPlace } from './section-places.ts';
 import type { JsonObject } from './types.ts';

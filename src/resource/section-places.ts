@@ -1,5 +1,6 @@
-// Where the sections of a Dataplane listen, and where each of them was open last. The status of the row keeps the second: a PUT leaves it,
-// so clients stay with a place that is open until the Envoy has opened the one that the PUT asks for. Pure.
+// The places where the sections of a Dataplane listen, and where each of them was open last. The status of the row keeps the
+// second: a PUT leaves it, so clients stay with a place that is open until the Envoy has opened the one that the PUT asks for.
+// Pure.
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from './read-json.ts';
 import type { JsonObject, Resource } from './types.ts';
@@ -7,20 +8,20 @@ import type { JsonObject, Resource } from './types.ts';
 /** An address and a port. */
 export type Place = { readonly address: string; readonly port: number };
 
-/** Of an inbound or a zone listener. */
+/** The place of an inbound or a zone listener. */
 export type SectionPlace = {
-  /** Unique in its Dataplane, and the same after a move. */
+  /** The name is unique in its Dataplane, and the same after a move. */
   readonly section: string;
-  /** Where its listener is bound. */
+  /** The place where its listener is bound. */
   readonly bound: Place;
-  /** Where others reach it; null for an ingress without an advertised address. */
+  /** The place where others reach it; null for an ingress without an advertised address. */
   readonly reach: Place | null;
 };
 
 type Row = Pick<Resource, 'spec'> & Partial<Pick<Resource, 'status'>>;
 
 const OPENED = 'opened';
-/** Places of one section that are kept: readers hear of its last place and of its listeners in any order. */
+/** The number of places of one section that are kept: readers hear of its last place and of its listeners in any order. */
 const KEPT = 2;
 
 /** The inbounds in their order. */
@@ -64,7 +65,7 @@ export function isInboundPlace({ section }: SectionPlace): boolean {
 const INGRESS = 'zoneIngress';
 export const EGRESS = 'zoneEgress';
 
-/** No fallback to `networking.advertisedAddress` (MADR 095, D17). */
+/** There is no fallback to `networking.advertisedAddress` (MADR 095, D17). */
 function advertisedBy({ advertisedAddress, advertisedPort }: JsonObject): Place | null {
   const place = { address: textOf(advertisedAddress), port: numberOf(advertisedPort) };
   return place.address === '' || place.port === 0 ? null : place;
@@ -80,7 +81,7 @@ function numbered(places: readonly SectionPlace[]): SectionPlace[] {
   });
 }
 
-/** The places where the sections of a Dataplane were open, the last of each section first; null: no Envoy has said it. */
+/** The places where the sections of a Dataplane were open, the last of each section first; null if no Envoy has reported them. */
 export function openedIn({ [OPENED]: opened }: JsonObject): readonly SectionPlace[] | null {
   if (!Array.isArray(opened)) return null;
   return opened.map((given) => {
@@ -99,12 +100,12 @@ export function withOpened({ spec, status = {} }: Row, open: readonly SectionPla
   return { ...status, ...openedStatus(afterOpening(openedIn(status) ?? [], sectionPlaces({ spec }), open)) };
 }
 
-/** The part of a status that says where sections were open. */
+/** The part of a status with the places where sections were open. */
 export function openedStatus(places: readonly SectionPlace[]): JsonObject {
   return { [OPENED]: places.map(printed) };
 }
 
-/** @param sections all of the Dataplane now @param open those of them that are open */
+/** The places after an opening. @param sections all present sections of the Dataplane @param open those of them that are open */
 export function afterOpening(
   before: readonly SectionPlace[],
   sections: readonly SectionPlace[],
@@ -122,7 +123,7 @@ function printed({ section, bound, reach }: SectionPlace): JsonObject {
   return { section, bound: { ...bound }, reach: reach === null ? null : { ...reach } };
 }
 
-/** Where clients reach a section now: at its place if it is open, else where it was open last; null before that. */
+/** The place where clients reach a section now: at its place if it is open, else where it was open last; null before that. */
 export function reachOf(wanted: SectionPlace, opened: readonly SectionPlace[] | null): Place | null {
   if (opened === null) return wanted.reach;
   const last = lastOf(opened);
@@ -135,7 +136,7 @@ export function lastOf(opened: readonly SectionPlace[]): SectionPlace[] {
   return opened.filter(({ section }, at) => opened.findIndex((other) => other.section === section) === at);
 }
 
-/** The places that a Dataplane has left, those of `openedIn` alone. */
+/** The places that a Dataplane has left, among those of `openedIn`. */
 export function leftPlaces(row: Row): SectionPlace[] {
   const sections = sectionPlaces(row);
   return (openedIn(row.status ?? {}) ?? []).filter(
@@ -143,7 +144,7 @@ export function leftPlaces(row: Row): SectionPlace[] {
   );
 }
 
-/** Differs where clients, or the proxy itself, do something else with its places. */
+/** A value that differs where clients, or the proxy itself, do something else with its places. */
 export function movesOf(row: Row): unknown {
   const opened = openedIn(row.status ?? {});
   if (opened === null) return [[], []];

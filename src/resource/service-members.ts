@@ -1,11 +1,11 @@
-// The MeshServices of a MeshMultiZoneService (policies 2.9): for reconcilers, proxies and tables. Pure.
+// The MeshServices of a MeshMultiZoneService (policies 2.9). Reconcilers, proxies and tables use it. Pure.
 import { objectOf, textMapOf } from './read-json.ts';
 import type { JsonObject, Labels } from './types.ts';
 
 /**
  * The labels that each MeshService of a MeshMultiZoneService has (policies 2.9).
  * @param multiZone the spec of the MeshMultiZoneService
- * @returns empty for a selector without labels, which a check refuses: it selects nothing
+ * @returns no labels for a selector without labels, which a check refuses: it selects nothing
  */
 export function memberLabels(multiZone: JsonObject): Labels {
   return textMapOf(objectOf(objectOf(multiZone['selector'])['meshService'])['matchLabels']);
@@ -14,7 +14,7 @@ export function memberLabels(multiZone: JsonObject): Labels {
 /**
  * Whether a MeshMultiZoneService has a MeshService (policies 2.9).
  * @param multiZone the spec of the MeshMultiZoneService
- * @param labels of the MeshService
+ * @param labels the labels of the MeshService
  */
 export function isMember(multiZone: JsonObject, labels: Labels): boolean {
   const wanted = Object.entries(memberLabels(multiZone));

@@ -1,5 +1,5 @@
-// How another zone reaches a MeshService: the addresses and the SNI that its zone has published (MADR 095, D20, D27). Pure. Invariant:
-// the form of the SNI is that of the zone: hashed where the service has `spec.zoneIngress`, else Kuma's.
+// The way in which another zone reaches a MeshService: the addresses and the SNI that its zone has published (MADR 095, D20,
+// D27). Pure. Invariant: the form of the SNI is that of the zone: hashed where the service has `spec.zoneIngress`, else Kuma's.
 import { compareText } from '../base/compare-text.ts';
 import { at, items } from './json-access.ts';
 import { isObject } from './read-json.ts';
@@ -7,14 +7,14 @@ import { zoneNamed } from './ownership.ts';
 import { kumaSni, serviceSni } from './sni.ts';
 import type { Json, JsonObject, Labels, ResourceKey } from './types.ts';
 
-/** Where an ingress listens for other zones. */
+/** The place where an ingress listens for other zones. */
 type IngressPlace = { readonly address: string; readonly port: number };
 
 type Row = ResourceKey & { readonly labels: Labels; readonly spec: JsonObject };
 
 /**
- * The ingresses of the zone of a MeshService, each once: that of its `spec.zoneIngress` first, then the MeshZoneAddresses of its zone
- * and mesh by name. Empty when that zone has published none.
+ * The ingresses of the zone of a MeshService, each once: that of its `spec.zoneIngress` first, then the MeshZoneAddresses of its
+ * zone and mesh by name. The list is empty when that zone has published none.
  * @param addresses the MeshZoneAddresses that the own store has
  */
 export function ingressesOf(service: Row, addresses: Iterable<Row>): IngressPlace[] {
@@ -28,7 +28,7 @@ export function ingressesOf(service: Row, addresses: Iterable<Row>): IngressPlac
 
 /**
  * The SNI of one port of a MeshService for its clients in other zones.
- * @param section name of the port, else its number as text
+ * @param section the name of the port, else its number as text
  */
 export function sniAcrossZones(service: Row, { port, section }: { port: number; section: string }): string | null {
   const published = at(service.spec, 'zoneIngress');
@@ -45,7 +45,7 @@ export function firstPortSni(service: Row): string | null {
   return typeof port === 'number' && port > 0 ? serviceSni(service, port) : null;
 }
 
-/** Null where a text or a number is missing. */
+/** Returns null where a text or a number is missing. */
 export function placeOf(given: Json | undefined): IngressPlace | null {
   if (!isObject(given)) return null;
   const { address, port } = given;

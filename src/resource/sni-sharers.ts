@@ -30,7 +30,7 @@ export class SniSharers {
     return this.#othersIn(groupsOf(resource), resource);
   }
 
-  /** Those of them that are older: they have the server names. */
+  /** The older services among them: they have the server names. */
   before(resource: Resource): Resource[] {
     return this.of(resource).filter((other) => isOlder(other, resource));
   }
@@ -51,7 +51,10 @@ function isOlder(a: Resource, b: Resource): boolean {
   return (a.creationTime.getTime() - b.creationTime.getTime() || compareText(keyText(a), keyText(b))) < 0;
 }
 
-/** The hashed form first, without ports. A zone opens its own MeshServices, so those of two zones share nothing. */
+/**
+ * The keys of the groups of a service: the hashed form first, without ports. A zone opens its own MeshServices, so those of two
+ * zones share nothing.
+ */
 function groupsOf(resource: Resource): string[] {
   const hashed = serviceSni(resource, 0);
   if (hashed === null) return [];

@@ -16,7 +16,7 @@ type SniServiceType = keyof typeof SUFFIXES;
 
 type SniParts = {
   readonly type: SniServiceType;
-  /** Display name; of a MeshService in a namespace `name.namespace`. */
+  /** The display name; for a MeshService in a namespace it is `name.namespace`. */
   readonly name: string;
   readonly mesh: string;
   readonly port: number;
@@ -24,7 +24,9 @@ type SniParts = {
   readonly extras?: Labels;
 };
 
-/** `a<16 hex>.<name>.<port>.<mesh>.<ms|mes|mzms>`; the hash covers name and mesh in full, and the extras (policies 9.2). */
+/**
+ * The SNI `a<16 hex>.<name>.<port>.<mesh>.<ms|mes|mzms>`. The hash covers name and mesh in full, and the extras (policies 9.2).
+ */
 export function sni({ type, name, mesh, port, extras = {} }: SniParts): string {
   const pairs = Object.entries(extras)
     .map(([key, value]) => `${key}=${value}`)
@@ -53,8 +55,8 @@ function sniNameOf({ type, name, labels }: { type: string; name: string; labels:
 }
 
 /**
- * The SNI by which Kuma knows the port: `sni.<short name>.<mesh>[.<zone>][.<namespace>].<name>.<port name or number>`. Null for a
- * type that is not a service.
+ * The SNI by which Kuma knows the port: `sni.<short name>.<mesh>[.<zone>][.<namespace>].<name>.<port name or number>`. It is null
+ * for a type that is not a service.
  */
 export function kumaSni({ type, mesh, name, labels }: Parameters<typeof serviceSni>[0], section: string): string | null {
   const shortName = isServiceType(type) ? typeOf(type).shortName : null;

@@ -6,12 +6,12 @@ import { isObject } from './read-json.ts';
 export type Path = readonly string[];
 export type Place = { readonly name: string; readonly value: Json };
 
-/** `to.*.default` as steps. */
+/** Reads a text such as `to.*.default` as steps. */
 export function path(text: string): Path {
   return text.split('.');
 }
 
-/** Every value at a path, each with its name for people. @param name of the value itself */
+/** Every value at a path, each with its name for people. @param name the name of the value itself */
 export function find(value: Json | undefined, [step, ...rest]: Path, name = 'spec'): Place[] {
   if (value === undefined) return [];
   if (step === undefined) return [{ name, value }];

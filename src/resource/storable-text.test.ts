@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isStorable, isStorableJson, storablePart } from './storable-text.ts';
 import { describeProblem } from '../zone-status/sync-problem.ts';
 
-/** Any UTF-16 units, so that pairs are cut and NUL is met. */
+/** The text has any UTF-16 units, so that pairs are cut and NUL is met. */
 const units = fc
   .array(fc.oneof(fc.constantFrom(0, 0xd83d, 0xde00, 0x5c), fc.nat(0xffff)), { maxLength: 20 })
   .map((codes) => String.fromCharCode(...codes));

@@ -1,11 +1,11 @@
-// Text that PostgreSQL can store: without NUL and lone surrogates. One such character in a name, a label or a status fails the whole
-// statement, so text is checked before (Kuma issue 11062).
+// Text that PostgreSQL can store has no NUL and no lone surrogates. One such character in a name, a label or a status fails the
+// whole statement, so text is checked before (Kuma issue 11062).
 
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
-/** True where every key and every string of a JSON value is storable. Recursive: for values of bounded depth. */
+/** Whether every key and every string of a JSON value is storable. It is recursive, for values of bounded depth. */
 export function isStorableJson(value: unknown): boolean {
   if (typeof value === 'string') return isStorable(value);
   if (typeof value !== 'object' || value === null) return true;

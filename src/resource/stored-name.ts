@@ -17,9 +17,9 @@ export function storedNameOf({ displayName, namespace }: { displayName: string; 
 }
 
 /**
- * The stored name and the display name for a caller's `name`: a name that ends with its namespace is the stored one, any other the
- * display name.
- * @param namespace as in `storedNameOf`
+ * The stored name and the display name for a caller's `name`: a name that ends with its namespace is the stored one, any other
+ * the display name.
+ * @param namespace the namespace as in `storedNameOf`
  */
 export function namesOf(name: string, namespace: string): { readonly storedName: string; readonly displayName: string } {
   const suffix = `.${namespace}`;

@@ -3,26 +3,26 @@
 /** `proto`: the spec is a protobuf message; `json`: the spec is JSON with an empty type_url (kds-wire 1). */
 type Codec = { readonly kind: 'proto'; readonly message: string } | { readonly kind: 'json' };
 
-/** The side whose REST API may write a type (rest-api 2.1); `none` = only control planes write it. */
+/** The side whose REST API may write a type (rest-api 2.1); `none` means that only control planes write it. */
 type Writers = 'both' | 'global' | 'zone' | 'none';
 
 export type TypeInfo = {
   readonly name: string;
-  /** Last segment of the REST path, `''` when the type has none. */
+  /** The last segment of the REST path; `''` when the type has none. */
   readonly path: string;
   readonly aliases: readonly string[];
   readonly singular: string;
   readonly plural: string;
-  /** KRI short name, null where the type has none. */
+  /** The KRI short name; null where the type has none. */
   readonly shortName: string | null;
   readonly scope: 'Global' | 'Mesh';
   readonly codec: Codec;
   readonly kds: {
     readonly globalToZone: boolean;
     readonly zoneToGlobal: boolean;
-    /** A zone's resource that global sends on to the other zones («X»). */
+    /** Whether global sends the resources of a zone on to the other zones («X»). */
     readonly acrossZones: boolean;
-    /** Sent under its own name (kds-wire 3, «no hash»). */
+    /** Whether it is sent under its own name (kds-wire 3, «no hash»). */
     readonly skipHash: boolean;
   };
   readonly hasStatus: boolean;
@@ -31,11 +31,11 @@ export type TypeInfo = {
   readonly writers: Writers;
   readonly adminOnly: boolean;
   readonly isInsight: boolean;
-  /** Kuma has no such type. */
+  /** Whether Kuma has no such type. */
   readonly isOwn: boolean;
-  /** The name must be an RFC 1035 label (kds-wire 6.2). */
+  /** Whether the name must be an RFC 1035 label (kds-wire 6.2). */
   readonly labelName: boolean;
-  /** Null for other types than policies; `order` is the order in which plugins apply. */
+  /** It is null for other types than policies. `order` is the order in which plugins apply. */
   readonly policy: { readonly to: boolean; readonly rules: boolean; readonly order: number } | null;
 };
 
@@ -46,7 +46,7 @@ export function isServiceType(type: string): boolean {
   return SERVICE_TYPES.some((service) => service === type);
 }
 
-/** A direction in which a type goes. `acrossZones`: the resources of a zone, which global sends on to the other zones. */
+/** A direction in which a type goes. `acrossZones` is for the resources of a zone that global sends on to the other zones. */
 type Direction = 'globalToZone' | 'zoneToGlobal' | 'acrossZones';
 
 type Row = {
@@ -163,7 +163,7 @@ const CORE: Record<string, Row> = {
     status: '{"dataplaneProxies":{"connected":0,"healthy":0,"total":0}}',
     writers: 'zone',
   },
-  // Gateway API documents, kept where they were written; the mesh routes made of them are synced (D24).
+  // The rows hold Gateway API documents, and stay where they were written; the mesh routes made of them are synced (D24).
   HTTPRoute: { path: 'httproutes', status: '{}', writers: 'both', own: true },
   TCPRoute: { path: 'tcproutes', status: '{}', writers: 'both', own: true },
 };

@@ -17,17 +17,17 @@ export type ResourceKey = { readonly type: string; readonly mesh: string; readon
 /** A stored resource: one row of the `resources` table. */
 export type Resource = ResourceKey & {
   readonly labels: Labels;
-  /** proto3 JSON or plugin JSON, the spec alone. */
+  /** The spec alone, as proto3 JSON or plugin JSON. */
   readonly spec: JsonObject;
-  /** `{}` for types without a status. */
+  /** It is `{}` for types without a status. */
   readonly status: JsonObject;
-  /** Optimistic lock, starts at 0 and rises by one a write. */
+  /** The optimistic lock. It starts at 0, and each write raises it by one. */
   readonly version: number;
   readonly creationTime: Date;
   readonly modificationTime: Date;
   /** The row whose deletion deletes this row too, or null. */
   readonly owner: ResourceKey | null;
-  /** Version on the wire of a row that came by KDS, `null` for one written here (D29). */
+  /** The version on the wire of a row that came by KDS; null for a row that was written here (D29). */
   readonly syncVersion: string | null;
 };
 

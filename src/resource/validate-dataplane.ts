@@ -8,7 +8,7 @@ import { isObject } from './read-json.ts';
 const DNS_NAME = /^(?=.{1,253}$)[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?$/;
 /** `256.1.1.1` and `10.0.0` are neither addresses nor names. */
 const ENDS_IN_NUMBER = /(^|\.)\d+\.?$/;
-/** Section → its ports and addresses, all required; only the ingress has those that other zones see. */
+/** The ports and addresses of each section, all required; only the ingress has those that other zones see. */
 const ZONE_SECTIONS = {
   zoneIngress: { addresses: ['address', 'advertisedAddress'], ports: ['port', 'advertisedPort'] },
   zoneEgress: { addresses: ['address'], ports: ['port'] },
@@ -70,7 +70,7 @@ function* networkingViolations(networking: JsonObject, hasZoneSections: boolean)
     yield { field: 'networking.gateway', reason: 'must not stand beside inbound or listeners' };
 }
 
-/** No fallback to `networking.advertisedAddress` (MADR 095, open question 2). */
+/** There is no fallback to `networking.advertisedAddress` (MADR 095, open question 2). */
 function zoneSectionViolations(name: keyof typeof ZONE_SECTIONS, section: JsonObject): Violation[] {
   const { addresses, ports } = ZONE_SECTIONS[name];
   const path = `networking.${name}`;
@@ -80,7 +80,10 @@ function zoneSectionViolations(name: keyof typeof ZONE_SECTIONS, section: JsonOb
   ];
 }
 
-/** Section names (name, else the port as text) and address:port are unique where zone sections exist (D19). */
+/**
+ * The violations of a rule where zone sections exist: section names (name, else the port as text) and address:port are unique
+ * (D19).
+ */
 function* clashes(networking: JsonObject, zoneSections: readonly Section[]): Iterable<Violation> {
   const names = new Map<string, string>();
   const places = new Map<string, string>();

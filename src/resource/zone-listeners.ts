@@ -2,22 +2,22 @@
 import { objectOf, objectsOf } from './read-json.ts';
 import type { JsonObject } from './types.ts';
 
-/** Whether a Dataplane is a zone proxy, in the form of Kuma or in that of MADR 095. @param spec of the Dataplane */
+/** Whether a Dataplane is a zone proxy, in the form of Kuma or in that of MADR 095. @param spec the spec of the Dataplane */
 export function hasZoneListeners(spec: JsonObject): boolean {
   const { zoneIngress, zoneEgress, listeners } = objectOf(spec['networking']);
   return zoneIngress !== undefined || zoneEgress !== undefined || objectsOf(listeners).length > 0;
 }
 
-/** Equal for equal addresses. */
+/** A text that is equal for equal addresses. */
 export function placeText({ address, port }: { readonly address: string; readonly port: number }): string {
   return `${address} ${String(port)}`;
 }
 
-/** What a zone proxy does for its zone. A token names it as its type. */
+/** The roles of a zone proxy for its zone. A token names them as its type. */
 const ZONE_ROLES = ['ingress', 'egress'] as const;
 export type ZoneRole = (typeof ZONE_ROLES)[number];
 
-/** The roles that the listeners of a Dataplane make, in either form. @param spec of the Dataplane */
+/** The roles that the listeners of a Dataplane make, in either form. @param spec the spec of the Dataplane */
 export function zoneRolesOf(spec: JsonObject): ZoneRole[] {
   const { zoneIngress, zoneEgress, listeners } = objectOf(spec['networking']);
   const isEgress = objectsOf(listeners).map(({ type }) => type === 'ZoneEgress');

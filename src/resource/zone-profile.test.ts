@@ -1,4 +1,4 @@
-// What a Zone says about its zone: as it is written, and as it is read.
+// The profile of a zone in its Zone, as it is written, and as it is read.
 import { describe, expect, it } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';
 import { ANY_ZONE, exportSelectorOf, fits, isMember, profileOf, zoneViolations } from './zone-profile.ts';

@@ -1,12 +1,12 @@
-// What a Zone says about its zone: whether it is enabled, the meshes that it is a member of, and its labels. Global decides with it who
-// gets what. Pure. Invariant: a profile that cannot be read gives a zone less, never more.
+// The profile of a zone by its Zone: whether it is enabled, the meshes that it is a member of, and its labels. Global decides
+// with it which zone gets which resource. Pure. Invariant: a profile that cannot be read gives a zone less, never more.
 import type { Refuse } from '../base/violations.ts';
 import { collectViolations, type Violation } from '../base/violations.ts';
 import type { JsonObject, Labels, Resource } from './types.ts';
 
 export type ZoneProfile = {
   readonly isEnabled: boolean;
-  /** The meshes of the zone; null: all meshes. */
+  /** The meshes of the zone; null for all meshes. */
   readonly meshes: ReadonlySet<string> | null;
   readonly labels: Labels;
 };
@@ -30,7 +30,7 @@ export function isMember({ meshes }: Pick<ZoneProfile, 'meshes'>, mesh: string):
   return meshes === null || meshes.has(mesh);
 }
 
-/** Meshes that a Zone can name. */
+/** The number of meshes that a Zone can name. */
 const MAX_MESHES = 1_000;
 const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
 

@@ -5,10 +5,10 @@ import { FaultlessItems } from './faultless-items.ts';
 import type { Findings } from './findings.ts';
 import { child } from '../resource/spec-path.ts';
 
-/** Levels of objects and lists, the spec itself included (D32). */
+/** The largest number of levels of objects and lists, the spec itself included (D32). */
 const MAX_SPEC_DEPTH = 64;
 
-/** Levels of an item that is remembered. */
+/** The number of levels of an item that is remembered. */
 const ITEM_LEVELS = 32;
 const CLEAN = {};
 const cleanItems = new FaultlessItems();
@@ -21,12 +21,12 @@ export function cleanSpec(spec: JsonObject, findings: Findings): JsonObject {
   return isClean(spec, MAX_SPEC_DEPTH) ? spec : cleanCopy(spec, findings);
 }
 
-/** @param levels how many more levels may be nested here, this one included */
+/** Whether a value has nothing to leave out. @param levels the number of levels that may be nested here, this one included */
 function isClean(value: Json[] | JsonObject, levels: number): boolean {
   if (levels === 0) return false;
   if (Array.isArray(value)) {
     const within = (left: number) => (item: Json) => typeof item !== 'object' || item === null || isClean(item, left);
-    // What is said of an item holds for each place that has room for it.
+    // The result for an item holds in each place that has room for it.
     const isKept = value.length >= MIN_ITEMS && levels > ITEM_LEVELS;
     if (isKept && cleanItems.check(CLEAN, value, within(ITEM_LEVELS), { whole: false })) return true;
     return value.every(within(levels - 1));

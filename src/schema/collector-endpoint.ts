@@ -9,7 +9,7 @@ export const COLLECTOR_PORT = 4317;
 export const COLLECTOR_ENDPOINT_FORM =
   'a host and a port from 1 to 65535, such as "otel.example:4317" or "[fd00::5]:4317", without a scheme or a path';
 
-/** Null for a text of another form. An IPv6 address is in brackets, because its last group looks like a port. */
+/** Returns null for a text of another form. An IPv6 address is in brackets, because its last group looks like a port. */
 export function parseCollectorEndpoint(text: string): CollectorEndpoint | null {
   const match = /^(?:\[([^\]]*)\]|([^:[\]]+))(?::([1-9]\d{0,4}))?$/.exec(text);
   if (match === null) return null;

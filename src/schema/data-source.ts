@@ -1,4 +1,4 @@
-// Where a certificate, a key or a secret value is kept: `type` with the object of that type.
+// The source of a certificate, a key or a secret value: `type` with the object of that type.
 import { z } from 'zod';
 import { absolutePath, choice, text } from './spec-fields.ts';
 import { needsObjectOfType } from './spec-rules.ts';
@@ -38,5 +38,5 @@ export const dataSourceOfType = needsObjectOfType({
   InsecureInline: 'insecureInline',
 });
 
-/** One of `types`: not every data source may lie everywhere. */
+/** A choice among `types`: not every data source may lie everywhere. */
 export const dataSourceType = <const K extends Kinds>(...types: K) => choice(...types).describe('Where the value is kept.');

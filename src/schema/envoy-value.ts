@@ -7,7 +7,7 @@ import { isObject } from '../resource/read-json.ts';
 const MAX_READ = 16_384;
 const MAX_ALIASES = 20;
 
-/** The object that a text in YAML or JSON says; null if it says none, undefined if the text is too long to read. */
+/** The object of a text in YAML or JSON; null if it has none, undefined if the text is too long to read. */
 export function readEnvoyValue(text: string): JsonObject | null | undefined {
   if (text.length > MAX_READ) return undefined;
   try {

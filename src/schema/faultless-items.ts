@@ -10,7 +10,7 @@ export class FaultlessItems {
    * Checks the items of a list in which nothing was found before.
    * @param by the schema of the items
    * @param check returns whether it found nothing in an item
-   * @param options.whole left out or true: all items are checked, else those up to the first fault
+   * @param options.whole by default all items are checked; with false the check ends at the first fault
    * @returns whether nothing was found
    */
   check(

@@ -1,8 +1,8 @@
-// What the checks of one document found. Violations go on to the check as a whole, which bounds them and may end there; warnings
-// are kept here, each once, in the order found, and bounded in number.
+// The findings of the checks of one document. Violations go on to the check as a whole, which bounds them and may end there;
+// warnings are kept here, each once, in the order found, and bounded in number.
 import type { Refuse } from '../base/violations.ts';
 
-/** Warnings of one document that are listed; the rest is counted. */
+/** The number of warnings of one document that are listed; the rest is counted. */
 const MAX_WARNINGS = 100;
 
 export class Findings {

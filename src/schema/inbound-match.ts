@@ -42,7 +42,7 @@ export const inboundMatch = withRules(z.object(matchShape), checkSpellings);
 /** A checked match. `spiffeId` is read as `spiffeID` when a policy is parsed. */
 export type InboundMatch = z.infer<typeof inboundMatch>;
 
-/** As `inboundMatch`, with at least one of the two. */
+/** The match of `inboundMatch` with at least one of the two. */
 export const narrowingMatch = withRules(z.object(matchShape), checkSpellings, (match, path, findings) => {
   if (!hasSpiffe(match) && match['sni'] === undefined) findings.violation(path, 'must have at least one of spiffeID, sni');
 });

@@ -10,7 +10,7 @@ const matchLabels = () => textMap().describe('A resource is selected if it carri
 /** Without labels it selects every resource of its kind. */
 export const labelSelector = z.object({ matchLabels: matchLabels() });
 
-/** At least one label. */
+/** The selector has at least one label. */
 export const narrowingSelector = withRules(z.object({ matchLabels: matchLabels() }), (selector, path, findings) => {
   if (!isSet(selector['matchLabels'])) findings.violation(child(path, 'matchLabels'), 'must have at least one label');
 });

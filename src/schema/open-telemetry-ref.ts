@@ -1,4 +1,5 @@
-// How MeshAccessLog, MeshTrace and MeshMetric name a collector: by reference to a MeshOpenTelemetryBackend, or by the old address.
+// The fields in which MeshAccessLog, MeshTrace and MeshMetric name a collector: a reference to a MeshOpenTelemetryBackend, or the
+// old address.
 import { z } from 'zod';
 import { COLLECTOR_ENDPOINT_FORM, parseCollectorEndpoint } from './collector-endpoint.ts';
 import { isSet } from '../resource/json-access.ts';

@@ -24,11 +24,11 @@ export type Frame = {
   readonly oneOf?: readonly [Section, ...Section[]];
   /** Sections that must be empty when `rules` has items. */
   readonly besideRules?: readonly Section[];
-  /** The roles whose policies may have MeshGateway at the top; all if left out. */
+  /** The roles whose policies may have MeshGateway at the top. The default is all roles. */
   readonly gateway?: 'system' | 'none';
   /** Below a route at the top, `to[]` takes these kinds alone. */
   readonly toBelowRoute?: Kinds;
-  /** Where a route belongs that stands at the top; without it no route may stand there. */
+  /** The advice where a route at the top belongs. Without it no route may stand there. */
   readonly routeAdvice?: string;
 };
 

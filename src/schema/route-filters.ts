@@ -5,7 +5,7 @@ import type { Json } from '../resource/types.ts';
 
 /** A filter, or a field of it, that does nothing. */
 export type IdleFilter = {
-  /** Below the list: `[1].urlRewrite.path`. */
+  /** The path below the list: `[1].urlRewrite.path`. */
   readonly path: string;
   readonly reason: string;
 };
@@ -14,7 +14,7 @@ const REDIRECTED = new Set<unknown>(['URLRewrite', 'RequestMirror']);
 /** Envoy takes no more changed headers on a route. */
 export const MAX_CHANGED_HEADERS = 1_000;
 
-/** What does nothing in a list of filters, checked or not. Header modifiers and mirrors are all in force. */
+/** The filters of a list that do nothing, in a checked list or not. Header modifiers and mirrors are all in force. */
 export function idleFilters(filters: readonly unknown[]): IdleFilter[] {
   const redirect = filters.findIndex((filter) => objectOf(filter)['type'] === 'RequestRedirect');
   const rewritten = new Set<string>();
@@ -28,7 +28,7 @@ export function idleFilters(filters: readonly unknown[]): IdleFilter[] {
   });
 }
 
-/** @param rewritten fields that earlier filters rewrite; gets those of this one */
+/** The rewrites that do nothing. @param rewritten the fields that earlier filters rewrite; gets those of this one */
 function idleRewrites(rewrite: Json | undefined, path: string, rewritten: Set<string>): IdleFilter[] {
   return ['hostname', 'path'].flatMap((key) => {
     if (!isObject(rewrite) || rewrite[key] === undefined) return [];

@@ -8,7 +8,7 @@ import { SERVICE_TYPES } from '../resource/type-registry.ts';
 /** `Mesh` is there for routes of a MeshGateway alone. */
 export const ROUTE_TO_KINDS = [...SERVICE_TYPES, 'Mesh'] as const;
 
-/** What `to` of a route is, and its targetRef. */
+/** The descriptions of `to` of a route and of its targetRef. */
 export const ROUTED_TO = 'The service whose traffic the route leads elsewhere: one item.';
 export const ROUTED_SERVICE = 'The service that clients call.';
 

@@ -8,7 +8,7 @@ import { Findings } from './findings.ts';
 import { addSchemaViolations, MAX_PART } from './schema-violations.ts';
 import { specDefinitions } from '../validation/schemas.ts';
 
-/** Every violation that zod finds, without a bound. */
+/** All violations that zod finds, without a bound. */
 function foundBy(schema: z.ZodType, spec: JsonObject, maxPart: number): string[] {
   const found = new Set<string>();
   addSchemaViolations(schema, spec, new Findings((field, reason) => void found.add(`${field}: ${reason}`)), maxPart);

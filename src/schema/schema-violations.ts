@@ -17,7 +17,7 @@ const KINDS: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-/** Values that zod checks in one go; each may be a violation. */
+/** The number of values that zod checks in one go; each may be a violation. */
 export const MAX_PART = 2_000;
 
 const validItems = new FaultlessItems();
@@ -82,7 +82,7 @@ function frameOf(schema: z.ZodArray | z.ZodRecord): z.ZodType {
   return frame;
 }
 
-/** Whether a value holds more than `most` values, itself included. Reads at most that many. */
+/** Whether a value holds more than `most` values, itself included. It reads at most that many. */
 function exceeds(value: Json | undefined, most: number): boolean {
   let left = most;
   const count = (part: Json | undefined): void => {

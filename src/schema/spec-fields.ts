@@ -11,7 +11,7 @@ export const INT32_MAX = 2_147_483_647;
 export const UINT32_MAX = 4_294_967_295;
 const INT64_MAX = Number.MAX_SAFE_INTEGER;
 
-/** How a Go control plane holds a whole number: the range that it can decode. */
+/** The type in which a Go control plane holds a whole number: it sets the range that it can decode. */
 export type IntegerFormat = 'int32' | 'uint32' | 'int64';
 
 const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
@@ -37,7 +37,7 @@ export function oneLine(least = 0) {
     .regex(/^[^\0\n\r]*$/, must('text of one line'));
 }
 
-/** Text of a pattern. */
+/** A text that fits a pattern. */
 export function pattern(regex: RegExp, what: string) {
   return z.string(must(what)).regex(regex, must(what));
 }
@@ -81,7 +81,7 @@ export function choice<const V extends readonly [string, ...string[]]>(...values
 /** Envoy counts nanoseconds in 64 bits. The rest of the last hour is left for what Envoy or the control plane adds. */
 const MAX_DURATION = { ms: 2_562_047 * 3_600_000, text: '2562047h' };
 
-/** A Go duration that is not negative, and with `above` greater than that many milliseconds. */
+/** A Go duration that is not negative, and with `above` greater than this number of milliseconds. */
 export function duration(above?: { readonly ms: number; readonly text: string }) {
   const what = must(
     `a duration such as "10s" or "1m30s"${above === undefined ? ', not negative' : `, greater than ${above.text}`}`,
@@ -119,8 +119,8 @@ export function address() {
 }
 
 /**
- * `HOST:PORT` in the form that Kuma control planes take: an IP address or a lower-case DNS name whose last label, of several, has
- * letters alone; at least four characters.
+ * A text `HOST:PORT` in the form that Kuma control planes take: an IP address or a lower-case DNS name whose last label, of
+ * several, has letters alone; at least four characters.
  */
 export function hostAndPort() {
   const what = must('a host and a port, such as "logs.example:5000"');
@@ -161,5 +161,5 @@ export const extension = () =>
     .describe('For an extension of a Kuma control plane. Meridian keeps it, and does nothing with it.')
     .optional();
 
-/** The switch of a part that is on by being there. */
+/** The switch of a part that is on when it is there. */
 export const disabled = () => flag().describe('Switches the part off.').optional();

@@ -13,13 +13,16 @@ import { textOf } from '../resource/read-json.ts';
 /** A pure check of one object at `path`. It must bear members of any type: their shape is the schema's business. */
 export type Rule = (value: JsonObject, path: string, findings: Findings) => void;
 
-/** Called for each key that a schema does not have. `hint()` names the probable key; `meant()` is its path if it is missing, else null. */
+/**
+ * It is called for each key that a schema does not have. `hint()` names the probable key; `meant()` is its path if it is missing,
+ * else null.
+ */
 export type OnUnknownKey = (path: string, hint: () => string, meant: () => string | null) => void;
 
-/** Without unknown keys, and with nothing that a rule finds. */
+/** The items that have no unknown key, and in which no rule finds a fault. */
 const itemsWithout = new FaultlessItems();
 
-/** By the definition of the schema: that is the same for a described copy. */
+/** The rules by the definition of the schema: that is the same for a described copy. */
 const rulesOf = new WeakMap<object, readonly Rule[]>();
 
 /** The same schema, whose objects also obey `rules`. */
@@ -115,7 +118,7 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
   walk(shapeOf(schema), value);
 }
 
-/** A copy without the keys that the schema does not have, as a plain PUT stores it (D7). */
+/** Makes a copy without the keys that the schema does not have, as a plain PUT stores it (D7). */
 export function knownPart(schema: z.ZodType, value: JsonObject): JsonObject {
   const known = (shape: Shape | undefined, given: Json): Json => {
     if (typeof given !== 'object' || given === null || shape === undefined) return given;

@@ -5,7 +5,7 @@ import type { Json } from '../resource/types.ts';
 
 export type Field = {
   readonly shape: Shape;
-  /** The default: stored if the field is absent and the object above it exists; undefined if there is none. */
+  /** The default. It is stored if the field is absent and the object above it exists; undefined if there is none. */
   readonly default: Json | undefined;
   readonly isRequired: boolean;
 };
@@ -13,7 +13,7 @@ export type Field = {
 export type ObjectShape = {
   readonly is: 'object';
   readonly fields: ReadonlyMap<string, Field>;
-  /** Unknown keys are kept and not looked into. */
+  /** Whether unknown keys are kept and not looked into. */
   readonly isOpen: boolean;
   /** The schema from which this was read. */
   readonly schema: z.ZodObject;
@@ -79,7 +79,7 @@ function readNumber(schema: z.ZodNumber): Shape {
   return { is: 'whole', min: schema.minValue ?? -Infinity, max: schema.maxValue ?? Infinity, format };
 }
 
-/** The default of a field, through all that is wrapped around it. */
+/** The default of a field, inside all schemas that are wrapped around it. */
 function defaultOf(schema: z.ZodType): Json | undefined {
   if (schema instanceof z.ZodDefault) return schema.def.defaultValue as Json;
   return schema instanceof z.ZodOptional ? defaultOf(schema.unwrap() as z.ZodType) : undefined;

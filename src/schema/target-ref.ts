@@ -12,7 +12,7 @@ import { SERVICE_TYPES } from '../resource/type-registry.ts';
 export type Kinds = readonly [string, ...string[]];
 
 export const ROUTE_KINDS = ['MeshHTTPRoute', 'MeshTCPRoute'] as const;
-/** The kinds by which every policy may select proxies; MeshGateway matches nothing (D14). */
+/** The kinds with which every policy may select proxies; MeshGateway matches nothing (D14). */
 export const PROXY_KINDS = ['Mesh', 'Dataplane', 'MeshSubset', 'MeshService', 'MeshServiceSubset'] as const;
 
 const FIELDS = ['name', 'namespace', 'labels', 'tags', 'sectionName', 'proxyTypes', 'mesh'] as const;
@@ -69,7 +69,10 @@ export function targetRef<const K extends Kinds>(...kinds: K) {
   return withRules(z.object(shape(kinds)), checkReference);
 }
 
-/** Where a route sends requests to (policies 1.4). @param more fields of the backends of one type of route */
+/**
+ * The reference to a backend, to which a route sends requests (policies 1.4).
+ * @param more fields of the backends of one type of route
+ */
 export function backendRef<M extends z.ZodRawShape>(more: M) {
   return withRules(
     z.object({

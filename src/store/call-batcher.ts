@@ -19,8 +19,8 @@ export class CallBatcher<Asked, Answer> {
   #inFlight = 0;
 
   /**
-   * @param run answers in the order of what is asked; every call of a failed one rejects
-   * @param most calls of one statement
+   * @param run answers in the order of the questions; if it fails, each of its calls rejects
+   * @param most the number of calls of one statement
    */
   constructor(run: (asked: readonly Asked[]) => Promise<readonly Answer[]>, most = MAX_AT_ONCE) {
     this.#run = run;

@@ -130,7 +130,7 @@ it('the feed names the types whose rows differ from the last look, every five mi
   const reading = (async () => {
     for await (const change of feed.changes(stop.signal)) seen.push(change);
   })();
-  /** What a look finds. */
+  /** The keys that a look finds. */
   const look = async (): Promise<string[]> => {
     seen.length = 0;
     await clock.advance(299_999);

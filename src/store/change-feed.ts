@@ -10,7 +10,7 @@ import type { Database, OtherChannels } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
 
 export const CHANNEL = 'meridian_resources';
-/** Bytes of the text of a notification. */
+/** The limit of the text of a notification, in bytes. */
 const MAX_PAYLOAD_BYTES = 7_999;
 
 /**
@@ -22,23 +22,26 @@ export function markPayload(mark: string): string {
   if (Buffer.byteLength(payload) <= MAX_PAYLOAD_BYTES) return payload;
   throw new MeridianError('invalid', `a mark has ${String(Buffer.byteLength(payload))} bytes, which do not fit a notification`);
 }
-/** That of every ZoneInsight, and of each DataplaneInsight that came by KDS (migrations/0008_insight_channel.sql). */
+/** The channel of every ZoneInsight, and of each DataplaneInsight that came by KDS (migrations/0008_insight_channel.sql). */
 const INSIGHT_CHANNEL = 'meridian_insights';
 const INSIGHTS: ReadonlySet<string> = new Set(['ZoneInsight', 'DataplaneInsight']);
 
-/** Pending changes after which a reader receives `all` instead. FeedFollower merges what it receives, so its queue stays short. */
+/**
+ * The number of pending changes after which a reader receives `all` instead. FeedFollower merges what it receives, so its queue
+ * stays short.
+ */
 const MAX_PENDING = 10_000;
-/** A safety net for changes without a notification: a dropped message, a disabled trigger. */
+/** The interval of a safety net for changes without a notification, in milliseconds: a dropped message, a disabled trigger. */
 const NET_MS = 300_000;
 
 class Reader {
   readonly needsInsights: boolean;
-  /** Null: every type. */
+  /** The types of the reader; null for every type. */
   readonly #types: ReadonlySet<string> | null;
   #pending: StoreChange[] = [];
   #wake: (() => void) | null = null;
 
-  /** @param types those that it follows; every type but insights if left out */
+  /** @param types the types that it follows; without them every type but insights */
   constructor(types: Iterable<string> | undefined) {
     this.#types = types === undefined ? null : new Set(types);
     this.needsInsights = readsInsights(this.#types ?? []);
@@ -78,7 +81,7 @@ class Reader {
 }
 
 /**
- * @property end ends it, so that the next one begins
+ * @property end ends the connection, so that the next one begins
  * @property hasInsights whether it listens to the channel of insights
  * @property settling settles when it listens as the readers need it; null while it does
  */
@@ -99,7 +102,7 @@ export class ChangeFeed {
   #running: Promise<unknown> | null = null;
   #isListening = false;
   #connection: Connection | null = null;
-  /** How many readers need insights. */
+  /** The number of readers that need insights. */
   #insightReaders = 0;
 
   /** @param netMs milliseconds between two checks of all rows */
@@ -109,7 +112,7 @@ export class ChangeFeed {
     this.#netMs = netMs;
   }
 
-  /** @param types those that the reader follows; every type but insights if left out */
+  /** @param types the types that the reader follows; without them every type but insights */
   async *changes(signal: AbortSignal, types?: Iterable<string>): AsyncGenerator<StoreChange> {
     const reader = new Reader(types);
     const { needsInsights } = reader;
@@ -119,7 +122,7 @@ export class ChangeFeed {
     either.addEventListener('abort', () => reader.wake());
     try {
       if (needsInsights) await Promise.race([this.#settleInsights(), aborted(either)]);
-      // From here on without an await: `all` comes first, and nothing is missed after it.
+      // There is no await from here on: `all` comes first, and nothing is missed after it.
       this.#readers.add(reader);
       if (this.#isListening) reader.push({ kind: 'all' });
       for (let change = await reader.next(either); change !== null; change = await reader.next(either)) yield change;
@@ -139,7 +142,7 @@ export class ChangeFeed {
     const { signal } = this.#stop;
     for (let wait = 100; !signal.aborted; wait = Math.min(wait * 2, 2_000)) {
       const connection = new AbortController();
-      // What comes before the first `all` is in it.
+      // The changes before the first `all` are in it.
       let hasBegun = false;
       const hear: Connection['hear'] = (change, isOfInsights) => hasBegun && this.#publish(change, isOfInsights);
       try {
@@ -179,7 +182,7 @@ export class ChangeFeed {
     await unlessAborted(connection.end.signal, connection.settling).catch(() => undefined);
   }
 
-  /** One statement at a time: who comes and goes meanwhile counts after it. Ends a connection that fails. */
+  /** Runs one statement at a time: readers that come and go meanwhile count after it. Ends a connection that fails. */
   async #settle(connection: Connection): Promise<void> {
     const { channels, end, hear } = connection;
     try {
@@ -226,8 +229,8 @@ export class ChangeFeed {
 }
 
 /**
- * Type → a digest over the keys of its rows and the transactions that wrote them. A write by psql raises no version, but it changes
- * xmin.
+ * The digests of each type over the keys of its rows and the transactions that wrote them. A write by psql raises no version, but
+ * it changes xmin.
  */
 async function digests({ db }: Database): Promise<Map<string, string>> {
   const { rows } = await sql<{ type: string; digest: string }>`

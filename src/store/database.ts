@@ -15,7 +15,7 @@ import { makePrivateFolder } from './private-folder.ts';
 import { preparing, StatementNames } from './preparing-pool.ts';
 import { isSessionSpent } from './pg-errors.ts';
 
-/** The time limit of a statement with a waiting caller: the connection may be gone. */
+/** The time limit of a statement with a waiting caller, in milliseconds: the connection may be gone. */
 const ANSWER_MS = 8_000;
 /** The interval of probes on a connection whose loss must be detected, and the time limit of an answer. */
 const PING_MS = 10_000;
@@ -38,7 +38,7 @@ export type PostgresConfig = {
   readonly password: string;
   readonly dbName: string;
   readonly maxOpenConnections: number;
-  /** Seconds. */
+  /** The limit in seconds. */
   readonly connectionTimeout: number;
   readonly tls: {
     readonly mode: 'disable' | 'verifyNone' | 'verifyCa' | 'verifyFull';
@@ -61,9 +61,9 @@ export type OtherChannels = {
 
 export type Database = {
   readonly kind: StoreConfig['type'];
-  /** For timers of the connections. */
+  /** The clock of the timers of the connections. */
   readonly clock: Clock;
-  /** For statements with a waiting caller. */
+  /** The connections for statements with a waiting caller. */
   readonly db: Kysely<Tables>;
   /** The same connections for work that takes long: whole types, large transactions. */
   readonly bulk: Kysely<Tables>;
@@ -106,7 +106,7 @@ async function openEmbedded(given: string, clock: Clock, signal: AbortSignal): P
     await fillEmptyFolder(path, signal);
     const { PGlite } = await import('@electric-sql/pglite');
     const pglite = await PGlite.create(path);
-    // As on PostgreSQL: the history keeps what other programs write.
+    // Name the application as on PostgreSQL: the history keeps what other programs write.
     await pglite.exec(`set application_name = '${APPLICATION}'`);
     const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite: room.guard(pglite) }) });
     return {
@@ -160,7 +160,7 @@ export function clientOptionsOf(config: PostgresConfig): pg.ClientConfig {
 }
 
 function openPostgres(config: PostgresConfig, { clock, log }: Following, answerMs: number): Database {
-  /** Those of all open connections: of the pool, of the feed and of sessions. */
+  /** The sockets of all open connections: of the pool, of the feed and of sessions. */
   const sockets = new Set<Socket>();
   const stream = (): Socket => {
     const socket = new Socket();
@@ -190,7 +190,7 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
   };
 }
 
-/** @returns the statements on a pool with a time limit in milliseconds. All of them share what the pool knows of its sessions. */
+/** Makes statements on a pool with a time limit in milliseconds. All of them share what the pool knows of its sessions. */
 function statementsOn(pool: pg.Pool, log: Following['log']): (limitMs: number) => Kysely<Tables> {
   // The server may end an idle connection: the pool opens another.
   pool.on('error', (error) => log.debug({ reason: error.message }, 'an idle database connection ended'));
@@ -210,7 +210,7 @@ function statementsOn(pool: pg.Pool, log: Following['log']): (limitMs: number) =
     });
 }
 
-/** `Database.listen` on a connection of its own. */
+/** Implements `Database.listen` on a connection of its own. */
 async function followChannel(
   client: pg.Client,
   clock: Clock,
@@ -243,7 +243,7 @@ async function followChannel(
   }
 }
 
-/** `Database.session` on this connection. */
+/** Implements `Database.session` on this connection. */
 async function openSession(client: pg.Client, clock: Clock, log: Following['log']): Promise<pg.Client> {
   // Listen at once: an error event without a listener would end the process.
   client.on('error', (error) => log.debug({ reason: error.message }, 'the session of the leader ended'));

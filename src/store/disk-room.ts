@@ -4,13 +4,15 @@ import { statfs } from 'node:fs/promises';
 import type { PGlite } from 'kysely';
 import type { Clock } from '../base/clock.ts';
 
-/** Bytes. A statement writes at most the largest body of the REST API a few times over, in segments of 16 MB. */
+/**
+ * The least room in bytes. A statement writes at most the largest body of the REST API a few times over, in segments of 16 MB.
+ */
 const LEAST = 128 * 1024 * 1024;
-/** Milliseconds for which an answer of the disk holds. */
+/** The milliseconds for which an answer of the disk holds. */
 const FRESH_MS = 250;
 const MB = 1024 * 1024;
 
-/** A statement that only reads. */
+/** Matches a statement that only reads. */
 const READS = /^\s*(?:select|show)\b/i;
 
 export class DiskRoom {
@@ -18,13 +20,13 @@ export class DiskRoom {
   readonly #free: () => Promise<number>;
   #freshUntil = -Infinity;
 
-  /** @param free bytes that are free on the disk */
+  /** @param free asks for the bytes that are free on the disk */
   constructor(clock: Pick<Clock, 'elapsed'>, free: () => Promise<number>) {
     this.#clock = clock;
     this.#free = free;
   }
 
-  /** @throws Error with the SQLSTATE of a full disk */
+  /** Requires room for a statement. @throws Error with the SQLSTATE of a full disk */
   async require(): Promise<void> {
     if (this.#clock.elapsed() < this.#freshUntil) return;
     const problem = await this.problem();
@@ -32,7 +34,7 @@ export class DiskRoom {
     this.#freshUntil = this.#clock.elapsed() + FRESH_MS;
   }
 
-  /** What a person should know; null while there is room. */
+  /** The problem that a person should know; null while there is room. */
   async problem(): Promise<string | null> {
     const free = await this.#free();
     if (free >= LEAST) return null;

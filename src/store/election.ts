@@ -5,7 +5,7 @@ import { unlessAborted } from '../base/supervise.ts';
 import { answerOf, endInTime, pingUntilLost } from './database.ts';
 import { isUnavailable } from './pg-errors.ts';
 
-/** Time between two attempts to become the leader. */
+/** The time between two attempts to become the leader, in milliseconds. */
 const LEAD_AGAIN_MS = 1_000;
 
 /** `session` opens a separate connection. */

@@ -47,7 +47,7 @@ export async function hasStore(path: string): Promise<boolean> {
 
 /** Leaves no folder when it fails. */
 async function makeStore(path: string, signal: AbortSignal): Promise<void> {
-  // Of a process that was killed.
+  // The folder may be that of a process that was killed.
   await rm(path, { recursive: true, force: true });
   await makePrivateFolder(path);
   const worker = new Worker(new URL('create-embedded.ts', import.meta.url), { workerData: path });

@@ -11,7 +11,7 @@ type FeedBarrierOptions = {
   readonly mark: (id: string) => Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Milliseconds that a mark may take; a database that restarts takes some seconds. */
+  /** The milliseconds that a mark may take; a database that restarts takes some seconds. */
   readonly limitMs: number;
 };
 
@@ -42,18 +42,18 @@ export class FeedBarrier {
     this.#end.abort();
   }
 
-  /** True while a caller waits for this mark. */
+  /** Returns true while a caller waits for this mark. */
   isOwn(id: string): boolean {
     return this.#marks.has(id);
   }
 
-  /** The follower has taken everything before this mark. */
+  /** Notes that the follower has taken everything before this mark. */
   pass(id: string): void {
     this.#marks.get(id)?.resolve();
   }
 
   /**
-   * The feed was lost, and with it the marks on their way.
+   * Notes that the feed was lost, and with it the marks on their way.
    * @returns a function that releases the current waiters; call it when everything has been read again
    */
   lost(): () => void {

@@ -31,7 +31,7 @@ export class FenceWatch {
     await this.#follower.run((hints) => this.#apply(hints), signal);
   }
 
-  /** Calls `lost` once when a newer epoch than this one is open. Returns the way to stop. */
+  /** Calls `lost` once when a newer epoch than this one is open. Returns a function that stops it. */
   watch({ peer, epoch }: Fence, lost: () => void): () => void {
     const watched = { epoch, lost };
     this.#watched.set(peer, (this.#watched.get(peer) ?? new Set()).add(watched));

@@ -18,7 +18,7 @@ const IN_FOLDER = 'meridian.lock';
 /** @property host '' in a file of an earlier version */
 type Owner = { readonly pid: number; readonly host: string };
 
-/** The file is the lock of the folder that it is in, or a short-lived file of its taking. */
+/** Whether a file is the lock of its folder, or a short-lived file of the taking of the lock. */
 export function isOfLock(name: string): boolean {
   return name === IN_FOLDER || name.startsWith(`${IN_FOLDER}.`);
 }
@@ -103,7 +103,7 @@ async function contentOf(file: string): Promise<string | null> {
   return await readFile(file, 'utf8').catch(() => null);
 }
 
-/** False if the step fails with `code`. Other failures are thrown. */
+/** Returns false if the step fails with `code`. Other failures are thrown. */
 async function succeeds(step: Promise<void>, code: string): Promise<boolean> {
   try {
     await step;

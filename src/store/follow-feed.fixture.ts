@@ -20,16 +20,16 @@ export class FeedBench {
   readonly clock = new ManualClock();
   readonly stop = new AbortController();
   readonly applied: Hints[] = [];
-  /** `type/name` → version. */
+  /** The version of each row, by `type/name`. */
   readonly table = new Map<string, number>();
   readonly copy = new Map<string, number>();
   failures = 0;
-  /** `apply` ends after it. */
+  /** The end of `apply` waits for it. */
   held: Promise<void> = Promise.resolve();
   readonly #queue: StoreChange[] = [];
   #wake = (): void => undefined;
   #isBroken = false;
-  /** The feed has lost its connection: what is pushed does not arrive. */
+  /** It is true while the feed has lost its connection: what is pushed does not arrive. */
   isLost = false;
   #running: Promise<void> | undefined;
   readonly follower = new FeedFollower({
@@ -47,7 +47,7 @@ export class FeedBench {
     this.#running = this.follower.run((hints) => this.#apply(hints), this.stop.signal);
   }
 
-  /** Writes or deletes a row; a hint of another kind than `keys` names more than the row. */
+  /** Writes or deletes a row; a hint of another kind than `keys` covers more than the row. */
   change({ key, isDelete, hint }: Change, version: number): void {
     if (isDelete) this.table.delete(idOf(key));
     else this.table.set(idOf(key), version);
@@ -62,19 +62,19 @@ export class FeedBench {
     this.#wake();
   }
 
-  /** The feed loses its connection. */
+  /** Lets the feed lose its connection. */
   lose(): void {
     this.push({ kind: 'lost' });
     this.isLost = true;
   }
 
-  /** The feed has a connection again. */
+  /** Gives the feed a connection again. */
   reconnect(): void {
     this.isLost = false;
     this.push({ kind: 'all' });
   }
 
-  /** The feed fails, and what it had not delivered is lost. */
+  /** Lets the feed fail: what it had not delivered is lost. */
   break(): void {
     this.#isBroken = true;
     this.#queue.length = 0;

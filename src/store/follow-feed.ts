@@ -9,13 +9,13 @@ import type { ResourceKey } from '../resource/types.ts';
 import { FeedBarrier } from './feed-barrier.ts';
 import type { ResourceStore, StoreChange } from './resource-store.ts';
 
-/** Keys of one type after which the hint names the type instead. */
+/** The number of keys of one type after which the hint names the type instead. */
 const MAX_KEYS = 10_000;
-/** Pending marks after which everything is read again instead. */
+/** The number of pending marks after which everything is read again instead. */
 const MAX_MARKS = 1_000;
-/** Milliseconds that `caughtUp` may take where the follower sets no other limit. */
+/** The milliseconds that `caughtUp` may take where the follower sets no other limit. */
 const MAX_LAG_MS = 10_000;
-/** Milliseconds from an error to the next attempt: at least, and a random part. */
+/** The milliseconds from an error to the next attempt: the minimum, and a random part. */
 const MIN_PAUSE_MS = 200;
 const PAUSE_SPREAD_MS = 800;
 /** The reason of an abort that wakes a follower. Without a reason each abort makes an exception with a stack. */
@@ -23,7 +23,7 @@ const NEWS = 'news';
 
 /** The rows that may have changed since the last hints. */
 export type Hints = {
-  /** Everything may have changed: `types` names all followed types. True at first, and after the feed was lost. */
+  /** Everything may have changed: `types` names all followed types. It is true at first, and after the feed was lost. */
   readonly all: boolean;
   /** Types whose rows may all have changed. */
   readonly types: readonly string[];
@@ -82,11 +82,14 @@ export type Following = { readonly clock: Clock; readonly log: Logger };
 type FeedFollowerOptions = Following & {
   readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
   readonly types: Iterable<string>;
-  /** Which marks are followed, besides those of `caughtUp`; none if left out. */
+  /** Whether a mark is followed, besides those of `caughtUp`. The default is none. */
   readonly isMark?: (id: string) => boolean;
-  /** Milliseconds from the first hint to the end of `next`, so that a burst is one call. A mark ends this time. The default is 0. */
+  /**
+   * The milliseconds from the first hint to the end of `next`, so that a burst is one call. A mark ends this time. The default is
+   * 0.
+   */
   readonly gatherMs?: number;
-  /** Milliseconds that `caughtUp` may take. */
+  /** The milliseconds that `caughtUp` may take. */
   readonly maxLagMs?: number;
 };
 
@@ -119,8 +122,8 @@ export class FeedFollower {
   }
 
   /**
-   * True while every reported change is applied or queued. False from an error of the run, or the loss of the feed, until everything
-   * has been read again, because unreported changes may exist.
+   * It is true while every reported change is applied or queued. It is false from an error of the run, or the loss of the feed,
+   * until everything has been read again, because unreported changes may exist.
    */
   get isCurrent(): boolean {
     return this.#isCurrent;
@@ -232,7 +235,7 @@ export class FeedFollower {
     this.#isCurrent = false;
   }
 
-  /** The hints of a failed run. The feed names everything first when it is followed again. */
+  /** Drops the hints of a failed run. The feed names everything first when it is followed again. */
   #discard(): void {
     this.#hints.take();
     this.#marks = [];

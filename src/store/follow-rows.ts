@@ -6,15 +6,15 @@ import type { ResourceStore } from './resource-store.ts';
 
 type FollowedRows = {
   readonly type: string;
-  /** Selects the rows of the type; all if left out. */
+  /** Selects the rows of the type. The default is all. */
   readonly isWanted?: (key: ResourceKey) => boolean;
   /**
    * Takes rows that were read again.
    * @param rows those that exist among `keys`
-   * @param keys null: every row of the type; a known row that is not among `rows` was deleted
+   * @param keys null for every row of the type; a known row that is not among `rows` was deleted
    */
   readonly take: (rows: readonly Resource[], keys: readonly ResourceKey[] | null) => void | Promise<void>;
-  /** Called at the beginning with the follower, which says whether the rows in memory are current. */
+  /** It is called at the beginning with the follower, which says whether the rows in memory are current. */
   readonly begins?: (follower: Pick<FeedFollower, 'isCurrent'>) => void;
 };
 

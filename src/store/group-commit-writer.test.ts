@@ -16,7 +16,7 @@ class HeldRows {
   readonly begun: string[][] = [];
   readonly stored: Write[] = [];
   readonly #open: (() => void)[] = [];
-  /** Transactions end by themselves. */
+  /** Whether transactions end by themselves. */
   isFast = true;
 
   run = async (writes: readonly Write[]): Promise<WriteOutcome[]> => {

@@ -9,15 +9,15 @@ import { keyText } from '../resource/types.ts';
 import type { Write, WriteOutcome } from './resource-store.ts';
 
 const MAX_AT_ONCE = 1_000;
-/** Transactions that may wait for locked rows at a time. Each holds a connection. */
+/** The number of transactions that may wait for locked rows at a time. Each holds a connection. */
 const LANES = 4;
-/** The time for which a recently locked row is written in its own lane. */
+/** The milliseconds for which a recently locked row is written in its own lane. */
 const SUSPECT_MS = 60_000;
 
 type Waiting = {
   readonly write: Write;
   readonly key: string;
-  /** By the clock of the options. */
+  /** The time by the clock of the options. */
   readonly since: number;
   readonly resolve: (outcome: WriteOutcome) => void;
   readonly reject: (error: unknown) => void;
@@ -29,9 +29,9 @@ type Aside = { readonly lane: string; waiting: number; until: number };
 type CombinedWriterOptions = {
   /** Stores all in one transaction. @throws MeridianError `conflict` where another transaction holds a row, `unavailable` */
   readonly run: (writes: readonly Write[]) => Promise<WriteOutcome[]>;
-  /** Those of the writes that would wait for another transaction. */
+  /** The writes that would wait for another transaction. */
   readonly heldAmong: (writes: readonly Write[]) => Promise<ReadonlySet<Write>>;
-  /** Milliseconds, of a clock that never goes back. */
+  /** The milliseconds of a clock that never goes back. */
   readonly now: () => number;
   /**
    * The longest wait of a write in milliseconds. A write that has waited longer is refused: its caller may have given up and written again,
@@ -81,12 +81,15 @@ export class GroupCommitWriter {
     this.#working = false;
   }
 
-  /** A write to the key waits or is committed now: the next one comes behind it. */
+  /** Whether a write to the key waits or is committed now: the next one comes behind it. */
   #isPending(key: string): boolean {
     return this.#inWork.has(key) || this.#queue.some((waiting) => waiting.key === key);
   }
 
-  /** All that wait, the oldest first. Of several writes to one key, only the first: each must see the result of the one before it. */
+  /**
+   * Takes the waiting writes, the oldest first. Of several writes to one key it takes only the first: each must see the result of
+   * the one before it.
+   */
   #takeBatch(): Waiting[] {
     const keys = new Set<string>();
     const batch: Waiting[] = [];
@@ -135,7 +138,7 @@ export class GroupCommitWriter {
     for (const waiting of batch) await this.#commit([waiting]);
   }
 
-  /** Another transaction holds rows of the batch. Writes to locked rows wait in their own lane; the rest commit. */
+  /** Commits a batch of which another transaction holds rows. Writes to locked rows wait in their own lane; the rest commit. */
   async #commitFree(batch: readonly Waiting[]): Promise<void> {
     const held = await this.#options.heldAmong(batch.map(({ write }) => write)).catch(() => new Set<Write>());
     const free = batch.filter(({ write }) => !held.has(write));
@@ -154,7 +157,7 @@ export class GroupCommitWriter {
     this.#goAside(key, []);
   }
 
-  /** @param first writes that precede all queued writes to the same key */
+  /** Gives a key a lane of its own. @param first the writes that precede all queued writes to the same key */
   #goAside(key: string, first: readonly Waiting[]): void {
     const aside = this.#asideOf(key);
     const queued = this.#queue.filter((waiting) => waiting.key === key);

@@ -1,4 +1,4 @@
-// When PostgreSQL plans again, by how many rows were created and how many there are.
+// These tests show when PostgreSQL plans again, by the number of created rows and of all rows.
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fakeDatabase } from '../../test/support/fake-database.ts';

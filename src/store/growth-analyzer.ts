@@ -22,7 +22,7 @@ export class GrowthAnalyzer {
     this.#log = log;
   }
 
-  /** This process has created so many rows. Never waits, never throws. */
+  /** Counts rows that this process has created. It never waits and never throws. */
   created(rows: number): void {
     // The embedded database plans each statement for its parameters.
     if (this.#database.kind !== 'postgres') return;
@@ -36,7 +36,7 @@ export class GrowthAnalyzer {
   async #analyze(): Promise<void> {
     const { bulk } = this.#database;
     try {
-      // As the owner of the table, unless another replica is analyzing it (migrations/0011_analyze.sql).
+      // The function runs as the owner of the table, unless another replica is analyzing it (migrations/0011_analyze.sql).
       await sql`select meridian_analyze()`.execute(bulk);
       const { rows } = await sql<{
         rows: number;

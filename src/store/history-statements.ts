@@ -7,11 +7,11 @@ import type { Database, Tables } from './database.ts';
 import type { ExportQuery, HistoryBounds, PruneProgress, ResourceVersion, Trimmed, VersionQuery } from './history-store.ts';
 import { canExist, parseObject } from './resource-row.ts';
 
-/** Versions that one step of a removal considers. */
+/** The number of versions that one step of a removal considers. */
 const CONSIDERED = 500;
 /**
- * The same for the number of versions of a resource: its cost grows with the resources among them, so a large step is cheaper. The embedded
- * database runs in this process, which waits for each statement.
+ * The number of versions that one step counts for the limit of a resource: its cost grows with the resources among them, so a
+ * large step is cheaper. The embedded database runs in this process, which waits for each statement.
  */
 const COUNTED: Readonly<Record<Database['kind'], number>> = { postgres: 20_000, embedded: CONSIDERED };
 const MAX_NUMBERS = 1_000;
@@ -61,7 +61,7 @@ export async function readVersionsAfter(
   return rows.map(versionOf);
 }
 
-/** One step, as `pruneVersions` of the store. */
+/** Runs one step, as `pruneVersions` of the store does. */
 export async function pruneVersions(
   { bulk: db, kind }: Pick<Database, 'bulk' | 'kind'>,
   { versions, replacedBefore }: HistoryBounds,
@@ -71,7 +71,7 @@ export async function pruneVersions(
     select id from meridian_history where id > ${counted} order by id limit ${COUNTED[kind]}) considered`;
   const upTo = (await last.execute(db)).rows[0]?.up_to ?? null;
   if (upTo !== null)
-    // The bound of each resource first: in the condition of the deletion it would be computed for each version.
+    // Compute the bound of each resource first: in the condition of the deletion it would be computed for each version.
     await sql`with bounds as materialized (
         select k.type, k.mesh, k.name, b.version
         from (select distinct type, mesh, name from meridian_history where id > ${counted} and id <= ${upTo}) k
@@ -84,7 +84,7 @@ export async function pruneVersions(
     select id::text as id, written_at < ${until}::timestamptz at time zone 'utc' as is_old
     from meridian_history where id > ${aged} order by id limit ${CONSIDERED}`.execute(db);
   const firstYoung = rows.find(({ is_old: isOld }) => !isOld);
-  // Up to the first young one, also over those that are gone: the next step does not search them again.
+  // The step goes up to the first young version, also over those that are gone: the next step does not search them again.
   const agedUpTo = firstYoung === undefined ? rows.at(-1)?.id : String(Number(firstYoung.id) - 1);
   if (rows[0]?.is_old === true)
     // Each version was replaced when the next one was written.
@@ -99,7 +99,7 @@ export async function countVersions(db: Kysely<Tables>): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-/** One step, as `trimVersions` of the store. */
+/** Runs one step, as `trimVersions` of the store does. */
 export async function trimVersions(db: Kysely<Tables>, after: number, most: number): Promise<Trimmed> {
   const { rows } = await sql<{ up_to: string | null; removed: number }>`
     with considered as materialized (

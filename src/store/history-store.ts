@@ -5,8 +5,8 @@ import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 /** One version of a resource. */
 export type ResourceVersion = ResourceKey & {
   /**
-   * Its place among all versions of all resources. A transaction gets it before it commits, so that a smaller one may become visible
-   * later: see `settledVersion`.
+   * The place among all versions of all resources. A transaction gets it before it commits, so that a smaller one may become
+   * visible later: see `settledVersion`.
    */
   readonly id: number;
   /** The version of the row. It continues when a deleted resource is created again, while the row starts at 0. */
@@ -21,11 +21,11 @@ export type ResourceVersion = ResourceKey & {
   readonly restored: number | null;
   readonly time: Date;
   readonly labels: Labels;
-  /** Null after a deletion, and for secrets, whose data is not kept. */
+  /** It is null after a deletion, and for secrets, whose data is not kept. */
   readonly spec: JsonObject | null;
 };
 
-/** Versions of all resources in the order of their ids: those after `after`, up to `upTo`, of these types. */
+/** The versions of all resources in the order of their ids: those after `after`, up to `upTo`, of these types. */
 export type ExportQuery = {
   readonly after: number;
   readonly upTo: number;
@@ -33,13 +33,13 @@ export type ExportQuery = {
   readonly types: readonly string[];
 };
 
-/** Up to which `id` versions were considered, and how many of them were removed. */
+/** The `id` up to which versions were considered, and the number of removed ones. */
 export type Trimmed = { readonly upTo: number; readonly removed: number };
 
-/** @property before only versions with a smaller number */
+/** @property before selects versions with a smaller number */
 export type VersionQuery = { readonly key: ResourceKey; readonly before?: number | undefined; readonly limit: number };
 
-/** How long versions are kept. The last version of a resource that exists is always kept. */
+/** The limits of the versions that are kept. The last version of a resource that exists is always kept. */
 export type HistoryBounds = {
   /** The number of versions of one resource. */
   readonly versions: number;
@@ -47,7 +47,7 @@ export type HistoryBounds = {
   readonly replacedBefore: Date;
 };
 
-/** Up to which `id` versions were counted, and up to which their age was considered. */
+/** The `id` up to which versions were counted, and the one up to which their age was considered. */
 export type PruneProgress = { readonly counted: number; readonly aged: number };
 
 export interface HistoryStore {
@@ -56,8 +56,8 @@ export interface HistoryStore {
   /** The numbers of the kept versions of a resource, the newest first, at most 1,000. */
   versionNumbers(key: ResourceKey): Promise<number[]>;
   /**
-   * The largest `id`, and 0 without a version. After the call no version with a smaller one can appear: it waits for the transactions that
-   * are writing versions. Rejects with `conflict` when one of them stays open.
+   * The largest `id`; 0 without a version. After the call no version with a smaller one can appear: it waits for the transactions
+   * that are writing versions. Rejects with `conflict` when one of them stays open.
    */
   settledVersion(): Promise<number>;
   /** A page of the versions of all resources. A page up to `settledVersion` is complete. */

@@ -37,7 +37,7 @@ class Connection {
     });
   }
 
-  /** @returns whether a statement waited */
+  /** Answers the next statement. @returns whether one waited */
   answer(): boolean {
     const next = this.#waiting.shift();
     next?.run();
@@ -194,7 +194,7 @@ async function run(steps: readonly Step[]): Promise<void> {
     }
   };
   await settle();
-  // What is committed now has no `all` after it.
+  // The changes that are committed now have no `all` after them.
   const before = on().map(({ seen }) => seen.length);
   for (const insights of [false, true]) commit(insights);
   await settle();

@@ -8,7 +8,7 @@ import type { StoreChange } from './resource-store.ts';
 
 class Listening {
   readonly clock = new ManualClock();
-  /** What each connection was asked for. */
+  /** The statements of each connection. */
   readonly connections: string[][] = [];
   /** Lets a connection answer LISTEN; rejects with an error. */
   answer: () => Promise<void> = () => Promise.resolve();

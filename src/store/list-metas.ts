@@ -7,7 +7,7 @@ import type { MetaQuery, ResourceMeta } from './resource-store.ts';
 /** Selects rows that match any of its parts; all rows without parts. */
 export type RowScope = Omit<MetaQuery, 'types'>;
 
-/** Scopes of one statement: a zone may have many thousand rows. */
+/** The number of scopes of one statement: a zone may have many thousand rows. */
 export const MAX_SCOPES = 8;
 
 /** @returns the rows of each scope, in the order of the scopes; those of a scope in no particular order */
@@ -39,7 +39,7 @@ function matching({ labels, namePrefix, owner }: RowScope): RawBuilder<unknown> 
 }
 
 /**
- * By the index of prefixes also in a plan for all parameters, which knows nothing of the pattern of a LIKE.
+ * A condition that uses the index of prefixes also in a plan for all parameters, which knows nothing of the pattern of a LIKE.
  * @param prefix ends with an ASCII character
  */
 function startsWith(column: RawBuilder<unknown>, prefix: string): RawBuilder<unknown> {

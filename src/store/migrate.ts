@@ -9,9 +9,9 @@ import type { Logger } from '../base/log.ts';
 import type { Database, Tables } from './database.ts';
 
 const FOLDER = join(import.meta.dirname, '../../migrations');
-/** An arbitrary constant. */
+/** The number of the lock is an arbitrary constant. */
 const LOCK = 7_291_163;
-/** Milliseconds between two looks at what a migration waits for. */
+/** The interval of the looks at what a migration waits for, in milliseconds. */
 const LOOK_MS = 1_000;
 
 type MigrationStatus = { readonly name: string; readonly appliedAt: string | null };

@@ -22,8 +22,9 @@ type OpenStoreOptions = {
 };
 
 /**
+ * Opens a store.
  * @throws MeridianError `schema_outdated`, `unavailable` also when the signal aborts, or `config` while another process uses the
- *   embedded folder
+ * embedded folder
  */
 export async function openStore(config: StoreConfig, options: OpenStoreOptions): Promise<ResourceStore> {
   const { clock, log, answerMs, signal } = options;

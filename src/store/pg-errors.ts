@@ -38,7 +38,10 @@ export const driverText = {
   noConnection: 'timeout exceeded when trying to connect',
 } as const;
 
-/** The database is unreachable, refuses connections, or has no plan for this session: the next attempt gets another session. */
+/**
+ * Whether the database is unreachable, refuses connections, or has no plan for this session: the next attempt gets another
+ * session.
+ */
 export function isNoAnswer(error: unknown): boolean {
   return (
     NO_ANSWER.has(codeOf(error)) ||
@@ -47,34 +50,38 @@ export function isNoAnswer(error: unknown): boolean {
   );
 }
 
-/** The server answers and refuses the role, its password or the name of the database. A person must correct it. */
+/** Whether the server answers and refuses the role, its password or the name of the database. A person must correct it. */
 export function isLoginRefused(error: unknown): boolean {
   return LOGIN_REFUSED.includes(codeOf(error));
 }
 
-/** A statement timed out. Its connection still waits for the answer. */
+/** Whether a statement timed out. Its connection still waits for the answer. */
 export function isAnswerOverdue(error: unknown): boolean {
   return messageOf(error) === driverText.overdue;
 }
 
-/** The statement was never sent, because no connection was free. */
+/** Whether the statement was never sent, because no connection was free. */
 export function isNeverSent(error: unknown): boolean {
   return NO_CONNECTION.has(codeOf(error)) || messageOf(error).includes(driverText.noConnection);
 }
 
-/** The database answers, but cannot store anything. */
+/** Whether the database answers, but cannot store anything. */
 export function takesNoWrites(error: unknown): boolean {
   return NO_WRITES.has(codeOf(error));
 }
 
-/** The session is unusable, and a new one works: the session stays read-only, or its prepared statements no longer fit the table. */
+/**
+ * Whether the session is unusable, and a new one works: the session stays read-only, or its prepared statements no longer fit the
+ * table.
+ */
 export function isSessionSpent(error: unknown): boolean {
   return codeOf(error) === READ_ONLY || isStalePlan(error);
 }
 
 /**
- * The table has changed since the session planned a statement or a trigger (datatype_mismatch), or the prepared statements were
- * discarded (invalid_sql_statement_name). The language of the server decides the text of an error, but not its origin.
+ * Whether the table has changed since the session planned a statement or a trigger (datatype_mismatch), or the prepared
+ * statements were discarded (invalid_sql_statement_name). The language of the server decides the text of an error, but not its
+ * origin.
  */
 export function isStalePlan(error: unknown): boolean {
   const code = codeOf(error);
@@ -88,12 +95,12 @@ export function isUnavailable(error: unknown): boolean {
 /** deadlock_detected, serialization_failure, and foreign_key_violation (an owner was deleted during the write). */
 const SERIALIZATION_FAILURES = new Set(['40P01', '40001', '23503']);
 
-/** Another transaction was faster. Nothing was stored; a retry sees its result. */
+/** Whether another transaction was faster. Nothing was stored; a retry sees its result. */
 export function isSerializationFailure(error: unknown): boolean {
   return SERIALIZATION_FAILURES.has(codeOf(error));
 }
 
-/** lock_not_available: an open transaction locks a row of the write. */
+/** Whether an open transaction locks a row of the write (lock_not_available). */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }

@@ -12,7 +12,7 @@ const MAX_STATEMENTS = 500;
 export class StatementNames {
   readonly #names = new Map<string, string>();
 
-  /** Undefined if the limit is reached: the statement is then not prepared. */
+  /** It is undefined if the limit is reached: the statement is then not prepared. */
   of(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= MAX_STATEMENTS) return known;
@@ -24,7 +24,7 @@ export class StatementNames {
 
 type PreparingOptions = {
   readonly names: StatementNames;
-  /** Time limit of a statement in milliseconds. After it the statement fails and its connection is closed. */
+  /** The time limit of a statement in milliseconds. After it the statement fails and its connection is closed. */
   readonly limitMs: number;
   /** Whether a connection is unusable. The pool then closes it and takes another. */
   readonly isSpent: (client: pg.PoolClient) => boolean;

@@ -1,4 +1,4 @@
-// The epochs of fences: which stream of a peer may write.
+// The epochs of fences, which decide which stream of a peer may write.
 import { sql, type Kysely } from 'kysely';
 import { CHANNEL } from './change-feed.ts';
 import type { Tables } from './database.ts';

@@ -6,13 +6,13 @@ import type { HistoryStore } from './history-store.ts';
 export type ListQuery = {
   readonly type: string;
   readonly mesh?: string;
-  /** Label equality, answered by the GIN index. */
+  /** The labels that a row must have, by the GIN index. */
   readonly labels?: Labels;
-  /** Substring of the stored name. */
+  /** A substring of the stored name. */
   readonly nameContains?: string;
   /** A key of the status that a row must have. */
   readonly statusKey?: string;
-  /** Substring of the spec as its JSON text without spaces. Every row of the type is read for it, in the database. */
+  /** A substring of the spec as its JSON text without spaces. Every row of the type is read for it, in the database. */
   readonly specContains?: string;
   readonly limit?: number;
   readonly offset?: number;
@@ -59,10 +59,10 @@ type WriteContent = {
   readonly labels: Labels;
   readonly spec: JsonObject;
   readonly status?: JsonObject | undefined;
-  /** Set on creation, never changed. */
+  /** The owner is set on creation, and never changes. */
   readonly owner?: ResourceKey | null | undefined;
   readonly syncVersion?: string | null | undefined;
-  /** Left out for what a control plane writes itself, and for rows that came by KDS. */
+  /** The author is left out for what a control plane writes itself, and for rows that came by KDS. */
   readonly by?: Author | undefined;
 };
 
@@ -74,9 +74,9 @@ export type WriteOutcome =
   | { readonly result: 'rejected'; readonly message: string };
 
 /**
- * A hint to read rows again. `all` after a (re)connection of the feed, `type` past the size of a notification.
- * `lost` when the feed has lost its connection: changes are missed from then on, until the `all` of the next connection.
- * A `mark` says that the feed has reported every change committed before the mark was sent (engine 10).
+ * A hint to read rows again. `all` after a (re)connection of the feed, `type` past the size of a notification. `lost` comes when
+ * the feed has lost its connection: changes are missed from then on, until the `all` of the next connection. A `mark` says that
+ * the feed has reported every change committed before the mark was sent (engine 10).
  */
 export type StoreChange =
   | { readonly kind: 'keys'; readonly keys: readonly ResourceKey[] }
@@ -90,14 +90,16 @@ export type Fence = { readonly peer: string; readonly epoch: number };
 
 export interface ResourceStore extends HistoryStore {
   get(key: ResourceKey): Promise<Resource | undefined>;
-  /** As `get`, but without the spec. */
+  /** Reads as `get` does, but without the spec. */
   getMeta(key: ResourceKey): Promise<ResourceMeta | undefined>;
   /** The existing rows among `keys`, in no particular order. */
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   list(query: ListQuery): Promise<Resource[]>;
-  /** As `list`, with the total and the snapshot for a cache. */
+  /** Lists as `list` does, with the total and the snapshot for a cache. */
   listPage(query: ListQuery): Promise<ListPage>;
-  /** Equal texts mean that no transaction committed between the calls. Null if the database cannot tell, as on a standby. */
+  /**
+   * Equal texts mean that no transaction committed between the calls. It is null if the database cannot tell, as on a standby.
+   */
   snapshot(): Promise<string | null>;
   /** The fields of many rows that a resume and a prune need, in one statement. */
   listMeta(query: MetaQuery): Promise<ResourceMeta[]>;
@@ -116,7 +118,7 @@ export interface ResourceStore extends HistoryStore {
    */
   writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]>;
 
-  /** As `writeBatch`, and nothing is stored unless every outcome is a success. */
+  /** Writes as `writeBatch` does. Nothing is stored unless every outcome is a success. */
   writeAll(writes: readonly Write[]): Promise<WriteOutcome[]>;
 
   /** The meshes among these that were deleted here at some time, without meshes that never existed here. */
@@ -131,8 +133,8 @@ export interface ResourceStore extends HistoryStore {
   epochs(peers: readonly string[]): Promise<Fence[]>;
 
   /**
-   * New changes by any process. The first item is `all`, when the feed listens. Ends with the signal.
-   * @param types those that the caller follows; if left out, all but ZoneInsights and the DataplaneInsights that came by KDS
+   * The new changes by any process. The first item is `all`, when the feed listens. It ends with the signal.
+   * @param types the types that the caller follows; without them, all but ZoneInsights and the DataplaneInsights that came by KDS
    */
   changes(signal: AbortSignal, types?: Iterable<string>): AsyncIterable<StoreChange>;
 

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Tables } from './database.ts';
 
-/** Milliseconds for which open transactions may take; less than the limit of an answer. */
+/** The milliseconds that open transactions may take; less than the limit of an answer. */
 const LIMIT_MS = 5_000;
 const PAUSE_MS = 20;
 

@@ -7,12 +7,12 @@ type Entry = { hasBegun: boolean; answer: Promise<unknown>; next: Promise<unknow
 export class SingleFlight {
   readonly #entries = new Map<string, Entry>();
 
-  /** How many calls run or wait. */
+  /** The number of calls that run or wait. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** @param key identifies the call; equal keys must come with equal `run`s */
+  /** Makes a call. @param key identifies the call; equal keys must come with equal `run`s */
   async call<T>(key: string, run: () => Promise<T>): Promise<T> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return await this.#start(key, run);

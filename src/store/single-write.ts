@@ -9,7 +9,7 @@ import type { Tables } from './database.ts';
 import { createdMs, timestampOf, utc } from './resource-row.ts';
 import type { RowWrite, Write, WriteOutcome } from './resource-store.ts';
 
-/** Characters of the name of a user that the history keeps. */
+/** The number of characters of the name of a user that the history keeps. */
 const MAX_AUTHOR = 253;
 
 /**
@@ -28,7 +28,10 @@ export function mayReplaceRow(written: string): string {
 const SAID = `with said as materialized (select set_config('meridian.authors', $1::text, true))`;
 const SAME_KEY = `r.type = $2::text and r.mesh = $3::text and r.name = $4::text`;
 const NOW = `now() at time zone 'utc'`;
-/** As for many rows: ON CONFLICT would lock the row of another writer and wait for its transaction. */
+/**
+ * It is the condition of the statements for many rows: ON CONFLICT would lock the row of another writer and wait for its
+ * transaction.
+ */
 const MAY_REPLACE = `(not $12::bool or coalesce((select ${mayReplaceRow('$6::jsonb')} is true from resources r where ${SAME_KEY} limit 1), true))`;
 const INSERT = `${SAID} insert into resources as r (type, mesh, name, version, spec, labels, status, sync_version,
     owner_type, owner_mesh, owner_name, creation_time, modification_time)
@@ -77,8 +80,8 @@ export function singleStatement(write: RowWrite): CompiledQuery {
 }
 
 /**
- * Who writes one row, for the trigger of the row (migrations/0009_single_row_history.sql). A rollback goes to the triggers of the
- * statement, which read lists.
+ * The author of the write of one row, for the trigger of the row (migrations/0009_single_row_history.sql). A rollback goes to the
+ * triggers of the statement, which read lists.
  */
 function singleAuthorText(write: RowWrite): string {
   if (write.by === undefined) return 'row';
@@ -97,7 +100,10 @@ export function authorsText(writes: readonly Write[]): string {
   return JSON.stringify(authors);
 }
 
-/** Why the table cannot store the row, or null. Checked before, because one bad row would fail the whole transaction. */
+/**
+ * The reason why the table cannot store the row, or null. It is checked before, because one bad row would fail the whole
+ * transaction.
+ */
 export function unstorable({
   key,
   labels = {},

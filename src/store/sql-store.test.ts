@@ -1,4 +1,4 @@
-// What a store does with the errors of its database, on a database that fails by command.
+// The answers of a store to the errors of its database, on a database that fails by command.
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fakeDatabase } from '../../test/support/fake-database.ts';

@@ -44,13 +44,16 @@ import { isOneStatement, requireFence, runWrites } from './write-statements.ts';
 
 /**
  * Identifies the transactions that a statement sees, and the run of the server. After a crash a server may reuse the ids of lost
- * transactions, and a promoted standby has its own ids. Each recovery ends with a checkpoint, so the redo position differs. Null on a
- * standby, where the end of a transaction may be visible before its changes.
+ * transactions, and a promoted standby has its own ids. Each recovery ends with a checkpoint, so the redo position differs. It is
+ * null on a standby, where the end of a transaction may be visible before its changes.
  */
 const currentSnapshot = sql`case when pg_is_in_recovery() then null else pg_current_snapshot()::text || ' ' ||
   (select pg_postmaster_start_time()::text || ' ' || redo_lsn::text from pg_control_checkpoint()) end`;
 
-/** Attempts at one statement or transaction. Each attempt has fewer conflicts, because others have committed meanwhile. */
+/**
+ * The number of attempts at one statement or transaction. Each attempt has fewer conflicts, because others have committed
+ * meanwhile.
+ */
 const ATTEMPTS = 5;
 
 export class SqlStore implements ResourceStore {
@@ -58,7 +61,7 @@ export class SqlStore implements ResourceStore {
   readonly #feed: ChangeFeed;
   readonly #reader: ReadBatcher<Resource>;
   readonly #metas: ReadBatcher<ResourceMeta>;
-  /** By types. */
+  /** The batchers of scopes, by types. */
   readonly #scopes = new Map<string, CallBatcher<RowScope, ResourceMeta[]>>();
   readonly #fences: CallBatcher<string, number>;
   readonly #marks: CallBatcher<string, void>;

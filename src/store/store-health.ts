@@ -29,13 +29,13 @@ export class StoreHealth {
   #refusal: MeridianError | null = null;
   #isTrying = false;
 
-  /** @param db where a trial is stored */
+  /** @param db the database in which a trial is stored */
   constructor(log: Logger, db: Kysely<Tables>) {
     this.#log = log;
     this.#db = db;
   }
 
-  /** False after a refused write until a trial is stored. Another stored write proves nothing: a small one may fit. */
+  /** It is false after a refused write until a trial is stored. Another stored write proves nothing: a small one may fit. */
   get takesWrites(): boolean {
     return this.#refusal === null;
   }
@@ -97,14 +97,18 @@ export class StoreHealth {
    * @throws as `watch`
    */
   async ping(): Promise<void> {
-    // Also on for a standby, so that it is detected before a write fails.
+    // The setting is also on for a standby, so that it is detected before a write fails.
     const { rows } = await this.watch('read', () =>
       sql<{ read_only: string }>`select current_setting('transaction_read_only') as read_only`.execute(this.#db),
     );
     if (rows[0]?.read_only === 'on' || !this.takesWrites) await this.#try();
   }
 
-  /** @throws as `watch`, also if another write was refused during the trial: the trial may have been stored before the disk was full */
+  /**
+   * Stores a trial.
+   * @throws as `watch`, also if another write was refused during the trial: the trial may have been stored before the disk was
+   * full
+   */
   async #try(): Promise<void> {
     const refusal = this.#refusal;
     await this.#judge('write', () => tryWrite(this.#db));

@@ -7,7 +7,7 @@ import type { JsonObject } from '../resource/types.ts';
 import type { Write } from './resource-store.ts';
 import { runWrites } from './write-statements.ts';
 
-/** @param answer comes to each statement */
+/** A database for statements. @param answer answers each of them */
 function databaseOf(answer: (sql: string) => Promise<{ rows: never[] }>): Kysely<Tables> {
   const driver = new DummyDriver();
   driver.acquireConnection = async () => ({
@@ -52,11 +52,11 @@ it('a batch prepares its next statement while the one before runs, and sends it 
     return { rows: [] };
   });
   const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
-  /** Notes when it becomes a part of a statement. */
+  /** A spec that notes when it becomes a part of a statement. */
   const specOf = (name: string): JsonObject => ({
     get to() {
       const step = `prepares ${name}`;
-      // It is looked at before it is printed.
+      // The spec is looked at before it is printed.
       if (steps.at(-1) !== step) steps.push(step);
       return [];
     },

@@ -20,8 +20,8 @@ type Indexed<T> = { readonly index: number; readonly write: T };
 type Run = { readonly tx: Tx; readonly outcomes: (WriteOutcome | undefined)[]; readonly hasAuthors: boolean };
 
 /**
- * Rows of an insert. The next statement is prepared while the database runs this one. More than 1,000: from there on the trigger
- * notifies the type, not keys.
+ * The number of rows of an insert. The next statement is prepared while the database runs this one. It is more than 1,000: from
+ * there on the trigger notifies the type, not keys.
  */
 const ROWS_AT_ONCE = 1_250;
 /** Whether `runWrites` needs only one statement, except for a second one that explains failures. */
@@ -195,11 +195,11 @@ function readyInserts({ tx, outcomes, hasAuthors }: Run, inserts: readonly Index
   };
 }
 
-/** Checked before the INSERT: ON CONFLICT would lock the row of another writer and wait for its transaction. */
+/** The condition is checked before the INSERT: ON CONFLICT would lock the row of another writer and wait for its transaction. */
 const mayReplaceIfAny = sql`coalesce((
   select ${sql.raw(mayReplaceRow('i.labels'))} is true from resources r where r.type = i.type and r.mesh = i.mesh and r.name = i.name limit 1), true)`;
 
-/** @param puts all of them with a status or none, all of them for own rows only or none */
+/** Prepares puts. @param puts all of them have a status or none, and all of them are for own rows only or none */
 function readyPuts({ tx, outcomes, hasAuthors }: Run, puts: readonly Indexed<Put>[]): Ready {
   const [first] = puts;
   const ownOnly = first?.write.ownOnly === true;
@@ -254,12 +254,15 @@ async function runStatuses({ tx, outcomes }: Run, statuses: readonly Indexed<Sta
   await explainFailures(tx, statuses, outcomes);
 }
 
-/** What a row must still have: columns of the input of `isExpected`. */
+/** The state that a row must still have: columns of the input of `isExpected`. */
 function expectedOf({ expectVersion, expectCreation }: Update | StatusWrite | Delete): object {
   return { expect: expectVersion ?? null, created: timestampOf(expectCreation) };
 }
 
-/** @param input the name of the table with the expected version and time of creation of each row */
+/**
+ * A condition on the state of a row.
+ * @param input the name of the table with the expected version and time of creation of each row
+ */
 function isExpected(input: string): RawBuilder<unknown> {
   const [version, created] = [`${input}.expect`, `${input}.created`];
   return sql.raw(`(${version} is null or r.version = ${version}) and (${created} is null or ${createdMs} = ${created})`);

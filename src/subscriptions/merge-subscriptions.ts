@@ -10,10 +10,11 @@ export type OwnSubscription = { readonly id: string; readonly isLive: boolean; r
 /**
  * Subscriptions meet by id; one that the row does not have closes those that are open (kds-wire 4). A closed one stays closed,
  * except that while a stream of this process lives and none in the row is open, its newest is open again: a finalizer that was
- * too early, or two writes at once, must not leave a connected peer offline. Two processes that merge in any order get the
- * same row. Entries that a full row has dropped are dropped again.
- * @param ours in the order of their opening
- * @param limit how many are kept, the newest. One is always kept: without it a connected peer would look like one that never came.
+ * too early, or two writes at once, must not leave a connected peer offline. Two processes that merge in any order get the same
+ * row. Entries that a full row has dropped are dropped again.
+ * @param ours the subscriptions of this process in the order of their opening
+ * @param limit the number of subscriptions that are kept, the newest. One is always kept: without it a connected peer would look
+ * like one that never came.
  */
 export function mergeSubscriptions(
   before: readonly JsonObject[],
@@ -46,24 +47,24 @@ export function mergeSubscriptions(
   return keepNewest(reopenNewest(merged, ours), Math.max(1, limit));
 }
 
-/** The row, closed at `now` if it is open. */
+/** The row of a subscription, closed at `now` if it is open. */
 export function closedAt(row: JsonObject, now: Date): JsonObject {
   return isOpen(row) ? { ...row, disconnectTime: now.toISOString() } : row;
 }
 
-/** Milliseconds, or `NaN`, which is neither older nor newer than anything. */
+/** The time in milliseconds, or `NaN`, which is neither older nor newer than anything. */
 export function timeOf(value: JsonObject[string] | undefined): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN;
 }
 
-/** While none is open, the newest that lives in this process is open again. */
+/** Opens the newest subscription of this process that lives, while none is open. */
 function reopenNewest(rows: JsonObject[], ours: readonly OwnSubscription[]): JsonObject[] {
   const newest = ours.findLast(({ isLive }) => isLive);
   if (newest === undefined || rows.some(isOpen)) return rows;
   return rows.map((row) => (row['id'] === newest.id ? newest.row : row));
 }
 
-/** Drops the oldest that are closed; only if there are none, the oldest. */
+/** Drops the oldest subscriptions that are closed, and the oldest of all only if none is closed. */
 function keepNewest(rows: JsonObject[], limit: number): JsonObject[] {
   const kept = [...rows];
   while (kept.length > limit) {
@@ -73,7 +74,7 @@ function keepNewest(rows: JsonObject[], limit: number): JsonObject[] {
   return kept;
 }
 
-/** By time of connection and id; a row without a readable time is the oldest. */
+/** Compares by time of connection and id; a row without a readable time is the oldest. */
 function byAge(a: JsonObject, b: JsonObject): number {
   const [left, right] = [a, b].map((row) => timeOf(row['connectTime'])).map((time) => (Number.isNaN(time) ? 0 : time));
   return (left ?? 0) - (right ?? 0) || compareText(String(a['id']), String(b['id']));

@@ -1,5 +1,5 @@
-// How many responses one side of a stream has sent, and how the other answered them (kds-wire 4). In proto3 JSON zeros are left
-// out and uint64 are strings.
+// The numbers of responses that one side of a stream has sent, and of the answers of the other (kds-wire 4). In proto3 JSON zeros
+// are left out and uint64 are strings.
 import type { JsonObject } from '../resource/types.ts';
 
 type ResponseCounts = { readonly sent: number; readonly acknowledged: number; readonly rejected: number };
@@ -8,7 +8,7 @@ type MutableCounts = { -readonly [key in keyof ResponseCounts]: number };
 
 const NOTHING: ResponseCounts = { sent: 0, acknowledged: 0, rejected: 0 };
 
-/** Of all types together. */
+/** The sum of all types. */
 export function totalOf(counts: Readonly<Record<string, ResponseCounts>>): ResponseCounts {
   return Object.values(counts).reduce(
     (total, { sent, acknowledged, rejected }) => ({
@@ -23,10 +23,10 @@ export function totalOf(counts: Readonly<Record<string, ResponseCounts>>): Respo
 /** The counts of a stream. They change in place: each change of a policy is sent to thousands of zones or proxies, and all answer it. */
 export class RunningCounts {
   readonly #types = new Map<string, MutableCounts>();
-  /** Type and counts that were raised last: a change mostly concerns one type. */
+  /** The type and the counts that were raised last: a change mostly concerns one type. */
   #lastType = '';
   #last: MutableCounts | null = null;
-  /** Milliseconds since 1970. A Date for each event would live until the next event. */
+  /** The time in milliseconds since 1970. A Date for each event would live until the next event. */
   #lastMs = NaN;
 
   /** Counts a response of `type`, or an answer to it. */
@@ -40,12 +40,12 @@ export class RunningCounts {
     this.#lastMs = at.getTime();
   }
 
-  /** When the last was counted; null before the first. */
+  /** The time at which the last was counted; null before the first. */
   get lastAt(): Date | null {
     return Number.isNaN(this.#lastMs) ? null : new Date(this.#lastMs);
   }
 
-  /** By type. */
+  /** The counts by type. */
   get all(): Readonly<Record<string, ResponseCounts>> {
     return Object.fromEntries(this.#types);
   }
@@ -59,7 +59,7 @@ export function renderCounts({ sent, acknowledged, rejected }: ResponseCounts): 
   };
 }
 
-/** Without what proto3 JSON leaves out of scalar fields. */
+/** The fields without those that proto3 JSON leaves out. */
 export function withoutZeros(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== 0 && value !== false));
 }

@@ -8,10 +8,13 @@ import type { ResourceStore } from '../store/resource-store.ts';
 import { textOf } from '../resource/read-json.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 
-/** The last observed state of one open subscription. @property since in milliseconds of `elapsed`: the date may be set in between */
+/**
+ * The last observed state of one open subscription.
+ * @property since the time in milliseconds of `elapsed`: the date may be set in between
+ */
 type Sighting = { readonly generation: number; readonly since: number };
 
-/** Per insight and subscription id. */
+/** The sightings by insight and subscription id. */
 type Sightings = ReadonlyMap<string, ReadonlyMap<string, Sighting>>;
 
 type FinalizerOptions = {
@@ -19,7 +22,7 @@ type FinalizerOptions = {
   readonly store: ResourceStore;
   readonly log: Logger;
   readonly clock: Clock;
-  /** `idleTimeout` of the metrics in milliseconds; rows are checked twice in that time. */
+  /** The value of `idleTimeout` of the metrics in milliseconds; rows are checked twice in that time. */
   readonly idleTimeoutMs?: number;
 };
 

@@ -2,9 +2,9 @@
 // Invariant: the work is linear in the length of the template, and both the template and the text have a maximum length.
 import type { Labels } from '../types.ts';
 
-/** Maximum characters of a template. A longer one from a peer is stored and renders nothing. */
+/** The largest number of characters of a template. A longer one from a peer is stored and renders nothing. */
 export const MAX_TEMPLATE = 2_048;
-/** Maximum characters of the rendered text: more than a hostname or a SPIFFE ID may have. */
+/** The largest number of characters of the rendered text: more than a hostname or a SPIFFE ID may have. */
 const MAX_TEXT = 4_096;
 
 const LABEL = /^label\s+(?:"([^"]+)"|`([^`]+)`)$/;
@@ -52,7 +52,7 @@ export function replaceActions(template: string, valueOf: (action: string) => st
   return text + template.slice(taken);
 }
 
-/** The place of the first `{` or `}` from a place on, -1 where there is none. */
+/** The index of the first `{` or `}` from an index on; -1 where there is none. */
 function nextBrace(template: string, from: number): number {
   for (let at = from; at < template.length; at += 1) {
     const character = template[at];

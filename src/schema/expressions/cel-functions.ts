@@ -2,7 +2,7 @@
 
 /** Operators from the weakest to the strongest. */
 export const OPERATORS = ['||', '&&', '< <= >= > == != in', '+ -', '* / %'].map((level) => new Set(level.split(' ')));
-/** How many of them Envoy balances: a chain of these is one level. */
+/** The number of them that Envoy balances: a chain of these is one level. */
 export const BALANCED = 2;
 
 /** Numbers of arguments by the name of the function. Envoy has `string()` switched off, and no macro over lists. */

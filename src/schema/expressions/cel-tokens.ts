@@ -1,7 +1,10 @@
 // The tokens of CEL, as its language definition has them and Envoy 1.40 reads them (xds 3.3). Pure.
 
 const SPACE = /[ \t]*/y;
-/** Literal texts with escapes, without those of surrogates; literal bytes; both without escapes; numbers; names; marks. */
+/**
+ * The tokens are literal texts with escapes, without those of surrogates; literal bytes; both without escapes; numbers; names;
+ * marks.
+ */
 const TOKENS = [
   /"(?:[^\\"\p{Cc}]|\t|\\(?:[abfnrtv"'`?\\]|[xX][\da-fA-F]{2}|[0-3][0-7]{2}|u(?![dD][89a-fA-F])[\da-fA-F]{4}|U000(?!0[dD][89a-fA-F])[\da-fA-F]{5}))*"/uy,
   /'(?:[^\\'\p{Cc}]|\t|\\(?:[abfnrtv"'`?\\]|[xX][\da-fA-F]{2}|[0-3][0-7]{2}|u(?![dD][89a-fA-F])[\da-fA-F]{4}|U000(?!0[dD][89a-fA-F])[\da-fA-F]{5}))*'/uy,
@@ -35,7 +38,7 @@ export function tokensOf(text: string): string[] | null {
   return tokens;
 }
 
-/** Where a sticky expression ends that begins at a place; the place itself if it finds nothing. */
+/** The end of what a sticky expression finds at an index; the index itself if it finds nothing. */
 function endOf(form: RegExp, text: string, at: number): number {
   form.lastIndex = at;
   return form.test(text) ? form.lastIndex : at;
@@ -56,7 +59,7 @@ export function isFieldName(token: string): boolean {
   return /^(?:[A-Za-z_]\w*|`.*)$/.test(token) && !GRAMMAR_WORDS.has(token);
 }
 
-/** What a literal text says; null for one with other escapes than those of a backslash and of quotes. */
+/** The content of a literal text; null for one with other escapes than those of a backslash and of quotes. */
 export function contentOf(token: string): string | null {
   const [, prefix = '', quoted = ''] = /^(\w*).([^]*).$/.exec(token) ?? [];
   if (/[rR]/.test(prefix)) return quoted;

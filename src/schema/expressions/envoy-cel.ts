@@ -5,11 +5,11 @@ import { BALANCED, GLOBAL, MEMBER, OF_RE, OPERATORS, type Functions } from './ce
 import { CONSTANTS, contentOf, isFieldName, isInRange, isName, isText, tokensOf } from './cel-tokens.ts';
 import { isShortRe2 } from './re2.ts';
 
-/** Characters of an expression; levels of its tree, and expressions inside of each other. */
+/** The limits of the characters of an expression, of the levels of its tree, and of expressions inside of each other. */
 const MAX_LENGTH = 10_000;
 const MAX_DEPTH = 32;
 
-/** @property text of a name or a literal text; null for one that is not read */
+/** @property text the text of a name or a literal text; null for one that is not read */
 type Node = { readonly depth: number; readonly form: 'name' | 'field' | 'text' | 'other'; readonly text: string | null };
 const leaf = (form: Node['form'] = 'other', text: string | null = null): Node => ({ depth: 1, form, text });
 const over = (...parts: readonly Node[]): Node => ({
@@ -109,7 +109,7 @@ class Reader {
     return this.#call(name, isOfRe ? OF_RE : MEMBER, [target]);
   }
 
-  /** @param target of a member function; empty for a global one */
+  /** Reads a call. @param target the target of a member function; empty for a global one */
   #call(name: string, known: Functions, target: readonly Node[]): Node {
     const given = this.#items(')');
     const last = given.at(-1);
@@ -134,7 +134,7 @@ class Reader {
     return token !== '.' && this.#skip('(') ? this.#call(name, GLOBAL, []) : leaf('name', name);
   }
 
-  /** Up to the end of the arguments, of the list or of the map. A comma may be the last of a list or a map. */
+  /** Reads up to the end of the arguments, of the list or of the map. A comma may be the last of a list or a map. */
   #items(end: ')' | ']' | '}'): Node[] {
     const items: Node[] = [];
     while (!this.#skip(end)) {

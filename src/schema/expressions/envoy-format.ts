@@ -2,7 +2,7 @@
 // it cannot read makes it refuse the whole listener or route configuration. Pure.
 import { isEnvoyCel } from './envoy-cel.ts';
 
-/** What is allowed, for errors. */
+/** The text that is allowed, in words for errors. */
 export const FORMAT_FORM = 'a "%" begins a command of Envoy such as "%REQ(:PATH)%", and "%%" is a percent sign';
 
 /** Commands without an argument. */
@@ -79,7 +79,7 @@ const MAY_HAVE_ARGUMENT: ReadonlyMap<string, RegExp> = new Map([
 const CUT: ReadonlySet<string> = new Set(['REQ', 'RESP', 'TRAILER', 'QUERY_PARAM']);
 const WITHOUT_ARGUMENT: ReadonlySet<string> = new Set(PLAIN);
 
-/** What the control plane fills in, in access logs alone. */
+/** The placeholders that the control plane fills in, in access logs alone. */
 const KUMA_PLACEHOLDERS = [
   ...[
     'MESH',
@@ -111,7 +111,7 @@ export function isEnvoyFormat(text: string): boolean {
   return true;
 }
 
-/** As `isEnvoyFormat`, for access logs: `%KUMA_MESH%` and its like are filled in before Envoy reads the text. */
+/** Whether Envoy can read a text for access logs: `%KUMA_MESH%` and its like are filled in before Envoy reads the text. */
 export function isLogFormat(text: string): boolean {
   return isEnvoyFormat(text.replace(/%KUMA_([A-Z_]+)%/g, (all, name: string) => (PLACEHOLDERS.has(name) ? '' : all)));
 }

@@ -5,7 +5,7 @@ import { fc } from '../../../test/support/property.ts';
 import { isRe2 } from './re2.ts';
 import { find, NOTHING_FOUND } from '../../validation/spec-table.fixture.ts';
 
-/** Parts of expressions, in any order. */
+/** The parts of expressions, in any order. */
 const PARTS = [
   ...['a', 'b', '-', '^', '$', '.', '|', ',', '1', 'é', '漢', '\n'],
   ...['(', ')', '(?:', '(?i)', '(?-s)', '(?i-m:', '(?P<n>', '(?<m>', '(?P<é>', '(?=', '(?i-)', '(?'],
@@ -18,7 +18,7 @@ const PARTS = [
 /** RE2JS takes `[:]` in a class for the name of one. RE2 looks for the end of the name, `:]`, behind that colon, and finds none. */
 const NO_NAME = /(?<!\\)((?:\\\\)*)\[:\](?!.*:\])/gs;
 
-/** As Envoy does it: a byte of the text is a character. */
+/** Reads a text as Envoy does: each byte is a character. */
 function isForRe2js(text: string): boolean {
   try {
     RE2JS.compile(
@@ -78,7 +78,9 @@ describe('a regular expression', () => {
 });
 
 describe('a document of many regular expressions', () => {
-  /** 950 kB of them. An implementation that compiles each needs 44 seconds, in which the process serves no request. */
+  /**
+   * The text has 950 kB of them. An implementation that compiles each needs 44 seconds, in which the process serves no request.
+   */
   it.each([
     ['that repeat much', (at: number) => `a{1000}b{1000}c{1000}d{1000}${String(at)}`],
     ['with classes of Unicode', (at: number) => `(?i)\\pL\\pL\\pL\\pL\\pL\\pL\\pL\\pL${String(at)}`],

@@ -4,20 +4,20 @@ import { UNICODE_CLASSES } from './re2-classes.ts';
 
 const MAX_LENGTH = 4_096;
 const MAX_DEPTH = 1_000;
-/** RE2 takes no more copies by one repetition, nor by nested ones together. */
+/** The largest number of copies by one repetition, and by nested ones together, that RE2 takes. */
 const MAX_COPIES = 1_000;
-/** Parts with all repetitions written out; RE2 refuses an expression that compiles to more than 8 MB. */
+/** The largest number of parts with all repetitions written out; RE2 refuses an expression that compiles to more than 8 MB. */
 const MAX_SIZE = 50_000;
 const MAX_CODE = 0xff;
 
-/** The same for `matches()` of CEL, where Envoy's RE2 reads UTF-8 and takes a program of 100 instructions. */
+/** The limit for `matches()` of CEL, where Envoy's RE2 reads UTF-8 and takes a program of 100 instructions. */
 const MAX_SHORT_SIZE = 80;
-/** The parts of a class that has characters above ASCII, in UTF-8. */
+/** The number of parts of a class that has characters above ASCII, in UTF-8. */
 const WIDE_CLASS_SIZE = 12;
-/** A letter whatever its case: two have another case above ASCII. */
+/** The number of parts of a letter whatever its case: two have another case above ASCII. */
 const ANY_CASE_SIZE = 5;
 
-/** What is allowed, for errors. */
+/** The expressions that are allowed, in words for errors. */
 export const RE2_FORM =
   'a regular expression in RE2 syntax, of at most 4096 characters, 50000 with its repetitions written out, and no code above \\xff';
 
@@ -31,7 +31,7 @@ const CODE = /\\(?:x(?:\{([\da-fA-F]+)\}|([\da-fA-F]{2}))|(0[0-7]{0,2}|[1-7][0-7
 const POSIX_CLASS = /\[:\^?(?:alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit):\]/y;
 const UNKNOWN_POSIX_CLASS = /\[:[^]*?:\]/y;
 const C_ESCAPES: Readonly<Record<string, number>> = { a: 7, t: 9, n: 10, v: 11, f: 12, r: 13 };
-/** The parts of a class by name, which has several ranges. */
+/** The number of parts of a class by name, which has several ranges. */
 const NAMED_CLASS_SIZE = 16;
 
 /** Whether a text is a regular expression in RE2 syntax, within the bounds of `RE2_FORM`. */
@@ -51,7 +51,7 @@ export function isShortRe2(text: string): boolean {
   return size !== null && size * (/\(\?[A-Za-z]*i/.test(text) ? ANY_CASE_SIZE : 1) <= MAX_SHORT_SIZE;
 }
 
-/** Parts, and the copies that nested repetitions make of one of them. */
+/** The number of parts, and of the copies that nested repetitions make of one of them. */
 type Part = { size: number; copies: number };
 
 /** Reads an expression once, from its beginning to its end or its first fault. */
@@ -64,18 +64,18 @@ class Reader {
   /** The open groups, the innermost last; the first is the whole expression. */
   readonly #groups: Part[] = [{ size: 0, copies: 1 }];
   #at = 0;
-  /** What a repetition would repeat. */
+  /** The part that a repetition would repeat. */
   #last: Part | null = null;
   #isRepeated = false;
 
-  /** @param wide the parts of a class with all but a few characters */
+  /** @param wide the number of parts of a class with all but a few characters */
   constructor(text: string, wide = 1) {
     this.#text = text;
     this.#wide = wide;
     this.#posixEnd = text.lastIndexOf(':]');
   }
 
-  /** Null for a text that is no expression. */
+  /** Returns null for a text that is no expression. */
   size(): number | null {
     while (this.#at < this.#text.length) if (!this.#part()) return null;
     return this.#groups.length === 1 ? this.#group.size : null;
@@ -229,7 +229,7 @@ class Reader {
     return true;
   }
 
-  /** What a sticky expression finds here; null if nothing. */
+  /** The text that a sticky expression finds here; null if nothing. */
   #take(form: RegExp): RegExpExecArray | null {
     form.lastIndex = this.#at;
     const found = form.exec(this.#text);
