@@ -72,11 +72,6 @@ export class MeshIndexes {
     });
   }
 
-  /** Ends the observation: the observer gets no later change. */
-  unobserve(mesh: string, observer: MeshObserver): void {
-    this.#lanes.get(mesh)?.unobserve(observer);
-  }
-
   /** The indexes of the meshes that were asked for. */
   known(): MeshIndex[] {
     return [...this.#lanes.values()].flatMap(({ index }) => index ?? []);

@@ -114,11 +114,6 @@ export class MeshLane {
     this.#observers.add(observer);
   }
 
-  /** Removes an observer: it is not called any more. */
-  unobserve(observer: MeshObserver): void {
-    this.#observers.delete(observer);
-  }
-
   /** Resolves when the present turns have ended. */
   async ended(): Promise<void> {
     await this.#slices;
