@@ -5,6 +5,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { Client } from '../xds/client.ts';
 import { type ProxyConfig, type ProxyContext, emptyConfig } from '../xds/proxy-context.ts';
+import { NO_NAMES } from '../xds/name-table.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { proxyTls, type ProxyTls } from '../xds/proxy-tls.ts';
 import type { ConnectedProxy } from './connected-proxy.ts';
@@ -50,6 +51,7 @@ class LazyContext implements ProxyContext {
   readonly index: MeshIndex;
   readonly resolver: BackendResolver;
   readonly client: Client;
+  readonly names = NO_NAMES;
   readonly #connected: ConnectedProxy;
   #rules: ProxyRules | undefined;
   #tls: ProxyTls | null | undefined;

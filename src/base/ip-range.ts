@@ -43,6 +43,13 @@ export function rangeText(range: IpRange): string {
   return `${firstAddress(range)}/${String(range.bits)}`;
 }
 
+/** The IPv4-mapped form of an IPv4 address, as `::ffff:f100:1` of 241.0.0.1; null for another text. */
+export function mappedAddress(address: string): string | null {
+  if (isIP(address) !== 4) return null;
+  const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+  return `::ffff:${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+}
+
 function parts(address: bigint, count: number, width: bigint): bigint[] {
   return Array.from({ length: count }, (_, at) => (address >> (BigInt(count - 1 - at) * width)) & ((1n << width) - 1n));
 }

@@ -8,6 +8,7 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 import { BackendResolver } from './backends.ts';
 import { Client } from './client.ts';
 import { type ProxyConfig, type ProxyContext, emptyConfig } from './proxy-context.ts';
+import { NO_NAMES } from './name-table.ts';
 import { addDestination, addOutbound, declareSame, declaredOutbounds } from './outbounds.ts';
 import { proxyConfig } from './proxy-config.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
@@ -28,7 +29,7 @@ function contextOf(dataplane: Resource, ...rows: Resource[]): ProxyContext {
   if (proxy === undefined) throw new Error('the mesh has no Dataplane');
   return {
     ...{ index, rules: buildRules(index, proxy), resolver: new BackendResolver(index, 'east') },
-    ...{ client: new Client(proxy), features: WITHOUT_FEATURES, tls: null },
+    ...{ client: new Client(proxy), features: WITHOUT_FEATURES, tls: null, names: NO_NAMES },
   };
 }
 

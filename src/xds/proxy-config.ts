@@ -10,6 +10,7 @@ import type { ConfigProblem } from './config-problem.ts';
 import { addInbounds, hasStrictInbound } from './inbounds.ts';
 import { placeName } from './listener-place.ts';
 import { addDestination, addOutbound, declaredOutbounds, reportOwnPlaces } from './outbounds.ts';
+import { namesOf, NO_NAMES } from './name-table.ts';
 import { ownPlaces } from './own-places.ts';
 import { addPassthrough } from './passthrough.ts';
 import { emptyConfig, type ProxyConfig, type ProxyContext } from './proxy-context.ts';
@@ -35,7 +36,9 @@ export function proxyConfig(index: MeshIndex, proxy: DataplaneProxy, features: P
 /** What the configuration of a proxy is made of. @param proxy of this index */
 export function contextOf(index: MeshIndex, proxy: DataplaneProxy, features: ProxyFeatures): ProxyContext {
   const resolver = new BackendResolver(index, proxy.zone);
-  return { index, rules: buildRules(index, proxy), resolver, client: new Client(proxy), features, tls: proxyTls(index, proxy) };
+  const names = features.companionDns ? namesOf(index, proxy) : NO_NAMES;
+  const own = { rules: buildRules(index, proxy), client: new Client(proxy), tls: proxyTls(index, proxy), names };
+  return { index, resolver, features, ...own };
 }
 
 /** `proxyConfig` in steps. Routes with many rules are made in steps before (route-steps.ts). */

@@ -6,6 +6,7 @@ import type { BackendResolver } from './backends.ts';
 import type { Client } from './client.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import type { KeyPair } from './key-pair.ts';
+import type { NameTable } from './name-table.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 import type { ProxyTls } from './proxy-tls.ts';
 
@@ -21,6 +22,8 @@ export type ProxyContext = {
   readonly features: ProxyFeatures;
   /** Null: it has no certificate. */
   readonly tls: ProxyTls | null;
+  /** The names in its document for kuma-dp. A connected proxy gets each when it has accepted the listeners behind it. */
+  readonly names: NameTable;
 };
 
 /** Resources by name. */

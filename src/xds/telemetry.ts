@@ -9,7 +9,7 @@ import { displayNameOf, label } from '../resource/labels.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import type { ConfSection } from '../validation/check-conf.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { DNS_DOCUMENT, documentsListener, type CompanionDocument } from './companion-documents.ts';
+import { dnsDocument, dnsFormOf, documentsListener, type CompanionDocument } from './companion-documents.ts';
 import { fieldOf, problemIn } from './config-problem.ts';
 import { metricsCluster, metricsDocument, metricsListener, metricsSource, prometheusBackends } from './metrics.ts';
 import {
@@ -22,7 +22,7 @@ import {
 } from './open-telemetry.ts';
 import type { OpenTelemetryLog } from '../policies/mesh-access-log/envoy.ts';
 import { proxyAddress } from './proxy-address.ts';
-import type { ProxyConfig } from './proxy-context.ts';
+import type { ProxyConfig, ProxyContext } from './proxy-context.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 import { wholeProxyConf } from './whole-proxy-conf.ts';
 import { collectorUrl, traceCluster, tracing, type CollectorPlace, type TraceBackend, type TracedWay } from './tracing.ts';
@@ -89,8 +89,8 @@ function takesLogs({ pipe, protocol }: Collector): boolean {
   return pipe !== null || protocol === 'grpc';
 }
 
-/** Adds the clusters and listeners of the proxy's own telemetry. */
-export function addTelemetry(config: ProxyConfig, context: TelemetryContext): void {
+/** Adds the clusters and listeners of the proxy's own telemetry, and the documents of kuma-dp. */
+export function addTelemetry(config: ProxyConfig, context: TelemetryContext & Pick<ProxyContext, 'names'>): void {
   const documents: CompanionDocument[] = [];
   const collectors = new Map<string, JsonObject>();
   addTraceCluster(config, context, collectors);
@@ -99,7 +99,7 @@ export function addTelemetry(config: ProxyConfig, context: TelemetryContext): vo
   const { companion, companionDns } = context.features;
   if (companion === null) return;
   if (collectors.size > 0) documents.push({ kind: 'otel', content: { backends: [...collectors.values()] } });
-  if (companionDns) documents.push(DNS_DOCUMENT);
+  if (companionDns) documents.push(dnsDocument(context.names.values(), dnsFormOf(context.rules.proxy)));
   if (documents.length === 0) return;
   const listener = documentsListener(companion, documents);
   config.listeners.set(textOf(listener['name']), listener);
