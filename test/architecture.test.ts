@@ -64,8 +64,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'mesh-index': ['base', 'resource', 'store', 'policy'],
   xds: ['envoy', 'base', 'wire', 'resource', 'schema', 'policies', 'validation', 'policy', 'identity'],
   // A request for a bootstrap brings a Dataplane, which is read as one that a person writes.
-  'proxy-port': ['base', 'resource', 'grpc', 'xds', 'token', 'http', 'writes'],
+  'proxy-port': ['base', 'wire', 'resource', 'grpc', 'xds', 'token', 'http', 'writes'],
   ads: ['base', 'wire', 'resource', 'store', 'policy', 'identity', 'mesh-index', 'grpc', 'xds', 'proxy-port'],
+  names: ['base', 'wire', 'resource', 'policy', 'mesh-index', 'grpc', 'xds', 'proxy-port', 'ads'],
   'gateway-api': ['base', 'resource', 'schema', 'policies', 'policy'],
   document: ['base', 'resource', 'validation', 'gateway-api'],
   subscriptions: ['base', 'resource', 'store'],
@@ -99,10 +100,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // Knows names and addresses, and nothing of meshes.
   dns: ['base'],
   // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
-  dataplane: ['base', 'resource'],
+  dataplane: ['base', 'wire', 'resource'],
   'control-plane': [...ENGINE],
   global: [...ENGINE, 'control-plane', 'takeover'],
-  zone: [...ENGINE, 'control-plane', 'xds', 'ads', 'proxy-port', 'proxy-status', 'proxy-health'],
+  zone: [...ENGINE, 'control-plane', 'xds', 'ads', 'names', 'proxy-port', 'proxy-status', 'proxy-health'],
   // It takes the types of answers, and nothing that runs of them. The two roots are started by a dynamic import, `migrate` opens a store, and `generate` signs with a key from a file.
   cli: [
     ...[

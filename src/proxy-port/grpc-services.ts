@@ -1,5 +1,6 @@
 // The gRPC services of the port, for grpc-js (xds 1). Messages stay bytes here. Other services are UNIMPLEMENTED.
 import type { MethodDefinition } from '@grpc/grpc-js';
+import { NAMES_METHOD } from '../wire/name-messages.ts';
 
 const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService';
 const HDS = '/envoy.service.health.v3.HealthDiscoveryService';
@@ -30,3 +31,6 @@ export const adsService = {
 } as const;
 
 export const healthService = { streamHealthCheck: stream(`${HDS}/StreamHealthCheck`) } as const;
+
+/** For the launcher, not for Envoy. */
+export const namesService = { deltaNames: stream(NAMES_METHOD) } as const;

@@ -12,7 +12,7 @@ import { MeridianError } from '../base/errors.ts';
 import type { TlsMaterial } from '../base/tls-material.ts';
 import { Connections, type ConnectionLimits } from '../grpc/connections.ts';
 import { GrpcServer } from '../grpc/grpc-server.ts';
-import { adsService, healthService } from './grpc-services.ts';
+import { adsService, healthService, namesService } from './grpc-services.ts';
 import type { BootstrapSources } from './bootstrap-answer.ts';
 import type { LeaveSources } from './leave-answer.ts';
 import { createBootstrapApp } from './bootstrap-app.ts';
@@ -42,6 +42,8 @@ type ProxyPortOptions = Pick<ProxyStreamsOptions, 'authenticator' | 'watch' | 's
   readonly readHeaderTimeout: number;
   /** Takes the health that proxies report; null: they are not asked. */
   readonly serveHealth: ServeProxy | null;
+  /** Serves the names of proxies to their launchers. */
+  readonly serveNames: ServeProxy;
   readonly launcher: Omit<BootstrapSources & LeaveSources, 'certificate' | 'authenticator' | 'reportsHealth'>;
 };
 
@@ -50,6 +52,7 @@ export class ProxyPort {
   readonly #connections: Connections;
   readonly #streams: ProxyStreams;
   readonly #healthStreams: ProxyStreams | null = null;
+  readonly #nameStreams: ProxyStreams;
   readonly #grpc: GrpcServer;
   readonly #tls: TlsServer;
   readonly #http: HttpServer;
@@ -57,7 +60,7 @@ export class ProxyPort {
   #material: TlsMaterial;
 
   constructor(options: ProxyPortOptions) {
-    const { limits, tls, launcher, authenticator, refused, serveHealth, clock, log } = options;
+    const { limits, tls, launcher, authenticator, refused, serveHealth, serveNames, clock, log } = options;
     this.#options = options;
     this.#material = tls.material;
     this.#connections = new Connections({
@@ -80,6 +83,9 @@ export class ProxyPort {
       this.#healthStreams = new ProxyStreams({ ...options, ...admission, ...health });
       this.#grpc.addService(healthService, { streamHealthCheck: this.#healthStreams.open });
     }
+    const names = { serve: serveNames, log: log.child({ service: 'names' }) };
+    this.#nameStreams = new ProxyStreams({ ...options, ...admission, ...names });
+    this.#grpc.addService(namesService, { deltaNames: this.#nameStreams.open });
     const certificate = (): string => this.#material.cert.toString();
     const noting = notingRefusals(authenticator, refused);
     const sources = { ...launcher, certificate, authenticator: noting, reportsHealth: serveHealth !== null };
@@ -107,7 +113,7 @@ export class ProxyPort {
   /** Ends every stream with Unavailable, so that proxies try another replica, and closes the port. */
   async close(): Promise<void> {
     this.#connections.close();
-    for (const streams of [this.#streams, this.#healthStreams])
+    for (const streams of [this.#streams, this.#healthStreams, this.#nameStreams])
       streams?.close(new MeridianError('unavailable', 'stream unavailable: this control plane stops'));
     await Promise.all([this.#grpc.close(this.#options.clock), this.#app.close()]);
     this.#http.close();

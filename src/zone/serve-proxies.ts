@@ -5,6 +5,7 @@ import { aborted } from '../base/supervise.ts';
 import { countAll, type ProxyEvent } from '../ads/proxy-events.ts';
 import { ProxyServer } from '../ads/proxy-server.ts';
 import type { Host } from '../control-plane/host.ts';
+import { NameServer } from '../names/name-server.ts';
 import { ProxyPort } from '../proxy-port/proxy-port.ts';
 import { RefusedProxies } from '../token/refused-proxies.ts';
 import type { ServeProxy } from '../proxy-port/proxy-stream.ts';
@@ -53,6 +54,7 @@ export async function serveProxies(host: Host, serve: ServeProxy): Promise<void>
     watch,
     serve,
     serveHealth: dpServer.hds.enabled ? proxyHealth(host) : null,
+    serveNames: new NameServer({ indexes: host.indexes, clock }).serve,
     launcher: {
       needsToken: type !== 'none',
       dataplane: async (mesh, name) => (await answering.get({ type: 'Dataplane', mesh, name })) ?? null,

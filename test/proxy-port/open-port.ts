@@ -46,6 +46,7 @@ export type PortOptions = {
   readonly serve?: ServeProxy;
   /** Null: the port takes no health. */
   readonly serveHealth?: ServeProxy | null;
+  readonly serveNames?: ServeProxy;
   readonly readHeaderTimeout?: number;
   /** Of the port: its limits and waits. Tokens and certificates have the time of the machine. */
   readonly clock?: Clock;
@@ -67,7 +68,7 @@ export class OpenPort {
 
   async start(options: PortOptions = {}): Promise<this> {
     const { host = '127.0.0.1', limits = {}, type = 'dpToken', serve = echo, clock = systemClock, ...rest } = options;
-    const { serveHealth = null, ...times } = rest;
+    const { serveHealth = null, serveNames = echo, ...times } = rest;
     const log = pino({ level: 'info' }, { write: (line: string) => void this.logged.push(line) });
     const { mesh, name, ...row } = CART;
     await this.store.write({ op: 'put', key: { type: 'Dataplane', mesh, name }, ...row });
@@ -91,6 +92,7 @@ export class OpenPort {
       watch,
       serve,
       serveHealth,
+      serveNames,
       launcher: {
         needsToken: type !== 'none',
         dataplane: async (ofMesh, ofName) => (await this.store.get({ type: 'Dataplane', mesh: ofMesh, name: ofName })) ?? null,
