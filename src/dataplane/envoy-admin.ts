@@ -2,12 +2,15 @@
 import { request, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import { httpAnswer } from '../base/http-answer.ts';
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { AdminAddress } from './bootstrap.ts';
 
 type AdminAnswer = { readonly status: number; readonly text: string };
 
 const LIMIT_MS = 2_000;
 const MAX_BYTES = 1024 * 1024;
+/** A listener has about 200 bytes. */
+const MAX_LISTENERS_BYTES = 32 * 1024 * 1024;
 const READY_STATS = String.raw`^(listener_manager\.(workers_started|lds\.update_success)|control_plane\.connected_state)$`;
 
 export class EnvoyAdmin {
@@ -43,6 +46,12 @@ export class EnvoyAdmin {
     return `${state}: it waits for its configuration`;
   }
 
+  /** Names of the listeners that take connections: a new one is among them when it has its filters and routes. Null without an answer. */
+  async listeners(): Promise<ReadonlySet<string> | null> {
+    const answer = await this.#call('GET', '/listeners?format=json', MAX_LISTENERS_BYTES);
+    return answer?.status === 200 ? listenersIn(answer.text) : null;
+  }
+
   /** Whether this Envoy has ever answered: it took its configuration. */
   get hasAnswered(): boolean {
     return this.#hasAnswered;
@@ -62,11 +71,11 @@ export class EnvoyAdmin {
     return new Map([...lines].map(([, name = '', value]) => [name, Number(value)]));
   }
 
-  async #call(method: string, path: string): Promise<AdminAnswer | null> {
+  async #call(method: string, path: string, maxBytes = MAX_BYTES): Promise<AdminAnswer | null> {
     const calling = request(this.#target(method, path));
     const cancel = this.#clock.after(LIMIT_MS, () => calling.destroy());
     try {
-      const { status, body } = await httpAnswer(calling, MAX_BYTES);
+      const { status, body } = await httpAnswer(calling, maxBytes);
       this.#hasAnswered = true;
       return body === null ? null : { status, text: body.toString('utf8') };
     } catch {
@@ -78,5 +87,13 @@ export class EnvoyAdmin {
 
   #target(method: string, path: string): RequestOptions {
     return { method, path, agent: false, ...this.#address };
+  }
+}
+
+function listenersIn(text: string): ReadonlySet<string> | null {
+  try {
+    return new Set(objectsOf(objectOf(JSON.parse(text))['listener_statuses']).map(({ name }) => textOf(name)));
+  } catch {
+    return null;
   }
 }

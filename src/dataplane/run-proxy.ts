@@ -1,10 +1,12 @@
 // A proxy from its start to its end: its folder, its ports, its pipes, and the request for its bootstrap. Invariant: it leaves nothing
-// behind, also after an error.
+// behind but the file of names, also after an error.
+import { numberOf, objectOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { accessLogPipeIn, forwardAccessLogs } from './access-log-forwarder.ts';
 import { bootstrapRequest } from './bootstrap-request.ts';
 import { EnvoySupervisor, type ProxyContext, type SupervisorOptions } from './envoy-supervisor.ts';
 import { readEnvoyBuild } from './envoy-version.ts';
+import { FollowedNames } from './followed-names.ts';
 import { FollowedToken } from './followed-token.ts';
 import { adminListener, listenLocally, readyListener } from './local-server.ts';
 import { readsTokenFile, tokenSecret } from './token-file.ts';
@@ -42,7 +44,8 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
     log.info({ envoy: envoy.version, program, workDir: folder.path, ...ports }, 'starting');
     const forwarding = await forwardAccessLogs(accessLogPipeIn(folder.path, options), context);
     if (forwarding !== null) endings.push(forwarding.close);
-    if (token !== null) endings.push(following(token));
+    if (token !== null) endings.push(untilEnd((signal) => token.follow(signal)));
+    if (redirectsOutbounds(dataplane)) endings.push(await followNames(proxy, { ...options, caCert }, folder, context));
     const machine = { systemCaPath: await systemCaFile(), ipv6Enabled: hasIpv6(), forwardsLogs: forwarding !== null };
     const own = { envoy, caCert, readinessPort: ports.readinessPort, workDir: folder.path, drainMs: options.drainMs };
     await proxy.run(async () => {
@@ -73,20 +76,41 @@ async function openPorts(
   return { readinessPort: ready.port, adminPort: admin.port };
 }
 
+/** Whether the connections of the application are redirected: it calls services by name, at their virtual addresses. */
+function redirectsOutbounds(dataplane: JsonObject | null): boolean {
+  const { transparentProxying } = objectOf(objectOf(dataplane)['networking']);
+  return numberOf(objectOf(transparentProxying)['redirectPortOutbound']) > 0;
+}
+
+/** Follows the names of the proxy. @returns what ends it */
+async function followNames(
+  proxy: EnvoySupervisor,
+  options: Pick<ProxyOptions, 'controlPlanes' | 'mesh' | 'storedName' | 'token'> & { readonly caCert: string },
+  folder: WorkFolder,
+  { clock, log }: ProxyContext,
+): Promise<Ending> {
+  const { controlPlanes, caCert, mesh, storedName: name } = options;
+  const token = async (): Promise<string> => await readDataplaneToken(options.token);
+  const own = { token, admin: () => proxy.admin, file: folder.namesFile };
+  const names = new FollowedNames({ controlPlanes, caCert, mesh, name, ...own, clock, log });
+  await names.open();
+  return untilEnd((signal) => names.follow(signal));
+}
+
+/** Runs a task until the returned function is called. */
+function untilEnd(task: (signal: AbortSignal) => Promise<void>): Ending {
+  const over = new AbortController();
+  const ended = task(over.signal);
+  return async () => {
+    over.abort();
+    await ended;
+  };
+}
+
 /** The token of a file, which Envoy reads in the work folder; null for a token without a file. */
 function followedToken(source: TokenSource, folder: WorkFolder, { clock, log }: ProxyContext): FollowedToken | null {
   if (source.file === undefined) return null;
   const read = async (): Promise<string> => await readDataplaneToken(source);
   const give = async (token: string): Promise<void> => await folder.writeToken(tokenSecret(token));
   return new FollowedToken({ file: source.file, read, give, clock, log });
-}
-
-/** Follows the file of the token. @returns what ends it */
-function following(token: FollowedToken): Ending {
-  const over = new AbortController();
-  const ended = token.follow(over.signal);
-  return async () => {
-    over.abort();
-    await ended;
-  };
 }

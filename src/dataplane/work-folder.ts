@@ -1,7 +1,7 @@
 // The folder of a proxy: its bootstrap, which holds the token, and Envoy's sockets. Invariant: one launcher uses it at a time, and no
 // Envoy that a killed launcher left runs beside a new one.
 import { createHash, randomBytes } from 'node:crypto';
-import { link, lstat, mkdir, realpath, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,6 +10,7 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { envoysOf } from './left-envoys.ts';
+import { writeWhole } from './write-whole.ts';
 
 /** A path of a socket has 104 bytes on macOS, 108 on Linux, with a zero at the end. */
 const MAX_SOCKET_PATH = 103;
@@ -18,6 +19,7 @@ const LONGEST_SOCKET = 'kuma-envoy-admin.sock';
 const LOCK = 'run.sock';
 const CONFIG = 'bootstrap.json';
 const TOKEN = 'token.json';
+const NAMES = 'names.json';
 /** Earlier versions wrote it. */
 const OLD_PID = 'envoy.pid';
 const END_MS = 10_000;
@@ -82,6 +84,11 @@ export class WorkFolder {
     return join(this.path, TOKEN);
   }
 
+  /** The last names of the proxy. The file stays when the folder is closed: the next launcher answers them until the zone sends its own. */
+  get namesFile(): string {
+    return join(this.path, NAMES);
+  }
+
   async writeBootstrap(bootstrap: JsonObject): Promise<void> {
     await writeWhole(this.configFile, bootstrap);
   }
@@ -90,7 +97,7 @@ export class WorkFolder {
     await writeWhole(this.tokenFile, secret);
   }
 
-  /** Removes what this launcher wrote, and the folder if nothing else is in it. */
+  /** Removes what this launcher wrote, but for the names, and the folder if nothing else is in it. */
   async close(): Promise<void> {
     for (const name of [CONFIG, TOKEN, OLD_PID, LONGEST_SOCKET]) await rm(join(this.path, name), { force: true });
     // Node removes the file of the lock.
@@ -127,19 +134,6 @@ async function endAbandoned(configFiles: ReadonlySet<string>, { clock, log }: Co
       signalTo(pid, clock.elapsed() - began > END_MS ? 'SIGKILL' : 'SIGTERM');
     }
     await clock.sleep(100);
-  }
-}
-
-/** Mode 0600, as a whole or not at all. */
-async function writeWhole(path: string, content: JsonObject): Promise<void> {
-  const draft = `${path}.new`;
-  await rm(draft, { force: true });
-  try {
-    await writeFile(draft, JSON.stringify(content, null, 1), { mode: 0o600, flag: 'wx' });
-    await rename(draft, path);
-  } catch (cause) {
-    await rm(draft, { force: true });
-    throw new MeridianError('unavailable', `cannot write ${path}: ${messageOf(cause)}`, { cause });
   }
 }
 
