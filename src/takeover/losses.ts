@@ -1,5 +1,5 @@
-// What the zones of a Kuma global lose when a Meridian global takes over its resources, by resource and field, each with a remedy. The
-// command `takeover check`, the start of a global and an import ask this file alone. Pure.
+// The losses of the zones of a Kuma global when a Meridian global takes over its resources, by resource and field, each with a
+// remedy. The command `takeover check`, the start of a global and an import ask this file alone. Pure.
 import { compareText } from '../base/compare-text.ts';
 import { reasonsWithheld } from '../validation/kuma-form.ts';
 import { displayNameOf } from '../resource/labels.ts';
@@ -15,13 +15,13 @@ import type { KumaRelease, TakenRow } from './taken-row.ts';
 
 /** Something that a zone has from Kuma and does not get from Meridian. */
 export type Loss = {
-  /** What a person accepts by name: `Mesh.mtls`, or the type alone where the whole type is lost. */
+  /** The name by which a person accepts it: `Mesh.mtls`, or the type alone where the whole type is lost. */
   readonly kind: string;
   readonly type: string;
   readonly mesh: string;
   /** The display name. */
   readonly name: string;
-  /** As violations print it; empty for the whole resource. */
+  /** The field as violations print it; empty for the whole resource. */
   readonly field: string;
   readonly reason: string;
   readonly remedy: string;

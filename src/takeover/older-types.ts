@@ -21,7 +21,7 @@ const SUCCESSORS: Readonly<Record<string, string>> = {
   ZoneEgress: 'let the zone be of Kuma 3 before the takeover: its egress is a Dataplane with listeners',
 };
 
-/** What to write in place of a resource of this type; undefined for a type that is none of 2.x. */
+/** The types to write in place of a resource of this type; undefined for a type that is none of 2.x. */
 export function successorOf(type: string): string | undefined {
   return SUCCESSORS[type];
 }

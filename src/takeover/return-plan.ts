@@ -27,9 +27,10 @@ export type ReturnPlan<R extends TakenRow> = {
 const READ_OVER = 'Kuma 3 reads over it';
 
 /**
- * @param rows of the global, those of zones too: a Kuma global refuses none of them
+ * Plans the way back.
+ * @param rows the rows of the global, those of zones too: a Kuma global refuses none of them
  * @returns the rows whose spec changes, and the parts that stay unread, in order of type, mesh and name. A protobuf spec never
- *   changes, because Kuma itself reads over the keys that it does not know
+ * changes, because Kuma itself reads over the keys that it does not know
  */
 export function returnPlan<R extends TakenRow>(rows: Iterable<R>): ReturnPlan<R> {
   const rewrites: Rewrite<R>[] = [];

@@ -11,16 +11,16 @@ import { releaseOf, type KumaRelease } from './taken-row.ts';
 
 /** Each Kuma control plane writes its replicas there, at its start too. */
 const KUMA_RAN: ResourceKey = { type: 'Config', mesh: '', name: 'cp-catalog' };
-/** Written when a database has passed. */
+/** It is written when a database has passed. */
 export const TAKEN_OVER: ResourceKey = { type: 'Config', mesh: '', name: 'meridian-takeover' };
-/** Milliseconds between two looks at a database that has not passed. */
+/** The interval of the looks at a database that has not passed, in milliseconds. */
 const AGAIN_MS = 5_000;
 
 export type GuardOptions = {
   readonly store: ResourceStore;
-  /** `multizone.global.takeover.accept`: kinds of losses, or types. */
+  /** The value of `multizone.global.takeover.accept`: kinds of losses, or types. */
   readonly accept: readonly string[];
-  /** `multizone.global.takeover.release`; null to tell it from the zones. */
+  /** The value of `multizone.global.takeover.release`; null to tell it from the zones. */
   readonly release: KumaRelease | null;
   readonly clock: Clock;
   readonly log: Logger;
@@ -39,7 +39,7 @@ export class TakeoverGuard {
     return [...new Set(this.#losses.map(({ kind }) => kind))];
   }
 
-  /** Looks at the database. Whether zones may connect. Rejects when the store does not answer. */
+  /** Looks at the database. Resolves to whether zones may connect. Rejects when the store does not answer. */
   async passes(): Promise<boolean> {
     const { store, accept } = this.#options;
     if (await this.#hasPassed()) {

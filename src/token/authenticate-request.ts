@@ -24,9 +24,9 @@ export function userOf({ name, groups }: UserClaims): User {
 }
 
 export type AuthenticationConfig = {
-  /** `apiServer.authn.localhostIsAdmin`, true by default; takes precedence over a token. */
+  /** The value of `apiServer.authn.localhostIsAdmin`, true by default. It takes precedence over a token. */
   readonly localhostIsAdmin: boolean;
-  /** `apiServer.authn.type`: `tokens`, or `none`: tokens are not read. */
+  /** The value of `apiServer.authn.type`: `tokens`, or `none`, which reads no tokens. */
   readonly type: 'tokens' | 'none';
 };
 

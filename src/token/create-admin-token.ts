@@ -14,7 +14,7 @@ import { adminClaims } from './authenticate-request.ts';
 export const adminTokenKey: ResourceKey = { type: 'GlobalSecret', mesh: '', name: 'admin-user-token' };
 
 type AdminTokenOptions = {
-  /** `apiServer.authn.tokens.bootstrapAdminToken`. */
+  /** The value of `apiServer.authn.tokens.bootstrapAdminToken`. */
   readonly bootstrapAdminToken: boolean;
   readonly now: () => Date;
 };

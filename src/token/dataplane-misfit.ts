@@ -1,6 +1,6 @@
-// What the token of a proxy permits: to be a Dataplane, with its roles, and to have the identity that its labels make (xds 1, 6). Pure.
-// Invariant: what the proxy chose itself counts as little as what a stranger says; an administrator who wrote the Dataplane is believed,
-// but for its workload, which the token names always.
+// The permissions of the token of a proxy: to be a Dataplane, with its roles, and to have the identity that its labels make (xds
+// 1, 6). Pure. Invariant: what the proxy chose itself counts as little as what a stranger says; an administrator who wrote the
+// Dataplane is believed, but for its workload, which the token names always.
 import { isLabelOfProxy, rolesOfProxy } from '../resource/brought-parts.ts';
 import { label } from '../resource/labels.ts';
 import type { ProxyDataplane } from '../resource/proxy-permit.ts';
@@ -38,7 +38,10 @@ export function otherNameIn(claims: DataplaneClaims, { mesh, name }: Pick<ProxyD
   return null;
 }
 
-/** As `misfitOf`, for the identity that these labels decide. The token vouches for the workload, and for a namespace by the name. */
+/**
+ * The reason why a token does not allow the identity that these labels decide. The token vouches for the workload, and for a
+ * namespace by the name.
+ */
 export function identityMisfitOf(claims: DataplaneClaims, dataplane: ProxyDataplane, keys: readonly string[]): string | null {
   const open = openLabels(claims, dataplane, keys);
   if (open.length === 0) return null;
@@ -78,7 +81,7 @@ function roleMisfit({ type, tags }: DataplaneClaims, dataplane: ProxyDataplane):
   return `is not for a zone ${missing}, and the proxy brings a Dataplane with the listener of one`;
 }
 
-/** Each tag of the token is on the Dataplane, with no other values than the token has. */
+/** The reason why a Dataplane lacks a tag of the token, or has other values of it. */
 function tagMisfit(allowed: DataplaneClaims['tags'], tags: ReadonlyMap<string, ReadonlySet<string>>): string | null {
   for (const [key, values] of Object.entries(allowed)) {
     const own = tags.get(key);

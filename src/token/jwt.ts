@@ -14,7 +14,10 @@ const LAST_SECOND = 8.64e12;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Why a token is not valid, as a predicate after «the token …». `isForged`: its signature is not of the key, now and always. */
+/**
+ * The reason why a token is not valid, as a predicate after «the token …». `isForged` means that its signature is not of the key,
+ * now and always.
+ */
 export type Refused = { readonly ok: false; readonly reason: string; readonly isForged?: true };
 
 type SignedClaims = {
@@ -46,7 +49,7 @@ export function kidOfJwt(token: string): { readonly ok: true; readonly kid: stri
   return { ok: true, kid: header.kid };
 }
 
-/** The expiry in an unverified token, for its bearer; null without one. Never throws. */
+/** The expiry in an unverified token, for its bearer; null without one. It never throws. */
 export function statedEndOfJwt(token: string): Date | null {
   try {
     const { exp } = decodeJwt(token);
@@ -56,7 +59,7 @@ export function statedEndOfJwt(token: string): Date | null {
   }
 }
 
-/** The claims of an unverified token, for its bearer; null if there are none. Never throws. */
+/** The claims of an unverified token, for its bearer; null if there are none. It never throws. */
 export function claimsOfJwt(token: string): Claims | null {
   try {
     return decodeJwt(token);
@@ -65,7 +68,7 @@ export function claimsOfJwt(token: string): Claims | null {
   }
 }
 
-/** Checks the signature, the times and the common claims. Never rejects. */
+/** Checks the signature, the times and the common claims. It never rejects. */
 export async function verifyJwt(token: string, kid: string, publicKey: KeyObject, now: Date): Promise<SignedClaims | Refused> {
   try {
     const { payload } = await jwtVerify(token, publicKey, {
@@ -83,7 +86,7 @@ export async function verifyJwt(token: string, kid: string, publicKey: KeyObject
   }
 }
 
-/** Whether the signature is of this key, also of a token that has ended. Never rejects. */
+/** Whether the signature is of this key, also of a token that has ended. It never rejects. */
 export async function isSignedBy(token: string, publicKey: KeyObject): Promise<boolean> {
   return await compactVerify(token, publicKey, { algorithms: [ALGORITHM] }).then(
     () => true,
@@ -108,7 +111,7 @@ function reasonOf(error: unknown, kid: string): string {
   return 'is not a readable JSON Web Token';
 }
 
-/** Seconds since 1970; a token may contain any number. */
+/** The date of seconds since 1970; a token may contain any number. */
 function dateOf(seconds: unknown): Date {
   const number = typeof seconds === 'number' ? seconds : 0;
   return new Date(Math.max(-LAST_SECOND, Math.min(LAST_SECOND, number)) * 1000);

@@ -89,12 +89,12 @@ function parseStatic(kid: string, pem: string): SigningKey | UnusableKey {
     const publicKey = createPublicKey(pem);
     if (isStrong(publicKey)) return { kid, publicKey, privateKey: null };
   } catch {
-    // As above.
+    // The error of the parser may quote the key.
   }
   return { kid, problem: `the public key ${JSON.stringify(kid)} of the configuration is no RSA key of at least 2048 bits` };
 }
 
-/** RSA of at least 2048 bits, as RS256 requires (rest-api 5). */
+/** Whether a key is RSA of at least 2048 bits, as RS256 requires (rest-api 5). */
 export function isStrong({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
   return asymmetricKeyType === 'rsa' && Number(asymmetricKeyDetails?.modulusLength) >= 2048;
 }

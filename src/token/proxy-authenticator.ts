@@ -8,7 +8,7 @@ import { identityMisfitOf, misfitOf, neededOptions, otherNameIn } from './datapl
 import { quote } from './quoted-text.ts';
 import { TokenWatch, type TokenWatchOptions } from './token-watch.ts';
 
-/** `dpServer.authn.dpProxy.type`; with `none` tokens are not checked. */
+/** The value of `dpServer.authn.dpProxy.type`; with `none` tokens are not checked. */
 type ProxyAuthType = 'dpToken' | 'none';
 
 /** A token with which a proxy came in; `text` is a secret. */
@@ -19,7 +19,7 @@ type Subject = { readonly mesh: string; readonly name: string; readonly workload
 
 export type ProxyAuthentication =
   | { readonly ok: true; readonly token: ProxyToken | null; readonly permit: ProxyPermit }
-  /** `unauthenticated`: the token does not count. `forbidden`: it is good, and for another Dataplane. */
+  /** With `unauthenticated` the token does not count. With `forbidden` it is good, and for another Dataplane. */
   | { readonly ok: false; readonly code: 'unauthenticated' | 'forbidden'; readonly reason: string };
 
 export class ProxyAuthenticator {
@@ -40,8 +40,8 @@ export class ProxyAuthenticator {
   }
 
   /**
-   * Decides whether a Dataplane may be asked for that perhaps does not exist: the token counts, and is for its mesh and its name. Rejects
-   * as `authenticate`.
+   * Decides whether a Dataplane may be asked for that perhaps does not exist: the token counts, and is for its mesh and its name.
+   * Rejects as `authenticate` does.
    */
   async identify(
     authorization: readonly string[],
@@ -74,7 +74,7 @@ export class ProxyAuthenticator {
   }
 }
 
-/** What a good token permits, for as long as its stream is open. */
+/** The permissions of a good token, for as long as its stream is open. */
 export function permitOf(claims: DataplaneClaims): ProxyPermit {
   return {
     refusesDataplane: (dataplane) => refusalOf(claims, dataplane),
@@ -109,7 +109,10 @@ export function watchProxyTokens({
   });
 }
 
-/** Why the token of a proxy does not count (again), and how to get another. @param reason a predicate after «the token …» */
+/**
+ * The reason why the token of a proxy does not count, and the command to get another.
+ * @param reason a predicate after «the token …»
+ */
 function proxyTokenRefusal(subject: Subject, reason: string): string {
   return `the token of ${describe(subject)} ${reason}. ${howToGet(subject)}`;
 }

@@ -5,10 +5,10 @@ import type { ProxyAuthentication, ProxyAuthenticator } from './proxy-authentica
 
 export type RefusedProxy = {
   readonly mesh: string;
-  /** As the proxy gave it. */
+  /** The name as the proxy gave it. */
   readonly name: string;
   readonly reason: string;
-  /** Its token is good, and for something else. */
+  /** It is true when its token is good, and for something else. */
   readonly isKnown: boolean;
   readonly count: number;
   readonly since: Date;
@@ -17,7 +17,7 @@ export type RefusedProxy = {
 type Kept = RefusedProxy & { readonly last: number };
 type Named = { readonly mesh: string; readonly name: string };
 
-/** Proxies in a list. */
+/** The number of proxies in a list. */
 const MAX_PROXIES = 100;
 /** A refused Envoy tries again within 30 s. */
 const KEEP_MS = 120_000;
@@ -32,7 +32,7 @@ export class RefusedProxies {
     this.#clock = clock;
   }
 
-  /** @param isKnown the token is good: its holder is one that an administrator made a token for */
+  /** Notes a refusal. @param isKnown whether the token is good: its holder is one that an administrator made a token for */
   refused({ mesh, name }: Named, reason: string, isKnown: boolean): void {
     // No proxy has a longer name.
     if (mesh.length > MAX_NAME || name.length > MAX_NAME) return;
@@ -55,7 +55,7 @@ export class RefusedProxies {
     for (const list of Object.values(this.#lists)) list.delete(key);
   }
 
-  /** Those that were refused in the last two minutes. */
+  /** The proxies that were refused in the last two minutes. */
   list(): RefusedProxy[] {
     for (const list of Object.values(this.#lists)) for (const [key, one] of list) if (this.#isOld(one)) list.delete(key);
     return [...this.#lists.known.values(), ...this.#lists.unknown.values()];

@@ -4,13 +4,13 @@ import { isIP } from 'node:net';
 
 export type RequestFacts = {
   readonly method: string;
-  /** Path with or without a query. */
+  /** The path with or without a query. */
   readonly url: string;
-  /** Address of the peer of the connection, without its port. */
+  /** The address of the peer of the connection, without its port. */
   readonly remoteAddress: string;
-  /** The connection is TLS; decides which port a `Host` without one means. */
+  /** Whether the connection is TLS. It decides which port a `Host` without one means. */
   readonly encrypted: boolean;
-  /** Names in lower case, as in Node. */
+  /** The names are in lower case, as in Node. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 };
 
@@ -21,7 +21,7 @@ export function headerOf({ headers }: Pick<RequestFacts, 'headers'>, name: strin
   return value.length === 1 ? value[0] : null;
 }
 
-/** Set by proxies: the peer of the connection is then not the caller. */
+/** Proxies set these headers: the peer of the connection is then not the caller. */
 const FORWARDING = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 const OWN_PAGE = new Set(['same-origin', 'none']);
 
@@ -38,13 +38,13 @@ export function isLocalAdmin(facts: RequestFacts): boolean {
   return origin === undefined || (origin !== null && isSame(parseOrigin(origin), host));
 }
 
-/** 127.0.0.0/8, its IPv6 form, and ::1. */
+/** Whether an address is in 127.0.0.0/8 or its IPv6 form, or is ::1. */
 export function isLoopback(address: string): boolean {
   const ipv4 = address.toLowerCase().startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
   return address === '::1' || (isIP(ipv4) === 4 && ipv4.startsWith('127.'));
 }
 
-/** `localhost`, `localhost:5681`, `[::1]:5681`; null for anything else. */
+/** Parses `localhost`, `localhost:5681` or `[::1]:5681`; null for anything else. */
 export function parseAuthority(text: string, encrypted: boolean): Authority | null {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::(\d{1,5}))?$/i.exec(text);
   const host = match?.[1] ?? match?.[2];

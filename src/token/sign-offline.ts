@@ -17,7 +17,8 @@ type OfflineKey = {
 const ENABLED: Record<TokenKind, boolean> = { user: true, zone: true, dataplane: true };
 
 /**
- * @param request body of `POST /tokens/<kind>`
+ * Signs a token.
+ * @param request the body of `POST /tokens/<kind>`
  * @throws MeridianError `invalid` with the invalid fields
  */
 export async function signOffline(kind: TokenKind, request: JsonObject, key: OfflineKey, now: () => Date): Promise<string> {
@@ -30,7 +31,10 @@ export async function signOffline(kind: TokenKind, request: JsonObject, key: Off
   throw new MeridianError('invalid', title, { violations });
 }
 
-/** @param pem PKCS#1 or PKCS#8, without a password. Null if it holds no RSA private key of at least 2048 bits */
+/**
+ * Parses a key. Returns null if it is no RSA private key of at least 2048 bits.
+ * @param pem PKCS#1 or PKCS#8, without a password
+ */
 export function parseSigningKey(pem: string): KeyObject | null {
   try {
     const key = createPrivateKey(pem);

@@ -5,7 +5,7 @@ import type { Claims, Refused } from './jwt.ts';
 export type UserClaims = { readonly name: string; readonly groups: readonly string[] };
 export type ZoneClaims = { readonly zone: string; readonly scope: readonly string[] };
 export type DataplaneClaims = {
-  /** Empty: any name. */
+  /** An empty text means any name. */
   readonly name: string;
   readonly mesh: string;
   readonly tags: Readonly<Record<string, readonly string[]>>;

@@ -23,7 +23,7 @@ beforeEach(() => {
 
 afterEach(() => stop.abort());
 
-/** Of a token that ends `ms` from now. */
+/** The guard of a token that ends `ms` from now. */
 function guard(ms: number): TokenGuard {
   const token = { text: 'jo', expiresAt: new Date(clock.now().getTime() + ms) };
   const secrets = {

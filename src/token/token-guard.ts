@@ -17,7 +17,7 @@ export function hasExpired(token: Expiring, clock: Clock): boolean {
   return leftMs(token, clock) <= 0;
 }
 
-/** Milliseconds until the expiry of the token requires a check; after the expiry, until the next retry. */
+/** The milliseconds until the expiry of the token requires a check; after the expiry, until the next retry. */
 export function sleepBeforeLookMs(token: Expiring, clock: Clock): number {
   return hasExpired(token, clock) ? RETRY_MS : Math.min(MAX_SLEEP_MS, leftMs(token, clock));
 }
@@ -62,8 +62,8 @@ export class TokenGuard {
   }
 
   /**
-   * Why the token is no longer valid, as a predicate after «the user token …»; null while it is valid, and after the signal has
-   * aborted.
+   * The reason why the token is no longer valid, as a predicate after «the user token …»; null while it is valid, and after the
+   * signal has aborted.
    */
   async refusal(): Promise<string | null> {
     for (;;) {

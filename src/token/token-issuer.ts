@@ -36,7 +36,7 @@ export class TokenIssuer {
     this.#now = now;
   }
 
-  /** @param validForMs milliseconds from now */
+  /** @param validForMs the validity in milliseconds from now */
   async user(user: UserClaims, validForMs: number): Promise<string> {
     const { keys } = await this.#secrets.of(userRealm);
     return await issueUserToken(keys, user, validForMs, this.#now());

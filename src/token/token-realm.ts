@@ -7,14 +7,14 @@ export type TokenKind = 'user' | 'zone' | 'dataplane';
 
 export type TokenRealm = {
   readonly kind: TokenKind;
-  /** `''`, except for dataplane tokens: each mesh signs its own. */
+  /** It is `''`, except for dataplane tokens: each mesh signs its own. */
   readonly mesh: string;
   readonly secretType: 'GlobalSecret' | 'Secret';
-  /** Name of key 0; the others follow as `<keyName>-<kid>`. */
+  /** The name of key 0; the others follow as `<keyName>-<kid>`. */
   readonly keyName: string;
-  /** `public`: the rows are public keys, so tokens can be checked but not issued. */
+  /** With `public`, the rows are public keys: tokens can be checked but not issued. */
   readonly holds: 'private' | 'public';
-  /** Name of the row with the comma-separated revoked `jti`s. */
+  /** The name of the row with the comma-separated revoked `jti`s. */
   readonly revocations: string;
 };
 

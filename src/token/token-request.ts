@@ -20,7 +20,7 @@ const texts = z
   .array(plain, 'must be a list of strings')
   .nullish()
   .transform((given) => given ?? []);
-/** Milliseconds of a Go duration. */
+/** The milliseconds of a Go duration. */
 const validFor = (given: string, context: z.RefinementCtx): number => {
   const ms = given === '' ? TEN_YEARS_MS : parseGoDuration(given);
   if (ms !== null && ms > 0 && ms <= MAX_MS) return ms;
@@ -60,7 +60,7 @@ export const dataplaneTokenRequest = z.object({
   validFor: text.transform(validFor),
 });
 
-/** `a, b or c`. */
+/** Joins values as in `a, b or c`. */
 function oneOf(values: readonly string[]): string {
   return `${values.slice(0, -1).join(', ')} or ${values.at(-1) ?? ''}`;
 }

@@ -6,7 +6,7 @@ import type { TokenKind } from './token-realm.ts';
 import { dataplaneTokenRequest, userTokenRequest, violationsOf, zoneTokenRequest } from './token-request.ts';
 
 export type TokenAnswer =
-  /** `text/plain`: the token, or empty with 400 for an unreadable body. */
+  /** The answer is `text/plain`: the token, or empty with 400 for an unreadable body. */
   | { readonly status: 200 | 400; readonly text: string }
   /** An error of the catalogue; its code determines the status. */
   | {
@@ -21,7 +21,7 @@ export type TokenRoute = {
   readonly path: string;
   /** The rule in `access.static`. */
   readonly action: 'generateUserToken' | 'generateDpToken' | 'generateZoneToken';
-  /** Rejects only with MeridianError `unavailable` or `internal`. */
+  /** It rejects only with MeridianError `unavailable` or `internal`. */
   readonly answer: (body: string) => Promise<TokenAnswer>;
 };
 
@@ -32,7 +32,7 @@ const GATE: Record<TokenKind, string> = {
   dataplane: 'dpServer.authn.dpProxy.dpToken.enableIssuer',
 };
 
-/** @param enabled by kind, the value of `enableIssuer` in the configuration */
+/** Makes the routes. @param enabled by kind, the value of `enableIssuer` in the configuration */
 export function tokenRoutes(
   issuer: Pick<TokenIssuer, TokenKind>,
   enabled: Readonly<Record<TokenKind, boolean>>,

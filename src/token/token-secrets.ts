@@ -30,15 +30,15 @@ export async function loadRealm(
 
 type TokenSecretsOptions = {
   readonly store: Pick<ResourceStore, 'get' | 'list' | 'changes' | 'mark'>;
-  /** A zone with a global, which gets only the public halves of the zone keys. */
+  /** It is true for a zone with a global, which gets only the public halves of the zone keys. */
   readonly federated: boolean;
-  /** `validator.publicKeys` of the configuration: keys with a private half outside the store. */
+  /** The value of `validator.publicKeys`: keys with a private half outside the store. */
   readonly publicKeys?: Readonly<Partial<Record<TokenKind, readonly StaticKey[]>>>;
 };
 
 /** The limit of cached realms. */
 const MAX_REALMS = 256;
-/** Milliseconds from one notification of the followers to the next while the feed is lost. */
+/** The milliseconds from one notification of the followers to the next while the feed is lost. */
 const LOST_MS = 10_000;
 
 export class TokenSecrets {
@@ -56,7 +56,7 @@ export class TokenSecrets {
     return this.#options.federated ? federatedZoneRealm : zoneRealm;
   }
 
-  /** Keys and revocations of a realm. Rejects as the store does; the next call tries again. */
+  /** The keys and revocations of a realm. Rejects as the store does; the next call tries again. */
   of(realm: TokenRealm): Promise<RealmSecrets> {
     const { store, publicKeys } = this.#options;
     const id = idOf(realm);

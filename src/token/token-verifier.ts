@@ -17,7 +17,7 @@ import type { Claims } from './jwt.ts';
 
 export type Verified<T> = { readonly ok: true; readonly claims: T; readonly id: string; readonly expiresAt: Date };
 
-/** Remembered tokens of a realm, each of at most 8 kB. */
+/** The number of remembered tokens of a realm, each of at most 8 kB. */
 const MAX_FORGED = 256;
 
 /** Each method rejects only with MeridianError `unavailable`, while the store is unavailable. */

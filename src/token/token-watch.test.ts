@@ -54,7 +54,7 @@ afterEach(async () => {
   await running;
 });
 
-/** `east/40`: of zone east, for 40 days. */
+/** The token of a zone: `east/40` is of zone east, for 40 days. */
 function tokenOf(text: string): ZoneToken {
   const [zone = '', days = '0'] = text.split('/');
   return { zone, text, expiresAt: new Date(Date.parse('2026-01-01T00:00:00Z') + Number(days) * DAY_MS) };

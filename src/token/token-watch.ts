@@ -10,22 +10,22 @@ import type { TokenSecrets } from './token-secrets.ts';
 type WatchedToken = { readonly text: string; readonly expiresAt: Date };
 
 type End = (reason: string) => void;
-/** @property ends of the streams, each with the token as that stream showed it: the reason names its peer */
+/** @property ends the ends of the streams, each with the token as that stream showed it: the reason names its peer */
 type Watched<T> = { readonly token: T; readonly ends: Map<End, T>; isChecked: boolean };
 
 export type TokenWatchOptions<T extends WatchedToken> = {
   readonly kind: TokenKind;
   readonly secrets: Pick<TokenSecrets, 'follow'>;
-  /** Rejects while the store cannot be read. */
+  /** Checks a token. Rejects while the store cannot be read. */
   readonly check: (token: T) => Promise<{ readonly ok: true } | Refused>;
-  /** Why the token no longer counts, for people. @param reason a predicate after «the token …» */
+  /** Explains to people why the token no longer counts. @param reason a predicate after «the token …» */
   readonly explain: (token: T, reason: string) => string;
   readonly clock: Clock;
 };
 
 export class TokenWatch<T extends WatchedToken> {
   readonly #options: TokenWatchOptions<T>;
-  /** By the text of the token: the streams of a peer share one. */
+  /** The watched tokens by their text: the streams of a peer share one. */
   readonly #watched = new Map<string, Watched<T>>();
   #round = new AbortController();
 
@@ -86,7 +86,7 @@ export class TokenWatch<T extends WatchedToken> {
     return sleepMs;
   }
 
-  /** False if the store is unavailable: that ends no stream. */
+  /** Returns false if the store is unavailable: that ends no stream. */
   async #check(watched: Watched<T>): Promise<boolean> {
     // Set this before the answer arrives, so that a change meanwhile is not lost.
     watched.isChecked = true;

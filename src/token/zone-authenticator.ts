@@ -5,11 +5,11 @@ import type { TokenVerifier } from './token-verifier.ts';
 import { ZONE_SCOPES } from './token-request.ts';
 import { TokenWatch, type TokenWatchOptions } from './token-watch.ts';
 
-/** `multizone.global.kds.auth`. */
+/** The values of `multizone.global.kds.auth`. */
 export type ZoneAuthConfig = {
-  /** `none`: tokens are not checked. */
+  /** With `none`, tokens are not checked. */
   readonly type: 'zoneToken' | 'none';
-  /** Zones that need no token. If one of them sends a token, it must be valid. */
+  /** The zones that need no token. If one of them sends a token, it must be valid. */
   readonly allowWithoutToken: readonly string[];
 };
 
@@ -17,7 +17,7 @@ export type ZoneAuthConfig = {
 export type ZoneToken = { readonly zone: string; readonly text: string; readonly expiresAt: Date };
 
 type ZoneAuthentication =
-  /** Null if no token was required. */
+  /** The token is null if none was required. */
   { readonly ok: true; readonly token: ZoneToken | null } | { readonly ok: false; readonly reason: string };
 
 /** The scope that a token with scopes must have. A token without scopes allows everything. */
@@ -35,7 +35,7 @@ export class ZoneAuthenticator {
   /**
    * Decides on one call. Rejects with MeridianError `unavailable` while the store cannot be read.
    * @param authorization all values of the metadata `authorization`; `Bearer <token>`
-   * @param zone of metadata `client-id` (kds-wire 2.1)
+   * @param zone the zone of metadata `client-id` (kds-wire 2.1)
    */
   async authenticate(authorization: readonly string[], zone: string): Promise<ZoneAuthentication> {
     const { type, allowWithoutToken } = this.#config;
@@ -58,7 +58,7 @@ export class ZoneAuthenticator {
   }
 }
 
-/** Why a zone's token is invalid, and how to get another. */
+/** The reason why a zone's token is invalid, and the command to get another. */
 export function tokenRefusal(zone: string, reason: string): string {
   return `the token of zone "${zone}" ${reason}. ${howToJoin(zone)}`;
 }
@@ -78,7 +78,7 @@ export function watchZoneTokens({
   });
 }
 
-/** When the tokens of zones expire; the earliest of each zone. */
+/** The expiry of the tokens of zones; the earliest of each zone. */
 export function earliestEnds(tokens: Iterable<ZoneToken>): ReadonlyMap<string, Date> {
   const found = new Map<string, Date>();
   for (const { zone, expiresAt } of tokens) {

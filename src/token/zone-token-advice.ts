@@ -1,5 +1,5 @@
-// The remedies for the token of a zone: the last sentence of every refusal (D31), and the warning before its expiry, for `inspect
-// zones` and the log.
+// The remedies for the token of a zone: the last sentence of every refusal (D31), and the warning before its expiry, which
+// `inspect zones` and the log show.
 import { RFC_1035_LABEL } from '../resource/stored-name.ts';
 
 /** Whether a name is safe in a shell command. Other names are not valid for zones (kds-wire 2.6). */
@@ -7,7 +7,7 @@ export function isZoneName(name: string): boolean {
   return RFC_1035_LABEL.test(name);
 }
 
-/** @param zone an RFC 1035 label; check it with `isZoneName` */
+/** The command for a zone that joins. @param zone an RFC 1035 label; check it with `isZoneName` */
 export function howToJoin(zone: string): string {
   return (
     `Where the admin of the global is, run: meridian generate zone-token --zone ${zone} --scope cp --valid-for 8760h --out ${zone}.token; ` +

@@ -1,4 +1,4 @@
-// For tests: random specs that a type's schema gives the structure of, with wrong, missing and unknown parts among them.
+// Random specs for tests. The schema of a type gives them their structure, with wrong, missing and unknown parts among them.
 import { fc } from '../../test/support/property.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { specDefinitions } from './schemas.ts';
@@ -11,7 +11,7 @@ const durations = fc.oneof(
   fc.constantFrom('0', '60s', '1h', '1.5s', '1h1m', '-1s', '+2s', '.5m', 'soon', ''),
 );
 
-/** @param wrong how many of a hundred values are of another kind than the schema says */
+/** @param wrong the number of values in a hundred that are of another kind than the schema says */
 export function specOf(type: string, wrong = 5): fc.Arbitrary<JsonObject> {
   const definition = specDefinitions.get(type);
   if (definition === undefined) throw new Error(`${type} has no schema`);

@@ -1,4 +1,5 @@
-// Checks one conf of a policy by the schema of the item that holds it, for confs that no PUT has checked: those of peers, and merged ones.
+// Checks one conf of a policy by the schema of the item that holds it, No PUT has checked such a conf: it comes from a peer, or
+// is merged.
 import { z } from 'zod';
 import { collectViolations, type Violation } from '../base/violations.ts';
 import type { JsonObject } from '../resource/types.ts';

@@ -17,7 +17,7 @@ import { undecodable } from './undecodable.ts';
 export type SpecCheck = {
   readonly violations: readonly Violation[];
   readonly warnings: readonly string[];
-  /** The spec to store, without unknown keys. Set only if unknown keys exist and are not violations. */
+  /** The spec to store, without unknown keys. It is set only if unknown keys exist and are not violations. */
   readonly spec?: JsonObject;
 };
 
@@ -32,9 +32,9 @@ const NOTHING: SpecCheck = { violations: [], warnings: [] };
 
 /**
  * Checks the spec of a JSON type as a person writes it; specs of protobuf types are the codec's business.
- * @param resource its namespace label decides what a policy may do (policies 1.6)
- * @param options with `strict` unknown keys are violations, else warnings (D7); both name the nearest known key. A key of Kuma 2.x is
- *   always a warning: folders that its control planes take are applied here too
+ * @param resource the resource, whose namespace label decides what a policy may do (policies 1.6)
+ * @param options with `strict` unknown keys are violations, else warnings (D7); both name the nearest known key. A key of Kuma
+ * 2.x is always a warning: folders that its control planes take are applied here too
  * @returns violations with paths from `spec`, in document order, and warnings of the form `path: sentence`
  */
 export function checkSpec(info: TypeInfo, resource: CheckedResource, options: { readonly strict: boolean }): SpecCheck {

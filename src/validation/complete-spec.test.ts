@@ -1,4 +1,4 @@
-// Defaults and durations of specs: which there are, where they are filled in, and that a completed spec stays as it is.
+// The defaults and durations of specs, the places where they are filled in, and a completed spec, which stays as it is.
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -9,7 +9,7 @@ import { specDefinitions } from './schemas.ts';
 import { specOf } from './arbitrary-spec.fixture.ts';
 import { shapeOf, type Shape } from '../schema/spec-shape.ts';
 
-/** Type, a spec without defaults, the same with them. */
+/** A type, a spec without defaults, and the same spec with them. */
 const CASES: readonly (readonly [string, string, string])[] = [
   [
     'MeshAccessLog',

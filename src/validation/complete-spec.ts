@@ -8,7 +8,9 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import { specDefinitions } from './schemas.ts';
 import { shapeOf, type ObjectShape, type Shape } from '../schema/spec-shape.ts';
 
-/** Completes a value; the very same value where nothing is missing. Null for a shape in which nothing ever is. */
+/**
+ * Completes a value. It returns the same value where nothing is missing. It is null for a shape in which nothing is ever missing.
+ */
 type Completer = ((value: Json) => Json) | null;
 
 /** Every write and every row that is sent passes here, so a shape is read once. */
@@ -37,7 +39,7 @@ function completerOf(shape: Shape): Completer {
 function makeCompleter(shape: Shape): Completer {
   switch (shape.is) {
     case 'duration':
-      // Other values than durations stay unchanged.
+      // Values other than durations stay unchanged.
       return (value) => (typeof value === 'string' ? (printedByGo(value) ?? value) : value);
     case 'list':
       return ofItems(completerOf(shape.item));

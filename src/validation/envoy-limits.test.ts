@@ -1,4 +1,5 @@
-// What Envoy 1.40 refuses is refused before it is stored (decision 48): Envoy would refuse the whole listener or all routes with it.
+// A spec that Envoy 1.40 refuses is refused before it is stored (decision 48): Envoy would refuse the whole listener or all
+// routes with it.
 import { describe, expect, it } from 'vitest';
 import { FORMAT_FORM } from '../schema/expressions/envoy-format.ts';
 import { RE2_FORM } from '../schema/expressions/re2.ts';

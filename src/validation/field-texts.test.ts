@@ -1,4 +1,5 @@
-// Each field of each spec that users write says what it means, for `meridian explain` and OpenAPI; and not in the words of its name alone.
+// Each field of each spec that users write has a description for `meridian explain` and OpenAPI, which says more than the words
+// of its name.
 import { describe, expect, it } from 'vitest';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';

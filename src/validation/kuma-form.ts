@@ -18,7 +18,7 @@ import { SERVICE_TYPES } from '../resource/type-registry.ts';
  */
 export type KumaForm = { readonly resource: WireResource } | { readonly withheld: string };
 
-/** Why a Kuma peer cannot have a resource. @property instead what a person may write in its place */
+/** The reason why a Kuma peer cannot have a resource. @property instead what a person may write in its place */
 export type Withheld = { readonly field: string; readonly reason: string; readonly instead?: string };
 
 const SERVICES_AND_MESH = ['Mesh', ...SERVICE_TYPES];
@@ -154,7 +154,10 @@ function* backendReasons(spec: JsonObject, at: Path): Generator<Withheld> {
   }
 }
 
-/** `crossZone` beside labels, which every MeshService reference becomes, and hash policies of type SourceIP (policies 2.3). */
+/**
+ * The reasons in a MeshLoadBalancingStrategy: `crossZone` beside labels, which every MeshService reference becomes, and hash
+ * policies of type SourceIP (policies 2.3).
+ */
 function* loadBalancingReasons(spec: JsonObject): Generator<Withheld> {
   for (const { name, value } of find(spec, path('to.*'))) {
     const isService = find(value, path('targetRef.kind')).some((kind) => kind.value === 'MeshService');
@@ -230,7 +233,7 @@ function forGuest(spec: JsonObject, home: string, ownNamespace: string | undefin
   });
 }
 
-/** 1010, 1011 and inbound tags are left out (D15, D17). */
+/** Leaves out fields 1010 and 1011, and inbound tags (D15, D17). */
 function translateDataplane(spec: JsonObject): JsonObject {
   const flat = edit(spec, path('networking'), (networking) => without(networking, ['zoneIngress', 'zoneEgress']));
   return edit(flat, path('networking.inbound.*'), (inbound) => without(inbound, ['tags']));
@@ -274,7 +277,7 @@ function unpadded(base64: string): string {
   return base64.slice(0, end);
 }
 
-/** A name without a namespace means the policy's own namespace, if that has one (D8). */
+/** Turns a name into labels. A name without a namespace means the policy's own namespace, if that has one (D8). */
 function nameToLabels(ref: Json, ownNamespace: string | undefined): Json {
   if (!isObject(ref) || typeof ref['kind'] !== 'string' || !LABEL_KINDS.has(ref['kind'])) return ref;
   const { name, namespace, labels, ...rest } = ref;
@@ -285,7 +288,9 @@ function nameToLabels(ref: Json, ownNamespace: string | undefined): Json {
   return { ...rest, labels: { [label.displayName]: name, ...(place && { [label.namespace]: place }) } };
 }
 
-/** The list of the balancer in use moves to the root unless one is there; lists that take no effect are left out (policies 5). */
+/**
+ * Moves the list of the balancer in use to the root unless one is there, and leaves out lists that take no effect (policies 5).
+ */
 function hashPoliciesToRoot(conf: Json): Json {
   if (!isObject(conf) || !isObject(conf['loadBalancer']) || !isGiven(conf['loadBalancer']['type'])) return conf;
   const inUse = BALANCERS.get(conf['loadBalancer']['type']);

@@ -30,7 +30,7 @@ const noOlderForm: Rule = (value, path, findings) => {
     if (value[key] !== undefined) findings.violation(child(path, key), `is an older form: write ${instead}`);
 };
 
-/** Where a certificate or key is. */
+/** The place of a certificate or key. */
 const dataSource = withRules(
   z.object({ type: dataSourceType('Secret', 'InsecureInline'), ...dataSourceShape() }),
   dataSourceOfType,
@@ -44,7 +44,10 @@ const INLINE_PROBLEMS: Readonly<Record<string, (text: string) => string | null>>
   clientKey: privateKeyProblem,
 };
 
-/** Certificates and keys in the resource itself can be read: else no proxy could speak the TLS. What a Secret holds is not known here. */
+/**
+ * Certificates and keys in the resource itself can be read: else no proxy could speak the TLS. The content of a Secret is not
+ * known here.
+ */
 const readableInline: Rule = (value, path, findings) => {
   const readable = new Map<string, string>();
   for (const [key, problemOf] of Object.entries(INLINE_PROBLEMS)) {
@@ -137,7 +140,7 @@ export const meshExternalServiceSpec = withRules(
   },
 );
 
-/** Whether a violation counts: an extension makes endpoints and TLS its own business. */
+/** Whether a violation counts: an extension is responsible for endpoints and TLS. */
 export function countsInExternalService(field: string, spec: JsonObject): boolean {
   return spec['extension'] === undefined || !/^spec\.(endpoints|tls)(?=$|[.[])/.test(field);
 }

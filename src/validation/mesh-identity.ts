@@ -1,4 +1,4 @@
-// MeshIdentity: which SPIFFE ID the proxies of a mesh get, and who issues their certificates.
+// MeshIdentity: the SPIFFE ID that the proxies of a mesh get, and the issuer of their certificates.
 import { z } from 'zod';
 import { besideCertificatesProblem } from '../base/pem.ts';
 import { isTemplate } from '../resource/templates/go-template.ts';

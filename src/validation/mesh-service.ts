@@ -1,5 +1,5 @@
-// MeshService (policies 2.7, MADR 095): a service of one zone. What the zone computes (state, identities, zoneIngress) may be
-// written, so that what GET shows can be put; it stays as computed (D21).
+// MeshService (policies 2.7, MADR 095): a service of one zone. The fields that the zone computes (state, identities, zoneIngress)
+// may be written, so that the answer of a GET can be put; they stay as computed (D21).
 import { z } from 'zod';
 import { labelSelector } from '../schema/label-selector.ts';
 import { address, choice, must, port, SECTION_NAME, sectionName, text, textMap } from '../schema/spec-fields.ts';

@@ -1,4 +1,4 @@
-// MeshTrust: which certificate authorities a mesh trusts for a trust domain.
+// MeshTrust: the certificate authorities that a mesh trusts for a trust domain.
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { besideCertificatesProblem } from '../base/pem.ts';

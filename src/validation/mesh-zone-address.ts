@@ -1,4 +1,5 @@
-// MeshZoneAddress (policies 2.9): where other zones reach a zone's ingress, as Kuma control planes tell each other (D27).
+// MeshZoneAddress (policies 2.9): the address at which other zones reach a zone's ingress, as Kuma control planes tell each other
+// (D27).
 import { z } from 'zod';
 import { address, port } from '../schema/spec-fields.ts';
 import { withRules } from '../schema/spec-rules.ts';

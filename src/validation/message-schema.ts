@@ -18,7 +18,7 @@ export function messageJsonSchema(name: string): JsonObject {
   return ofMessage(planOf(name), []);
 }
 
-/** @param above messages around this one: a message within itself is any object */
+/** @param above the messages around this one: a message within itself is any object */
 function ofMessage(plan: MessagePlan, above: readonly MessagePlan[]): JsonObject {
   if (plan.wellKnown === 'wrapper') {
     const [value] = plan.fields;

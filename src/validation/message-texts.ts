@@ -1,4 +1,5 @@
-// What each field of the protobuf messages that users write means, for `meridian explain` and OpenAPI. Data: descriptors have no comments.
+// The meaning of each field of the protobuf messages that users write, for `meridian explain` and OpenAPI. Data: descriptors have
+// no comments.
 
 type Texts = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
@@ -97,7 +98,7 @@ const TEXTS: Texts = {
   'kuma.mesh.v1alpha1.EnvoyAdmin': { port: 'The port on which it listens. The launcher chooses one if not set.' },
 };
 
-/** The text of a field, or `''`. @param message full name */
+/** The text of a field, or `''`. @param message the full name of the message */
 export function textOfField(message: string, jsonName: string): string {
   return TEXTS[message]?.[jsonName] ?? '';
 }

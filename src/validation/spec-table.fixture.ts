@@ -1,4 +1,4 @@
-// For tests: documents in YAML, and what their check finds as lines of text.
+// Documents in YAML for tests, and the findings of their check as lines of text.
 import { parse, parseAllDocuments } from 'yaml';
 import { label } from '../resource/labels.ts';
 import { typeOf } from '../resource/type-registry.ts';
@@ -8,14 +8,14 @@ import { checkSpec } from './check-spec.ts';
 export type Found = { readonly violations: readonly string[]; readonly warnings: readonly string[] };
 export const NOTHING_FOUND: Found = { violations: [], warnings: [] };
 
-/** What the check of a spec finds, each violation as `field: reason`. */
+/** The findings of the check of a spec, each violation as `field: reason`. */
 export function find(type: string, spec: JsonObject, options: { labels?: Labels; strict?: boolean } = {}): Found {
   const resource = { labels: options.labels ?? {}, mesh: 'default', name: 'tested', spec };
   const { violations, warnings } = checkSpec(typeOf(type), resource, { strict: options.strict ?? true });
   return { violations: violations.map(({ field, reason }) => `${field}: ${reason}`), warnings };
 }
 
-/** As `find`, of a spec in YAML. */
+/** The findings of a spec in YAML. */
 export function findIn(type: string, yaml: string, options: { labels?: Labels; strict?: boolean } = {}): Found {
   return find(type, parse(yaml) as JsonObject, options);
 }

@@ -1,5 +1,5 @@
-// Whether a program in Go could decode a spec or a status: a peer ends the whole stream at the first value of another JSON type than the
-// field of its struct has, whatever else is in the message. Follows encoding/json and metav1.Duration. Pure.
+// Whether a program in Go could decode a spec or a status: a peer ends the whole stream at the first value of another JSON type
+// than the field of its struct has, whatever else is in the message. It follows encoding/json and metav1.Duration. Pure.
 import { parseGoNanoseconds } from '../base/duration.ts';
 import type { Violation } from '../base/errors.ts';
 import { isObject } from '../resource/read-json.ts';
@@ -14,7 +14,7 @@ import { shapeOf, type Field, type ObjectShape, type Shape } from '../schema/spe
 type Range = { readonly min: number; readonly max: number };
 
 const INT32: Range = { min: -INT32_MAX - 1, max: INT32_MAX };
-/** As far as JavaScript counts. */
+/** The range of the whole numbers that JavaScript counts exactly. */
 const WIDEST: Range = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER };
 const RANGES: ReadonlyMap<unknown, Range> = new Map([
   ['int32', INT32],

@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../resource/types.ts';
 
 /**
  * A violation for each unknown key. Original and camelCase names are known, and so are keys of Kuma 2.x, which are warnings
- * (`olderKeyWarnings`). Empty for a JSON type.
+ * (`olderKeyWarnings`). A JSON type has none.
  */
 export function unknownKeys(info: TypeInfo, spec: JsonObject): Violation[] {
   if (info.codec.kind === 'json') return [];

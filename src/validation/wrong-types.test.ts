@@ -18,7 +18,7 @@ const OVERFLOWS: Readonly<Record<string, readonly number[]>> = {
   uint32: [2 ** 32, -1],
   int64: [2 ** 63, -(2 ** 63) * 2],
 };
-/** Specs in which a field stands that is there for all types of a policy: what tells nothing about the field. */
+/** The largest depth of the specs: deeper fields are the same for all types of a policy, and say nothing about a field. */
 const MAX_DEPTH = 24;
 
 /** Every field below a JSON Schema, the root left out; list items and map values stand for all of theirs. */
@@ -44,7 +44,7 @@ function wrongFor(schema: JsonObject): Json[] {
   ];
 }
 
-/** JSON types that a schema takes; null if any. */
+/** The JSON types that a schema takes; null if any. */
 function typesOf({ type, enum: values, const: value, anyOf }: JsonObject): Set<string> | null {
   if (Array.isArray(anyOf)) {
     const members = anyOf.map((member) => typesOf(member as JsonObject));

@@ -19,7 +19,7 @@ export function binaryToProtoJson(message: string, bytes: Uint8Array): StructObj
   return decoding(message, () => decodeFields(plan, bytes));
 }
 
-/** As `binaryToProtoJson`, of a message of Envoy's API. */
+/** Decodes a message of Envoy's API as `binaryToProtoJson` does. */
 export function envoyBinaryToJson(message: string, bytes: Uint8Array): StructObject {
   const plan = envoyPlanOf(message);
   return decoding(message, () => decodeFields(plan, bytes));
@@ -63,7 +63,7 @@ function decodeFields(plan: MessagePlan, bytes: Uint8Array): StructObject {
   return json;
 }
 
-/** What was read of one field: the bytes of a message wait until all its parts are there. */
+/** The parts that were read of one field: the bytes of a message wait until all its parts are there. */
 type Found = {
   readonly parts: Uint8Array[];
   readonly list: StructValue[];
@@ -71,7 +71,7 @@ type Found = {
   plain: StructValue | undefined;
 };
 
-/** False when the wire type is not that of the field, which then counts as unknown. */
+/** Returns false when the wire type is not that of the field, which then counts as unknown. */
 function collect(field: FieldPlan, wireType: number, reader: Reader, all: Map<number, Found>): boolean {
   const { shape, value } = field;
   const expected = shape === 'map' || value.kind === 'message' ? 2 : plainWireType(value);
@@ -90,7 +90,7 @@ function collect(field: FieldPlan, wireType: number, reader: Reader, all: Map<nu
   return true;
 }
 
-/** Undefined for what proto3 JSON leaves out. */
+/** The value of a field; undefined for what proto3 JSON leaves out. */
 function valueOf({ shape, value, oneof }: FieldPlan, found: Found | undefined): StructValue | undefined {
   if (found === undefined) return undefined;
   if (shape === 'map') return found.map;

@@ -1,7 +1,7 @@
-// Several messages of a KDS stream as one message of gRPC, between peers of ours (decision 83).
+// Several messages of a KDS stream as one message of gRPC, between Meridian peers (decision 83).
 import { repeatedField } from './repeated-field.ts';
 
-/** `decodeBundle`: the messages share the memory of the bundle. */
+/** The messages of `decodeBundle` share the memory of the bundle. */
 export const {
   encode: encodeBundle,
   isIn: isBundle,

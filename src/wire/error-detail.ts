@@ -15,7 +15,7 @@ export function writeErrorDetail(writer: Writer, field: number, { code, message,
   writer.ldelim();
 }
 
-/** @throws Error on bytes that are no Status */
+/** Decodes a Status. @throws Error on bytes that are none */
 export function decodeErrorDetail(bytes: Uint8Array): ErrorDetail {
   let code = 0;
   let message = '';

@@ -7,7 +7,7 @@ import type { Steps } from '../base/steps.ts';
 
 export type { Reader, Writer };
 
-/** Key of a length-delimited field: strings, bytes, messages, maps, packed numbers. */
+/** The key of a length-delimited field: strings, bytes, messages, maps, packed numbers. */
 export function lengthTag(field: number): number {
   return (field << 3) | 2;
 }
@@ -40,7 +40,7 @@ export function readFields(bytes: Uint8Array, visit: (tag: number, reader: Reade
   }
 }
 
-/** Fields between two steps. */
+/** The number of fields between two steps. */
 const FIELDS_A_STEP = 128;
 
 /**
@@ -57,10 +57,10 @@ export function* readFieldsInSteps(bytes: Uint8Array, visit: (tag: number, reade
   }
 }
 
-/** Bytes of a text that is looked at one by one. */
+/** The largest number of bytes of a text that is looked at one by one. */
 const MAX_SHORT = 128;
 
-/** @throws Error when the bytes are not UTF-8 */
+/** Reads a text. @throws Error when the bytes are not UTF-8 */
 export function readText(reader: Reader): string {
   const start = reader.pos;
   const length = reader.uint32();
@@ -82,12 +82,12 @@ function isAscii(bytes: Uint8Array, from: number, to: number): boolean {
   return true;
 }
 
-/** A string field, left out when empty. Lone surrogates become U+FFFD: they have no UTF-8. */
+/** Writes a string field, which is left out when empty. Lone surrogates become U+FFFD: they have no UTF-8. */
 export function writeText(writer: Writer, field: number, text: string): void {
   if (text !== '') writer.uint32(lengthTag(field)).string(text.toWellFormed());
 }
 
-/** One entry of a `map<string, string>`; key and value are always written, as Go does. */
+/** Writes one entry of a `map<string, string>`; key and value are always written, as Go does. */
 export function writeTextEntry(writer: Writer, field: number, key: string, value: string): void {
   writer.uint32(lengthTag(field)).fork();
   writer.uint32(lengthTag(1)).string(key.toWellFormed());

@@ -11,7 +11,7 @@ export function encodeHealthCheckRequest(): Buffer {
   return Buffer.alloc(0);
 }
 
-/** @param response.intervalMs period of the next calls in milliseconds; 0 leaves the caller's own (kds-wire 2.5) */
+/** @param response.intervalMs the period of the next calls in milliseconds; 0 leaves the caller's own (kds-wire 2.5) */
 export function encodeHealthCheckResponse({ intervalMs }: { intervalMs: number }): Buffer {
   return encode('ZoneHealthCheckResponse', { interval: `${String(intervalMs / 1000)}s` });
 }
@@ -34,9 +34,12 @@ export type AdminRequest = {
   readonly resourceMesh: string;
   /** `include_eds` of XDSConfigRequest (0 or 1), `format` of the others (0 text, 1 JSON). */
   readonly option: number;
-  /** Of StatsRequest only. */
+  /** It is of StatsRequest only. */
   readonly usedOnly: boolean;
-  /** On a stream that carries requests of every kind, between peers of ours; left out, the kind is that of the stream. */
+  /**
+   * The kind of the request on a stream that carries requests of every kind, between Meridian peers. The default is the kind of
+   * the stream.
+   */
   readonly kind?: string;
 };
 
@@ -65,7 +68,7 @@ export function decodeAdminRequest(bytes: Uint8Array): AdminRequest {
   return { ...empty, ...request, option: format === 'JSON' ? 1 : Number(format), ...(kind !== undefined && { kind }) };
 }
 
-/** XDSConfigResponse, StatsResponse and ClustersResponse alike: an error, a payload, or neither for an empty result. */
+/** The content of XDSConfigResponse, StatsResponse and ClustersResponse: an error, a payload, or neither for an empty result. */
 type AdminResponse = { readonly requestId: string; readonly error?: string; readonly payload?: Uint8Array };
 
 export function encodeAdminResponse({ requestId, error, payload }: AdminResponse): Buffer {

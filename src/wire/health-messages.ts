@@ -1,16 +1,16 @@
-// The messages of health discovery: what an Envoy reports, and what it is asked to probe (xds 1, HDS).
+// The messages of health discovery: the reports of an Envoy, and the probes that it is asked for (xds 1, HDS).
 import { decoding, lengthTag, readFields, readText, toBuffer } from './fields.ts';
 import { envoyJsonToBinary } from './json-to-binary.ts';
 import { decodeNode, type DeltaRequest } from './kds-messages.ts';
 import type { StructObject } from './struct.ts';
 
 const REQUEST = 'a HealthCheckRequestOrEndpointHealthResponse';
-/** Key of a number. */
+/** The key of a number. */
 const HEALTH_STATUS = 2 << 3;
 /** envoy.config.core.v3.HealthStatus: HEALTHY and DEGRADED take requests. */
 const TAKES_REQUESTS: ReadonlySet<number> = new Set([1, 5]);
 
-/** `node`: of a first message. `clusters`: of a report, whether all endpoints of a cluster take requests, by its name. */
+/** A first message has `node`. A report has `clusters`: whether all endpoints of a cluster take requests, by its name. */
 export type HealthMessage = {
   readonly node: DeltaRequest['node'] | null;
   readonly clusters: ReadonlyMap<string, boolean>;
@@ -34,7 +34,7 @@ export function decodeHealthMessage(bytes: Uint8Array): HealthMessage {
   });
 }
 
-/** An envoy.service.health.v3.HealthCheckSpecifier. @throws ProtoJsonError */
+/** Encodes an envoy.service.health.v3.HealthCheckSpecifier. @throws ProtoJsonError */
 export function encodeHealthCheckSpecifier(json: StructObject): Buffer {
   return toBuffer(envoyJsonToBinary('envoy.service.health.v3.HealthCheckSpecifier', json));
 }

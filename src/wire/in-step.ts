@@ -1,5 +1,5 @@
-// The types of which the receiver of a stream has every resource, as bare names: no response follows, and no answer is awaited. One message
-// for many types, between peers of ours (decision 83).
+// The types of which the receiver of a stream has every resource, as bare names: no response follows, and no answer is awaited.
+// One message names many types, between Meridian peers (decision 83).
 import { readText } from './fields.ts';
 import { repeatedField } from './repeated-field.ts';
 

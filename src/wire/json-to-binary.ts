@@ -10,15 +10,15 @@ import { writeList, writeStruct, writeValue, type StructObject, type StructValue
 import { sortedKeys } from './text-order.ts';
 import { parseDuration, parseTimestamp, type SecondsNanos } from './well-known.ts';
 
-/** Read and never used (D17): known to the strict reader, left out of the binary. */
+/** The keys that are read and never used (D17): the strict reader knows them, and the binary leaves them out. */
 const IGNORED_KEYS: ReadonlyMap<string, readonly string[]> = new Map([
   ['kuma.mesh.v1alpha1.Dataplane.Networking', ['advertisedAddress', 'advertised_address']],
 ]);
 
-/** Violations after which the check ends. */
+/** The number of violations after which the check ends. */
 export const MAX_VIOLATIONS = 100;
 
-/** @property strict refuse unknown keys @property keeps keep the bytes of the items of long lists */
+/** @property strict refuses unknown keys @property keeps keeps the bytes of the items of long lists */
 type EncoderOptions = { readonly strict: boolean; readonly keeps: boolean };
 
 const encoded = new WeakMap<MessagePlan, WeakMap<StructObject, Uint8Array>>();
@@ -27,7 +27,7 @@ type PlainPlan = Exclude<ValuePlan, { kind: 'message' }>;
 
 /**
  * Encodes proto3 JSON as the binary of a message. Original and camelCase names are taken; null means absent.
- * @param options.strict refuse unknown keys, which are otherwise left out
+ * @param options.strict refuses unknown keys, which are otherwise left out
  * @throws ProtoJsonError with the values that do not fit, by path; after `MAX_VIOLATIONS` of them the check ends
  */
 export function protoJsonToBinary(message: string, json: StructObject, options: { strict?: boolean } = {}): Uint8Array {
@@ -35,8 +35,9 @@ export function protoJsonToBinary(message: string, json: StructObject, options: 
 }
 
 /**
- * Encodes proto3 JSON as the binary of a message of Envoy's API, strictly. Items of long lists are encoded once: they must not change.
- * @throws ProtoJsonError as `protoJsonToBinary`
+ * Encodes proto3 JSON as the binary of a message of Envoy's API, strictly. Items of long lists are encoded once: they must not
+ * change.
+ * @throws ProtoJsonError as `protoJsonToBinary` does
  */
 export function envoyJsonToBinary(message: string, json: StructObject): Uint8Array {
   return encode(envoyPlanOf(message), json, new Encoder(createWriter(), { strict: true, keeps: true }));
@@ -44,17 +45,17 @@ export function envoyJsonToBinary(message: string, json: StructObject): Uint8Arr
 
 /** The memory in which large messages are made one after the other. */
 let scratch = createWriter();
-/** A larger one is not kept. */
+/** The limit in bytes of the memory that is kept. */
 const MAX_SCRATCH_BYTES = 4 * 1024 * 1024;
 
 /**
- * As `envoyJsonToBinary`, for large messages that are needed for a moment.
+ * Encodes as `envoyJsonToBinary` does, for large messages that are needed for a moment.
  * @param use gets bytes that change after it returns
  * @throws ProtoJsonError as `envoyJsonToBinary`
  */
 export function useEnvoyBinary<T>(message: string, json: StructObject, use: (bytes: Uint8Array) => T): T {
   const writer = scratch;
-  // After an error it is of no use.
+  // After an error the memory is of no use.
   scratch = createWriter();
   check(envoyPlanOf(message), json, new Encoder(writer, { strict: true, keeps: true }));
   const bytes = writer.finish(true);
@@ -120,7 +121,7 @@ class Encoder {
     }
   }
 
-  /** `{"@type": "type.googleapis.com/<message>", …}`, the fields of the message beside its type. */
+  /** Writes `{"@type": "type.googleapis.com/<message>", …}`: the fields of the message stand beside its type. */
   #any(plan: MessagePlan, json: StructValue, at: string): void {
     const typeUrl = isObject(json) ? json['@type'] : undefined;
     const inner = typeof typeUrl === 'string' ? innerPlan(plan, typeUrl) : null;
@@ -156,7 +157,7 @@ class Encoder {
     if (this.#options.strict && known < Object.keys(json).length) this.#refuseUnknown(plan, json, at);
   }
 
-  /** The spelling in use; both at once are refused. */
+  /** The spelling of the key in use. Both at once are refused. */
   #keyOf({ name, jsonName }: FieldPlan, json: StructObject, at: string): string | undefined {
     const hasJsonName = Object.hasOwn(json, jsonName);
     if (name === jsonName || !Object.hasOwn(json, name)) return hasJsonName ? jsonName : undefined;
@@ -173,7 +174,7 @@ class Encoder {
     }
   }
 
-  /** Maps always write key and value, as Go does. */
+  /** Writes a map, always with key and value, as Go does. */
   #map(field: FieldPlan, json: StructValue, at: string): void {
     if (!isObject(json)) {
       this.#refuse(at, 'must be an object');
@@ -210,7 +211,7 @@ class Encoder {
     } else if (json.length > 0) this.#packed(plan, number, json, at);
   }
 
-  /** The messages of a long list. The same object is encoded once: it must not change. */
+  /** Writes the messages of a long list. The same object is encoded once: it must not change. */
   #listOfKept(plan: MessagePlan, number: number, list: readonly StructValue[], at: string): void {
     let known = encoded.get(plan);
     if (known === undefined) encoded.set(plan, (known = new WeakMap<StructObject, Uint8Array>()));
@@ -225,7 +226,7 @@ class Encoder {
     }
   }
 
-  /** @returns null for an item with violations */
+  /** The bytes of an item. @returns null for an item with violations */
   #kept(plan: MessagePlan, known: WeakMap<StructObject, Uint8Array>, item: StructObject, at: string): Uint8Array | null {
     const encoder = new Encoder(createWriter(), this.#options);
     encoder.message(plan, item, at);
@@ -246,13 +247,13 @@ class Encoder {
     this.#writer.ldelim();
   }
 
-  /** A field of its own: scalars are left out when they have their default. */
+  /** Writes a field of its own: scalars are left out when they have their default. */
   #single(field: FieldPlan, json: StructValue, at: string): void {
     // A member of a oneof is there or not: zero is a value.
     this.#value(field.value, field.number, json, at, field.oneof === null);
   }
 
-  /** Tag and value. */
+  /** Writes tag and value. */
   #value(plan: ValuePlan, number: number, json: StructValue, at: string, omitZero = false): void {
     if (plan.kind === 'message') {
       this.#writer.uint32(lengthTag(number)).fork();
@@ -267,7 +268,7 @@ class Encoder {
     writeScalar(this.#writer, type, value);
   }
 
-  /** Undefined, and a violation, where the JSON does not fit. */
+  /** Parses a scalar. It is undefined, with a violation, where the JSON does not fit. */
   #parse(plan: PlainPlan, json: StructValue, at: string): ScalarValue | undefined {
     if (plan.kind === 'scalar') {
       const value = parseScalar(plan.type, json);

@@ -27,14 +27,14 @@ export const KUMA_RESOURCE_TYPE_URL = 'type.googleapis.com/kuma.mesh.v1alpha1.Ku
 export type DeltaRequest = {
   /** `metadata`, the bytes of a Struct, comes with the first request of each type only. */
   readonly node: { readonly id: string; readonly metadata?: Uint8Array };
-  /** Bare name of a resource type. */
+  /** The bare name of a resource type. */
   readonly typeUrl: string;
   readonly subscribe: readonly string[];
   readonly unsubscribe: readonly string[];
-  /** `Resource.name` → version. */
+  /** The versions by `Resource.name`. */
   readonly initialResourceVersions: ReadonlyMap<string, string>;
   readonly responseNonce: string;
-  /** Present in a NACK. */
+  /** It is present in a NACK. */
   readonly errorDetail: ErrorDetail | null;
 };
 
@@ -42,26 +42,26 @@ export type DeltaResponse = {
   readonly typeUrl: string;
   readonly nonce: string;
   readonly resources: readonly {
-    /** `<name>.<mesh>` */
+    /** The name is `<name>.<mesh>`. */
     readonly name: string;
     readonly version: string;
-    /** Bytes of the KumaResource. */
+    /** The bytes of the KumaResource. */
     readonly resource: Uint8Array;
     readonly anyTypeUrl: string;
   }[];
-  /** `<name>.<mesh>` each. */
+  /** Each name is `<name>.<mesh>`. */
   readonly removedResources: readonly string[];
-  /** Identifier of the sender. */
+  /** The identifier of the sender. */
   readonly controlPlane: string;
-  /** More of the full state follows; only between peers of ours, as Kuma knows no such thing. */
+  /** Whether more of the full state follows. Only Meridian peers know this. */
   readonly isPartial: boolean;
-  /** The removed Meshes exist, and go from this zone alone; only between peers of ours. */
+  /** Whether the removed Meshes exist, and go from this zone alone. Only Meridian peers know this. */
   readonly isWithdrawal?: boolean;
-  /** Meshes that the sender never had: a full state prunes nothing of them. Only between peers of ours. */
+  /** Meshes that the sender never had: a full state prunes nothing of them. Only Meridian peers know this. */
   readonly heldMeshes?: readonly string[];
 };
 
-/** Words of `system_version_info`, with spaces between them; Kuma always leaves the field empty and never reads it. */
+/** The words of `system_version_info`, with spaces between them; Kuma always leaves the field empty and never reads it. */
 const PARTIAL = 'meridian-partial';
 const WITHDRAWAL = 'meridian-withdrawal';
 /** The name of a mesh follows. */
@@ -96,7 +96,7 @@ export function decodeDeltaRequest(bytes: Uint8Array): DeltaRequest {
   });
 }
 
-/** `decodeDeltaRequest` in steps: a message may name a hundred thousand resources. */
+/** Decodes as `decodeDeltaRequest` does, in steps: a message may name a hundred thousand resources. */
 export function* decodeDeltaRequestInSteps(bytes: Uint8Array): Steps<DeltaRequest> {
   const { request, visit } = requestReader();
   return yield* decodingInSteps(REQUEST, function* () {
@@ -111,7 +111,10 @@ const NO_NODE: DeltaRequest['node'] = { id: '' };
 const NO_NAMES: readonly string[] = [];
 const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
 
-/** An empty request, and what reads a field into it. Most requests are acknowledgements, which have no lists: those are made when needed. */
+/**
+ * An empty request, and the function that reads a field into it. Most requests are acknowledgements, which have no lists: those
+ * are made when needed.
+ */
 function requestReader(): { request: DeltaRequest; visit: FieldVisitor } {
   let subscribe: string[] | null = null;
   let unsubscribe: string[] | null = null;
@@ -141,14 +144,14 @@ function requestReader(): { request: DeltaRequest; visit: FieldVisitor } {
 }
 
 /**
- * Field 2 of a DeltaDiscoveryResponse with its tag and length, to be put into any number of responses.
+ * Encodes field 2 of a DeltaDiscoveryResponse with its tag and length, to be put into any number of responses.
  * @param entry.name `<name>.<mesh>`
  */
 export function encodeResourceEntry(entry: {
   name: string;
   version: string;
   kumaResource: Uint8Array;
-  /** Of another message than a KumaResource. */
+  /** The type URL of another message than a KumaResource. */
   typeUrl?: string;
 }): Buffer {
   if (entry.kumaResource.length >= LARGE_BYTES) return encodeLargeEntry(entry);
@@ -161,7 +164,7 @@ export function encodeResourceEntry(entry: {
   return finish(writer);
 }
 
-/** Bytes of a resource that is copied once: a writer copies what it holds when it grows. */
+/** The size in bytes from which a resource is copied once: a writer copies what it holds when it grows. */
 const LARGE_BYTES = 16_384;
 
 function encodeLargeEntry(entry: Parameters<typeof encodeResourceEntry>[0]): Buffer {
@@ -182,9 +185,9 @@ function encodeLargeEntry(entry: Parameters<typeof encodeResourceEntry>[0]): Buf
 
 /** A `DeltaResponse` whose resources are encoded already. */
 export type DeltaResponseParts = Pick<DeltaResponse, 'typeUrl' | 'nonce' | 'controlPlane'> & {
-  /** Made by `encodeResourceEntry`, copied as they are. */
+  /** `encodeResourceEntry` makes them. They are copied as they are. */
   readonly entries: readonly Uint8Array[];
-  /** `<name>.<mesh>` each. */
+  /** Each name is `<name>.<mesh>`. */
   readonly removed: readonly string[];
   readonly isPartial?: boolean;
   readonly isWithdrawal?: boolean;
@@ -206,7 +209,9 @@ export function encodeDeltaResponse(response: DeltaResponseParts): Buffer {
   return Buffer.concat([...response.entries, writer.finish()]);
 }
 
-/** The field of a DeltaDiscoveryResponse with its nonce, to be put behind a response that was encoded with an empty one. */
+/**
+ * Encodes the field of a DeltaDiscoveryResponse with its nonce, to be put behind a response that was encoded with an empty one.
+ */
 export function encodeNonce(nonce: string): Buffer {
   const writer = createWriter();
   writeText(writer, 5, nonce);
@@ -225,7 +230,7 @@ export function decodeDeltaResponse(bytes: Uint8Array): DeltaResponse {
   });
 }
 
-/** `decodeDeltaResponse` in steps: a message may hold a hundred thousand resources. */
+/** Decodes as `decodeDeltaResponse` does, in steps: a message may hold a hundred thousand resources. */
 export function* decodeDeltaResponseInSteps(bytes: Uint8Array): Steps<DeltaResponse> {
   const { response, visit } = responseReader();
   return yield* decodingInSteps(RESPONSE, function* () {
@@ -234,7 +239,7 @@ export function* decodeDeltaResponseInSteps(bytes: Uint8Array): Steps<DeltaRespo
   });
 }
 
-/** An empty response, and what reads a field into it. */
+/** An empty response, and the function that reads a field into it. */
 function responseReader(): { response: DeltaResponse; visit: FieldVisitor } {
   const resources: DeltaResponse['resources'][number][] = [];
   const removedResources: string[] = [];
@@ -260,7 +265,7 @@ function responseReader(): { response: DeltaResponse; visit: FieldVisitor } {
 }
 
 /**
- * How many resources a DeltaDiscoveryResponse brings and removes, without reading them. Counting ends at `most` + 1.
+ * Counts the resources that a DeltaDiscoveryResponse brings and removes, without reading them. Counting ends at `most` + 1.
  * @throws Error on bytes that are no message
  */
 export function* countNamedInSteps(bytes: Uint8Array, most: number): Steps<number> {

@@ -5,14 +5,14 @@ import { envoyJsonToBinary } from './json-to-binary.ts';
 import { envoyPlanOf, type FieldPlan, type MessagePlan } from './message-plan.ts';
 import type { StructObject, StructValue } from './struct.ts';
 
-/** Lists of which a message has one item for each value of a field, by message: they are merged item by item. */
+/** The lists with one item for each value of a field, by message: they are merged item by item. */
 const KEYED_LISTS: ReadonlyMap<string, { readonly field: string; readonly key: string }> = new Map([
   ['envoy.config.cluster.v3.CircuitBreakers', { field: 'thresholds', key: 'priority' }],
 ]);
 
 /**
- * The same message with the names of proto3 JSON and without defaults.
- * @throws ProtoJsonError for what is no such message
+ * The message with the names of proto3 JSON and without defaults.
+ * @throws ProtoJsonError for JSON that is no such message
  */
 export function canonicalEnvoyJson(message: string, json: StructObject): StructObject {
   return envoyBinaryToJson(message, envoyJsonToBinary(message, json));
@@ -21,7 +21,7 @@ export function canonicalEnvoyJson(message: string, json: StructObject): StructO
 /**
  * A copy of `base` with `patch` merged into it. Maps are merged by key, and a message inside an Any with one of the same type. A
  * member of a oneof replaces the other members.
- * @param patch in its canonical form
+ * @param patch the patch in its canonical form
  */
 export function mergeEnvoyJson(message: string, base: StructObject, patch: StructObject): StructObject {
   return merged(envoyPlanOf(message), base, patch);

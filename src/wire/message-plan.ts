@@ -12,12 +12,12 @@ export type ValuePlan =
 
 export type FieldPlan = {
   readonly number: number;
-  /** As in proto/. */
+  /** The name as in proto/. */
   readonly name: string;
-  /** In proto3 JSON: `advertised_port` → `advertisedPort`. */
+  /** The name in proto3 JSON: `advertised_port` → `advertisedPort`. */
   readonly jsonName: string;
   readonly shape: 'single' | 'list' | 'map';
-  /** Of a map. */
+  /** The type of the keys of a map. */
   readonly keyType: ScalarType;
   /** The oneof that the field is a member of: at most one of its members is set, and zero is a value. */
   readonly oneof: string | null;
@@ -30,7 +30,7 @@ export type WellKnown = 'Duration' | 'Timestamp' | 'Struct' | 'Value' | 'ListVal
 export type MessagePlan = {
   readonly name: string;
   readonly wellKnown: WellKnown | null;
-  /** In the order of their numbers. */
+  /** The fields in the order of their numbers. */
   readonly fields: readonly FieldPlan[];
   readonly byNumber: ReadonlyMap<number, FieldPlan>;
   /**
@@ -53,7 +53,7 @@ export function planOf(name: string): MessagePlan {
   return planOfType(messageType(name));
 }
 
-/** As `planOf`, of Envoy's API. */
+/** The plan of a message of Envoy's API, as `planOf` makes it. */
 export function envoyPlanOf(name: string): MessagePlan {
   return planOfType(envoyMessageType(name));
 }

@@ -1,4 +1,4 @@
-// Keys that come from outside are data: `__proto__` becomes a key like any other and never touches a prototype.
+// Keys from outside are data: `__proto__` becomes a key like any other and never touches a prototype.
 
 /** Sets an own property of any name. */
 export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {

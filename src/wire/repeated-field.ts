@@ -1,4 +1,5 @@
-// Messages between peers of ours with one repeated field, of a number that no other message of a stream has: its tag tells them apart.
+// Messages between Meridian peers with one repeated field, of a number that no other message of a stream has: its tag tells them
+// apart.
 import { createWriter, decoding, finish, lengthTag, readFields, type Reader, type Writer } from './fields.ts';
 
 type RepeatedField<T> = {
@@ -9,7 +10,7 @@ type RepeatedField<T> = {
   readonly decode: (bytes: Uint8Array) => T[];
 };
 
-/** @param write writes the value with its length @param read reads it */
+/** Makes such a message. @param write writes the value with its length @param read reads it */
 export function repeatedField<T>(
   field: number,
   what: string,

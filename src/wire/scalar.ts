@@ -2,7 +2,7 @@
 import { readText, toBuffer, type Reader, type Writer } from './fields.ts';
 
 export type ScalarType = 'string' | 'bytes' | 'bool' | 'int32' | 'uint32' | 'int64' | 'uint64' | 'float' | 'double';
-/** bigint for the 64-bit integers, number for all other numbers. */
+/** It is bigint for the 64-bit integers, and number for all other numbers. */
 export type ScalarValue = string | Uint8Array | boolean | number | bigint;
 
 const RANGES = {
@@ -24,7 +24,7 @@ const ZEROS: Record<ScalarType, string | number | boolean> = {
   double: 0,
 };
 
-/** Of the standard alphabet, or of the one for URLs. */
+/** The forms of the standard alphabet, and of the one for URLs. */
 const BASE64 = [/^[A-Za-z0-9+/]*(={0,2})$/, /^[\w-]*(={0,2})$/];
 
 export function isScalarType(type: string): type is ScalarType {
@@ -53,7 +53,7 @@ export function zeroOf(type: ScalarType): string | number | boolean {
   return ZEROS[type];
 }
 
-/** Undefined where the JSON does not fit; `allowedFor` says what would. */
+/** Parses a scalar. It is undefined where the JSON does not fit; `allowedFor` says what would. */
 export function parseScalar(type: ScalarType, json: unknown): ScalarValue | undefined {
   switch (type) {
     case 'string':
@@ -137,7 +137,7 @@ export function readScalar(type: ScalarType, reader: Reader): string | number | 
   }
 }
 
-/** With padding, or without. Node would decode the beginning of other text and leave out the rest. */
+/** Whether a text is base64, with padding or without. Node would decode the beginning of other text and leave out the rest. */
 function isBase64(text: string): boolean {
   const [, padding] = BASE64.map((pattern) => pattern.exec(text)).find((match) => match !== null) ?? [];
   if (padding === undefined) return false;

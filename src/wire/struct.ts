@@ -6,7 +6,10 @@ import { sortedKeys } from './text-order.ts';
 export type StructValue = string | number | boolean | null | StructValue[] | { [key: string]: StructValue };
 export type StructObject = { [key: string]: StructValue };
 
-/** Objects and lists within each other; more is refused in both directions, so that no input can exhaust the stack. */
+/**
+ * The largest depth of objects and lists within each other. More is refused in both directions, so that no input can exhaust the
+ * stack.
+ */
 const MAX_STRUCT_DEPTH = 100;
 
 /** Field 1 of Struct and ListValue, and of the entries of a map. */
@@ -63,7 +66,7 @@ export function encodeStruct(object: StructObject): Uint8Array {
   return writer.finish();
 }
 
-/** @throws Error on bytes that are no Struct */
+/** Decodes a Struct. @throws Error on bytes that are none */
 export function decodeStruct(bytes: Uint8Array, depth = 0): StructObject {
   const object: StructObject = {};
   readFields(bytes, (tag, reader) => {
@@ -75,7 +78,7 @@ export function decodeStruct(bytes: Uint8Array, depth = 0): StructObject {
   return object;
 }
 
-/** @throws Error on bytes that are no ListValue */
+/** Decodes a ListValue. @throws Error on bytes that are none */
 export function decodeList(bytes: Uint8Array, depth = 0): StructValue[] {
   const list: StructValue[] = [];
   readFields(bytes, (tag, reader) => {
@@ -86,7 +89,7 @@ export function decodeList(bytes: Uint8Array, depth = 0): StructValue[] {
   return list;
 }
 
-/** The last kind given counts; a Value without one is null. @throws Error on bytes that are no Value */
+/** Decodes a Value. The last kind given counts; a Value without one is null. @throws Error on bytes that are no Value */
 export function decodeValue(bytes: Uint8Array, depth = 0): StructValue {
   if (depth > MAX_STRUCT_DEPTH) throw new Error(`nested deeper than ${MAX_STRUCT_DEPTH}`);
   let value: StructValue = null;

@@ -1,6 +1,6 @@
 // The order of map keys on the wire: by UTF-8 bytes, as Go's deterministic marshalling has it (engine 19).
 
-/** Compares as the UTF-8 bytes of both would; differs from `<` where surrogates meet U+E000 to U+FFFF. */
+/** Compares two texts by their UTF-8 bytes. The order differs from `<` where surrogates meet U+E000 to U+FFFF. */
 function compareUtf8(a: string, b: string): number {
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i += 1) {

@@ -3,15 +3,15 @@
 const DURATION = /^(-?)(\d{1,12})(?:\.(\d{1,9}))?s$/;
 const TIMESTAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/i;
 
-/** About 10,000 years. */
+/** The limit is about 10,000 years. */
 const MAX_DURATION_SECONDS = 315_576_000_000;
-/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z. */
+/** The bounds are 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z. */
 const [FIRST_SECOND, LAST_SECOND] = [-62_135_596_800, 253_402_300_799];
 const NANOS = 1_000_000_000;
 
 export type SecondsNanos = { readonly seconds: number; readonly nanos: number };
 
-/** `5s`, `0.500s`, `-1.5s` → seconds and nanoseconds of the same sign; null if the text is no duration. */
+/** Parses `5s`, `0.500s` or `-1.5s` to seconds and nanoseconds of the same sign; null if the text is no duration. */
 export function parseDuration(text: string): SecondsNanos | null {
   const match = DURATION.exec(text);
   if (match === null) return null;
@@ -20,14 +20,14 @@ export function parseDuration(text: string): SecondsNanos | null {
   return isDuration(read) ? read : null;
 }
 
-/** With 0, 3, 6 or 9 fraction digits. @throws RangeError past 10,000 years or with parts of different signs */
+/** Prints a duration with 0, 3, 6 or 9 fraction digits. @throws RangeError past 10,000 years or with parts of different signs */
 export function formatDuration(value: SecondsNanos): string {
   if (!isDuration(value)) throw new RangeError(`${value.seconds} s and ${value.nanos} ns are no duration`);
   const { seconds, nanos } = value;
   return `${seconds < 0 || nanos < 0 ? '-' : ''}${Math.abs(seconds)}${fraction(Math.abs(nanos))}s`;
 }
 
-/** RFC 3339 → seconds since 1970 and nanoseconds; null if the text is no time. */
+/** Parses RFC 3339 to seconds since 1970 and nanoseconds; null if the text is no time. */
 export function parseTimestamp(text: string): SecondsNanos | null {
   const [, clock, digits, offset] = TIMESTAMP.exec(text.toUpperCase()) ?? [];
   if (clock === undefined || offset === undefined) return null;
@@ -38,7 +38,7 @@ export function parseTimestamp(text: string): SecondsNanos | null {
   return isTimestamp(read) ? read : null;
 }
 
-/** RFC 3339 with `Z` and 0, 3, 6 or 9 fraction digits. @throws RangeError outside of the years 0001 to 9999 */
+/** Prints a time as RFC 3339 with `Z` and 0, 3, 6 or 9 fraction digits. @throws RangeError outside of the years 0001 to 9999 */
 export function formatTimestamp(value: SecondsNanos): string {
   if (!isTimestamp(value)) throw new RangeError(`${value.seconds} s and ${value.nanos} ns are no time of the years 0001 to 9999`);
   const whole = new Date(value.seconds * 1000).toISOString().slice(0, 19);
@@ -53,7 +53,7 @@ function isTimestamp({ seconds, nanos }: SecondsNanos): boolean {
   return seconds >= FIRST_SECOND && seconds <= LAST_SECOND && nanos >= 0 && nanos < NANOS;
 }
 
-/** Never -0, which JSON and `===` treat differently. */
+/** The amount with its sign, and never -0, which JSON and `===` treat differently. */
 function signed(sign: number, amount: number): number {
   return amount === 0 ? 0 : sign * amount;
 }

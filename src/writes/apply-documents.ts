@@ -16,8 +16,9 @@ const MAX_DOCUMENTS = 100_000;
 export type ApplyDocument = ReadDocument & { readonly place: string; readonly size: number };
 
 /**
- * Reads a list, or an object with `documents` or `items` (the form of a list answer). @throws ApiError 400
- * @param field what `place` names
+ * Reads a list, or an object with `documents` or `items` (the form of a list answer).
+ * @throws ApiError 400
+ * @param field the list that `place` names
  */
 export function* parseDocuments(given: unknown, field = 'documents'): Steps<ApplyDocument[]> {
   const list = Array.isArray(given) ? given : isObject(given) ? (given['documents'] ?? given['items']) : undefined;

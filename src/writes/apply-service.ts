@@ -27,14 +27,17 @@ type Options = {
 
 type Call = {
   readonly dryRun: boolean;
-  /** @throws ApiError 403; called for every document before anything else is checked (decision 30) */
+  /**
+   * Checks the right of the caller. It is called for every document before anything else is checked (decision 30).
+   * @throws ApiError 403
+   */
   readonly authorize: (document: ApplyDocument) => void;
   readonly authorizeUse: AuthorizeUse;
-  /** For the history of the resources. */
+  /** The author in the history of the resources. */
   readonly by: Author;
   readonly work: CallerWork;
 };
-/** @property row as it is stored, or would be @property before as it was; undefined for a new one */
+/** @property row the row as it is stored, or would be @property before the row as it was; undefined for a new one */
 export type AppliedWrite = DryRun & { readonly row: Resource; readonly before: Resource | undefined };
 type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; readonly write: ContentWrite };
 
@@ -123,7 +126,7 @@ async function planAll(
   });
 }
 
-/** True when all is stored; false when another writer changed a row meanwhile, so that all rows must be read again. */
+/** Returns true when all is stored; false when another writer changed a row meanwhile, so that all rows must be read again. */
 async function storeAll(planned: readonly Planned[], { store, meshDefaults }: Options, by: Author): Promise<boolean> {
   const writes: Write[] = planned.map(({ write }) => ({ ...write, by }));
   const named = new Set(writes.map(({ key }) => describeKey(key)));

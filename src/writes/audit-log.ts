@@ -20,14 +20,14 @@ export class AuditLog {
     this.#callers = callers;
   }
 
-  /** A token was issued. The line contains no part of it. @param path of the POST */
+  /** Logs that a token was issued. The line contains no part of it. @param path the path of the POST */
   issued(request: FastifyRequest, path: string): void {
     const { name: user, groups } = this.#callers.userOf(request);
     const from = request.socket.remoteAddress ?? '';
     this.#log.info({ user, groups, from, action: 'issued', path, requestId: request.id }, `${user} issued a token by ${path}`);
   }
 
-  /** Another peer was accepted under the name of a known one. @param what a sentence with both ids */
+  /** Logs that another peer was accepted under the name of a known one. @param what a sentence with both ids */
   accepted(request: FastifyRequest, what: string): void {
     const { name: user, groups } = this.#callers.userOf(request);
     const from = request.socket.remoteAddress ?? '';

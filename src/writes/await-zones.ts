@@ -16,7 +16,7 @@ export type RolloutQuestion = { readonly version: number | null; readonly waitMs
 /** The state of a change of a row at each peer. */
 export type FollowRollout = (key: ResourceKey, question: RolloutQuestion, signal: AbortSignal) => Promise<Answer<'Rollout'>>;
 
-/** Milliseconds to wait for the zones; 0 without `wait`. @throws ApiError 400 */
+/** The milliseconds to wait for the zones; 0 without `wait`. @throws ApiError 400 */
 export function waitOf(query: URLSearchParams): number {
   const wait = query.get('wait') ?? '';
   const timeout = query.get('timeout') ?? '';

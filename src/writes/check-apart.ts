@@ -11,7 +11,7 @@ export type CheckQuestion = {
   readonly kind: 'check';
   readonly type: string;
   readonly at: { readonly mesh: string; readonly name: string };
-  /** JSON as a caller sent it. */
+  /** The JSON as a caller sent it. */
   readonly text: string;
   readonly rules: WriteRules;
   readonly strict: boolean;
@@ -27,7 +27,7 @@ export type CheckAnswer =
       readonly violations: readonly Violation[];
     };
 
-/** In the thread. Throws what is no fault of the document. */
+/** Answers a question, in the thread. Throws errors that are no fault of the document. */
 export function answerToCheck({ type, at, text, rules, strict }: CheckQuestion): CheckAnswer {
   try {
     const { info: _info, spec, ...draft } = draftOf(typeOf(type), at, parseJsonBody(text), rules, { strict });

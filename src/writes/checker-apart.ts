@@ -8,7 +8,7 @@ import { ApiError } from '../http/error-body.ts';
 import type { CallerWork } from '../http/caller-work.ts';
 import type { Draft, WriteRules } from './write-checks.ts';
 
-/** Characters from which a document is checked apart: less than this takes some milliseconds. */
+/** The number of characters from which a document is checked apart: less than this takes some milliseconds. */
 export const LARGE_DOCUMENT = 32 * 1024;
 
 /** The draft of a document. @throws ApiError as `draftOf`; 429 or 503 when too many documents wait */

@@ -1,4 +1,4 @@
-// Threads for the documents of callers: who waits for whom, and what ends.
+// Threads for the documents of callers: the order of the callers, and the end of work.
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, getPriority } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -10,13 +10,13 @@ const threads = new DocumentThreads(systemClock);
 afterEach(() => threads.stop());
 
 const never = new AbortController().signal;
-/** Some seconds of CPU. */
+/** A document that takes some seconds of CPU. */
 const HEAVY = `[${'!a 1,'.repeat(40_000)}1]`;
 
 const read = (caller: string, text: string, left = never): Promise<YamlAnswer> =>
   threads.ask({ kind: 'read', text }, { caller, left });
 
-/** Thread of this process → its priority. Only Linux has one for each. */
+/** The priority of each thread of this process. Only Linux has one for each. */
 function priorities(): Map<number, number> {
   const folder = '/proc/self/task';
   const ids = process.platform === 'linux' ? readdirSync(folder).map(Number) : [];

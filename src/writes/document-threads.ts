@@ -9,17 +9,17 @@ import type { DocumentAnswer, DocumentQuestion } from './document-thread.ts';
 import { ApiError } from '../http/error-body.ts';
 import type { CallerWork } from '../http/caller-work.ts';
 
-/** One caller at its worst leaves one to the others. */
+/** The number of threads: one caller at its worst leaves one to the others. */
 const THREADS = 2;
-/** Documents of one caller that wait, and of all. */
+/** The number of documents of one caller that wait, and of all. */
 const MAX_WAITING_OF_CALLER = 16;
 const MAX_WAITING = 128;
-/** Milliseconds of CPU for one document, with the start of its thread. A busy machine takes longer. */
+/** The limit of CPU for one document with the start of its thread, in milliseconds. A busy machine takes longer. */
 const MAX_CPU_MS = 5_000;
 const LOOK_MS = 250;
-/** Milliseconds without a question after which the threads end. */
+/** The milliseconds without a question after which the threads end. */
 const IDLE_MS = 30_000;
-/** Milliseconds after its caller has left in which a document may still be finished: a new thread costs more. */
+/** The milliseconds after its caller has left in which a document may still be finished: a new thread costs more. */
 const LEAVE_MS = 50;
 const RETRY_AFTER_S = 1;
 
@@ -32,7 +32,7 @@ type Job = {
 
 export class DocumentThreads {
   readonly #clock: Clock;
-  /** By caller, the one whose turn is next first. */
+  /** The waiting jobs by caller, the caller whose turn is next first. */
   readonly #waiting = new Map<string, Job[]>();
   readonly #served = new Set<string>();
   readonly #idle: DocumentThread[] = [];
@@ -43,7 +43,10 @@ export class DocumentThreads {
     this.#clock = clock;
   }
 
-  /** @throws ApiError 400 for a document that takes too long, 429 or 503 when too many wait; the reason of `left` */
+  /**
+   * Asks a thread.
+   * @throws ApiError 400 for a document that takes too long, 429 or 503 when too many wait; the reason of `left`
+   */
   async ask(question: YamlQuestion, work: CallerWork): Promise<YamlAnswer>;
   async ask(question: CheckQuestion, work: CallerWork): Promise<CheckAnswer>;
   async ask(question: DocumentQuestion, { caller, left }: CallerWork): Promise<DocumentAnswer> {
@@ -66,7 +69,7 @@ export class DocumentThreads {
     await Promise.all([...this.#busy, ...this.#idle.splice(0)].map((thread) => thread.end()));
   }
 
-  /** A document that waits is not begun. */
+  /** Drops a job: a document that waits is not begun. */
   #forget(caller: string, job: Job): void {
     const jobs = this.#waiting.get(caller);
     if (jobs?.includes(job) !== true) return;
@@ -86,7 +89,7 @@ export class DocumentThreads {
     for (const [caller, [job, ...others]] of [...this.#waiting]) {
       if (this.#busy.size >= THREADS) return;
       if (job === undefined || this.#served.has(caller)) continue;
-      // Its other documents come after those of all others.
+      // The other documents of the caller come after those of all others.
       this.#waiting.delete(caller);
       this.#keep(caller, others);
       void this.#work(caller, job);
@@ -120,12 +123,12 @@ function tooMany(status: 429 | 503, title: string, whose: string): ApiError {
 
 const NONE: NodeJS.CpuUsage = { user: 0, system: 0 };
 
-/** One document at a time. After an error it is of no use. */
+/** A thread with one document at a time. After an error it is of no use. */
 class DocumentThread {
   readonly #clock: Clock;
   readonly #worker: Worker;
   readonly #started: Promise<unknown>;
-  /** Of all documents before. */
+  /** The CPU of all documents before. */
   #cpuBefore = NONE;
 
   constructor(clock: Clock) {

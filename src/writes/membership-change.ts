@@ -2,7 +2,7 @@
 import type { ZoneProfile } from '../resource/zone-profile.ts';
 import type { Answer } from '../answers/answers.ts';
 
-/** What zones lose and get. */
+/** The resources that zones lose and get. */
 export type Membership = NonNullable<Answer<'Written'>['membership']>;
 
 /** The effect of a change of a Zone; null if this control plane sends nothing to zones. */

@@ -12,7 +12,7 @@ type Context = {
 };
 
 /**
- * Names are those of types that the caller may read; totals are of all types.
+ * The answer has names of types that the caller may read, and totals of all types.
  * @param before undefined for a Zone that is new: a zone without a Zone has nothing
  * @returns nothing for another type, and for a change that moves nothing
  */

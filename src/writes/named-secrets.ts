@@ -8,14 +8,14 @@ import { keyText } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { refuseAll, type Draft } from './write-checks.ts';
 
-/** @throws ApiError 403 that names the field, unless the caller may name Secrets of the mesh */
+/** Checks the right of the caller. @throws ApiError 403 that names the field, unless the caller may name Secrets of the mesh */
 export type AuthorizeUse = (mesh: string, field: string) => void;
 
-/** @property place in the request, `documents[3]`; `''` for the only document */
+/** @property place the place in the request, `documents[3]`; `''` for the only document */
 type Placed = { readonly draft: Draft; readonly place: string };
 type Named = SecretRef & { readonly mesh: string };
 
-/** @throws ApiError 403, or 400 that names each field with a Secret of a control plane */
+/** Checks the Secrets that drafts name. @throws ApiError 403, or 400 that names each field with a Secret of a control plane */
 export async function requireUsableSecrets(
   documents: readonly Placed[],
   store: Pick<ResourceStore, 'getMany' | 'list'>,

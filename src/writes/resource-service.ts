@@ -30,7 +30,7 @@ import {
 import type { CallerWork } from '../http/caller-work.ts';
 import { isOnline } from '../resource/online-status.ts';
 
-/** Attempts at one write while others write the same row. */
+/** The number of attempts at one write while others write the same row. */
 export const ATTEMPTS = 5;
 const NO_DELETE = 'Could not delete a resource';
 
@@ -38,9 +38,9 @@ export type ServiceOptions = {
   readonly store: ResourceStore;
   readonly rules: WriteRules;
   readonly readOnly: boolean;
-  /** `store.unsafeDelete`: Meshes with Dataplanes and zones that are online can be deleted. */
+  /** The value of `store.unsafeDelete`: Meshes with Dataplanes and zones that are online can be deleted. */
   readonly unsafeDelete: boolean;
-  /** Of the work whose cost a caller decides. */
+  /** The queue of the work whose cost a caller decides. */
   readonly queue: FairQueue;
   /** Checks a large document beside the control plane. */
   readonly checkApart: CheckApart;
@@ -52,10 +52,10 @@ type At = { readonly mesh: string; readonly name: string };
 
 export type WriteCall = {
   readonly precondition: Precondition;
-  /** @throws ApiError 403; called before anything else is read or checked (decision 30) */
+  /** Checks the right of the caller. It is called before anything else is read or checked (decision 30). @throws ApiError 403 */
   readonly authorize: (info: TypeInfo, at: At) => void;
   readonly authorizeUse: AuthorizeUse;
-  /** For the history of the resource. */
+  /** The author in the history of the resource. */
   readonly by: Author;
   readonly work: () => CallerWork;
 };
@@ -64,13 +64,13 @@ export type PutResult = {
   readonly key: ResourceKey;
   readonly result: 'created' | 'updated' | 'unchanged';
   readonly version: number;
-  /** Of a dry run that creates: time 0. */
+  /** The time is 0 for a dry run that creates. */
   readonly creationTime: Date;
   readonly warnings: readonly string[];
 };
 export type DryRun = PutResult & { readonly diff: readonly Answer<'Change'>[]; readonly resource: JsonObject };
 
-/** No Mesh owns them: `store.unsafeDelete` leaves them behind. */
+/** No Mesh owns rows of these types: `store.unsafeDelete` leaves them behind. */
 const STAYS: ReadonlySet<string> = new Set(['Dataplane', 'DataplaneInsight']);
 
 export class ResourceService {
@@ -115,7 +115,7 @@ export class ResourceService {
     throw conflict(draft.key, 'it is being written by others; try again');
   }
 
-  /** The result and the difference that `put` would make; stores nothing. @throws ApiError as `put` */
+  /** The result and the difference that `put` would make; stores nothing. @throws ApiError as `put` does */
   async dryRun(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<DryRun> {
     const draft = await this.#check(info, at, text, call);
     await requireUsableSecrets([{ draft, place: '' }], this.#options.store, call.authorizeUse);
@@ -128,7 +128,7 @@ export class ResourceService {
 
   /**
    * The rows that go with a deletion, by type; nothing is deleted. Only a Mesh takes others along.
-   * @throws ApiError as `delete`
+   * @throws ApiError as `delete` does
    */
   async planDelete(info: TypeInfo, mesh: string, name: string, call: WriteCall): Promise<{ type: string; total: number }[]> {
     const key = { type: info.name, mesh, name };
@@ -220,7 +220,7 @@ export class ResourceService {
     throw new ApiError('not_found', 'Failed to retrieve Mesh', reason, [], { missing: { type: 'Mesh', name: mesh } });
   }
 
-  /** The right to write, then every check that needs no row. A missing mesh is reported before faults of the body. */
+  /** Checks the right to write, and then all that needs no row. A missing mesh is reported before faults of the body. */
   async #check(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<Draft> {
     call.authorize(info, at);
     try {
@@ -234,7 +234,7 @@ export class ResourceService {
     }
   }
 
-  /** A copy cannot be written here whatever is corrected, so that is said before other faults. @throws ApiError 400 */
+  /** Refuses the write of a copy, before other faults: it cannot be written here whatever is corrected. @throws ApiError 400 */
   async #requireNoCopy(info: TypeInfo, at: At): Promise<void> {
     const stored = await this.#options.store.getMeta({ type: info.name, ...at });
     if (stored !== undefined) requireOwn(info, stored, 'update', this.#options.rules);
@@ -266,7 +266,7 @@ export class ResourceService {
   }
 }
 
-/** Null for a failed outcome. */
+/** Returns null for a failed outcome. */
 function putResult({ key, warnings }: Draft, outcome: WriteOutcome): PutResult | null {
   if (outcome.result !== 'created' && outcome.result !== 'updated') return null;
   const { result, version, creationTime } = outcome;

@@ -3,7 +3,7 @@
 import { MeridianError } from '../base/errors.ts';
 import { keyText, type ResourceKey } from '../resource/types.ts';
 
-/** By `keyText`. @param hasShadows whether policies that others override are looked for, which costs more */
+/** Finds the sentences, by `keyText`. @param hasShadows whether policies that others override are looked for, which costs more */
 export type AdviceOn = (
   keys: readonly ResourceKey[],
   options: { readonly hasShadows: boolean },

@@ -32,7 +32,10 @@ const RFC_1123_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*
 export const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
 export const MESH_NAME_REASON = 'must be at most 253 of lower-case letters, digits, "-", "_" and "."';
 const MAX_NAME = 253;
-/** Why a zone with a global does not write a list of revoked tokens: that of global would not come in any more, or replace it. */
+/**
+ * The reason why a zone with a global does not write a list of revoked tokens: that of global would not come in any more, or
+ * replace it.
+ */
 const LIST_OF_GLOBAL = 'this zone has the list of revoked tokens from its global: revoke the token there';
 /** The character limit of a label key in a field: a prefix, a slash and a name. */
 const MAX_KEY = 317;
@@ -60,7 +63,7 @@ export type Draft = {
 
 /**
  * @param at the key in the URL
- * @param strict unknown spec keys are refused (D7)
+ * @param strict refuses unknown spec keys (D7)
  * @throws ApiError 400 that names each invalid field
  */
 export function draftOf(
@@ -100,7 +103,8 @@ export function draftOf(
 }
 
 /**
- * Warnings of the keys that are not stored, beside a spec and in a protobuf message; the schema of a JSON type has those of its spec itself.
+ * The warnings of the keys that are not stored, beside a spec and in a protobuf message; the schema of a JSON type has those of
+ * its spec itself.
  * @throws ApiError 400 that names them, if the caller wants no key to be dropped
  */
 function droppedKeys(info: TypeInfo, document: JsonObject, spec: JsonObject, strict: boolean): string[] {
@@ -112,8 +116,8 @@ function droppedKeys(info: TypeInfo, document: JsonObject, spec: JsonObject, str
 }
 
 /**
- * The write of a draft without a read of the stored row: it creates the row, or replaces a row that this control plane owns. If it
- * writes nothing, `planWrite` decides with the stored row whether that is an error. Null if the row must be read first.
+ * The write of a draft without a read of the stored row: it creates the row, or replaces a row that this control plane owns. If
+ * it writes nothing, `planWrite` decides with the stored row whether that is an error. It is null if the row must be read first.
  */
 export function unreadWrite({ info, key, labels, spec, owner, nameFaults }: Draft): RowWrite | null {
   // A new Mesh is created with its defaults. A type without an owner needs a check that the mesh exists.
@@ -123,12 +127,12 @@ export function unreadWrite({ info, key, labels, spec, owner, nameFaults }: Draf
   return { op: 'put', key, labels, spec, owner, ownOnly: true };
 }
 
-/** True for a type whose spec the control plane computes in part. */
+/** Whether the control plane computes a part of the spec of a type. */
 export function hasComputed(info: TypeInfo): boolean {
   return info.name === 'MeshService';
 }
 
-/** @throws ApiError with the violations, if there are any */
+/** Throws the violations. @throws ApiError with the violations, if there are any */
 export function refuseAll(violations: readonly Violation[], title = INVALID): void {
   if (violations.length > 0) throw refusal(violations, title);
 }
@@ -161,7 +165,7 @@ function narrowed(info: TypeInfo, given: Labels, labels: Labels): string[] {
 /** Roles whose policies apply in their namespace alone (policies 1.7). */
 const NARROW_ROLES = new Set(['consumer', 'workload-owner']);
 
-/** Type, name and mesh of the body equal those of the URL. */
+/** The violations where type, name or mesh of the body differ from those of the URL. */
 function mismatches(info: TypeInfo, key: ResourceKey, urlName: string, body: UniversalParts): Violation[] {
   const violations: Violation[] = [];
   if (body.name !== urlName && body.name !== key.name)
@@ -245,7 +249,7 @@ function uniqueFields(violations: readonly Violation[]): Violation[] {
   return [...first.values()];
 }
 
-/** A Mesh owns its rows, except Dataplane and Secret (kds-wire 7). */
+/** The owner of a row: a Mesh owns its rows, except Dataplane and Secret (kds-wire 7). */
 function ownerOf(info: TypeInfo, mesh: string): ResourceKey | null {
   if (info.scope === 'Global' || info.name === 'Dataplane' || info.name === 'Secret') return null;
   return { type: 'Mesh', mesh: '', name: mesh };

@@ -160,7 +160,7 @@ describe('the name of a draft', () => {
   });
 
   it('has room for the name of its zone where that sends it to a global', () => {
-    // With `east.` before it.
+    // The names have `east.` before them.
     const [fits, tooLong] = [247, 248].map((length) => `${'a'.repeat(200)}.${'b'.repeat(length - 201)}`);
     const labels = { 'kuma.io/origin': 'zone' };
     expect(fields({ name: fits ?? '', labels, writer: FEDERATED })).toEqual([]);

@@ -13,11 +13,14 @@ import { hasComputed, INVALID, labelField, refuseAll, type ContentWrite, type Dr
 /** The part of the stored row that a write needs: all of it if the control plane computes a part of the spec, or with `If-Match`. */
 export type StoredRow = ResourceMeta & { readonly spec?: JsonObject; readonly creationTime?: Date };
 
-/** The ETags that a caller accepts (`If-Match`); `any`: the resource must exist; `none`: it must not (`If-None-Match`); null: no condition. */
+/**
+ * The ETags that a caller accepts (`If-Match`); With `any` the resource must exist, with `none` it must not (`If-None-Match`);
+ * null is no condition.
+ */
 export type Precondition = readonly EntityTag[] | 'any' | 'none' | null;
 
 /**
- * A create, or an update of exactly this stored row.
+ * Plans a create, or an update of exactly this stored row.
  * @throws ApiError 400 that names the field
  */
 export function planWrite(draft: Draft, stored: StoredRow | undefined, rules: WriteRules): ContentWrite {
@@ -37,7 +40,7 @@ export function planWrite(draft: Draft, stored: StoredRow | undefined, rules: Wr
   return { op: 'update', key, labels, spec: withComputed(info, spec, stored), ...expected };
 }
 
-/** @throws ApiError 409 if the stored row has another ETag */
+/** Requires the ETag of the caller. @throws ApiError 409 if the stored row has another one */
 export function requireMatch(
   key: ResourceKey,
   stored: Pick<StoredRow, 'version' | 'creationTime'> | undefined,
@@ -58,7 +61,7 @@ export function requireMatch(
 }
 
 /**
- * A synced row can be changed only on its own side. A zone without a global has no other side.
+ * Refuses a change of a synced row, which can be changed only on its own side. A zone without a global has no other side.
  * @throws ApiError 400
  */
 export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' | 'delete', rules: WriteRules): void {
@@ -91,8 +94,8 @@ export function isSquatter(info: TypeInfo, stored: ResourceMeta, { writer }: Wri
 }
 
 /**
- * The resource `x` of namespace `y` and the resource `x.y` without a namespace have the same stored name. Neither may replace the
- * other.
+ * Refuses a replacement across namespaces: the resource `x` of namespace `y` and the resource `x.y` without a namespace have the
+ * same stored name.
  * @throws ApiError 400
  */
 function requireSameNamespace({ info, key, given }: Draft, stored: ResourceMeta): void {
@@ -127,7 +130,7 @@ function requireWorkloadLabel(workload: string | undefined): void {
   throw new ApiError('bad_request', 'Bad Request', `${labelField(label.workload)}: ${RFC_1035_REASON}`);
 }
 
-/** Computed fields stay unchanged (D21). A caller may set a missing one. */
+/** Keeps computed fields unchanged (D21). A caller may set a missing one. */
 function withComputed(info: TypeInfo, spec: JsonObject, stored: StoredRow): JsonObject {
   if (!hasComputed(info)) return spec;
   if (stored.spec === undefined)

@@ -18,9 +18,9 @@ export type Subscription = {
   readonly connectTime: Date;
   readonly disconnectTime: Date | null;
   readonly authTokenProvided: boolean;
-  /** Null until the first request of the peer. */
+  /** It is null until the first request of the peer. */
   readonly peer: PeerNode | null;
-  /** Changes in place. */
+  /** The counts change in place. */
   readonly counts: RunningCounts;
   readonly generation: number;
 };

@@ -8,13 +8,13 @@ import { nameText, type Resource, type ResourceKey } from '../resource/types.ts'
 import type { ResourceStore } from '../store/resource-store.ts';
 import { countedProxies } from './zone-proxies.ts';
 
-/** `counts`: this global stores no insights of the proxies of zones. */
+/** With `counts`, this global stores no insights of the proxies of zones. */
 export type InsightsKept = 'all' | 'counts';
 
 type KeptInsights = {
   /** The DataplaneInsight of a Dataplane, if there is one. */
   readonly rowOf: (dataplane: Pick<ResourceKey, 'mesh' | 'name'>) => Resource | undefined;
-  /** Why the state of a proxy without a row is not known here; `''` if the proxy has never connected. */
+  /** The reason why the state of a proxy without a row is not known here; `''` if the proxy has never connected. */
   readonly whyUnknown: (dataplane: Resource) => string;
 };
 
@@ -31,7 +31,7 @@ export class ProxyInsights {
 
   /**
    * The insights of these Dataplanes. Rejects as the store does.
-   * @param rows DataplaneInsights, if they are read already
+   * @param rows the DataplaneInsights, if they are read already
    */
   async of(dataplanes: readonly Resource[], rows: readonly Resource[] | null = null): Promise<KeptInsights> {
     const read = rows ?? (await this.#store.getMany(insightKeysOf(dataplanes)));
@@ -49,7 +49,7 @@ export class ProxyInsights {
   }
 
   /**
-   * As `of`, for all Dataplanes of a mesh: it reads all rows of the mesh.
+   * The insights of all Dataplanes of a mesh, as `of` gives them: it reads all rows of the mesh.
    * @returns also the insights, each under the name of its Dataplane
    */
   async ofMesh(mesh: string, dataplanes: readonly Resource[]): Promise<KeptInsights & { readonly rows: readonly Resource[] }> {
@@ -67,7 +67,7 @@ export class ProxyInsights {
     return await this.#store.list({ type: 'DataplaneInsight', statusKey: 'proxyProblems', limit });
   }
 
-  /** All proxies, by what they have in common. @param zoneInsights all of them */
+  /** All proxies in groups of equal facts. @param zoneInsights all ZoneInsights */
   async groups(dataplanes: readonly Resource[], zoneInsights: readonly Resource[]): Promise<ProxyGroup[]> {
     const insights = joinInsights(dataplanes, await this.#store.list({ type: 'DataplaneInsight' }));
     const counted = new Map<string, readonly ProxyGroup[]>();
@@ -86,12 +86,15 @@ export class ProxyInsights {
     return [...[...counted.values()].flat(), ...others];
   }
 
-  /** @throws what `refuse` makes of the reason, if the insights of proxies are not all here */
+  /**
+   * Requires that the insights of proxies are all here.
+   * @throws the error that `refuse` makes of the reason, if the insights of proxies are not all here
+   */
   requireAll(refuse: (reason: string) => Error): void {
     if (this.#kept === 'counts') throw refuse(askZone(null));
   }
 
-  /** The zones among these of which only counts are kept. */
+  /** The zones among these for which only counts are kept. */
   async #countedZones(zones: ReadonlySet<string>): Promise<ReadonlySet<string>> {
     if (this.#kept === 'counts' || zones.size === 0) return zones;
     // Another replica may still keep counts, or have kept them a moment ago.

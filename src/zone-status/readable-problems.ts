@@ -1,12 +1,16 @@
-// The sync problems of a zone for a caller who may not read every type: the names of such resources, and what a peer says of them, are left
-// out. Pure.
+// The sync problems of a zone for a caller who may not read every type: the names of such resources, and the messages of a peer
+// about them, are left out. Pure.
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 
-/** In place of the message of a problem. */
+/** The text in place of the message of a problem. */
 export const UNREADABLE = 'names and reason are only for callers who may read the type';
 
-/** @param status of a ZoneInsight @param mayRead by type @returns the same status with `syncProblems` that the caller may read */
+/**
+ * @param status the status of a ZoneInsight
+ * @param mayRead whether the caller may read a type
+ * @returns the same status with `syncProblems` that the caller may read
+ */
 export function readableProblems(status: JsonObject, mayRead: (type: string) => boolean): JsonObject {
   const { syncProblems } = status;
   if (syncProblems === undefined) return status;

@@ -13,24 +13,27 @@ export type RecentCalls = {
   readonly reason: string;
 };
 
-/** `refusedStreams`: streams that a quota or a wrong token ended. `delayedFullStates`: streams whose full state waits, by the rate of them. */
+/**
+ * `refusedStreams` are streams that a quota or a wrong token ended. `delayedFullStates` are streams whose full state waits
+ * because of its rate.
+ */
 export type RecentField = 'refusedStreams' | 'delayedFullStates';
 
 /** The time after which calls are dropped. */
 const LATELY_MS = 600_000;
 const MAX_REASON = 500;
 
-/** Adds a call of now. */
+/** Adds a call that was made now. */
 export function countCall(known: RecentCalls | null, reason: string, now: Date): RecentCalls {
   const before = known !== null && now.getTime() - known.last.getTime() < LATELY_MS ? known : { count: 0, since: now };
   return { count: before.count + 1, since: before.since, last: now, reason: storablePart(reason, MAX_REASON) };
 }
 
 /**
- * The field to store: the calls with the newer last one, of this process or of the row. Another process may have stored its own. Those of the
- * row do not count where the date was set back after them.
- * @param status of the ZoneInsight row
- * @param ours null without any
+ * The field to store: the calls with the newer last one, of this process or of the row. Another process may have stored its own.
+ * The calls of the row do not count where the date was set back after them.
+ * @param status the status of the ZoneInsight row
+ * @param ours the calls of this process; null without any
  */
 export function mergeCalls(field: RecentField, status: JsonObject, ours: RecentCalls | null, now: Date): JsonObject {
   const stored = status[field];
@@ -46,7 +49,7 @@ function renderCalls(field: RecentField, { count, since, last, reason }: RecentC
 
 /**
  * The reason of the last call and the time of the first; null if the last is older than ten minutes.
- * @param status of the ZoneInsight row
+ * @param status the status of the ZoneInsight row
  */
 export function calledLately(
   field: RecentField,
@@ -59,7 +62,7 @@ export function calledLately(
 
 /**
  * A sentence for people about the calls of a zone.
- * @param status of the ZoneInsight row
+ * @param status the status of the ZoneInsight row
  * @returns null if the last call is older than ten minutes
  */
 export function recentWarning(field: RecentField, zone: string, status: JsonObject, now: Date): string | null {

@@ -6,11 +6,12 @@ import type { WriteOutcome } from '../store/resource-store.ts';
 /** The waits before each attempt, in milliseconds. A conflict is retried at once; a Zone row may not exist yet. */
 const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
 
-/** Why nothing is stored. `refused`: a retry of the same write would fail too. */
+/** The reason why nothing is stored. With `refused`, a retry of the same write would fail too. */
 export type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
 
 /**
- * @param attempt reads, merges and writes; null when the row needs no change
+ * Makes a write with retries.
+ * @param attempt reads, merges and writes; it resolves to null when the row needs no change
  * @returns null when it is stored
  */
 export async function writeWithRetries(

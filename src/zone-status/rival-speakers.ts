@@ -10,7 +10,7 @@ const WINDOW_MS = 300_000;
 /**
  * The instances that replaced each other within the last five minutes: an instance returned after another one. Replicas hand over
  * once; they return only if the leader changes repeatedly.
- * @param insight spec of a ZoneInsight
+ * @param insight the spec of a ZoneInsight
  * @returns instance ids in the order of their arrival; empty without a conflict
  */
 export function rivalSpeakers(insight: JsonObject, now: Date): readonly string[] {

@@ -1,5 +1,5 @@
-// The sync problems of a zone, for people: the resources that a peer refuses or cannot read, and why. ZoneInsight has no field for
-// them, so they are stored in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
+// The sync problems of a zone, for people: the resources that a peer refuses or cannot read, and the reasons. ZoneInsight has no
+// field for them, so they are stored in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
 import { namedResources, type NamedResources } from '../kds/protocol/refusal-report.ts';
 import type { SyncEvent } from '../kds/protocol/sync-events.ts';
 import { storablePart } from '../resource/storable-text.ts';
@@ -22,7 +22,7 @@ export type SyncProblem = {
   readonly time: Date;
 };
 
-/** One per stream, type and kind. */
+/** There is one problem per stream, type and kind. */
 export type SyncProblems = readonly SyncProblem[];
 
 const MAX_MESSAGE = 2_000;
@@ -30,9 +30,9 @@ const MAX_NAME = 400;
 const EVERY_RESOURCE = { count: 0, first: [] };
 
 /**
- * TimeSlices a NACK, a refused or a withheld resource into a problem, and removes solved problems. The sender is on one stream and the
+ * Turns a NACK, a refused or a withheld resource into a problem, and removes solved problems. The sender is on one stream and the
  * receiver on the other.
- * @param known null before the first stream
+ * @param known is null before the first stream
  */
 export function foldProblems(
   known: SyncProblems | null,
@@ -76,7 +76,7 @@ export function describeProblem(
   return { stream, type, kind, resources, count, message: storablePart(message, MAX_MESSAGE), time };
 }
 
-/** The list with this problem in place of the previous one; null removes that. Returns the same list without a change. */
+/** The list with this problem in place of the previous one; null removes that. It is the same list without a change. */
 function setProblem(
   problems: SyncProblems,
   { stream, type, kind }: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
@@ -87,7 +87,7 @@ function setProblem(
   return others.length === problems.length ? problems : others;
 }
 
-/** The same for resources, with the reason of the first. */
+/** Replaces the problem of some resources, with the reason of the first. */
 function setNamed(
   problems: SyncProblems,
   at: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,

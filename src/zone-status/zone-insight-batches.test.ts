@@ -1,4 +1,4 @@
-// Many zones in few statements: when their insights are read, and when they are stored.
+// The insights of many zones are read and stored in few statements.
 import { describe, expect, it } from 'vitest';
 import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 import type { SyncEvent } from '../kds/protocol/sync-events.ts';

@@ -31,7 +31,7 @@ import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store
 export type ZoneInsightWriterOptions = {
   readonly store: ResourceStore;
   readonly keeper: SubscriptionKeeper;
-  /** On a zone: its own name, used for all events. Left out on global, where the peer is the zone. */
+  /** The own name of a zone, for all events. Global has none, because there the peer is the zone. */
   readonly zone?: string;
   readonly log: Logger;
   readonly clock: Clock;
@@ -42,24 +42,33 @@ export type ZoneInsightWriterOptions = {
   readonly flushIntervalMs?: number;
   /** Half of `metrics.zone.idleTimeout`, in milliseconds. */
   readonly generationIntervalMs?: number;
-  /** `metrics.zone.subscriptionLimit`. */
+  /** The value of `metrics.zone.subscriptionLimit`. */
   readonly subscriptionLimit?: number;
-  /** What the zones with a stream to this process have not confirmed, for the other replicas. */
+  /** Finds the changes that the zones with a stream to this process have not confirmed, for the other replicas. */
   readonly lagOf?: LagOf;
 };
 
-/** Zones of the fleet whose counts are stored in one interval, by all replicas together: 50 rows a second by default. */
+/**
+ * The number of zones of the fleet whose counts are stored in one interval, by all replicas together: 50 rows a second by
+ * default.
+ */
 const ZONES_A_FLUSH = 500;
 /** A zone is stored before its generation would be raised twice more: an unchanged one counts as that of a dead replica. */
 const MAX_GENERATIONS = 1.5;
-/** Rows of one statement. */
+/** The number of rows of one statement. */
 const BATCH = 500;
-/** Milliseconds for which urgent states wait while that of a single zone is stored. */
+/** The milliseconds for which urgent states wait while that of a single zone is stored. */
 const MAX_URGENT_MS = 50;
-/** Milliseconds for each zone of an urgent batch until the next one, and the longest pause: zones that return have several events each. */
+/**
+ * The milliseconds for each zone of an urgent batch until the next one, and the longest pause: zones that return have several
+ * events each.
+ */
 const URGENT_PAUSE_MS = 4;
 const MAX_URGENT_PAUSE_MS = 1_000;
-/** Milliseconds between two batches of zones that are urgent for their problems: those of a zone that refuses everything change with each change. */
+/**
+ * The milliseconds between two batches of zones that are urgent for their problems: those of a zone that refuses everything
+ * change with each change.
+ */
 const PROBLEMS_MS = 1_000;
 
 /** The events that are written without delay; counts may wait. */
@@ -69,7 +78,8 @@ type Row = Pick<Resource, 'labels' | 'spec' | 'status' | 'version'>;
 
 /**
  * @property stored the spec as it was last read or written, with the state of other processes
- * @property row the row that this process wrote last, while the zone has a stream here: then others rarely write it. Null: it is read first
+ * @property row the row that this process wrote last, while the zone has a stream here: then others rarely write it. It is null
+ * if it must be read first
  * @property isLagging whether the row says that changes wait for the zone
  * @property isUrgent an event during a flush does not wait for the next flush
  */
@@ -91,7 +101,7 @@ export class ZoneInsightWriter {
   /** The number of zones of the fleet, of all replicas. Until it is known, the number of this process. */
   fleetSize = (): number => this.#entries.size;
   readonly #options: ZoneInsightWriterOptions;
-  /** Those that were stored with others last are at the end. */
+  /** The zones that were stored with others last are at the end. */
   readonly #entries = new Map<string, Entry>();
   /** Zones whose states do not wait for a flush, in the order of their events. */
   readonly #urgent = new Set<string>();
@@ -188,7 +198,7 @@ export class ZoneInsightWriter {
     await Promise.all([...flying, ...retries.flat()]);
   }
 
-  /** Stores what is urgent: a batch at a time, so that the states of many zones that come together share statements. */
+  /** Stores urgent states, a batch at a time, so that the states of many zones that come together share statements. */
   async #flushUrgent(): Promise<void> {
     if (this.#isFlushingUrgent) return;
     this.#isFlushingUrgent = true;
@@ -196,7 +206,7 @@ export class ZoneInsightWriter {
       while (this.#urgent.size > 0) {
         const due = this.#takeUrgent();
         const flushes = due.length === 0 ? [] : await this.#flushBatch(due);
-        // Those that come meanwhile are the next batch. A single zone may need its retries.
+        // Zones that come meanwhile are the next batch. A single zone may need its retries.
         if (due.length === 1) await Promise.race([...flushes, this.#rest(MAX_URGENT_MS)]);
         else if (due.length > 1) await this.#rest(Math.min(MAX_URGENT_PAUSE_MS, due.length * URGENT_PAUSE_MS));
       }
@@ -209,7 +219,7 @@ export class ZoneInsightWriter {
     await this.#options.clock.sleep(ms, this.#stop.signal, { ref: false });
   }
 
-  /** The next urgent zones, without those that are being stored: that flush stores what came meanwhile. */
+  /** Takes the next urgent zones, without those that are being stored: that flush stores what came meanwhile. */
   #takeUrgent(): [zone: string, entry: Entry][] {
     const due: [string, Entry][] = [];
     for (const zone of this.#urgent) {
@@ -246,7 +256,7 @@ export class ZoneInsightWriter {
     return again;
   }
 
-  /** @returns the zones that are stored; null without the store */
+  /** Stores states in one statement. @returns the zones that are stored; null without the store */
   async #storeBatch(zones: readonly (readonly [zone: string, entry: Entry])[]): Promise<ReadonlySet<string> | null> {
     const { store, log } = this.#options;
     try {
@@ -345,11 +355,11 @@ export class ZoneInsightWriter {
         log.warn({ zone, reason: failure.reason }, 'the insight of the zone could not be stored; it is tried again');
       break;
     }
-    // Without an await since the last check of `dirty`: a later event starts the next flush.
+    // There was no await since the last check of `dirty`: a later event starts the next flush.
     entry.flushing = null;
   }
 
-  /** True when the store has no such Zone; false also while the store is unavailable. */
+  /** Resolves to true when the store has no such Zone; false also while the store is unavailable. */
   async #isGone(zone: string): Promise<boolean> {
     const find = this.#options.store.get({ type: 'Zone', mesh: '', name: zone });
     return await find.then(
@@ -358,7 +368,7 @@ export class ZoneInsightWriter {
     );
   }
 
-  /** One attempt; null when the row needs no change. */
+  /** Makes one attempt. It resolves to null when the row needs no change. */
   async #mergeInto(sent: Sent): Promise<WriteOutcome | null> {
     const { store } = this.#options;
     const { zone, entry } = sent;
@@ -376,7 +386,7 @@ export class ZoneInsightWriter {
     return isStored;
   }
 
-  /** @returns null when the row needs no change */
+  /** Plans the write of a row. @returns null when the row needs no change */
   #planWrite({ zone, entry, state }: Sent, row: Row | undefined): PlannedWrite | null {
     const { clock, keeper, subscriptionLimit = 10 } = this.#options;
     const key = insightKey(zone);

@@ -50,7 +50,7 @@ const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, strea
   return { kind, ...of, fault: 'other', message: '' };
 };
 
-/** As the writer does it. */
+/** Takes an event as the writer does. */
 function take(state: InsightState, event: SyncEvent, keeper: Parameters<typeof foldInsight>[2], now: Date): InsightState {
   if (!isResponseEvent(event)) return foldInsight(state, event, keeper, now);
   countResponse(state, event, now);

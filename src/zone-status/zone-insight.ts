@@ -17,14 +17,16 @@ type StreamRecord = { readonly globalInstanceId: string; readonly connectTime: s
 
 /** The state of one zone in this process. It starts as `emptyInsight`. */
 export type InsightState = {
-  /** In the order of their opening; closed ones stay until they are stored. */
+  /** The subscriptions in the order of their opening; closed ones stay until they are stored. */
   readonly subscriptions: readonly Subscription[];
   /** The newest stream of each kind; only global records them (kds-wire 2.6). */
   readonly streams: Readonly<Partial<Record<StreamKind, StreamRecord>>>;
   readonly healthCheck: Date | null;
-  /** Null until a stream of the zone opens in this process: until then the problems in the row are those of another process. */
+  /**
+   * It is null until a stream of the zone opens in this process: until then the problems in the row are those of another process.
+   */
   readonly problems: SyncProblems | null;
-  /** When the token of the newest stream expires; null without one. */
+  /** The expiry of the token of the newest stream; null without one. */
   readonly tokenExpiresAt: Date | null;
   /** The streams of the zone that this process refused; null without any. */
   readonly refusedStreams: RecentCalls | null;
@@ -124,7 +126,7 @@ export function dropStored(state: InsightState, stored: InsightState): InsightSt
 
 /**
  * The spec to store: the stored one merged with the state of this process.
- * @param limit how many subscriptions are kept, the newest, and at least one (kds-wire 4.4)
+ * @param limit the number of subscriptions that are kept, the newest, and at least one (kds-wire 4.4)
  */
 export function mergeInsight(stored: JsonObject, state: InsightState, limit: number, now: Date): JsonObject {
   const others = Object.fromEntries(Object.entries(stored).filter(([key]) => key !== 'subscriptions'));
@@ -151,8 +153,9 @@ export function isKeptHere(spec: JsonObject, stored: JsonObject, { mode, instanc
 /**
  * The status to store: sync problems, the expiry of the token, refused streams, delayed full states, changes that the zone leaves
  * unconfirmed, and counts of its proxies. ZoneInsight has no fields for them.
- * @param stored the status of the row. While the zone has its stream to another process (`isKept` is false), what that one wrote stays.
- * @param lag of a stream to this process
+ * @param stored the status of the row. While the zone has its stream to another process (`isKept` is false), the fields of that
+ * one stay.
+ * @param lag the lag of a stream to this process
  */
 export function renderStatus(
   stored: JsonObject,

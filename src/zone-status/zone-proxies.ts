@@ -5,7 +5,7 @@ import type { ProxyGroup } from '../resource/proxy-facts.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 
-/** The last report of a receiver. @property groups null: it stores the insights of the zone */
+/** The last report of a receiver. @property groups null if it stores the insights of the zone */
 export type ZoneProxies = { readonly epoch: number; readonly groups: readonly ProxyGroup[] | null };
 
 const STATUSES = ['online', 'offline', 'partiallyDegraded'] as const;
@@ -34,8 +34,8 @@ export function renderProxies(stored: JsonObject, ours: ZoneProxies | null): Jso
 }
 
 /**
- * The proxies of a zone by what they have in common; null if their insights are stored.
- * @param status of a ZoneInsight
+ * The proxies of a zone in groups of equal facts; null if their insights are stored.
+ * @param status the status of a ZoneInsight
  */
 export function countedProxies(status: JsonObject): readonly ProxyGroup[] | null {
   const { groups } = objectOf(status['proxies']);

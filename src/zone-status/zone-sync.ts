@@ -9,23 +9,24 @@ import { calledLately } from './recent-calls.ts';
 const LAGGING_MS = 1_000;
 
 /**
- * `online`: connected, and at most for a moment behind. `lagging`: connected, and changes wait for its answer. `refused`: not
- * connected, because its calls are refused. `offline`: not connected. `disabled`: a person has disabled it.
+ * A zone is `online` if it is connected, and at most for a moment behind; `lagging` if it is connected, and changes wait for its
+ * answer; `refused` if it is not connected, because its calls are refused; `offline` if it is not connected; `disabled` if a
+ * person has disabled it.
  */
 type ZoneState = Connection | 'disabled';
 type Connection = 'online' | 'lagging' | 'refused' | 'offline';
 
 export type ZoneSync = {
   readonly state: ZoneState;
-  /** The same without `disabled`: a disabled zone connects and gets resources. */
+  /** The state without `disabled`: a disabled zone connects and gets resources. */
   readonly connection: Connection;
-  /** Since when; null if the zone has never connected, or if nothing tells. ISO 8601. */
+  /** The time since which it is in this state, in ISO 8601; null if the zone has never connected, or if nothing tells. */
   readonly since: string | null;
   /** The types with changes that the zone has not confirmed. */
   readonly pending: readonly string[];
-  /** Milliseconds since the oldest of these changes; 0 without one. */
+  /** The milliseconds since the oldest of these changes; 0 without one. */
   readonly lagMs: number;
-  /** For people; `''` for a zone that is online with its global. */
+  /** The reason for people; `''` for a zone that is online with its global. */
   readonly reason: string;
 };
 
@@ -39,7 +40,8 @@ export function lagToStore(lag: LiveLag, now: Date): Lag | null {
 /**
  * @param zone the Zone row: its name, and whether it is enabled
  * @param insight spec and status of its ZoneInsight; empty without one
- * @param live the lag by the stream in this process; undefined: that of the insight counts, which is as old as the interval of insights
+ * @param live the lag by the stream in this process; if undefined, that of the insight counts, which is as old as the interval of
+ * insights
  */
 export function zoneSync(
   { name, isEnabled }: { readonly name: string; readonly isEnabled: boolean },

@@ -23,7 +23,7 @@ import { answerInTime } from '../store/answer-in-time.ts';
 import { runSubscriptionFinalizer } from '../subscriptions/subscription-finalizer.ts';
 import { ProxyAuthenticator, watchProxyTokens } from '../token/proxy-authenticator.ts';
 
-/** Milliseconds for the lock that shows a replica alive. */
+/** The milliseconds for the lock that shows a replica alive. */
 const SHOWN_MS = 3_000;
 
 /** Listens on `dpServer.port`. Each replica of a zone serves proxies. Rejects with MeridianError `config` where it cannot. */
