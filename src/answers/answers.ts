@@ -217,7 +217,7 @@ export const answerSchemas = {
     withdrawals: list(withdrawal).meta({ description: 'MeshIdentities that proxies of this zone are losing' }),
     ...page,
   }),
-  /** How the proxies of each zone reach a service, part by part. */
+  /** The ways in which the proxies of each zone reach a service, part by part. */
   Ways: z.object({
     kri: text,
     items: list(

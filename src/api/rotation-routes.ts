@@ -75,7 +75,7 @@ export function addRotationRoutes(app: FastifyInstance, { options, store, servic
   );
 }
 
-/** Why the authority of a MeshIdentity cannot be changed here; null if it can. */
+/** The reason why the authority of a MeshIdentity cannot be changed here; null if it can. */
 function faultOf(identity: Resource, zone: string): string | null {
   const { name, status } = identity;
   const home = homeZoneOf(identity, zone);

@@ -221,7 +221,7 @@ export const configSchema = z.strictObject({
   }),
   multizone: section({
     global: section({
-      /** What global keeps of the state of proxies: an insight of each, or only how many of each zone have which state. */
+      /** The state of proxies that global keeps: an insight of each, or only the numbers of each zone by state. */
       insights: z.enum(['all', 'counts'], 'must be all, or counts to keep no insight of each proxy').default('all'),
       /**
        * The losses that zones may have when this global takes over the database of a Kuma global, by the names of `meridian

@@ -31,7 +31,7 @@ type Options = {
 export class MeridianError extends Error {
   readonly code: ErrorCode;
   readonly violations: readonly Violation[];
-  /** What a `not_found` is about: the resource that was asked for, or the mesh that it needs. */
+  /** The resource that a `not_found` is about: the one that was asked for, or the mesh that it needs. */
   readonly missing: MissingResource | undefined;
 
   constructor(code: ErrorCode, message: string, options: Options = {}) {

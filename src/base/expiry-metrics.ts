@@ -12,7 +12,7 @@ export type ExpiryMetrics = {
   readonly certificate: (server: 'api' | 'kds' | 'proxies', endsAt: () => Date | null) => void;
   /** Shows the expiry of the tokens of zones. @param read name of a zone → the expiry of its token; if it rejects, nothing is shown */
   readonly zoneTokens: (read: () => Ends | Promise<Ends>) => void;
-  /** What the metrics show now: server → end of its certificate, zone → end of its token. */
+  /** The present values of the metrics: the ends of certificates by server, and of tokens by zone. */
   readonly ends: () => Promise<{ readonly certificates: Ends; readonly tokens: Ends }>;
 };
 

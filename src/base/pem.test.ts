@@ -1,4 +1,5 @@
-// Which certificates and keys are sent to an Envoy. The texts that are refused are those that Envoy 1.40 refuses, and a few more.
+// The certificates and keys that are sent to an Envoy. The texts that are refused are those that Envoy 1.40 refuses, and a few
+// more.
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { authoritiesProblem, certificateChainProblem, isKeyOf, privateKeyProblem } from './pem.ts';

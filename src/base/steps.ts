@@ -12,7 +12,7 @@ export function runSteps<T>(steps: Steps<T>): T {
   }
 }
 
-/** Runs all steps, and lets other work through after each slice of so many milliseconds. Rejects with the error of a step. */
+/** Runs all steps, and lets other work through after each slice of `sliceMs` milliseconds. Rejects with the error of a step. */
 export async function runInSlices<T>(steps: Steps<T>, sliceMs: number, clock: Pick<Clock, 'elapsed'>): Promise<T> {
   for (;;) {
     const until = clock.elapsed() + sliceMs;

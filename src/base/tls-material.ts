@@ -58,7 +58,7 @@ type Follow = {
   /** The material in use. */
   readonly current: TlsMaterial;
   readonly onChange: (material: TlsMaterial) => void;
-  /** Called once for each new reason why the files cannot be used. */
+  /** It is called once for each new reason why the files cannot be used. */
   readonly onFailure: (reason: string) => void;
 };
 

@@ -7,7 +7,7 @@ export type Violation = {
   readonly reason: string;
   /** Another field that conflicts with this one. The reason names it in the same form. */
   readonly related?: string;
-  /** Where the field stands in the text of the input, from 1. */
+  /** The line of the field in the text of the input, from 1. */
   readonly line?: number;
   readonly column?: number;
 };
@@ -48,7 +48,7 @@ export function collectViolations(check: (refuse: Refuse) => void): Violation[] 
   return [...found.values()];
 }
 
-/** The same list within the bounds. */
+/** The list within the bounds. */
 export function boundViolations(violations: readonly Violation[]): readonly Violation[] {
   const listed = violations.slice(0, MAX_VIOLATIONS + 1);
   const last = listed[MAX_VIOLATIONS];

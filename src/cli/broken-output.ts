@@ -1,5 +1,6 @@
-// What a command does when its output can no longer be written: the reader has closed the pipe, as in `meridian get … | head`, the
-// terminal is gone, or the disk is full. Invariant: a command that may change something runs to its end, and its exit code is that of its work.
+// The reaction of a command when its output can no longer be written: the reader has closed the pipe, as in `meridian get … |
+// head`, the terminal is gone, or the disk is full. Invariant: a command that may change something runs to its end, and its exit
+// code is that of its work.
 import { EXIT } from './exit-codes.ts';
 import { note } from './output.ts';
 

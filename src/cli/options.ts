@@ -6,7 +6,7 @@ export type OutputOptions = { readonly output: Format };
 export type MeshOptions = { readonly mesh: string };
 export type NamespaceOptions = { readonly namespace?: string | undefined };
 
-/** Where a resource is found, and the form of the answer about it. */
+/** The place of a resource, and the form of the answer about it. */
 export type LookupOptions = MeshOptions & NamespaceOptions & OutputOptions;
 
 export function addMeshOption(command: Command): Command {

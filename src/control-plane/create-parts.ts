@@ -58,7 +58,7 @@ export type Parts = {
   readonly takeover: { kinds: ProblemSources['takeoverLosses'] };
   /** The problems that people should look at. */
   readonly problems: CurrentProblems;
-  /** How far the zones of all replicas are. */
+  /** The progress of the zones of all replicas. */
   readonly progress: ZoneProgress;
   /** Questions to the other replicas: the state of resources in their zones. */
   readonly deliveries: DeliveryQuestions;

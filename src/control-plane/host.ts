@@ -137,7 +137,7 @@ type Start = HostOptions & {
   readonly life: Omit<Life, 'onLeader'>;
   /** Runs until it ends by itself after the signal: it still stores the rest. */
   readonly endsItself: (name: string, task: Promise<void>) => void;
-  /** True between the end of the start and the request to stop. */
+  /** It is true between the end of the start and the request to stop. */
   readonly isUp: () => boolean;
 };
 

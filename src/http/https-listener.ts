@@ -1,4 +1,4 @@
-// The same API over HTTPS: one handler, a second port (rest-api 1). Invariant: it closes with the API, after the requests in flight.
+// The API over HTTPS: one handler, a second port (rest-api 1). Invariant: it closes with the API, after the requests in flight.
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';

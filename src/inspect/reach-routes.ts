@@ -1,4 +1,5 @@
-// From a policy or a service to proxies: `_resources/dataplanes`, `dataplanes`, `_reach`, `_dataplanes` (rest-api 4, policies 8).
+// The routes from a policy or a service to proxies: `_resources/dataplanes`, `dataplanes`, `_reach`, `_dataplanes` (rest-api 4,
+// policies 8).
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';

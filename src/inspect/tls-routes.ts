@@ -1,4 +1,4 @@
-// Which services of a mesh take plain text, and why: `GET /meshes/{mesh}/_tls`.
+// `GET /meshes/{mesh}/_tls`: the services of a mesh that take plain text, and the reasons.
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';

@@ -8,7 +8,7 @@ import { isHttp, protocolOf } from '../envoy/protocol.ts';
 
 type Dataplane = Pick<Resource, 'labels' | 'spec'>;
 
-/** What to do about inbounds without a probe. */
+/** The remedy for inbounds without a probe. */
 export const PROBE_REMEDY = 'write serviceProbe, or the label probe.meridian.io/NAME: disabled where none is wanted';
 
 /**

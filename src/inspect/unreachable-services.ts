@@ -46,7 +46,7 @@ export function* servicesWithoutEndpoints(index: MeshIndex, zone: string): Steps
 function hasServers(index: MeshIndex, outbound: Outbound, zone: string, hasIdentity: boolean): boolean {
   const nothing = (): void => undefined;
   if (outbound.resource.type === 'MeshExternalService') {
-    // What it names and does not exist is a problem of its own.
+    // A reference to something that does not exist is a problem of its own.
     const isIdle = runSteps(idleParts(index, outbound.resource)).length > 0;
     return isIdle || (hasIdentity && egressOf(index, outbound, zone, nothing) !== null);
   }
@@ -83,7 +83,9 @@ export async function unreachableWays(
   return found;
 }
 
-/** Why no proxy of a MeshService serves it, as its own zone counts them; null while one does, and without any proxy. */
+/**
+ * The reason why no proxy of a MeshService serves it, as its own zone counts them; null while one does, and without any proxy.
+ */
 export function whyFailing({ status }: Pick<Resource, 'status'>): string | null {
   const { total, connected, healthy } = objectOf(status['dataplaneProxies']);
   const all = numberOf(total);

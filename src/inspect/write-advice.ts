@@ -1,5 +1,5 @@
-// What a writer should know about stored documents that are valid: parts without effect, prefixes that fit more clients, and policies that
-// stronger ones override. It works in steps, because a mesh may be large.
+// The advice for a writer about stored documents that are valid: parts without effect, prefixes that fit more clients, and
+// policies that stronger ones override. It works in steps, because a mesh may be large.
 import type { Clock } from '../base/clock.ts';
 import { runInSlices, type Steps } from '../base/steps.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';

@@ -187,7 +187,7 @@ export class ProxyHealth {
     void this.#work();
   }
 
-  /** Never rejects. */
+  /** It never rejects. */
   async #work(): Promise<void> {
     if (this.#isWorking) return;
     this.#isWorking = true;

@@ -1,4 +1,4 @@
-// Where Envoys have opened the sections of their Dataplanes, and whether they demand TLS, as the rows say it.
+// The rows that say where Envoys have opened the sections of their Dataplanes, and whether they demand TLS.
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';

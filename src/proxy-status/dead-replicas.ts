@@ -65,7 +65,7 @@ export class DeadReplicas {
     }
   }
 
-  /** Never rejects. */
+  /** It never rejects. */
   async #watch(id: string): Promise<void> {
     const { store, clock, log } = this.#options;
     const done = new AbortController();

@@ -184,7 +184,7 @@ export class RecentChanges {
     if (acknowledgedMs !== null) return { ...delivery('acknowledged'), sentMs, acknowledgedMs };
     if ('answers' in change && hasAnswered(change, peer.index)) return delivery('acknowledged');
     const refused = peer.refused.get(type)?.get(wireName);
-    // What an earlier stream refused waits for the answer of this one.
+    // A refusal on an earlier stream waits for the answer of this one.
     const isRefused = byte === REFUSED && this.#reached.of('acknowledged', type, peer.index) >= change.position;
     if (isRefused || (refused !== undefined && times === null)) return { ...delivery('refused', refused ?? null), sentMs };
     const withheld = peer.withheld.get(type);
@@ -299,7 +299,7 @@ export class RecentChanges {
 
   #refused({ peer: name, type, changed, solved }: SyncEvent & { kind: 'refused' }): boolean {
     const peer = this.#peers.get(name);
-    // What is no longer refused was accepted, or a newer state is on its way: the answer says which.
+    // A change that is no longer refused was accepted, or a newer state is on its way: the answer says which.
     if (peer !== undefined) this.#peers.refuse(peer, type, { changed, solved });
     return peer !== undefined;
   }

@@ -30,7 +30,7 @@ export function rolloutOf(key: ResourceKey, { change, targets }: Followed, note:
   };
 }
 
-/** What a zone knows of the way from global to the other zones. `isAwaited`: an answer was due and did not come. */
+/** The known way from global to the other zones. `isAwaited` means that an answer was due and did not come. */
 export type Onward = { readonly onward: OnwardRollout } | { readonly onwardNote: string; readonly isAwaited: boolean };
 export type OnwardRollout = NonNullable<Rollout['onward']>;
 

@@ -34,8 +34,8 @@ export function describedSubscription(
 }
 
 /**
- * What a Dataplane says of its inbounds and zone listeners: `gateway` for a proxy whose inbounds do not count, else the part of
- * them that is ready. Ignored ones do not count; `all` also without any.
+ * The state of the inbounds and zone listeners of a Dataplane: `gateway` for a proxy whose inbounds do not count, else the part
+ * of them that is ready. Ignored ones do not count; `all` also without any.
  */
 export type Readiness = 'gateway' | 'all' | 'some' | 'none';
 

@@ -114,7 +114,7 @@ export function asStoredIn(service: Pick<Resource, 'type' | 'mesh' | 'name' | 'l
 }
 
 /**
- * Why the origin and zone that a caller gives do not allow this control plane to write (rest-api 2.5, D6).
+ * The reasons why the origin and zone that a caller gives do not allow this control plane to write (rest-api 2.5, D6).
  * @param rules without `checksOrigin` every known origin may be given
  * @returns the label and the allowed value, for each of the two that is at fault
  */

@@ -25,13 +25,13 @@ const itemsWithout = new FaultlessItems();
 /** The rules by the definition of the schema: that is the same for a described copy. */
 const rulesOf = new WeakMap<object, readonly Rule[]>();
 
-/** The same schema, whose objects also obey `rules`. */
+/** The schema with `rules` for its objects. */
 export function withRules<S extends z.ZodObject>(schema: S, ...rules: readonly Rule[]): S {
   rulesOf.set(schema.def, [...(rulesOf.get(schema.def) ?? []), ...rules]);
   return schema;
 }
 
-/** The same objects without one of their keys, under the same rules. */
+/** The schema without one of its keys, under the same rules. */
 export function without(schema: z.ZodObject, key: string): z.ZodObject {
   const { [key]: _left, ...shape } = schema.shape;
   return withRules(z.object(shape), ...(rulesOf.get(schema.def) ?? []));

@@ -7,7 +7,10 @@ import { MAY_BE_STORED } from './store-health.ts';
 /** Longer than the limit of one statement, so that a statement timeout is reported as such. */
 export const ANSWER_LIMIT_MS = 9_000;
 
-/** The same store. Reads and writes reject with `unavailable` after `limitMs` milliseconds. `changes`, `lead` and `close` have no limit. */
+/**
+ * The store with time limits. Reads and writes reject with `unavailable` after `limitMs` milliseconds. `changes`, `lead` and
+ * `close` have no limit.
+ */
 export function answerInTime(store: ResourceStore, clock: Clock, limitMs = ANSWER_LIMIT_MS): ResourceStore {
   const text = `the database does not answer within ${String(limitMs / 1_000)} s`;
   const late = (): Error => new MeridianError('unavailable', text);

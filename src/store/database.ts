@@ -65,9 +65,9 @@ export type Database = {
   readonly clock: Clock;
   /** The connections for statements with a waiting caller. */
   readonly db: Kysely<Tables>;
-  /** The same connections for work that takes long: whole types, large transactions. */
+  /** The connections for work that takes long: whole types, large transactions. */
   readonly bulk: Kysely<Tables>;
-  /** The same connections without a time limit, for migrations: they wait for open transactions, and rewrite tables. */
+  /** The connections without a time limit, for migrations: they wait for open transactions, and rewrite tables. */
   readonly unlimited: Kysely<Tables>;
   /** Follows NOTIFY on a channel until the signal; rejects when the connection is lost. `onListening` runs once it listens. */
   readonly listen: (

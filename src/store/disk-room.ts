@@ -41,7 +41,7 @@ export class DiskRoom {
     return `the disk of the embedded store has ${String(Math.floor(free / MB))} MB free, and a write needs ${String(LEAST / MB)} MB`;
   }
 
-  /** The same database. It checks the room before each statement that may write. */
+  /** Guards a database: checks the room before each statement that may write. */
   guard(pglite: PGlite): PGlite {
     return {
       get closed() {

@@ -10,7 +10,7 @@ import { makePrivateFolder } from './private-folder.ts';
 
 /** The folder in which a store is made. */
 const MAKING = 'meridian-new';
-/** The same folder when the store is complete: its entries move up. */
+/** The name of the folder when the store is complete: its entries move up. */
 const MADE = 'meridian-made';
 /** PGlite takes a folder with this file for a store. It moves last. */
 const VERSION = 'PG_VERSION';

@@ -21,7 +21,7 @@ export function finish(writer: Writer): Buffer {
   return toBuffer(writer.finish());
 }
 
-/** The same memory as a Buffer. */
+/** The bytes as a Buffer of the same memory. */
 export function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -123,7 +123,7 @@ function kept(file: EditedFile, error: unknown, again: string): unknown {
   if (!(error instanceof MeridianError)) return error;
   const what = error.code === 'conflict' ? 'Another writer has changed the resource. Nothing' : 'Nothing';
   const differs = `see how it differs: meridian diff -f ${file.path}${again}`;
-  // Without the right, and where the type is not written, apply is refused too.
+  // Apply is refused too without the right, and where the type is not written.
   const isFinal = error.code === 'forbidden' || error.code === 'read_only';
   const store = isFinal ? '' : `\n  store it all the same: meridian apply -f ${file.path}${again}`;
   const said = `${error.message}\n${what} was stored. Your text is kept;\n  ${differs}${store}`;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How long a cart takes for a request of this path. */
+/** A cart answers a request of this path after a while. */
 export const SLOW_PATH = '/slow';
 const SLOW_MS = 60;
 

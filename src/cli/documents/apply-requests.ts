@@ -89,7 +89,7 @@ export async function* sendPlan(client: ApiClient, plan: ApplyPlan, { dryRun }: 
 }
 
 /**
- * What the documents would change, all in one request.
+ * The changes that the documents would make, all in one request.
  * @throws MeridianError that names every violation by file, line and column
  */
 export async function sendPreview(client: ApiClient, { parts, isTransactional }: ApplyPlan): Promise<Answer<'Preview'>> {
@@ -102,7 +102,7 @@ export async function sendPreview(client: ApiClient, { parts, isTransactional }:
   }
 }
 
-/** What the deletion of these documents would change. @throws MeridianError as `sendPreview` */
+/** The changes that the deletion of these documents would make. @throws MeridianError as `sendPreview` */
 export async function previewDeletion(client: ApiClient, documents: readonly ResourceDocument[]): Promise<Answer<'Preview'>> {
   if ((await client.index()).product !== 'Meridian')
     throw new MeridianError('invalid', 'this control plane is not Meridian: it has no preview');

@@ -1,4 +1,4 @@
-// What a change of a zone does to the log.
+// The effect of a change of a zone on the log.
 import { describe, expect, it } from 'vitest';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
 import { ANY_ZONE, type ZoneProfile } from '../../resource/zone-profile.ts';

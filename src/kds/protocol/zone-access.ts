@@ -46,7 +46,7 @@ export interface ZoneRegistry {
   caughtUp(): Promise<void>;
   /** Returns true while there is a Zone of this name. */
   has(zone: string): boolean;
-  /** What the Zone says about its zone; `ANY_ZONE` without a row. */
+  /** The profile of a zone in its Zone; `ANY_ZONE` without a row. */
   profileOf(zone: string): ZoneProfile;
   /** Calls back when a zone was created, deleted or changed. Returns a function that stops this. */
   onChange(listener: (change: ZoneChange) => void): () => void;

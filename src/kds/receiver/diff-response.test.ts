@@ -1,4 +1,4 @@
-// From a response and the stored rows to writes and refusals.
+// These tests go from a response and the stored rows to writes and refusals.
 import { describe, expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
 import { runSteps } from '../../base/steps.ts';

@@ -1,4 +1,4 @@
-// What a receiver remembers of the resources that it refuses: their number, the first names and the reason.
+// The memory of a receiver about the resources that it refuses: their number, the first names and the reason.
 import { expect, it } from 'vitest';
 import { nameText } from '../../resource/types.ts';
 import type { NackedResource } from '../protocol/nack.ts';

@@ -134,7 +134,7 @@ export class Subscription {
    * @returns true if some of them are due
    */
   review(slots: Iterable<Slot>): boolean {
-    // What the response in flight removes is held until its answer.
+    // A slot that the response in flight removes is held until its answer.
     for (const slot of slots) if (this.#pending !== null || this.#isDue(slot)) this.#reviewed.set(slot, true);
     return this.#reviewed.size > 0;
   }
@@ -245,7 +245,7 @@ export class Subscription {
   #isDue(slot: Slot): boolean {
     if (this.log.find(slot.key) !== slot || slot.position > this.#sent) return false;
     const isSeen = slot.entry !== null && this.#view.canSee(slot.entry);
-    // What it may not have is no longer withheld from it.
+    // A resource that the peer may not have is no longer withheld from it.
     if (isSeen !== this.#held.has(slot.index) || (!isSeen && this.#withheld.has(slot))) return true;
     // It refused to lose what it may have again: its content may be older.
     return isSeen && (this.#nacked.refused.has(slot) || this.#nacked.suspects.has(slot));

@@ -1,4 +1,4 @@
-// Which service has a hostname, and what its status says.
+// The services that have a hostname, and their statuses.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';

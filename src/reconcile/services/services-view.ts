@@ -85,7 +85,7 @@ export class ServicesView implements ReconciledView {
     const entry = { id: keyText(row), stored: row, base: row };
     const before = mesh.services.get(entry.id);
     mesh.services.set(entry.id, entry);
-    // What a service may demand is decided after its clients know that it accepts TLS.
+    // The demand of a service is decided after its clients know that it accepts TLS.
     if (waitsForCallers(row)) mesh.dirty.add(entry.id);
     // The stored age may differ from the planned one, and hostnames depend on age.
     if (before !== undefined && !sameAge(before.base, row)) mesh.claimHostnames(entry);
