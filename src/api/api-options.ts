@@ -6,7 +6,7 @@ import type { FairQueue } from '../base/fair-queue.ts';
 import type { Logger } from '../base/log.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Access, Callers } from '../http/access.ts';
-import type { CheckApart } from '../writes/checker-apart.ts';
+import type { CheckOffThread } from '../writes/off-thread-checker.ts';
 import type { AuditLog } from '../writes/audit-log.ts';
 import type { AdviceOn } from '../writes/stored-advice.ts';
 import type { MembershipChangeOf } from '../writes/membership-change.ts';
@@ -81,7 +81,7 @@ export type ApiContext = {
   /** The state of proxies. */
   readonly insights: ProxyInsights;
   readonly rules: WriteRules;
-  readonly checkApart: CheckApart;
+  readonly checkOffThread: CheckOffThread;
   /** The queue for all work of this process whose cost a caller decides. */
   readonly queue: FairQueue;
   readonly callers: Callers;

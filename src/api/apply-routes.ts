@@ -20,7 +20,7 @@ const declared = about('Resources', 'Many resources in one transaction, all or n
 export const MAX_APPLY_BYTES = 32 * 1024 * 1024;
 
 export function addApplyRoutes(app: FastifyInstance, context: ApiContext): void {
-  const { options, store, service, rules, callers, audit, queue, checkApart } = context;
+  const { options, store, service, rules, callers, audit, queue, checkOffThread } = context;
   const { meshDefaults } = options;
   const onRequest = async (request: FastifyRequest): Promise<void> => callers.requireMayWriteSome(request);
   app.post('/_apply', { onRequest, ...declared, bodyLimit: MAX_APPLY_BYTES }, async (request): Promise<Answer<'Applied'>> => {
@@ -29,7 +29,7 @@ export function addApplyRoutes(app: FastifyInstance, context: ApiContext): void 
     const documents = await queue.run(work.caller, parseDocuments(request.body), work.left);
     const results = await applyAll(
       documents,
-      { store, service, rules, queue, checkApart, meshDefaults },
+      { store, service, rules, queue, checkOffThread, meshDefaults },
       {
         work,
         dryRun,

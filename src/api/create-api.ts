@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { FairQueue } from '../base/fair-queue.ts';
 import { Callers, localAccess } from '../http/access.ts';
-import { checkerApart } from '../writes/checker-apart.ts';
+import { offThreadChecker } from '../writes/off-thread-checker.ts';
 import { DocumentThreads } from '../writes/document-threads.ts';
 import { followConnections } from '../http/caller-work.ts';
 import type { ApiContext, ApiOptions } from './api-options.ts';
@@ -20,7 +20,7 @@ import { addHistoryRoutes } from './history-routes.ts';
 import { addIndexRoutes } from './index-routes.ts';
 import { addInsightRoutes } from './insight-routes.ts';
 import { addInspectRoutes } from './inspect-routes.ts';
-import { requireOwnHost } from '../http/own-hosts.ts';
+import { requireAllowedHost } from '../http/allowed-hosts.ts';
 import { readJsonBodies } from '../http/json-body.ts';
 import { addKriRoutes } from './kri-routes.ts';
 import { addIdentityRoutes } from './identity-routes.ts';
@@ -58,7 +58,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   printAnswers(app, queue);
   measureRequests(app, options.metrics);
   followConventions(app, options.corsAllowedDomains ?? []);
-  requireOwnHost(app, options.allowedHosts ?? []);
+  requireAllowedHost(app, options.allowedHosts ?? []);
   hideKeys(app, callers);
   compressAnswers(app);
   readJsonBodies(app, queue);
@@ -91,7 +91,7 @@ function contextOf(app: FastifyInstance, options: ApiOptions, { callers, queue, 
   const { store, mode, zone, federated, readOnly, meshDefaults, unsafeDelete = false, insights: kept = 'all' } = options;
   const checksOrigin = options.disableOriginLabelValidation !== true;
   const rules = { writer: { mode, zone, federated }, checksOrigin };
-  const checkApart = checkerApart(threads, rules);
+  const checkOffThread = offThreadChecker(threads, rules);
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
   return {
@@ -101,8 +101,8 @@ function contextOf(app: FastifyInstance, options: ApiOptions, { callers, queue, 
     rules,
     callers,
     yaml,
-    service: new ResourceService({ store, rules, readOnly, unsafeDelete, meshDefaults, checkApart, queue }),
-    checkApart,
+    service: new ResourceService({ store, rules, readOnly, unsafeDelete, meshDefaults, checkOffThread, queue }),
+    checkOffThread,
     queue,
     audit: new AuditLog(options.log, callers),
     clock: options.clock,

@@ -9,7 +9,7 @@ import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from '../http/error-body.ts';
 import { SMALL_BODY_BYTES } from '../http/http-server.ts';
-import { addOtherSide } from './other-side.ts';
+import { addWrongSideRoute } from './wrong-side-routes.ts';
 import { about, component } from '../http/route-config.ts';
 import { zoneType } from './route-types.ts';
 
@@ -31,7 +31,8 @@ export function addIdentityRoutes(app: FastifyInstance, { options, store, servic
   const onRequest = async (request: FastifyRequest): Promise<void> => callers.require('acceptPeers', request);
   const route = { onRequest, bodyLimit: SMALL_BODY_BYTES };
   const { readOnly, mode, federated } = options;
-  const refuse = (url: string, needed: string): void => addOtherSide(app, { method: 'POST', url, tag: TAG, needed }, options);
+  const refuse = (url: string, needed: string): void =>
+    addWrongSideRoute(app, { method: 'POST', url, tag: TAG, needed }, options);
   if (mode === 'global') refuse(ACCEPT_PATH, 'another global is accepted in the zone, so call the zone');
   else refuse(ADOPT_PATH, 'another store of a zone is accepted on global, so call the global');
   if (mode === 'zone' && !federated) refuse(ACCEPT_PATH, 'another global is accepted in a zone that has one');

@@ -4,7 +4,7 @@ import { recentWarning } from '../zone-status/recent-calls.ts';
 import { readableProblems } from '../zone-status/readable-problems.ts';
 import { countedProxies } from '../zone-status/zone-proxies.ts';
 import { zoneSync } from '../zone-status/zone-sync.ts';
-import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
+import { competingControlPlanes } from '../zone-status/competing-control-planes.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { nameText, type JsonObject, type Resource } from '../resource/types.ts';
 import { permitted } from '../http/access.ts';
@@ -119,7 +119,7 @@ function syncJson(...facts: Parameters<typeof zoneSync>): JsonObject {
 
 /** The warning about two control planes that have one store id. */
 function rivalWarning({ type, name, spec }: Resource, now: Date): string | undefined {
-  const rivals = type === 'ZoneInsight' ? rivalSpeakers(spec, now) : [];
+  const rivals = type === 'ZoneInsight' ? competingControlPlanes(spec, now) : [];
   if (rivals.length === 0) return undefined;
   return (
     `control planes take zone ${name} from each other: ${rivals.slice(0, 5).join(', ')}. If they have different databases, stop all but ` +

@@ -12,7 +12,7 @@ import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from '../http/error-body.ts';
 import { SMALL_BODY_BYTES } from '../http/http-server.ts';
-import { addOtherSide } from './other-side.ts';
+import { addWrongSideRoute } from './wrong-side-routes.ts';
 import { about, component } from '../http/route-config.ts';
 
 type At = { Params: { mesh: string; name: string } };
@@ -32,8 +32,8 @@ export function addRotationRoutes(app: FastifyInstance, { options, store, servic
   const { mode, zone, readOnly } = options;
   if (mode !== 'zone' || zone === null) {
     const needed = 'each zone has an authority of its own for a MeshIdentity, so call the zone';
-    addOtherSide(app, { method: 'GET', url: TELL_PATH, tag: TAG, needed }, options);
-    addOtherSide(app, { method: 'POST', url: ASK_PATH, tag: TAG, needed }, options);
+    addWrongSideRoute(app, { method: 'GET', url: TELL_PATH, tag: TAG, needed }, options);
+    addWrongSideRoute(app, { method: 'POST', url: ASK_PATH, tag: TAG, needed }, options);
     return;
   }
   const onRequest = async (request: FastifyRequest): Promise<void> => callers.require('adminResources', request);

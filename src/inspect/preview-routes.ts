@@ -114,13 +114,13 @@ async function planEdits(
   context: ApiContext,
   request: FastifyRequest,
 ): Promise<{ results: readonly AppliedWrite[]; deleted: readonly Deleted[] }> {
-  const { options, store, service, callers, rules, queue, checkApart } = context;
+  const { options, store, service, callers, rules, queue, checkOffThread } = context;
   const work = callerWork(request);
   const { documents, deletions } = await queue.run(work.caller, editsIn(request.body), work.left);
   const mayWrite: WriteCall['authorize'] = (info, at) => callers.requireMayWrite(info, at, request);
   const authorizeUse: WriteCall['authorizeUse'] = (mesh, field) => callers.requireMayUse(mesh, field, request);
   const authorize = ({ info, mesh, name }: ApplyDocument): void => mayWrite(info, { mesh, name });
-  const plan = { store, service, rules, queue, checkApart, meshDefaults: options.meshDefaults };
+  const plan = { store, service, rules, queue, checkOffThread, meshDefaults: options.meshDefaults };
   const by = { user: callers.userOf(request).name };
   const results =
     documents.length === 0 ? [] : await applyAll(documents, plan, { dryRun: true, authorize, authorizeUse, by, work });

@@ -3,7 +3,7 @@ import { objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { expiryWarning } from '../token/zone-token-advice.ts';
 import { calledLately, recentWarning, type RecentField } from '../zone-status/recent-calls.ts';
-import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
+import { competingControlPlanes } from '../zone-status/competing-control-planes.ts';
 import type { ZoneSync } from '../zone-status/zone-sync.ts';
 import { problemOf, type Problem, type ProblemCode } from './problem.ts';
 
@@ -32,7 +32,7 @@ function connectionProblems({ name: zone, isEnabled, insight, sync }: ZoneUnderT
     found.push(problemOf('zoneLagging', [zone], { zone, since, message: reason }));
   if (connection !== 'refused') found.push(...callProblems('streamsRefused', 'refusedStreams', zone, insight.status, now));
   found.push(...callProblems('fullStatesDelayed', 'delayedFullStates', zone, insight.status, now));
-  const rivals = rivalSpeakers(insight.spec, now);
+  const rivals = competingControlPlanes(insight.spec, now);
   if (rivals.length > 0)
     found.push(
       problemOf('zoneContended', [zone], {

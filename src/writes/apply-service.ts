@@ -8,7 +8,7 @@ import { label } from '../resource/labels.ts';
 import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { Author, ResourceStore, Write } from '../store/resource-store.ts';
 import type { ApplyDocument } from './apply-documents.ts';
-import { LARGE_DOCUMENT, type CheckApart } from './checker-apart.ts';
+import { LARGE_DOCUMENT, type CheckOffThread } from './off-thread-checker.ts';
 import { ApiError } from '../http/error-body.ts';
 import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
@@ -21,7 +21,7 @@ type Options = {
   readonly service: ResourceService;
   readonly rules: WriteRules;
   readonly queue: FairQueue;
-  readonly checkApart: CheckApart;
+  readonly checkOffThread: CheckOffThread;
   readonly meshDefaults: ServiceOptions['meshDefaults'];
 };
 
@@ -49,7 +49,8 @@ export async function applyAll(documents: readonly ApplyDocument[], options: Opt
   const check = async ({ info, mesh, name, body, size }: ApplyDocument): Promise<Draft> => {
     options.service.requireWritable(info);
     const at = { mesh, name };
-    if (size > LARGE_DOCUMENT) return await options.checkApart(info, { at, text: JSON.stringify(body), strict: true }, call.work);
+    if (size > LARGE_DOCUMENT)
+      return await options.checkOffThread(info, { at, text: JSON.stringify(body), strict: true }, call.work);
     return await inTurn(() => draftOf(info, at, body, options.rules, { strict: true }));
   };
   const drafts = await checkEach(documents, check).catch(async (failure: unknown) => {

@@ -2,7 +2,7 @@
 // that the control plane need not wait for a core.
 import { parentPort } from 'node:worker_threads';
 import { lowerThreadPriority } from '../base/lower-thread-priority.ts';
-import type { CheckAnswer, CheckQuestion } from './check-apart.ts';
+import type { CheckAnswer, CheckQuestion } from './off-thread-check.ts';
 import { answerAboutYaml, type YamlAnswer, type YamlQuestion } from '../http/yaml-answers.ts';
 
 export type DocumentQuestion = YamlQuestion | CheckQuestion;
@@ -16,7 +16,7 @@ function say(answer: DocumentAnswer): void {
 async function answerTo(question: DocumentQuestion): Promise<DocumentAnswer> {
   if (question.kind !== 'check') return answerAboutYaml(question);
   // The schemas of all types are loaded when they are needed.
-  const { answerToCheck } = await import('./check-apart.ts');
+  const { answerToCheck } = await import('./off-thread-check.ts');
   return answerToCheck(question);
 }
 

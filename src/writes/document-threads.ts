@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { YamlAnswer, YamlQuestion } from '../http/yaml-answers.ts';
-import type { CheckAnswer, CheckQuestion } from './check-apart.ts';
+import type { CheckAnswer, CheckQuestion } from './off-thread-check.ts';
 import type { DocumentAnswer, DocumentQuestion } from './document-thread.ts';
 import { ApiError } from '../http/error-body.ts';
 import type { CallerWork } from '../http/caller-work.ts';

@@ -8,7 +8,7 @@ import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { Author, ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
-import { LARGE_DOCUMENT, type CheckApart } from './checker-apart.ts';
+import { LARGE_DOCUMENT, type CheckOffThread } from './off-thread-checker.ts';
 import { ApiError, missingResource } from '../http/error-body.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { requireUsableSecrets, type AuthorizeUse } from './named-secrets.ts';
@@ -43,7 +43,7 @@ export type ServiceOptions = {
   /** The queue of the work whose cost a caller decides. */
   readonly queue: FairQueue;
   /** Checks a large document beside the control plane. */
-  readonly checkApart: CheckApart;
+  readonly checkOffThread: CheckOffThread;
   /** The rows that are written in one transaction with a new Mesh. */
   readonly meshDefaults: (mesh: Pick<Resource, 'name' | 'spec'>) => Promise<Write[]>;
 };
@@ -225,7 +225,11 @@ export class ResourceService {
     call.authorize(info, at);
     try {
       if (text.length > LARGE_DOCUMENT)
-        return await this.#options.checkApart(info, { at: { mesh: at.mesh, name: at.name }, text, strict: false }, call.work());
+        return await this.#options.checkOffThread(
+          info,
+          { at: { mesh: at.mesh, name: at.name }, text, strict: false },
+          call.work(),
+        );
       return draftOf(info, at, parseJsonBody(text), this.#options.rules, { strict: false });
     } catch (failure) {
       await this.requireMesh(info, at.mesh);

@@ -22,7 +22,7 @@ import {
   type InsightState,
 } from './zone-insight.ts';
 import { writeWithRetries } from './retried-write.ts';
-import { rivalSpeakers } from './rival-speakers.ts';
+import { competingControlPlanes } from './competing-control-planes.ts';
 import { lagToStore, type LagOf } from './zone-sync.ts';
 import type { Lag } from '../kds/sender/open-senders.ts';
 import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
@@ -290,7 +290,7 @@ export class ZoneInsightWriter {
   /** The zones with streams to this process that two control planes claim. */
   contended(): string[] {
     const now = this.#options.clock.now();
-    return [...this.#entries].filter(([, { stored }]) => rivalSpeakers(stored, now).length > 0).map(([zone]) => zone);
+    return [...this.#entries].filter(([, { stored }]) => competingControlPlanes(stored, now).length > 0).map(([zone]) => zone);
   }
 
   /** The number of zones in memory. */

@@ -35,7 +35,7 @@ const timeout = { type: 'MeshTimeout', mesh: 'default', name: 'slow' };
 
 function serviceOf(writer: ControlPlaneIdentity): ResourceService {
   const rules = { writer, checksOrigin: true };
-  const checkApart = (): never => {
+  const checkOffThread = (): never => {
     throw new Error('these documents are small');
   };
   const queue = new FairQueue();
@@ -45,7 +45,7 @@ function serviceOf(writer: ControlPlaneIdentity): ResourceService {
     readOnly: false,
     unsafeDelete: false,
     meshDefaults: async () => [],
-    checkApart,
+    checkOffThread,
     queue,
   });
 }

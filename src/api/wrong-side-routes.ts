@@ -10,7 +10,7 @@ type Side = Pick<ApiOptions, 'mode' | 'zone' | 'federated'>;
 /** @property needed what is done where, as a part of a sentence: `another store of a zone is accepted on global` */
 type Elsewhere = { readonly method: 'GET' | 'POST'; readonly url: string; readonly tag: string; readonly needed: string };
 
-export function addOtherSide(app: FastifyInstance, { method, url, tag, needed }: Elsewhere, side: Side): void {
+export function addWrongSideRoute(app: FastifyInstance, { method, url, tag, needed }: Elsewhere, side: Side): void {
   const refuse = async (): Promise<never> => {
     throw new ApiError('bad_request', 'Not on this side', `this control plane is ${describeSide(side)}: ${needed}`);
   };

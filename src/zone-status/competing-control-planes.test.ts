@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rivalSpeakers } from './rival-speakers.ts';
+import { competingControlPlanes } from './competing-control-planes.ts';
 
 const now = new Date('2026-01-01T01:00:00Z');
 const insight = (...turns: readonly (readonly [id: string, secondsAgo: number])[]) => ({
@@ -16,7 +16,7 @@ describe('two control planes under one name', () => {
     ['three take turns', insight(['a', 50], ['b', 40], ['c', 30], ['b', 10]), ['a', 'b', 'c']],
     ['each tries several times', insight(['a', 50], ['a', 45], ['b', 40], ['b', 35], ['a', 10]), ['a', 'b']],
   ])('are detected when %s', (_, rows, expected) => {
-    expect(rivalSpeakers(rows, now)).toEqual(expected);
+    expect(competingControlPlanes(rows, now)).toEqual(expected);
   });
 
   it.each([
@@ -29,6 +29,6 @@ describe('two control planes under one name', () => {
     ['nothing says which instance it was', insight(['', 30], ['b', 20], ['', 10])],
     ['there is no subscription', {}],
   ])('are not detected when %s', (_, rows) => {
-    expect(rivalSpeakers(rows, now)).toEqual([]);
+    expect(competingControlPlanes(rows, now)).toEqual([]);
   });
 });

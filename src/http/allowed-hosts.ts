@@ -10,7 +10,7 @@ import { ApiError } from './error-body.ts';
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** @param allowed `apiServer.allowedHosts`: names without a port, in any letter case; `*` allows every name */
-export function requireOwnHost(app: FastifyInstance, allowed: readonly string[]): void {
+export function requireAllowedHost(app: FastifyInstance, allowed: readonly string[]): void {
   const names = new Set(allowed.map((name) => name.toLowerCase()));
   app.addHook('onRequest', (request, _reply, done) => {
     try {

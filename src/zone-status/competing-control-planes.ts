@@ -13,7 +13,7 @@ const WINDOW_MS = 300_000;
  * @param insight the spec of a ZoneInsight
  * @returns instance ids in the order of their arrival; empty without a conflict
  */
-export function rivalSpeakers(insight: JsonObject, now: Date): readonly string[] {
+export function competingControlPlanes(insight: JsonObject, now: Date): readonly string[] {
   const recent = subscriptionsOf(insight)
     .map((row) => ({ id: textOf(row['zoneInstanceId']), time: Date.parse(textOf(row['connectTime'])) }))
     .filter(({ id, time }) => id !== '' && now.getTime() - time < WINDOW_MS)
