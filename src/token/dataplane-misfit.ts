@@ -1,5 +1,5 @@
-// The permissions of the token of a proxy: to be a Dataplane, with its roles, and to have the identity that its labels make (xds
-// 1, 6). Pure. Invariant: what the proxy chose itself counts as little as what a stranger says; an administrator who wrote the
+// The permissions of the token of a proxy: to be a Dataplane, with its roles, and to have the identity of its labels (xds 1,
+// 6). Pure. Invariant: what the proxy chose itself counts as little as what a stranger says; an administrator who wrote the
 // Dataplane is believed, but for its workload, which the token names always.
 import { isLabelOfProxy, rolesOfProxy } from '../resource/brought-parts.ts';
 import { label } from '../resource/labels.ts';
