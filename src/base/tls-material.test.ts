@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { createAuthority } from './self-signed.ts';
-import { endOfCertificate, followTlsFiles, LOOK_MS, readTlsFiles, type TlsFiles } from './tls-material.ts';
+import { endOfCertificate, followTlsFiles, POLL_MS, readTlsFiles, type TlsFiles } from './tls-material.ts';
 
 it('reports changed files only when key and certificate match', async () => {
   const folder = temporaryFolder();
@@ -27,7 +27,7 @@ it('reports changed files only when key and certificate match', async () => {
   const following = followTlsFiles(files, follow, stop.signal);
   /** Looks until the files were read: reading takes real time. */
   const look = async (isDone: () => boolean): Promise<void> => {
-    await expect.poll(async () => (await clock.advance(LOOK_MS), isDone())).toBe(true);
+    await expect.poll(async () => (await clock.advance(POLL_MS), isDone())).toBe(true);
   };
   await writeFile(files.cert, second.certPem);
   await look(() => failures.length > 0);
@@ -37,7 +37,7 @@ it('reports changed files only when key and certificate match', async () => {
   expect(changes).toEqual([second.certPem]);
   expect(failures).toEqual([`x.tlsCertFile: ${files.cert} and ${files.key} are not a certificate and its key in PEM`]);
   stop.abort();
-  await clock.advance(LOOK_MS);
+  await clock.advance(POLL_MS);
   await following;
   await expect(readTlsFiles({ ...files, cert: join(folder, 'none') })).rejects.toThrow('x.tlsCertFile');
 });

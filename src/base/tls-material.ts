@@ -13,7 +13,7 @@ export type TlsMaterial = { readonly cert: Buffer; readonly key: Buffer; readonl
 export type TlsFiles = { readonly keyOfConfig: string; readonly cert: string; readonly key: string; readonly ca: string };
 
 /** The interval of checks of the files, in milliseconds. */
-export const LOOK_MS = 2_000;
+export const POLL_MS = 2_000;
 
 /** @throws MeridianError `config` when a file cannot be read or key and certificate do not belong together */
 export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
@@ -66,7 +66,7 @@ type Follow = {
 export async function followTlsFiles(files: TlsFiles, follow: Follow, signal: AbortSignal): Promise<void> {
   let { current } = follow;
   let lastFailure = '';
-  await every(follow.clock, LOOK_MS, signal, async () => {
+  await every(follow.clock, POLL_MS, signal, async () => {
     try {
       const next = await readFiles(files);
       // A check costs more than a read.

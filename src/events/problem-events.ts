@@ -11,7 +11,7 @@ import type { EventSource, Tell } from './event-hub.ts';
 import type { EventItem } from './event-ring.ts';
 import type { ZoneEvents } from './zone-events.ts';
 
-const LOOK_MS = 60_000;
+const POLL_MS = 60_000;
 /** The key of the problems that belong to no single zone. */
 const BESIDES = '';
 
@@ -64,7 +64,7 @@ export class ProblemEvents implements EventSource {
       for (const problems of this.#scopes.values()) for (const [id, item] of problems) this.#last.set(id, item);
       isLoaded = true;
       loaded();
-      await together(signal, (either) => every(clock, LOOK_MS, either, lookBesides));
+      await together(signal, (either) => every(clock, POLL_MS, either, lookBesides));
     } finally {
       stopZones();
       stopRoster();

@@ -15,10 +15,10 @@ import { syncOf, type ZoneFacts } from './zone-facts.ts';
 import { readZoneFacts, ZoneRows, type ZoneRowsStore } from './zone-rows.ts';
 import { zoneCondition, zoneSummary, type ZoneSummary } from './zone-summary.ts';
 
-/** Milliseconds between two looks at zones that have not answered. */
-const LOOK_MS = 1_000;
-/** Milliseconds between two looks at all zones. */
-const LOOK_ALL_MS = 60_000;
+/** Milliseconds between two polls of zones that have not answered. */
+const POLL_MS = 1_000;
+/** Milliseconds between two polls of all zones. */
+const POLL_ALL_MS = 60_000;
 /** A shorter lag is not reported. */
 const LAGGING_MS = 1_000;
 
@@ -126,8 +126,8 @@ export class ZoneEvents implements EventSource {
         signal,
         (either) => this.#rows.run(take, either),
         (either) =>
-          every(this.#clock, LOOK_MS, either, () => look([...new Set([...this.#stillWaiting(waiting), ...this.#lagging])])),
-        (either) => every(this.#clock, LOOK_ALL_MS, either, () => look([...this.#rows.names()])),
+          every(this.#clock, POLL_MS, either, () => look([...new Set([...this.#stillWaiting(waiting), ...this.#lagging])])),
+        (either) => every(this.#clock, POLL_ALL_MS, either, () => look([...this.#rows.names()])),
       );
     } finally {
       this.#waiting = null;

@@ -10,7 +10,7 @@ import type { ReplicaRoster } from './replica-roster.ts';
 const BEGIN_SHARE = 1.2;
 const END_SHARE = 1.05;
 /** Milliseconds between two checks of the numbers, and between two marks that report a changed number. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const SAY_MS = 2_000;
 /** A moved zone that comes back to this replica within this time counts as returned. Kuma zones wait up to 10 s. */
 const RETURN_MS = 15_000;
@@ -87,7 +87,7 @@ export class ZoneSharing {
   /** Looks every second until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
-    await every(clock, LOOK_MS, signal, () => {
+    await every(clock, POLL_MS, signal, () => {
       try {
         this.#look();
       } catch (error) {
@@ -116,7 +116,7 @@ export class ZoneSharing {
     this.#tooManySince ??= now;
     if (now - this.#tooManySince < settings.settleTime || now < this.#pausedUntil) return;
     this.#isMoving = true;
-    this.#allowance += (own * settings.percentPerSecond * LOOK_MS) / 100_000;
+    this.#allowance += (own * settings.percentPerSecond * POLL_MS) / 100_000;
     this.#move(Math.min(Math.floor(this.#allowance), Math.floor(own - bounds.lower) || 1), own, now);
   }
 

@@ -11,8 +11,8 @@ import type { Database, Tables } from './database.ts';
 const FOLDER = join(import.meta.dirname, '../../migrations');
 /** The number of the lock is an arbitrary constant. */
 const LOCK = 7_291_163;
-/** The interval of the looks at what a migration waits for, in milliseconds. */
-const LOOK_MS = 1_000;
+/** The interval of the polls for what a migration waits for, in milliseconds. */
+const POLL_MS = 1_000;
 
 type MigrationStatus = { readonly name: string; readonly appliedAt: string | null };
 
@@ -67,7 +67,7 @@ async function applyMissing(tx: Kysely<Tables>): Promise<string[]> {
 /** Logs once what holds the locks that the process `pid` of the server waits for, until the signal. Never rejects. */
 async function reportWaits({ db, clock }: Database, pid: number, log: Logger, signal: AbortSignal): Promise<void> {
   let last = '';
-  await every(clock, LOOK_MS, signal, async () => {
+  await every(clock, POLL_MS, signal, async () => {
     const holders = await lockHolders(db, pid).catch(() => []);
     const text = holders.join(', ');
     if (text !== '' && text !== last)

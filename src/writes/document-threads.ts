@@ -16,7 +16,7 @@ const MAX_WAITING_OF_CALLER = 16;
 const MAX_WAITING = 128;
 /** The limit of CPU for one document with the start of its thread, in milliseconds. A busy machine takes longer. */
 const MAX_CPU_MS = 5_000;
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** The milliseconds without a question after which the threads end. */
 const IDLE_MS = 30_000;
 /** The milliseconds after its caller has left in which a document may still be finished: a new thread costs more. */
@@ -176,7 +176,7 @@ class DocumentThread {
 
   async #limitCpu(over: AbortSignal, exceed: () => void): Promise<void> {
     for (;;) {
-      await this.#clock.sleep(LOOK_MS, over, { ref: false });
+      await this.#clock.sleep(POLL_MS, over, { ref: false });
       if (over.aborted) return;
       // A thread that has ended says so itself.
       const used = await this.#worker.cpuUsage(this.#cpuBefore).catch(() => NONE);

@@ -28,7 +28,7 @@ const WAIT: RotationStep = { then: 'wait', wakeAt: null };
 type Step<T extends Rotation['step']> = Extract<Rotation, { readonly step: T }>;
 
 /** A requested rotation, with the rows of its MeshIdentity. */
-type Turn = {
+type StepInput = {
   readonly options: RotationOptions;
   readonly identity: Resource;
   readonly trust: Resource | undefined;
@@ -44,30 +44,30 @@ export async function stepRotation(options: RotationOptions, rows: IdentityRows)
   const { identity, certificate, key, trust, rotation: row } = rows;
   const rotation = row === undefined ? null : readRotation(row);
   if (row === undefined || rotation === null || certificate === undefined || key === undefined) return WAIT;
-  const turn: Turn = { options, identity, trust, certificate, key, row, now: options.clock.now() };
-  if (rotation.step === 'requested') return await begin(turn);
+  const input: StepInput = { options, identity, trust, certificate, key, row, now: options.clock.now() };
+  if (rotation.step === 'requested') return await begin(input);
   const facts = await meshFactsOf(options.store, identity.mesh);
-  if (rotation.step === 'distribute') return await distribute(turn, rotation, facts);
-  return await renew(turn, rotation, facts);
+  if (rotation.step === 'distribute') return await distribute(input, rotation, facts);
+  return await renew(input, rotation, facts);
 }
 
-async function begin(turn: Turn): Promise<RotationStep> {
-  const { options, identity, row, now } = turn;
+async function begin(input: StepInput): Promise<RotationStep> {
+  const { options, identity, row, now } = input;
   const trustDomain = trustDomainOf(parseMeshIdentity(identity), identity.mesh, options.zone);
   if (trustDomain === null) return WAIT;
   const { createAuthority } = await import('../../identity/authority.ts');
   const made = await createAuthority(trustDomain, now);
   const begun: Rotation = { step: 'distribute', ...made, waiting: 0, waitsFor: [], until: '' };
-  return await commit(turn, [rotationWrite(row, begun)], 'made the next authority of a MeshIdentity; its proxies get it');
+  return await commit(input, [rotationWrite(row, begun)], 'made the next authority of a MeshIdentity; its proxies get it');
 }
 
 /** Waits until every proxy trusts the next authority, which then signs. */
-async function distribute(turn: Turn, rotation: Step<'distribute'>, facts: MeshFacts): Promise<RotationStep> {
-  const { options, identity, trust, certificate, key, row, now } = turn;
+async function distribute(input: StepInput, rotation: Step<'distribute'>, facts: MeshFacts): Promise<RotationStep> {
+  const { options, identity, trust, certificate, key, row, now } = input;
   if (trust === undefined) return WAIT;
   const otherZonesMs = haveOthersAccepted(facts.trusts, options.zone) ? 0 : options.otherZonesMs;
   const state = distribution(facts, options.zone, trust.modificationTime, otherZonesMs);
-  if (!isOver(state, now)) return await waitWith(turn, rotation, state);
+  if (!isOver(state, now)) return await waitWith(input, rotation, state);
   const until = lastEnd(identity, facts.insights, now).toISOString();
   const signing: Rotation = {
     ...{ step: 'renew', previousPem: secretText(certificate), signedAt: now.toISOString() },
@@ -75,31 +75,35 @@ async function distribute(turn: Turn, rotation: Step<'distribute'>, facts: MeshF
   };
   const secret = (of: Resource, pem: string): Write => replaced(of, secretSpec(pem));
   return await commit(
-    turn,
+    input,
     [secret(certificate, rotation.certPem), secret(key, rotation.keyPem), rotationWrite(row, signing)],
     'the next authority of a MeshIdentity signs',
   );
 }
 
 /** Waits until the last certificate of the earlier authority has ended. */
-async function renew(turn: Turn, rotation: Step<'renew'>, facts: MeshFacts): Promise<RotationStep> {
-  const { identity, row, now } = turn;
+async function renew(input: StepInput, rotation: Step<'renew'>, facts: MeshFacts): Promise<RotationStep> {
+  const { identity, row, now } = input;
   if (Date.parse(rotation.until) > now.getTime())
-    return await waitWith(turn, rotation, renewal(facts, identity, rotation.signedAt, rotation.until));
+    return await waitWith(input, rotation, renewal(facts, identity, rotation.signedAt, rotation.until));
   const { type, mesh, name, version } = row;
   const over: Write = { op: 'delete', key: { type, mesh, name }, expectVersion: version };
-  return await commit(turn, [over], 'the rotation of an authority is over: the last one is not trusted any more');
+  return await commit(input, [over], 'the rotation of an authority is over: the last one is not trusted any more');
 }
 
 /** Stores the progress of a step if it has changed. */
-async function waitWith(turn: Turn, rotation: Step<'distribute' | 'renew'>, state: RotationProgress): Promise<RotationStep> {
+async function waitWith(
+  input: StepInput,
+  rotation: Step<'distribute' | 'renew'>,
+  state: RotationProgress,
+): Promise<RotationStep> {
   const next: Rotation = { ...rotation, ...state };
-  if (isNews(rotation, state)) return await commit(turn, [rotationWrite(turn.row, next)], '');
+  if (isNews(rotation, state)) return await commit(input, [rotationWrite(input.row, next)], '');
   return { then: 'wait', wakeAt: wakeOf(next) };
 }
 
 /** @param done the line of the log; `''` for none */
-async function commit({ options, identity }: Turn, writes: readonly Write[], done: string): Promise<RotationStep> {
+async function commit({ options, identity }: StepInput, writes: readonly Write[], done: string): Promise<RotationStep> {
   const { mesh, name } = identity;
   const outcomes = await options.store.writeAll(writes);
   const refused = outcomes.find((outcome) => outcome.result === 'rejected');
