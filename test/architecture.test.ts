@@ -101,6 +101,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   dns: ['base'],
   // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
   dataplane: ['base', 'wire', 'resource'],
+  // Rules of a firewall; it knows nothing of meshes. It reads resolv.conf.
+  redirect: ['base', 'dns'],
   'control-plane': [...ENGINE],
   global: [...ENGINE, 'control-plane', 'takeover'],
   zone: [...ENGINE, 'control-plane', 'xds', 'ads', 'names', 'proxy-port', 'proxy-status', 'proxy-health'],
@@ -119,6 +121,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'defaults',
       'token',
       'dataplane',
+      'redirect',
     ],
     'takeover',
     'import',

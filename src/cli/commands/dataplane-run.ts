@@ -7,6 +7,7 @@ import type { JsonObject } from '../../resource/types.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { collect } from '../options.ts';
 import { note } from '../output.ts';
+import { prepareRun } from '../documents/redirected-run.ts';
 import { stopSignals } from '../stop-signals.ts';
 
 type Options = {
@@ -18,6 +19,9 @@ type Options = {
   readonly dataplaneTokenFile?: string;
   readonly name?: string;
   readonly mesh?: string;
+  readonly transparentProxy?: boolean;
+  readonly transparentProxyConfig?: string;
+  readonly user?: string;
   readonly envoy?: string;
   readonly binaryPath?: string;
   readonly envoyLogLevel: string;
@@ -47,6 +51,10 @@ The Dataplane comes from a file, and then comes and goes with this command; or
 it is one that exists, named by --name and --mesh. Envoy is the one of --envoy,
 of MERIDIAN_ENVOY, of PATH, or of \`meridian dataplane install-envoy\`.
 
+With --transparent-proxy the Dataplane gets the ports of the redirection, and
+the proxy runs as the user whose connections are not redirected. If root starts
+it, it becomes this user, who must be able to read the files of the options.
+
 It runs until SIGINT or SIGTERM. Then it drains for --drain-time and stops; a
 second signal stops it at once. GET /ready on the readiness port is 200 while
 requests may come.
@@ -56,6 +64,7 @@ Examples:
   meridian dataplane run --cp-address https://east.example:5678 \\
     --ca-cert-file east.pem -d cart.yaml --dataplane-token-file cart.token
   meridian dataplane run -d cart.yaml --dataplane-var address=10.0.0.7
+  meridian dataplane run -d cart.yaml --transparent-proxy --user meridian
   meridian dataplane run --mesh shop --name cart-1 --drain-time 5s`;
 
 export function addDataplaneRun(dataplane: Command): void {
@@ -69,6 +78,10 @@ export function addDataplaneRun(dataplane: Command): void {
   command.option('-v, --dataplane-var <name=value>', 'the value of {{ name }} in the file; may be repeated', collect);
   add('--name <name>', 'name of one that exists');
   add('--mesh <mesh>', 'its mesh (default)');
+  command.optionsGroup('Transparent proxy:');
+  add('--transparent-proxy', 'it gets what `meridian install transparent-proxy` redirects');
+  command.option('--transparent-proxy-config <file>', 'the settings of that command');
+  add('--user <user>', 'that it becomes if root starts it; in place of that of the file');
   command.optionsGroup('Control plane:');
   add('--cp-address <url>', `a zone; again or with commas for replicas (${DEFAULT_CP_ADDRESS})`, addresses);
   add('--ca-cert-file <file>', 'CA of its certificate, or the certificate itself');
@@ -124,12 +137,12 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
     throw new UsageError('give --dataplane-token or --dataplane-token-file, not both');
   if (command.getOptionValueSource('dataplaneToken') === 'cli')
     note('warning: other users of this machine can see --dataplane-token; --dataplane-token-file is safer');
-  const proxy = await proxyOf(options);
+  const chosen = await proxyOf(options);
+  const proxy = { ...chosen, ...(await prepare(options, chosen)) };
   const envoy = await findEnvoy({ option: options.envoy ?? options.binaryPath, env: process.env });
   if (envoy === null) throw new MeridianError('config', NO_ENVOY);
   const { createLogger } = await import('../../base/log.ts');
   const { runProxy } = await import('../../dataplane/run-proxy.ts');
-  const { defaultWorkFolder } = await import('../../dataplane/work-folder.ts');
   const log = createLogger(options.logLevel, { mode: 'dataplane', mesh: proxy.mesh, dataplane: proxy.name });
   const { stop, kill } = untilSignals();
   await runProxy(
@@ -139,7 +152,6 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
       program: envoy.path,
       token: { token: options.dataplaneToken, file: options.dataplaneTokenFile },
       caFile: options.caCertFile,
-      workFolder: options.workDir ?? options.configDir ?? defaultWorkFolder(proxy.mesh, proxy.name),
       readinessPort: options.readinessPort ?? DEFAULT_READINESS_PORT,
       adminPort: options.adminPort ?? null,
       logLevel: options.envoyLogLevel,
@@ -149,6 +161,13 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
     },
     { clock: systemClock, log, stop, kill },
   );
+}
+
+/** The Dataplane and the folder of the proxy; this process may become one of another user. */
+async function prepare(options: Options, { mesh, name, dataplane }: ChosenDataplane): ReturnType<typeof prepareRun> {
+  const { defaultWorkFolder } = await import('../../dataplane/work-folder.ts');
+  const given = options.workDir ?? options.configDir;
+  return await prepareRun(options, { dataplane, workFolder: (home) => given ?? defaultWorkFolder(mesh, name, home) });
 }
 
 type ChosenDataplane = {
