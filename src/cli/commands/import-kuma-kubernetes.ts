@@ -41,7 +41,7 @@ The store must be new. A PostgreSQL needs \`meridian migrate up\` before.
 
 Examples:
   meridian import kuma-kubernetes -f crds.yaml -f system.yaml --check
-  meridian import kuma-kubernetes -f dump --accept ExternalService --config global.yaml
+  meridian import kuma-kubernetes -f dump --accept Mesh.mtls --config g.yaml
   meridian import kuma-kubernetes --kubeconfig ~/.kube/config --check -o json`;
 
 export function addImportKumaKubernetes(parent: Command): void {
