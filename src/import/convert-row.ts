@@ -117,13 +117,16 @@ function isValid(info: TypeInfo, { mesh, name, labels, spec }: TakenRow): boolea
 
 /** Sources of certificates get their type, which zones of Kuma 2.x do not read. */
 function typedCertificates(row: TakenRow, info: TypeInfo, { hasOlderZones }: Surroundings): Converted | undefined {
-  if (hasOlderZones) return undefined;
+  const spec = hasOlderZones ? row.spec : withTypedCertificates(info, row);
+  if (spec === row.spec) return undefined;
+  return { rows: [{ ...row, spec }], notes: [{ field: 'spec.tls.verification', what: 'each certificate with its type' }] };
+}
+
+/** The spec of a MeshExternalService with a type for each certificate; that of any other type as it is. */
+export function withTypedCertificates(info: TypeInfo, row: TakenRow): JsonObject {
+  if (info.name !== 'MeshExternalService') return row.spec;
   const form = toKumaForm(info, { ...row, status: undefined });
-  if (!('resource' in form) || form.resource.spec === row.spec) return undefined;
-  return {
-    rows: [{ ...row, spec: form.resource.spec }],
-    notes: [{ field: 'spec.tls.verification', what: 'each certificate with its type' }],
-  };
+  return 'resource' in form ? form.resource.spec : row.spec;
 }
 
 /** `networking.outbound.passthrough: false` is a MeshPassthrough of the mesh. */

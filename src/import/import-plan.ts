@@ -16,7 +16,7 @@ import { rowOfKubernetes } from '../takeover/read-dump.ts';
 import type { TakenRow } from '../takeover/taken-row.ts';
 import { zoneKinds, type ZoneKind } from '../takeover/zone-releases.ts';
 import { reasonsBy, zoneViews, type ZoneViews } from '../takeover/zone-views.ts';
-import { convertRow, isForGatewaysAlone, type Note, type Surroundings } from './convert-row.ts';
+import { convertRow, isForGatewaysAlone, withTypedCertificates, type Note, type Surroundings } from './convert-row.ts';
 import { CLUSTER_ID, sortObject } from './sort-object.ts';
 
 type Named = { readonly type: string; readonly mesh: string; readonly name: string };
@@ -197,8 +197,18 @@ function storedRow(info: TypeInfo, row: TakenRow): TakenRow {
   const full = hasNamespace ? storedNameOf({ displayName, namespace: labels[label.namespace] ?? '' }) : row.name;
   // The name on the wire is made of labels, so zones do not see under which name a row is stored.
   const name = full.length > MAX_NAME && hasNamespace ? hashNameOf(row) : full;
-  const own = name === row.name ? labels : { ...labels, [label.displayName]: displayName };
-  return { ...row, name, labels: own, spec: specOf(info, { mesh, labels, name: displayName, spec: row.spec }) };
+  const spec = specOf(info, { mesh, labels, name: displayName, spec: withTypedCertificates(info, row) });
+  return { ...row, name, labels: labelsOf(info, { ...row, name }, displayName), spec };
+}
+
+/**
+ * The labels that a write adds as well, so that the same document applied again changes nothing. A display name that the old global did not
+ * have would change the row in zones.
+ */
+function labelsOf(info: TypeInfo, { name, labels }: TakenRow, displayName: string): TakenRow['labels'] {
+  if (info.name === 'Config') return labels;
+  const hasDisplayName = name !== displayName || labels[label.displayName] !== undefined || info.name === 'Zone';
+  return { ...labels, ...(hasDisplayName && { [label.displayName]: displayName }), [label.origin]: 'global' };
 }
 
 function specOf(info: TypeInfo, resource: Parameters<typeof checkSpec>[1]): JsonObject {
