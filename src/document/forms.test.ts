@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';
 import { fc } from '../../test/support/property.ts';
 import { GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
-import { COMPUTED_LABELS } from '../gateway-api/to-mesh-routes.ts';
+import { COMPUTED_LABELS as OF_ROUTES } from '../gateway-api/to-mesh-routes.ts';
 import { label } from '../resource/labels.ts';
 import { SYSTEM_NAMESPACE } from '../resource/policy-role.ts';
 import { specJsonSchema } from '../validation/spec-json-schema.ts';
@@ -11,9 +11,17 @@ import { isClusterWide, storedNameOf as storedName } from '../resource/stored-na
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { toGatewayForm } from './gateway-form.ts';
-import { fromKubernetes, toKubernetes, toSystemNamespace } from './kubernetes-form.ts';
+import { fromKubernetes, isForeign, toKubernetes, toSystemNamespace } from './kubernetes-form.ts';
 import { readDocument, storedNameOf } from './read-document.ts';
-import { applyable, editable, fromUniversal, READ_ONLY_KEYS, readUniversal, toUniversal } from './universal-form.ts';
+import {
+  applyable,
+  COMPUTED_LABELS,
+  editable,
+  fromUniversal,
+  READ_ONLY_KEYS,
+  readUniversal,
+  toUniversal,
+} from './universal-form.ts';
 import { universalSchema } from './universal-schema.ts';
 
 const TYPES = resourceTypes.filter(({ path }) => path !== '');
@@ -65,16 +73,8 @@ function contentOf({ type, mesh, name: stored, labels, spec: own }: Content, wit
 const FORMS: Record<string, [(row: Resource) => JsonObject, (type: string) => boolean, (type: string) => ReadonlySet<string>]> = {
   Universal: [(row) => toUniversal(typeOf(row.type), row), () => true, () => new Set()],
   'Universal to edit': [(row) => editable(toUniversal(typeOf(row.type), row)), () => true, () => new Set()],
-  Kubernetes: [
-    (row) => toKubernetes(typeOf(row.type), row),
-    () => true,
-    (type) => (GATEWAY_TYPES.has(type) ? COMPUTED_LABELS : new Set()),
-  ],
-  'Kubernetes, in the system namespace': [
-    (row) => toSystemNamespace(typeOf(row.type), row),
-    () => true,
-    (type) => (GATEWAY_TYPES.has(type) ? COMPUTED_LABELS : new Set()),
-  ],
+  Kubernetes: [(row) => toKubernetes(typeOf(row.type), row), () => true, computedIn],
+  'Kubernetes, in the system namespace': [(row) => toSystemNamespace(typeOf(row.type), row), () => true, computedIn],
   'Gateway API': [
     (row) => {
       const form = toGatewayForm(row, { services: [], timeouts: [] });
@@ -82,9 +82,13 @@ const FORMS: Record<string, [(row: Resource) => JsonObject, (type: string) => bo
       return form.document;
     },
     (type) => GATEWAY_TYPES.has(type),
-    () => COMPUTED_LABELS,
+    () => OF_ROUTES,
   ],
 };
+
+function computedIn(type: string): ReadonlySet<string> {
+  return GATEWAY_TYPES.has(type) ? OF_ROUTES : COMPUTED_LABELS;
+}
 
 describe('a resource that is printed', () => {
   it.each(Object.entries(FORMS))('in form %s is applied as the same resource', (_, [print, has, leftOut]) => {
@@ -154,6 +158,45 @@ describe('a resource in Kubernetes form', () => {
   it('names the system namespace when the resource has none', () => {
     const row = makeRow('MeshTimeout', 'slow', { labels: { [label.displayName]: 'slow' } });
     expect(toKubernetes(typeOf('MeshTimeout'), row)).toMatchObject({ metadata: { name: 'slow', namespace: SYSTEM_NAMESPACE } });
+  });
+
+  it('has no label that an API server or its zone refuses', () => {
+    const labels = {
+      [label.displayName]: 'x'.repeat(200),
+      [label.origin]: 'global',
+      [label.policyRole]: 'system',
+      [label.mesh]: 'shop',
+      team: 'a',
+    };
+    const row = makeRow('MeshTimeout', 'slow', { mesh: 'shop', labels });
+    expect(toKubernetes(typeOf('MeshTimeout'), row)).toMatchObject({ metadata: { labels: { [label.mesh]: 'shop', team: 'a' } } });
+  });
+
+  it.each([
+    [{}, 'zone'],
+    [{ [label.namespace]: SYSTEM_NAMESPACE }, 'zone'],
+    [{ [label.namespace]: 'shop' }, undefined],
+  ])('of a zone with labels %j has the origin %j, which its system namespace demands', (labels, expected) => {
+    const row = makeRow('MeshTimeout', 'slow', { labels: { ...labels, [label.origin]: 'zone' } });
+    const { metadata } = toKubernetes(typeOf('MeshTimeout'), row);
+    expect((metadata as { labels: Labels }).labels[label.origin]).toBe(expected);
+  });
+
+  it.each<[JsonObject, boolean]>([
+    [{ apiVersion: 'v1', kind: 'ConfigMap' }, true],
+    [{ apiVersion: 'v1', kind: 'Secret', type: 'Opaque' }, true],
+    [{ apiVersion: 'v1', kind: 'Secret' }, true],
+    [{ apiVersion: 'apps/v1', kind: 'Deployment' }, true],
+    [{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'GatewayClass' }, true],
+    [{ apiVersion: 'kuma.io/v1alpha1', kind: 'ContainerPatch' }, true],
+    [{ apiVersion: 'v1', kind: 'Secret', type: 'system.kuma.io/secrets' }, false],
+    [{ apiVersion: 'kuma.io/v1alpha1', kind: 'TrafficPermission' }, false],
+    [{ apiVersion: 'kuma/v1alpha1', kind: 'MeshTimeout' }, false],
+    [{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute' }, false],
+    [{ type: 'MeshTimeout', kind: 'Mesh' }, false],
+    [{ apiVersion: 1, kind: 'ConfigMap' }, false],
+  ])('is foreign, or is not: %j', (document, expected) => {
+    expect(isForeign(document)).toBe(expected);
   });
 
   it('may not have two namespaces', () => {

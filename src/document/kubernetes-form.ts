@@ -5,14 +5,15 @@ import { isKnownProtocol, PROTOCOL_ANNOTATION, withAnnotatedProtocol } from '../
 import { isGatewayDocument, METADATA_KEYS } from '../gateway-api/parse-route.ts';
 import { documentOf, GATEWAY_TYPES, universalOf } from '../gateway-api/stored-document.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
+import { originOf } from '../resource/ownership.ts';
 import { SYSTEM_NAMESPACE } from '../resource/policy-role.ts';
-import { isObject, objectOf } from '../resource/read-json.ts';
+import { isObject, objectOf, textOf } from '../resource/read-json.ts';
 import { keyHint } from '../resource/nearest-key.ts';
 import { child } from '../resource/spec-path.ts';
 import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
-import { type DocumentedResource, isBesideSpec } from './universal-form.ts';
+import { COMPUTED_LABELS, type DocumentedResource, isBesideSpec } from './universal-form.ts';
 
 const API_VERSION = 'kuma.io/v1alpha1';
 /** `type` of the Kubernetes Secrets that are resources. */
@@ -25,10 +26,13 @@ const SECRET_TYPES: Readonly<Record<string, string>> = {
 const TOP_KEYS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'mesh', 'spec', 'status']);
 const SECRET_KEYS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'type', 'data', 'stringData', 'immutable']);
 
-/** The object for `kubectl apply`. Mesh and Zone have no namespace. Others have that of their label, by default the system namespace. */
+/**
+ * The object for `kubectl apply`, without the labels that each control plane computes: an API server refuses some of their values. Mesh and
+ * Zone have no namespace. Others have that of their label, by default the system namespace.
+ */
 export function toKubernetes(info: TypeInfo, resource: DocumentedResource): JsonObject {
   if (GATEWAY_TYPES.has(info.name)) return documentOf(resource);
-  const labels: Labels = { ...resource.labels, ...(info.scope === 'Mesh' && { [label.mesh]: resource.mesh }) };
+  const labels = labelsFor(info, resource);
   const namespace = isClusterWide(info) ? '' : (labels[label.namespace] ?? '');
   const metadata: JsonObject = {
     name: namespace === '' ? resource.name : displayNameOf(resource),
@@ -43,6 +47,17 @@ export function toKubernetes(info: TypeInfo, resource: DocumentedResource): Json
   return { ...head, metadata, spec: resource.spec, ...(info.hasStatus && { status: resource.status }) };
 }
 
+/** A zone of Kuma demands the origin of what is written in its system namespace. */
+function labelsFor(info: TypeInfo, { labels, mesh }: DocumentedResource): Labels {
+  const written = Object.entries(labels).filter(([key]) => !COMPUTED_LABELS.has(key));
+  const isOfSystem = !isClusterWide(info) && (labels[label.namespace] ?? SYSTEM_NAMESPACE) === SYSTEM_NAMESPACE;
+  return {
+    ...Object.fromEntries(written),
+    ...(originOf(labels) === 'zone' && isOfSystem && { [label.origin]: 'zone' }),
+    ...(info.scope === 'Mesh' && { [label.mesh]: mesh }),
+  };
+}
+
 /**
  * The object as a Kuma control plane on Universal answers it, for `kumactl export`: under the stored name, in the system namespace. kumactl
  * leaves out objects of other namespaces (rest-api 2.3).
@@ -52,6 +67,40 @@ export function toSystemNamespace(info: TypeInfo, resource: DocumentedResource):
   if (GATEWAY_TYPES.has(info.name) || isClusterWide(info) || resource.labels[label.namespace] === SYSTEM_NAMESPACE)
     return document;
   return { ...document, metadata: { ...objectOf(document['metadata']), name: resource.name, namespace: SYSTEM_NAMESPACE } };
+}
+
+/** The groups of APIs whose objects are resources here. */
+const GROUPS = ['kuma.io/', 'gateway.networking.k8s.io/'];
+/** Kinds of Gateway API that belong to the cluster, and of Kuma that are for the pods of their own cluster alone. */
+const CLUSTER_KINDS: ReadonlySet<string> = new Set([
+  ...['GatewayClass', 'Gateway', 'ReferenceGrant'],
+  ...['ContainerPatch', 'MeshGatewayConfig'],
+]);
+const SECRET_TYPE_PREFIX = 'system.kuma.io/';
+
+/**
+ * Whether an object of Kubernetes is none of a mesh, as ConfigMaps and Deployments beside the resources of a team are. A kind of Kuma under
+ * another apiVersion is a mistake, and not foreign.
+ */
+export function isForeign(document: JsonObject): boolean {
+  const { apiVersion, kind, type } = document;
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return false;
+  if (CLUSTER_KINDS.has(kind)) return true;
+  if (apiVersion === 'v1' && kind === 'Secret') return typeof type !== 'string' || !type.startsWith(SECRET_TYPE_PREFIX);
+  return !GROUPS.some((group) => apiVersion.startsWith(group)) && findType(kind) === undefined;
+}
+
+/** Whether an object stands in the system namespace and does not say by a label whether its resource has that namespace. */
+export function isInSystemNamespace(document: JsonObject): boolean {
+  const { namespace, labels } = objectOf(document['metadata']);
+  const info = findType(textOf(document['kind']));
+  return (
+    namespace === SYSTEM_NAMESPACE &&
+    objectOf(labels)[label.namespace] === undefined &&
+    info !== undefined &&
+    !info.adminOnly &&
+    !isClusterWide(info)
+  );
 }
 
 type UniversalDocument = { readonly body: JsonObject } | { readonly violation: Violation };

@@ -7,7 +7,7 @@ import { shown } from '../resource/spec-path.ts';
 import { isClusterWide, namesOf } from '../resource/stored-name.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { fromKubernetes } from './kubernetes-form.ts';
+import { fromKubernetes, isInSystemNamespace } from './kubernetes-form.ts';
 
 export type ReadDocument = {
   readonly info: TypeInfo;
@@ -17,6 +17,8 @@ export type ReadDocument = {
   readonly name: string;
   /** The body in Universal form, as for a PUT. */
   readonly body: JsonObject;
+  /** Whether it is an object of Kubernetes in the system namespace, which leaves open whether the resource has that namespace. */
+  readonly isInSystemNamespace?: boolean;
 };
 
 /**
@@ -27,7 +29,8 @@ export type ReadDocument = {
 export function readDocument(value: unknown, defaultMesh?: string): ReadDocument | { readonly violation: Violation } {
   const fault = (field: string, reason: string): { violation: Violation } => ({ violation: { field, reason } });
   if (!isObject(value)) return fault('', 'must be a resource: an object with type and name');
-  const read = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : { body: value };
+  const isObjectOfKubernetes = 'apiVersion' in value && 'kind' in value;
+  const read = isObjectOfKubernetes ? fromKubernetes(value) : { body: value };
   if ('violation' in read) return read;
   const { type = null, name = '' } = read.body;
   if (type === null) return fault('type', 'must be given');
@@ -38,7 +41,10 @@ export function readDocument(value: unknown, defaultMesh?: string): ReadDocument
     if (given === null || given === '') return fault(field, 'must be given');
     if (typeof given !== 'string') return fault(field, 'must be a string');
   }
-  return { info, mesh: textOf(ofMesh['mesh']), name: textOf(name), body: { ...read.body, ...ofMesh } };
+  return {
+    ...{ info, mesh: textOf(ofMesh['mesh']), name: textOf(name), body: { ...read.body, ...ofMesh } },
+    ...(isObjectOfKubernetes && isInSystemNamespace(value) && { isInSystemNamespace: true }),
+  };
 }
 
 /** The stored name of the resource, with its namespace. */

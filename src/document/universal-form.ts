@@ -15,7 +15,7 @@ const DEFAULT_MESH = 'default';
 export const READ_ONLY_KEYS: ReadonlySet<string> = new Set(['creationTime', 'modificationTime', 'kri', 'snis', 'status']);
 const WRITTEN_KEYS: ReadonlySet<string> = new Set(['type', 'mesh', 'name', 'labels']);
 /** Labels that every control plane computes (rest-api 2.5). */
-const COMPUTED_LABELS: ReadonlySet<string> = new Set([
+export const COMPUTED_LABELS: ReadonlySet<string> = new Set([
   label.displayName,
   label.origin,
   label.mesh,

@@ -5,6 +5,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import { planApply, sendPlan, type Applied, type ApplyPlan } from '../documents/apply-requests.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
+import { inSystemNamespace } from '../documents/system-namespace.ts';
 import { prune, type Pruned } from '../documents/prune.ts';
 import { selectionOf } from '../client/selector.ts';
 import { addFileOption, addMeshOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
@@ -26,6 +27,7 @@ type Options = ConnectOptions &
     readonly file: readonly string[];
     readonly dryRun?: boolean;
     readonly prune?: boolean;
+    readonly strict?: boolean;
     readonly selector?: readonly string[];
   };
 
@@ -34,6 +36,9 @@ All documents are checked first, also for unknown keys. An error names the file,
 line and column, and then nothing is changed. Valid documents are stored in one
 transaction: all or nothing. More than 32 MiB need several transactions, and a
 message says so.
+
+Objects of Kubernetes are taken as they are, also a List. Objects of other
+products beside them are left out, with a line each.
 
 --prune looks at the resources of all meshes and types that were written on this
 control plane. Meshes, Zones, secrets and computed resources stay. A resource
@@ -46,11 +51,12 @@ Examples:
   meridian apply -f timeout.yaml --dry-run     show what would change
   meridian apply -f timeout.yaml --wait        until the zones have it
   meridian apply -f team-a --prune -l team=a --dry-run
-  cat timeout.yaml | meridian apply -f -`;
+  kubectl kustomize team-a | meridian apply -f -`;
 
 export function addApplyCommand(program: Command): void {
   const command = program.command('apply').description('create or change resources from files');
   addFileOption(command, { required: true })
+    .option('--strict', 'refuse objects of other products, in place of leaving them out')
     .option('--dry-run', 'show the changes without making them')
     .option('--prune', 'then delete the resources with the labels of -l that the files do not have; see below')
     .option('-l, --selector <labels>', 'for --prune: team=a,tier!=db,!old', collect);
@@ -65,6 +71,7 @@ async function apply({
   output,
   dryRun = false,
   prune: prunes = false,
+  strict = false,
   selector,
   ...connection
 }: Options): Promise<void> {
@@ -74,10 +81,12 @@ async function apply({
     throw new UsageError('-l: must not be blank: it chooses what --prune deletes');
   const selection = selectionOf({ selector });
   const waitMs = dryRun ? 0 : waitOf(connection);
-  const documents = await readDocuments(file, mesh);
+  const read = await readDocuments(file, mesh, { strict });
   const { checkDocuments, unansweredWarnings } = await import('../documents/check-documents.ts');
-  const warnings = checkDocuments(documents);
+  const early = checkDocuments(read);
   const client = await connect(connection);
+  const documents = await inSystemNamespace(client, read);
+  const warnings = documents.every((document, index) => document === read[index]) ? early : checkDocuments(documents);
   const plan = await planApply(client, documents);
   if (plan.parts.length > 1)
     note(`${String(documents.length)} resources do not fit one request: ${String(plan.parts.length)} transactions, in order`);

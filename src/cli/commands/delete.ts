@@ -6,6 +6,7 @@ import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
+import { inSystemNamespace } from '../documents/system-namespace.ts';
 import { reasonOf } from '../documents/prune.ts';
 import { exitCodeOfRollouts, UsageError } from '../exit-codes.ts';
 import { findOne, requireType, targetOf } from '../client/find.ts';
@@ -108,8 +109,9 @@ async function deleteFiles(files: readonly string[], options: Options): Promise<
   const { mesh, ignoreNotFound = false, dryRun = false, yes = false, file: _file, ...connection } = options;
   const waitMs = waitOf(connection);
   const deleted: Written[] = [];
-  const documents = (await readDocuments(files, mesh)).toReversed();
+  const read = await readDocuments(files, mesh);
   const client = await connect(connection);
+  const documents = (await inSystemNamespace(client, read)).toReversed();
   const failures: unknown[] = [];
   for (const document of documents) {
     try {

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { planApply, sendPlan } from '../documents/apply-requests.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
+import { inSystemNamespace } from '../documents/system-namespace.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { requireType } from '../client/find.ts';
 import { findVersioned } from '../client/find-versioned.ts';
@@ -57,10 +58,11 @@ export function addDiffCommand(program: Command): void {
 async function diffFiles(file: readonly string[], options: Options): Promise<void> {
   const { mesh, from, to, namespace: _namespace, file: _file, ...connection } = options;
   if (from !== undefined || to !== undefined) throw new UsageError('--from and --to need a type and a name');
-  const documents = await readDocuments(file, mesh);
+  const read = await readDocuments(file, mesh);
   const { checkDocuments } = await import('../documents/check-documents.ts');
-  checkDocuments(documents);
+  checkDocuments(read);
   const client = await connect(connection);
+  const documents = await inSystemNamespace(client, read);
   let differing = 0;
   for await (const part of sendPlan(client, await planApply(client, documents), { dryRun: true })) {
     for (const one of part) {

@@ -5,6 +5,7 @@ import { findType } from '../../resource/type-registry.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { planApply, previewDeletion, sendPreview } from '../documents/apply-requests.ts';
 import { readDocuments } from '../documents/read-files.ts';
+import { inSystemNamespace } from '../documents/system-namespace.ts';
 import { addFileOption, addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
 import { previewText } from '../views/preview-text.ts';
@@ -37,10 +38,11 @@ export function addPreviewCommand(program: Command): void {
 }
 
 async function preview({ file, mesh, output, delete: isDeletion = false, ...connection }: Options): Promise<void> {
-  const documents = await readDocuments(file, mesh);
+  const read = await readDocuments(file, mesh);
   const { checkDocuments } = await import('../documents/check-documents.ts');
-  if (!isDeletion) checkDocuments(documents);
+  if (!isDeletion) checkDocuments(read);
   const client = await connect(connection);
+  const documents = await inSystemNamespace(client, read);
   const answer = isDeletion
     ? await previewDeletion(client, documents)
     : await sendPreview(client, await planApply(client, documents));

@@ -1,6 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { readDocuments } from './read-files.ts';
 
@@ -36,6 +36,46 @@ describe('documents', () => {
       mesh: 'shop',
       labels: { team: 'a', 'k8s.kuma.io/namespace': 'shop-ns' },
       spec: { targetRef: { kind: 'Mesh' } },
+    });
+  });
+
+  describe('of a folder of Kubernetes', () => {
+    const text =
+      'apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: { name: settings }\n' +
+      '- apiVersion: kuma.io/v1alpha1\n  kind: Mesh\n  metadata: { name: shop, uid: a, managedFields: [] }\n' +
+      '---\napiVersion: apps/v1\nkind: Deployment\nmetadata: { name: web }\n';
+    const foreign = ['a.yaml:4: ConfigMap settings', 'a.yaml:11: Deployment web'];
+
+    it('are read without the objects of other products, which have a line each', async () => {
+      const lines = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+      const documents = await readDocuments([folderWith({ 'a.yaml': text })], 'default');
+      expect(documents.map(({ info, name }) => [info.name, name])).toEqual([['Mesh', 'shop']]);
+      const told = lines.mock.calls.map(([line]) => String(line).trim());
+      lines.mockRestore();
+      expect(told).toEqual(
+        foreign.map((one) => expect.stringContaining(`${one} is no resource of a mesh; it is left out`) as string),
+      );
+    });
+
+    it('are read once from the volume of a ConfigMap, which has each file a second time', async () => {
+      const folder = folderWith({});
+      mkdirSync(join(folder, '..2026_11_28'));
+      writeFileSync(join(folder, '..2026_11_28', 'mesh.yaml'), 'type: Mesh\nname: shop\n');
+      symlinkSync('..2026_11_28', join(folder, '..data'));
+      symlinkSync(join('..data', 'mesh.yaml'), join(folder, 'mesh.yaml'));
+      expect((await readDocuments([folder], 'default')).map(({ name }) => name)).toEqual(['shop']);
+    });
+
+    it('are refused with each such object when they are strict', async () => {
+      const reading = readDocuments([folderWith({ 'a.yaml': text })], 'default', { strict: true });
+      await expect(reading).rejects.toThrow(new RegExp(foreign.join('[^]*')));
+    });
+
+    it('are refused with what does the work of a kind of Kuma 2.x', async () => {
+      const old = 'apiVersion: kuma.io/v1alpha1\nkind: TrafficPermission\nmesh: shop\nmetadata: { name: a }\n';
+      await expect(readDocuments([folderWith({ 'a.yaml': old })], 'default')).rejects.toThrow(
+        /a\.yaml:2:1: type: .*it is one of Kuma 2\.x: write a MeshTrafficPermission/,
+      );
     });
   });
 
@@ -113,7 +153,7 @@ describe('documents', () => {
       `apiVersion: v1\nkind: Secret\nmetadata: { name: s }\ntype: ${type}\ndata:\n  value: YQ==\n`;
     const [document] = await readDocuments([folderWith({ 's.yaml': text('system.kuma.io/secret') })], 'default');
     expect(document?.placeOf('data')).toMatch(/s\.yaml:6:3$/);
-    await expect(readDocuments([folderWith({ 's.yaml': text('Opaque') })], 'default')).rejects.toThrow(
+    await expect(readDocuments([folderWith({ 's.yaml': text('system.kuma.io/secrets') })], 'default')).rejects.toThrow(
       /s\.yaml:4:1: type: must be/,
     );
   });

@@ -13,7 +13,11 @@ import { readableTypes } from '../client/find.ts';
 import { problemText } from '../views/problem-text.ts';
 import { SourceFile } from '../../document/position.ts';
 import { TOO_DEEP, unfitPart } from '../../document/unfit-part.ts';
-import { isObject, objectOf } from '../../resource/read-json.ts';
+import { isObject, objectOf, textOf } from '../../resource/read-json.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { isForeign } from '../../document/kubernetes-form.ts';
+import { successorOf } from '../../takeover/older-types.ts';
+import { note } from '../output.ts';
 
 export type ResourceDocument = ReadDocument & {
   /** The position as `file:line`. */
@@ -22,27 +26,44 @@ export type ResourceDocument = ReadDocument & {
   readonly placeOf: (field: string) => string;
 };
 
+/** @property strict refuses foreign objects of Kubernetes; otherwise they are left out with a line each */
+type ReadOptions = { readonly strict?: boolean };
+
 /**
  * All documents of the given sources, Meshes first.
  * @throws MeridianError `invalid` that names every invalid document by file, line and column
  */
-export async function readDocuments(sources: readonly string[], defaultMesh: string): Promise<ResourceDocument[]> {
-  const documents = parseDocuments(await readSources(sources), defaultMesh);
+export async function readDocuments(
+  sources: readonly string[],
+  defaultMesh: string,
+  { strict = false }: ReadOptions = {},
+): Promise<ResourceDocument[]> {
+  const documents = parseDocuments(await readSources(sources), defaultMesh, { strict });
   if (documents.length === 0) throw new MeridianError('invalid', `no resource found in ${sources.map(shownName).join(', ')}`);
   return documents;
 }
 
 /** @throws as `readDocuments` */
-export function parseDocuments(files: readonly SourceText[], defaultMesh: string): ResourceDocument[] {
+export function parseDocuments(
+  files: readonly SourceText[],
+  defaultMesh: string,
+  { strict = true }: ReadOptions = {},
+): ResourceDocument[] {
   const documents: ResourceDocument[] = [];
   const problems: string[] = [];
-  for (const file of files) parseFile(file.text, file.name, defaultMesh, documents, problems);
+  const foreign: string[] = [];
+  for (const file of files) parseFile(file.text, file.name, defaultMesh, { documents, problems, foreign });
+  if (strict) problems.push(...foreign);
+  else for (const line of foreign) note(`${line}; it is left out`);
   if (problems.length > 0)
     throw new MeridianError('invalid', `nothing was done:\n${problems.map((line) => `  ${line}`).join('\n')}`);
   return documents.toSorted((a, b) => applyRank(a.info) - applyRank(b.info));
 }
 
-function parseFile(content: string, name: string, defaultMesh: string, documents: ResourceDocument[], problems: string[]): void {
+/** @property foreign a line for each object that is no resource of a mesh */
+type Parsed = { readonly documents: ResourceDocument[]; readonly problems: string[]; readonly foreign: string[] };
+
+function parseFile(content: string, name: string, defaultMesh: string, { documents, problems, foreign }: Parsed): void {
   const lines = new LineCounter();
   const file = new SourceFile(name, content);
   const shown = shownName(name);
@@ -77,6 +98,10 @@ function parseFile(content: string, name: string, defaultMesh: string, documents
         return `${shown}:${String(line)}:${String(column)}`;
       };
       const itemPlace = path === '' ? place : placeOf('').replace(/:\d+$/, '');
+      if (isObject(item) && isForeign(item)) {
+        foreign.push(`${itemPlace}: ${foreignName(item)} is no resource of a mesh`);
+        continue;
+      }
       const read = readDocument(item, defaultMesh);
       if ('info' in read) documents.push({ place: itemPlace, placeOf, ...read });
       else {
@@ -94,12 +119,19 @@ function itemsOf(value: unknown): { item: unknown; path: string }[] {
   return (value['items'] as unknown[]).map((item, index) => ({ item, path: `items[${String(index)}]` }));
 }
 
+/** `ConfigMap settings`. */
+function foreignName({ kind, metadata }: JsonObject): string {
+  return [textOf(kind), textOf(objectOf(metadata)['name'])].filter((part) => part !== '').join(' ');
+}
+
 /** A remedy for a violation of a document. */
 function hintFor(field: string, value: unknown): string {
   const { kind, type = kind, name } = objectOf(value);
   if (field === 'name') return typeof name === 'number' || typeof name === 'boolean' ? '; quote it' : '';
   if (field !== 'type' || typeof type !== 'string' || findType(type) !== undefined) return '';
   const names = readableTypes().map((info) => info.name);
+  const successor = successorOf(type);
+  if (successor !== undefined) return `; it is one of Kuma 2.x: ${successor}`;
   const near = nearestKey(type, names);
   return near === null ? '; `meridian get --help` lists them' : `; did you mean ${near}?`;
 }

@@ -1,6 +1,6 @@
 // The sources of documents: files, folders, URLs, standard input.
 import { readFile, readdir, stat } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { extname, join, sep } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { MeridianError, messageOf } from '../../base/errors.ts';
 import { note } from '../output.ts';
@@ -28,9 +28,14 @@ async function filesOf(source: string): Promise<string[]> {
   if (!found.isDirectory()) return [source];
   const names = await readdir(source, { recursive: true });
   return names
-    .filter((name) => ENDINGS.has(extname(name)))
+    .filter((name) => ENDINGS.has(extname(name)) && !isOfVolume(name))
     .sort()
     .map((name) => join(source, name));
+}
+
+/** The volume of a ConfigMap has its files in a folder `..<time>`, and links to them beside it. */
+function isOfVolume(name: string): boolean {
+  return name.split(sep).some((part) => part.startsWith('..'));
 }
 
 async function contentOf(source: string): Promise<Uint8Array> {
