@@ -73,22 +73,28 @@ describe('a change', () => {
   });
 
   const ref = targetRefOf({ kind: 'MeshService', name: 'cart' });
-  const connected = (refs: unknown[]): ConnectedProxy =>
-    ({ proxy: { displayName: 'web', resource: { name: 'web.east' } }, refs }) as unknown as ConnectedProxy;
+  const connected = (refs: unknown[] = [], virtual: unknown = null): ConnectedProxy =>
+    ({ proxy: { displayName: 'web', resource: { name: 'web.east' } }, refs, listed: { virtual } }) as unknown as ConnectedProxy;
 
-  it.each<[when: string, scope: object, refs: unknown[], expected: boolean]>([
-    ['another Dataplane of its display name changed', { dataplaneNames: new Set(['web']) }, [], true],
-    ['it changed itself', { dataplaneNames: new Set(['web']), dataplanes: new Set(['web.east']) }, [], false],
-    ['a Dataplane of another name changed', { dataplaneNames: new Set(['cart']) }, [], false],
+  it.each<[when: string, scope: object, expected: boolean]>([
+    ['another Dataplane of its display name changed', { dataplaneNames: new Set(['web']) }, true],
+    ['it changed itself', { dataplaneNames: new Set(['web']), dataplanes: new Set(['web.east']) }, false],
+    ['a Dataplane of another name changed', { dataplaneNames: new Set(['cart']) }, false],
+  ])('may make a reference by name mean a proxy: %s', (_, scope, expected) => {
+    expect(changeOf(scope).isNamedBy(connected())).toBe(expected);
+  });
+
+  it.each<[when: string, scope: object, proxy: ConnectedProxy, expected: boolean]>([
     [
       'one of its references means a changed service',
       { hasServices: true, means: (given: unknown) => given === ref },
-      [null, ref],
+      connected([null, ref]),
       true,
     ],
-    ['none of its references means a changed service', { hasServices: true }, [ref], false],
-    ['no service changed', { hasServices: false, means: () => true }, [ref], false],
-  ])('may give other meanings to the references of a proxy: %s', (_, scope, refs, expected) => {
-    expect(changeOf(scope).isMeantBy(connected(refs))).toBe(expected);
+    ['none of its references means a changed service', { hasServices: true }, connected([ref]), false],
+    ['a service changed, and it calls services at virtual addresses', { hasServices: true }, connected([], {}), true],
+    ['no service changed', { hasServices: false, means: () => true }, connected([ref], {}), false],
+  ])('may give a proxy other outbounds: %s', (_, scope, proxy, expected) => {
+    expect(changeOf(scope).mayList(proxy)).toBe(expected);
   });
 });

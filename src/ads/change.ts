@@ -31,14 +31,14 @@ export class Change {
     this.shared = union(shared);
   }
 
-  /**
-   * Whether the references of a proxy may mean other services than before, or a reference by name may mean it now. The policies of a
-   * Dataplane that changed itself are matched again anyway.
-   */
-  isMeantBy(connected: ConnectedProxy): boolean {
-    const { displayName, resource } = connected.proxy;
-    if (this.scope.dataplaneNames.has(displayName) && !this.scope.dataplanes.has(resource.name)) return true;
-    return this.#hasServices && connected.refs.some((ref) => this.scope.means(ref));
+  /** Whether a reference by name may mean this proxy now. The policies of a Dataplane that changed itself are matched again anyway. */
+  isNamedBy({ proxy: { displayName, resource } }: ConnectedProxy): boolean {
+    return this.scope.dataplaneNames.has(displayName) && !this.scope.dataplanes.has(resource.name);
+  }
+
+  /** Whether the list of the outbounds of a proxy may differ. */
+  mayList({ listed, refs }: ConnectedProxy): boolean {
+    return this.#hasServices && (listed.virtual !== null || refs.some((ref) => this.scope.means(ref)));
   }
 
   /**

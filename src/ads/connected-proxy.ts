@@ -10,7 +10,7 @@ import { objectOf, objectsOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ProxyPermit } from '../resource/proxy-permit.ts';
 import { isSameClient } from '../xds/client.ts';
-import { declareSame, type DeclaredOutbound } from '../xds/outbounds.ts';
+import { NO_OUTBOUNDS, type ListedOutbounds, type PlacedOutbound } from '../xds/listed-outbounds.ts';
 import { isZoneProxy } from '../xds/zone-ports.ts';
 import { sharedFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 import type { CertificateOrder } from './proxy-certificates.ts';
@@ -30,6 +30,8 @@ export class ConnectedProxy {
   readonly view: ProxyView;
   readonly features: ProxyFeatures;
   readonly permit: ProxyPermit;
+  /** Its outbounds, as its view has them. */
+  listed: ListedOutbounds = NO_OUTBOUNDS;
   /** The last order that the token permitted. */
   order: CertificateOrder | null = null;
   /** The matched policies that not every proxy has, by type. */
@@ -53,17 +55,13 @@ export class ConnectedProxy {
     return this.#proxy;
   }
 
-  /**
-   * Its Dataplane has changed. `rematch` must follow.
-   * @returns whether it declares the same outbounds as before
-   */
-  changeTo(proxy: DataplaneProxy): boolean {
+  /** Its Dataplane has changed. `rematch` must follow. */
+  changeTo(proxy: DataplaneProxy): void {
     const before = this.#proxy;
     this.#proxy = proxy;
     this.#opensPorts = isZoneProxy(proxy);
     this.#key = '';
     if (!isSameClient(before, proxy)) this.#version = versions += 1;
-    return declareSame(before, proxy);
   }
 
   /** Whether the token permits this Dataplane. If not, the proxy keeps what it has, and a problem says why. */
@@ -84,7 +82,7 @@ export class ConnectedProxy {
     return this.#opensPorts;
   }
 
-  /** The references of its outbounds. */
+  /** The references of its declared outbounds. */
   get refs(): TargetRef[] {
     return objectsOf(objectOf(this.#proxy.resource.spec['networking'])['outbound']).map(({ backendRef }) =>
       targetRefOf(backendRef),
@@ -107,8 +105,8 @@ export class ConnectedProxy {
   }
 
   /** Names all that the part of an outbound depends on. */
-  keyOf({ outbound, address, port }: DeclaredOutbound): string {
-    return `${this.#key} ${outbound.kri} ${address} ${String(port)}`;
+  keyOf(placed: PlacedOutbound): string {
+    return `${this.#key} ${placed.key}`;
   }
 
   /**

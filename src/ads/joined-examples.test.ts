@@ -3,14 +3,21 @@ import { beforeEach, expect, it } from 'vitest';
 import type { ConnectedProxy } from './connected-proxy.ts';
 import { JoinedExamples } from './joined-examples.ts';
 
-type Played = { key: string; proxy: { namespace: string; resource: { spec: { networking: { outbound: unknown } } } } };
+type Played = {
+  key: string;
+  listed: { virtual: unknown; serial: number };
+  proxy: { namespace: string; resource: { spec: { networking: { outbound: unknown } } } };
+};
 
 const LIST = [{ port: 1 }];
 const OTHER_LIST = [{ port: 1 }];
 
-function proxyOf({ list = LIST, key = 'k', namespace = '' } = {}): ConnectedProxy & Played {
+const DECLARED: Played['listed'] = { virtual: null, serial: 1 };
+const REDIRECTED = { virtual: {}, serial: 2 };
+
+function proxyOf({ list = LIST, key = 'k', namespace = '', listed = DECLARED } = {}): ConnectedProxy & Played {
   const proxy = { namespace, resource: { spec: { networking: { outbound: list } } } };
-  return { key, proxy, view: { whatItCalls: {} } } as unknown as ConnectedProxy & Played;
+  return { key, proxy, listed, view: { whatItCalls: {} } } as unknown as ConnectedProxy & Played;
 }
 
 let examples: JoinedExamples;
@@ -24,6 +31,14 @@ it('a proxy takes the outbounds of one with equal list, key and namespace', () =
   expect(examples.of(proxyOf())).toBe(first.view.whatItCalls);
   for (const other of [proxyOf({ list: OTHER_LIST }), proxyOf({ key: 'other' }), proxyOf({ namespace: 'ns' })])
     expect(examples.of(other)).toBeNull();
+});
+
+it('a redirected proxy takes the outbounds of one with the same list of outbounds and an equal key', () => {
+  const first = proxyOf({ listed: REDIRECTED });
+  examples.add(first);
+  expect(examples.of(proxyOf({ listed: REDIRECTED, list: OTHER_LIST }))).toBe(first.view.whatItCalls);
+  const others = [proxyOf(), proxyOf({ listed: { ...REDIRECTED, serial: 3 } }), proxyOf({ listed: REDIRECTED, key: 'other' })];
+  for (const other of others) expect(examples.of(other)).toBeNull();
 });
 
 it('a proxy that has changed since is no example', () => {

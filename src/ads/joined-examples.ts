@@ -1,6 +1,6 @@
-// Examples for joining proxies: for each list of declared outbounds and each key one connected proxy, whose outbounds the others take.
+// Examples for joining proxies: for each list of outbounds and each key one connected proxy, whose outbounds the others take.
 // Invariant: an example is connected, and its view is current, as every view is between two changes.
-import { declarationList } from '../xds/outbounds.ts';
+import { declarationList } from '../xds/listed-outbounds.ts';
 import type { ConnectedProxy } from './connected-proxy.ts';
 import type { CalledParts } from './proxy-view.ts';
 
@@ -45,7 +45,9 @@ export class JoinedExamples {
   }
 }
 
-/** Proxies with one place have equal outbounds. Equal lists are one object. */
-function placeOf({ proxy, key }: ConnectedProxy): Place {
+/** Proxies with one place have equal outbounds. Equal lists of declared outbounds are one object, and so are lists of redirected proxies. */
+function placeOf({ proxy, key, listed }: ConnectedProxy): Place {
+  const { virtual, serial } = listed;
+  if (virtual !== null) return { list: listed, key: `${key} ${String(serial)}` };
   return { list: declarationList(proxy), key: `${key} ${proxy.namespace}` };
 }

@@ -2,7 +2,7 @@
 import { MIN_ITEMS } from '../base/long-lists.ts';
 import type { Steps } from '../base/steps.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
-import { declaredOutbounds, type DeclaredOutbound } from '../xds/outbounds.ts';
+import { listedOutbounds, type PlacedOutbound } from '../xds/listed-outbounds.ts';
 import { routeSteps } from '../xds/route-steps.ts';
 import type { ConnectedProxy } from './connected-proxy.ts';
 import type { PartCache } from './part-cache.ts';
@@ -38,10 +38,10 @@ export class LongRoutes {
     const services = this.services();
     if (services.size === 0) return;
     connected.rematch(this.#index, null);
-    const { outbounds } = declaredOutbounds(connected.proxy, this.#parts.resolver);
+    const { byKri } = listedOutbounds(this.#index, connected.proxy, this.#parts.resolver);
     yield* this.#make(
       connected,
-      outbounds.filter(({ outbound }) => services.has(outbound.base)),
+      [...byKri.values()].filter(({ outbound }) => services.has(outbound.base)),
     );
   }
 
@@ -49,13 +49,13 @@ export class LongRoutes {
   *ofView(connected: ConnectedProxy, listeners: readonly string[]): Steps<void> {
     yield* this.#make(
       connected,
-      listeners.flatMap((name) => connected.view.outbound(name)?.declared ?? []),
+      listeners.flatMap((name) => connected.view.outbound(name)?.placed ?? []),
     );
   }
 
-  *#make(connected: ConnectedProxy, outbounds: readonly DeclaredOutbound[]): Steps<void> {
-    for (const declared of outbounds)
-      if (this.#made.peek(declared.outbound.base, connected.keyOf(declared), connected.version) === undefined)
-        yield* routeSteps(this.#parts.contextOf(connected), declared.outbound, (config) => this.#parts.encode(config));
+  *#make(connected: ConnectedProxy, outbounds: readonly PlacedOutbound[]): Steps<void> {
+    for (const placed of outbounds)
+      if (this.#made.peek(placed.outbound.base, connected.keyOf(placed), connected.version) === undefined)
+        yield* routeSteps(this.#parts.contextOf(connected), placed.outbound, (config) => this.#parts.encode(config));
   }
 }

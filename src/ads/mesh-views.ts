@@ -9,7 +9,8 @@ import { PERMITS_ALL, type ProxyPermit } from '../resource/proxy-permit.ts';
 import { askedOfProxies } from '../policy/proxy-identity.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
 import type { ProxyContext } from '../xds/proxy-context.ts';
-import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound } from '../xds/outbounds.ts';
+import { changedPorts, listedOutbounds, type PlacedOutbound } from '../xds/listed-outbounds.ts';
+import { addDestination, addOutbound } from '../xds/outbounds.ts';
 import { addZonePort, ownConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
@@ -239,22 +240,27 @@ export class MeshViews {
     }
     const isChanged = isNamed && connected.permits(proxy);
     const { view, key, version } = connected;
-    const declaresSame = !isChanged || connected.changeTo(proxy);
-    if (!declaresSame || scope.isEverything || change.isMeantBy(connected)) return this.#rebuild(connected);
+    if (isChanged) connected.changeTo(proxy);
+    if (scope.isEverything || change.isNamedBy(connected)) return this.#rebuild(connected);
     const touching =
       isChanged || scope.matchedTypes.size > 0
         ? change.touching(connected.rematch(this.#index, isChanged ? null : scope.matchedTypes))
         : change.shared;
     if (isChanged) this.#certificates.certify(connected);
     if (touching.isProxyWide || (isChanged && connected.key !== key)) return this.#rebuild(connected);
-    const { opensPorts } = connected;
+    const { opensPorts, listed: before } = connected;
+    if (isChanged || change.mayList(connected)) connected.listed = listedOutbounds(this.#index, proxy, this.#parts.resolver);
+    const { listed } = connected;
     if (opensPorts) this.#keep(view, proxy);
     // It touches the outbounds alone, and as it touches those of each proxy with this key.
     const isAlike = touching === change.shared && !touching.isInbound && connected.key === key;
     const mayTakeStep = isAlike && !isChanged && !opensPorts && !scope.servers.has(name);
-    const known = mayTakeStep ? steps.of(view, key) : undefined;
+    // Views that were equal stay equal if their lists were one object and are one.
+    const stepKey = before === listed ? key : `${key} ${String(before.serial)} ${String(listed.serial)}`;
+    const known = mayTakeStep ? steps.of(view, stepKey) : undefined;
+    const state = mayTakeStep && known === undefined ? view.state : null;
+    if (listed.problems !== before.problems) view.setProblems(listed.problems);
     if (known !== undefined) return view.take(known);
-    const state = mayTakeStep ? view.state : null;
     const context = this.#parts.contextOf(connected);
     const isOtherClient = connected.version !== version;
     const { isEvery, named } = touching.services;
@@ -263,21 +269,19 @@ export class MeshViews {
     if (isChanged || isListening || touching.isInbound || scope.servers.has(name)) this.#setOwn(connected, context);
     if (opensPorts || isChanged)
       this.#setZonePorts(connected, context, isEvery || isChanged ? null : new Set([...named, ...scope.endpoints.named]));
-    const listed = change.listed(touching, (services) => this.#names.of(services));
+    const touched = change.listed(touching, (services) => this.#names.of(services));
     const left = new Set<string>();
-    const listeners = isEvery ? keysOf(view.outbounds()) : listed.listeners;
-    for (const listener of isOtherClient ? new Set([...listeners, ...view.ownOutbounds()]) : listeners) {
-      const part = view.outbound(listener);
-      if (part !== undefined) this.#setOutbound(connected, part.declared, context, left);
-    }
+    const listeners = isEvery ? keysOf(view.outbounds()) : touched.listeners;
+    const others = [...changedPorts(before, listed), ...(isOtherClient ? view.ownOutbounds() : [])];
+    for (const listener of new Set([...listeners, ...others])) this.#setListener(connected, listener, context, left);
     view.removeUnused(left);
-    const clusters = isEvery ? keysOf(view.clusters()) : listed.clusters;
+    const clusters = isEvery ? keysOf(view.clusters()) : touched.clusters;
     for (const cluster of isOtherClient ? new Set([...clusters, ...view.ownDestinations()]) : clusters) {
       const destination = view.destination(cluster);
       if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
     }
     const step = state === null ? null : view.step;
-    if (state !== null && step !== null) steps.set(state, key, step);
+    if (state !== null && step !== null) steps.set(state, stepKey, step);
   }
 
   /** Makes the first view of a proxy, with the outbounds of one that joined before where these are the same. */
@@ -285,6 +289,7 @@ export class MeshViews {
     const { view } = connected;
     connected.rematch(this.#index, null);
     this.#certificates.certify(connected);
+    connected.listed = listedOutbounds(this.#index, connected.proxy, this.#parts.resolver);
     const known = this.#examples.of(connected);
     if (known === null) {
       this.#rebuild(connected);
@@ -304,16 +309,12 @@ export class MeshViews {
     this.#setOwn(connected, context);
     // Those that come with an outbound are made with it.
     const held = keysOf(view.clusters());
-    const { outbounds, problems } = declaredOutbounds(proxy, this.#parts.resolver);
-    view.setProblems(problems);
-    const declared = new Map(outbounds.map((outbound) => [outbound.outbound.kri, outbound]));
+    const listed = listedOutbounds(this.#index, proxy, this.#parts.resolver);
+    connected.listed = listed;
+    view.setProblems(listed.problems);
     const left = new Set<string>();
-    for (const [listener, { destinations }] of [...view.outbounds()]) {
-      if (declared.has(listener)) continue;
-      view.setOutbound(listener, null);
-      for (const { kri } of destinations) left.add(kri);
-    }
-    for (const outbound of declared.values()) this.#setOutbound(connected, outbound, context, left);
+    for (const listener of new Set([...keysOf(view.outbounds()), ...listed.byKri.keys()]))
+      this.#setListener(connected, listener, context, left);
     view.removeUnused(left);
     for (const cluster of held) {
       const destination = view.destination(cluster);
@@ -362,13 +363,27 @@ export class MeshViews {
     view.kept = keptListeners(this.#index, view.places, zone);
   }
 
+  /**
+   * The outbound of a port as it is listed now, if it is.
+   * @param kri of the port
+   * @param left gets the clusters that the outbound no longer leads to
+   */
+  #setListener(connected: ConnectedProxy, kri: string, context: ProxyContext, left: Set<string>): void {
+    const placed = connected.listed.byKri.get(kri);
+    if (placed !== undefined) return this.#setOutbound(connected, placed, context, left);
+    const before = connected.view.outbound(kri);
+    if (before === undefined) return;
+    connected.view.setOutbound(kri, null);
+    for (const destination of before.destinations) left.add(destination.kri);
+  }
+
   /** @param left gets the clusters that the outbound no longer leads to */
-  #setOutbound(connected: ConnectedProxy, declared: DeclaredOutbound, context: ProxyContext, left: Set<string>): void {
-    const { outbound } = declared;
+  #setOutbound(connected: ConnectedProxy, placed: PlacedOutbound, context: ProxyContext, left: Set<string>): void {
+    const { outbound } = placed;
     const { kri, base } = outbound;
-    const part = this.#outbounds.get(base, connected.keyOf(declared), connected.version, () => {
+    const part = this.#outbounds.get(base, connected.keyOf(placed), connected.version, () => {
       this.#names.note(outbound);
-      return this.#parts.make(context, (config) => ({ declared, destinations: addOutbound(config, context, declared) }));
+      return this.#parts.make(context, (config) => ({ placed, destinations: addOutbound(config, context, placed) }));
     });
     const before = connected.view.outbound(kri);
     if (before === part) return;

@@ -16,7 +16,7 @@ let serial = 0;
 const outbound = (name: string, version: string, isOwn = false, problem = ''): EncodedOutbound =>
   ({
     ...part(name, version, ['Listener', 'RouteConfiguration'], problem),
-    ...{ declared: null, destinations: [], isOwn, serial: (serial += 1) },
+    ...{ placed: null, destinations: [], isOwn, serial: (serial += 1) },
   }) as unknown as EncodedOutbound;
 const destination = (name: string, version: string, more: Partial<EncodedDestination> = {}): EncodedDestination =>
   ({

@@ -5,7 +5,7 @@ import { SparseMap } from '../base/sparse-map.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { Leaf } from '../identity/leaf.ts';
-import type { DeclaredOutbound } from '../xds/outbounds.ts';
+import type { PlacedOutbound } from '../xds/listed-outbounds.ts';
 import type { EncodedPart } from './encoded-part.ts';
 import { NO_PLACES, type DataplanePlaces } from '../xds/dataplane-places.ts';
 import { SharedMaps, type SharedMap } from './shared-map.ts';
@@ -13,9 +13,9 @@ import { ViewParts, type KeptPart } from './view-parts.ts';
 import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session-messages.ts';
 import { ZoneParts } from './zone-parts.ts';
 
-/** The listener of an outbound and its routes, and the services that they lead to. */
+/** The listeners of an outbound and its routes, and the services that they lead to. */
 export type EncodedOutbound = EncodedPart &
-  KeptPart & { readonly declared: DeclaredOutbound; readonly destinations: readonly Outbound[] };
+  KeptPart & { readonly placed: PlacedOutbound; readonly destinations: readonly Outbound[] };
 /** The cluster and the endpoints of one port of a service. */
 export type EncodedDestination = EncodedPart &
   KeptPart & {

@@ -14,7 +14,7 @@ import { label } from '../resource/labels.ts';
 import { objectOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { lasting } from '../xds/lasting-chains.ts';
-import { declaredOutbounds } from '../xds/outbounds.ts';
+import { listedOutbounds } from '../xds/listed-outbounds.ts';
 import { configSteps, contextOf } from '../xds/proxy-config.ts';
 import { routeSteps } from '../xds/route-steps.ts';
 import { proxyFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
@@ -78,8 +78,7 @@ function* configOf(index: MeshIndex, name: string, features: ProxyFeatures): Ste
   if (proxy === undefined) return {};
   const context = contextOf(index, proxy, features);
   yield;
-  const { outbounds } = declaredOutbounds(proxy, context.resolver);
-  for (const { outbound } of outbounds) {
+  for (const { outbound } of listedOutbounds(index, proxy, context.resolver).byKri.values()) {
     yield* routeSteps(context, outbound, () => undefined);
     yield;
   }

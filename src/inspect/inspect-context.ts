@@ -5,11 +5,11 @@ import type { ApiContext } from '../api/api-options.ts';
 import { meshType } from '../api/route-types.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
-import { outboundsOf, type Outbound } from '../policy/outbounds.ts';
+import type { Outbound } from '../policy/outbounds.ts';
+import { outboundsOf } from '../policy/proxy-outbounds.ts';
 import { parseKri } from '../resource/kri.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
-import { lacksOutbounds } from './redirected-proxy.ts';
 
 /** `zone`: the name of this zone; null on global. */
 export type InspectContext = Pick<ApiContext, 'service' | 'store' | 'insights'> & {
@@ -17,11 +17,10 @@ export type InspectContext = Pick<ApiContext, 'service' | 'store' | 'insights'> 
   readonly zone: string | null;
 };
 
-/** @property outbounds those that the proxy has @property lacksOutbounds as `lacksOutbounds` says */
+/** @property outbounds those that the proxy has */
 export type InspectedProxy = {
   readonly index: MeshIndex;
   readonly proxy: DataplaneProxy;
-  readonly lacksOutbounds: boolean;
   readonly outbounds: () => readonly Outbound[];
 };
 
@@ -43,9 +42,7 @@ export async function proxyOf(
   const index = await indexOf(context, mesh);
   const proxy = index.proxy(name);
   if (proxy === undefined) throw missingResource({ type: 'Dataplane', mesh, name }, title);
-  const lacks = await lacksOutbounds(context, proxy);
-  const outbounds = (): readonly Outbound[] => (lacks ? [] : outboundsOf(index, proxy));
-  return { index, proxy, lacksOutbounds: lacks, outbounds };
+  return { index, proxy, outbounds: () => outboundsOf(index, proxy) };
 }
 
 /** @throws ApiError 404 without an answer: `what` names the missing object or part of one, `title` is for kumactl */

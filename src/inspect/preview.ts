@@ -5,7 +5,7 @@ import { compareText } from '../base/compare-text.ts';
 import type { Steps } from '../base/steps.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
-import { outboundsOf } from '../policy/outbounds.ts';
+import { outboundsOf } from '../policy/proxy-outbounds.ts';
 import { parseSteps } from '../policy/parse-steps.ts';
 import { policyReach } from '../policy/policy-reach.ts';
 import { ValueComparison, type ValueChange, type ValueInForce } from '../policy/value-changes.ts';

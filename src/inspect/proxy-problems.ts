@@ -4,7 +4,6 @@ import type { Answer } from '../answers/answers.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { nameText, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { lackOf } from './redirected-proxy.ts';
 import { silentApplications } from './silent-applications.ts';
 
 export type ProxyProblem = NonNullable<Answer<'Effective'>['problems']>[number];
@@ -32,9 +31,8 @@ export function problemsIn({ status }: Pick<Resource, 'status'>): ProxyProblem[]
 }
 
 /** The problems that a Dataplane shows by itself. */
-export function dataplaneProblems(dataplane: Resource, { lacksOutbounds }: { readonly lacksOutbounds: boolean }): ProxyProblem[] {
-  const found = [...(lacksOutbounds ? [lackOf(dataplane)] : []), ...silentApplications(dataplane)];
-  return found.map(({ field: at, reason }) => ({ kind: 'leftOut', at, reason, policies: [] }));
+export function dataplaneProblems(dataplane: Resource): ProxyProblem[] {
+  return silentApplications(dataplane).map(({ field: at, reason }) => ({ kind: 'leftOut', at, reason, policies: [] }));
 }
 
 function problemOf({ kind, at, reason, policies, time }: JsonObject): ProxyProblem {

@@ -76,7 +76,7 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext & P
       withRules(inspected, (ruled) => effectiveSteps(ruled, items)),
       left,
     );
-    const problems = [...found, ...dataplaneProblems(proxy.resource, inspected)];
+    const problems = [...found, ...dataplaneProblems(proxy.resource)];
     return { ...head, ...(problems.length > 0 && { problems }), outbounds, ...page };
   });
 }

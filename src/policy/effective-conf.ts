@@ -9,7 +9,8 @@ import { hashPoliciesOf, whyNoHashing } from '../policies/mesh-load-balancing-st
 import { catchAllConf, type SectionRules } from './inbound-rules.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { outboundRoutes, type RouteRule } from './outbound-routes.ts';
-import { outboundsOf, type Outbound } from './outbounds.ts';
+import type { Outbound } from './outbounds.ts';
+import { outboundsOf } from './proxy-outbounds.ts';
 import { isRouteKind } from './parse-policy.ts';
 import { speaksHttp } from './services.ts';
 

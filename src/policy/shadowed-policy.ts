@@ -7,7 +7,7 @@ import { confSources } from './conf-sources.ts';
 import { effectiveOutbound } from './effective-conf.ts';
 import { inboundValues } from './inbound-values.ts';
 import type { MeshIndex } from './mesh-index.ts';
-import { outboundsOf } from './outbounds.ts';
+import { outboundsOf } from './proxy-outbounds.ts';
 import { isRouteKind, type Policy } from './parse-policy.ts';
 import { policyReach, type TouchedProxy } from './policy-reach.ts';
 import { whyStronger } from './precedence.ts';

@@ -8,7 +8,8 @@ import { confSources, type ConfValue } from './conf-sources.ts';
 import { effectiveOutbound, type EffectiveOutbound, type EffectiveRoute } from './effective-conf.ts';
 import { inboundValues } from './inbound-values.ts';
 import type { MeshIndex } from './mesh-index.ts';
-import { outboundsOf, type Outbound } from './outbounds.ts';
+import type { Outbound } from './outbounds.ts';
+import { outboundsOf } from './proxy-outbounds.ts';
 import type { Contribution } from './resource-rules.ts';
 import { sortedText } from './sorted-text.ts';
 

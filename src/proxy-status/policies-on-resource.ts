@@ -10,11 +10,12 @@ import {
 } from '../policy/effective-conf.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundRoutes, type RouteRule } from '../policy/outbound-routes.ts';
-import { outboundsOf, type Outbound } from '../policy/outbounds.ts';
+import type { Outbound } from '../policy/outbounds.ts';
+import { outboundsOf } from '../policy/proxy-outbounds.ts';
 import type { Resource } from '../resource/types.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { sectionOfInbound } from '../xds/inbounds.ts';
-import { listenerOf } from '../xds/lasting-chains.ts';
+import { listenerOf } from '../xds/names.ts';
 import { usableRuleConf } from '../xds/usable-routes.ts';
 
 type Cause = { readonly kri: string; readonly resource: Resource };

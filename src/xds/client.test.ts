@@ -14,7 +14,6 @@ it.each<[what: string, read: (client: Client) => unknown, value: unknown, isRead
   ['a label', (client) => client.labels['app'], 'web', true],
   ['its workload', (client) => client.workload, 'web', true],
   ['its address', (client) => client.address, '10.0.0.1', true],
-  ['whether its connections are redirected', (client) => client.isRedirected, false, true],
 ])('who reads %s of a client depends on it: %#', (_, read, value, isRead) => {
   const client = new Client(proxyOf({ labels: { app: 'web' } }));
   expect(client.takeRead()).toBe(false);
@@ -45,7 +44,7 @@ it.each<[what: string, made: Made, networking: JsonObject, isSame: boolean]>([
   ['nothing', {}, {}, true],
   ['inbounds', {}, { inbound: [] }, true],
   ['a port for inbound connections', {}, { transparentProxying: { redirectPortInbound: 15_006 } }, true],
-  ['a port for outbound connections', {}, redirected, false],
+  ['a port for outbound connections', {}, redirected, true],
   ['a label', { labels: { app: 'other' } }, {}, false],
   ['a zone', { zone: 'west' }, {}, false],
   ['an address', {}, { address: '10.0.0.2' }, false],

@@ -6,7 +6,6 @@ import { label } from '../resource/labels.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { Labels } from '../resource/types.ts';
 import { isPath, type ProxyFeatures } from './proxy-features.ts';
-import { transparentProxying } from './transparent-proxying.ts';
 
 export class Client {
   readonly zone: string;
@@ -48,11 +47,6 @@ export class Client {
     return textOf(objectOf(this.#read().resource.spec['networking'])['address']);
   }
 
-  /** Connections of its application are redirected to it. */
-  get isRedirected(): boolean {
-    return (transparentProxying(this.#read().resource)?.outboundPort ?? null) !== null;
-  }
-
   #read(): DataplaneProxy {
     this.#wasRead = true;
     return this.#proxy;
@@ -62,6 +56,5 @@ export class Client {
 /** Whether two versions of a Dataplane are the same client. */
 export function isSameClient(one: DataplaneProxy, other: DataplaneProxy): boolean {
   const [a, b] = [new Client(one), new Client(other)];
-  if (a.isRedirected !== b.isRedirected) return false;
   return a.zone === b.zone && a.workload === b.workload && a.address === b.address && isDeepStrictEqual(a.labels, b.labels);
 }

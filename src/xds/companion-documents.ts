@@ -9,7 +9,7 @@ import { isObject, numberOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { localManager } from './metrics.ts';
 import type { Name } from './name-table.ts';
-import { transparentProxying } from './transparent-proxying.ts';
+import { transparentProxying } from '../policy/transparent-proxying.ts';
 
 /** The listener with the documents. */
 export const DOCUMENTS_LISTENER = 'system_dynamicconfig';

@@ -4,7 +4,7 @@ import { numberOf, objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { applicationAddress } from './application-address.ts';
 import { isHttp, protocolOf } from '../envoy/protocol.ts';
-import { transparentProxying } from './transparent-proxying.ts';
+import { transparentProxying } from '../policy/transparent-proxying.ts';
 
 /** `dpServer.hds.applications`: milliseconds, and the failures after which an application counts as dead. */
 export type ApplicationProbe = { readonly interval: number; readonly timeout: number; readonly unhealthyThreshold: number };

@@ -34,7 +34,8 @@ import { routeConfiguration } from './route-config.ts';
 import { serverNames, withServerNames, type OtherNames } from './server-names.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import type { ConfigProblem } from './config-problem.ts';
-import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
+import { fromOwnSource } from './transparent-proxying.ts';
+import { transparentProxying } from '../policy/transparent-proxying.ts';
 import { reportMatches, reportTo, usableRules, type Report, type UsableRule } from './usable-policies.ts';
 
 /** What an inbound listens on and where its application is. */

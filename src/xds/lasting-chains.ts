@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isFaultFilter, noFault } from '../policies/mesh-fault-injection/envoy.ts';
-import { isOwn, servesOthers } from './names.ts';
+import { isOwn, listenerOf, servesOthers } from './names.ts';
 import type { ProxyConfig } from './proxy-context.ts';
 import { FROM_ADS, given } from '../envoy/proto-json.ts';
 import { CONNECTION_LIMIT, noConnectionLimit, rateLimitFilter } from '../policies/mesh-rate-limit/envoy.ts';
@@ -32,11 +32,6 @@ export function lasting(config: ProxyConfig): ProxyConfig {
   return { ...config, listeners, filters };
 }
 
-/** The listener of a discovered filter, by the name of the filter. Other resources have the name of their listener. */
-export function listenerOf(name: string): string {
-  return name.split(' ', 1)[0] ?? name;
-}
-
 /** Envoy replaces a listener whose metadata changes. The format of a log, or a filter of a MeshProxyPatch, may read them. */
 function withoutUnreadLabels({ metadata, ...listener }: JsonObject, routes: JsonObject | undefined): JsonObject {
   const { [LABELS]: labels, ...others } = objectOf(objectOf(metadata)['filterMetadata']);
@@ -52,11 +47,16 @@ function withLastingChains(name: string, listener: JsonObject, found: Map<string
   if (chains.length === 0 || (chains.length > 1 && !isOwn(name))) return listener;
   const filterChains = chains.map((chain) => {
     const filters = objectsOf(chain['filters']);
-    const place = chains.length === 1 ? name : `${name} ${chainName(chain)}`;
+    const place = chains.length === 1 ? nameOfFilters(name) : `${name} ${chainName(chain)}`;
     const placed = servesOthers(name) ? withPlaces(filters, place, found) : filters;
     return { ...chain, filters: placed.map((filter) => discoveredOfKind(filter, place, found)) };
   });
   return { ...listener, filterChains };
+}
+
+/** The listeners of one outbound have one filter, with the name of the outbound. */
+function nameOfFilters(listener: string): string {
+  return isOwn(listener) ? listener : listenerOf(listener);
 }
 
 /** Two chains of a listener differ in their match. */
@@ -90,7 +90,9 @@ function withHttpPlaces(manager: JsonObject, place: string, found: Map<string, J
 function discoveredOfKind(filter: JsonObject, place: string, found: Map<string, JsonObject>): JsonObject {
   const { name, typedConfig } = filter;
   const own = name === TCP_PROXY ? place : `${place} connections`;
-  if (!DISCOVERED.has(textOf(name)) || typedConfig === undefined || found.has(own)) return filter;
+  if (!DISCOVERED.has(textOf(name)) || typedConfig === undefined) return filter;
+  const known = found.get(own);
+  if (known !== undefined && (isOwn(own) || !isDeepStrictEqual(known['typedConfig'], typedConfig))) return filter;
   return discovered(own, objectOf(typedConfig), found);
 }
 

@@ -4,13 +4,11 @@ import { compareText } from '../base/compare-text.ts';
 import { perObject } from '../base/per-object.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
-import { outboundsOf, type Outbound } from '../policy/outbounds.ts';
+import type { Outbound } from '../policy/outbounds.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { SERVICE_TYPES } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
-import { virtualAddress } from '../resource/virtual-address.ts';
-import { placeName } from './listener-place.ts';
-import { transparentProxying } from './transparent-proxying.ts';
+import { virtualOutbounds } from './virtual-outbounds.ts';
 
 /** The outbounds of a proxy at the virtual addresses of their services. */
 export type NamedOutbounds = {
@@ -56,10 +54,8 @@ export const nameTable = perObject(({ byPlace }: NamedOutbounds): NameTable => {
 
 /** The names of a proxy of this index; none where the connections of its application are not redirected. */
 export function namesOf(index: MeshIndex, proxy: DataplaneProxy): NameTable {
-  if ((transparentProxying(proxy.resource)?.outboundPort ?? null) === null) return NO_NAMES;
-  const called = outboundsOf(index, proxy).map((outbound) => ({ outbound, address: virtualAddress(outbound.resource) }));
-  const reached = called.filter(({ address }) => address !== '');
-  return nameTable({ byPlace: new Map(reached.map((one) => [placeName(one.address, one.outbound.port), one])) });
+  const outbounds = virtualOutbounds(index, proxy);
+  return outbounds === null ? NO_NAMES : nameTable(outbounds);
 }
 
 /** The hostnames of a service, as its zone has computed them. @param service a row of `SERVICE_TYPES` */

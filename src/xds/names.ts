@@ -16,6 +16,16 @@ export function zoneListenerName({ kind, section }: Pick<Section, 'kind' | 'sect
   return `self_${kind.toLowerCase()}_dp_${section}`;
 }
 
+/** A second listener of an outbound in a configuration: in Envoy listeners have the names of their places. @param name of the first */
+export function furtherListener(name: string, place: string): string {
+  return `${name} ${place}`;
+}
+
+/** The first listener of an outbound, or the listener of a discovered filter. Other resources have the name of their listener. */
+export function listenerOf(name: string): string {
+  return name.split(' ', 1)[0] ?? name;
+}
+
 /** Whether a listener belongs to the proxy itself, and to no outbound. */
 export function isOwn(listener: string): boolean {
   return listener.startsWith('self_');

@@ -8,8 +8,10 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 import { BackendResolver } from './backends.ts';
 import { Client } from './client.ts';
 import { type ProxyConfig, type ProxyContext, emptyConfig } from './proxy-context.ts';
+import { lasting } from './lasting-chains.ts';
+import { listedOutbounds } from './listed-outbounds.ts';
 import { NO_NAMES } from './name-table.ts';
-import { addDestination, addOutbound, declareSame, declaredOutbounds } from './outbounds.ts';
+import { addDestination, addOutbound } from './outbounds.ts';
 import { proxyConfig } from './proxy-config.ts';
 import { WITHOUT_FEATURES } from './proxy-features.ts';
 
@@ -40,8 +42,8 @@ const serviceOf = (protocol: string): Resource =>
 function called(protocol: string, ...rows: Resource[]): ProxyConfig {
   const context = contextOf(web([{ port: 10_000, backendRef: CART_REF }]), serviceOf(protocol), ...rows);
   const config = emptyConfig();
-  for (const declared of declaredOutbounds(context.rules.proxy, context.resolver).outbounds)
-    for (const destination of addOutbound(config, context, declared)) addDestination(config, context, destination);
+  for (const placed of listedOutbounds(context.index, context.rules.proxy, context.resolver).byKri.values())
+    for (const destination of addOutbound(config, context, placed)) addDestination(config, context, destination);
   return config;
 }
 
@@ -51,32 +53,42 @@ function filterOf({ listeners }: ProxyConfig): JsonObject {
   return objectOf(objectsOf(chain?.['filters']).at(-1)?.['typedConfig']);
 }
 
-describe('the declared outbounds', () => {
-  it('have an address, that of the machine if none is given, and the problems of references that mean nothing', () => {
-    const given = [
-      { port: 1, backendRef: { ...CART_REF, name: 'none' } },
-      { port: 2, backendRef: CART_REF },
-      { port: 3, address: '10.9.9.9', backendRef: { ...CART_REF, port: 81 } },
-    ];
-    const ports = [{ port: 80 }, { port: 81 }];
-    const { rules, resolver } = contextOf(web(given), make('MeshService', 'cart', { ports }, { zone: 'east' }));
-    const { outbounds, problems } = declaredOutbounds(rules.proxy, resolver);
-    expect(outbounds.map(({ outbound, address, port }) => [outbound.kri, address, port])).toEqual([
-      [CART, '127.0.0.1', 2],
-      ['kri_msvc_default_east__cart_81', '10.9.9.9', 3],
+describe('an outbound with two places', () => {
+  const placed = (protocol: string, ...rows: Resource[]): ProxyConfig => {
+    const transparentProxying = { redirectPortInbound: 15_006, redirectPortOutbound: 15_001 };
+    const dataplane = web([{ port: 10_000, backendRef: CART_REF }], {}, { transparentProxying });
+    const cart = { ...serviceOf(protocol), status: { vips: [{ ip: '241.0.0.1' }] } };
+    const context = contextOf(dataplane, cart, ...rows);
+    const config = emptyConfig();
+    for (const one of listedOutbounds(context.index, context.rules.proxy, context.resolver).byKri.values())
+      addOutbound(config, context, one);
+    return config;
+  };
+
+  it('has a listener at each, one of which has redirected connections, and one route configuration', () => {
+    const { listeners, routes } = placed('http');
+    expect([...listeners.values()].map(({ name, address, bindToPort }) => [name, address, bindToPort])).toEqual([
+      [CART, { socketAddress: { address: '127.0.0.1', portValue: 10_000 } }, undefined],
+      [CART, { socketAddress: { address: '241.0.0.1', portValue: 80 } }, false],
     ]);
-    const field = 'networking.outbound[0].backendRef';
-    expect(problems).toEqual([{ policy: null, field, reason: 'MeshService none does not exist: it has no listener' }]);
+    expect([...routes.keys()]).toEqual([CART]);
   });
 
-  it('are the same in two versions of a Dataplane with the same list, zone and namespace', () => {
-    const list = [{ port: 1, backendRef: CART_REF }];
-    const proxyOf = (...given: Parameters<typeof web>): ProxyContext['rules']['proxy'] => contextOf(web(...given)).rules.proxy;
-    const one = proxyOf(list);
-    expect(declareSame(one, proxyOf(structuredClone(list), {}, { address: '10.0.0.10' }))).toBe(true);
-    expect(declareSame(one, proxyOf([{ port: 2, backendRef: CART_REF }]))).toBe(false);
-    expect(declareSame(one, proxyOf(list, { zone: 'west' }))).toBe(false);
-    expect(declareSame(one, proxyOf(list, { namespace: 'shop' }))).toBe(false);
+  it('of TCP has one filter, which both listeners discover by the name of the outbound', () => {
+    const { listeners, filters } = lasting(placed('tcp'));
+    const discovered = [...listeners.values()].map(({ filterChains }) => objectsOf(objectsOf(filterChains)[0]?.['filters'])[0]);
+    expect(discovered).toMatchObject([
+      { name: CART, configDiscovery: {} },
+      { name: CART, configDiscovery: {} },
+    ]);
+    expect([...filters.keys()]).toEqual([CART]);
+  });
+
+  it('is patched at both by its name', () => {
+    const patch = { op: 'replace', path: '/statPrefix', value: 'patched' };
+    const listener = { operation: 'Patch', match: { name: CART }, jsonPatches: [patch] };
+    const row = make('MeshProxyPatch', 'p', { default: { appendModifications: [{ listener }] } }, { zone: 'east' });
+    expect([...placed('http', row).listeners.values()].map(({ statPrefix }) => statPrefix)).toEqual(['patched', 'patched']);
   });
 });
 

@@ -1,6 +1,4 @@
 // Listener, routes, clusters and load assignments of the outbounds of a proxy (xds 3.2).
-import { serviceRefOf } from '../policy/target-ref.ts';
-import { isDeepStrictEqual } from 'node:util';
 import { perObject } from '../base/per-object.ts';
 import { destinationOf, effectiveOutbound, policiesInForce, type EffectivePolicy } from '../policy/effective-conf.ts';
 import { catchAllConf, inboundRulesOf } from '../policy/inbound-rules.ts';
@@ -9,9 +7,9 @@ import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { tlsToServers } from '../policy/demanded-tls.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
-import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
 import type { Conf } from '../policies/confs.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import type { JsonObject } from '../resource/types.ts';
 import {
   accessLoggers,
   routeFilter,
@@ -25,11 +23,11 @@ import { serviceCluster } from './cluster.ts';
 import { isHttp, protocolOf } from '../envoy/protocol.ts';
 import { loadAssignment, localityWeights, singleAssignment, TLS_MARK } from './endpoints.ts';
 import { httpConnectionManager } from './http-connection.ts';
+import { declarationsOf, declaredPlace, type PlacedOutbound } from './listed-outbounds.ts';
 import { placeName } from './listener-place.ts';
-import { NO_CLUSTER, routeName } from './names.ts';
+import { furtherListener, NO_CLUSTER, routeName } from './names.ts';
 import { ownPlaces } from './own-places.ts';
 import { extension, socketAddress } from '../envoy/proto-json.ts';
-import type { ConfigProblem } from './config-problem.ts';
 import type { ProxyConfig, ProxyContext } from './proxy-context.ts';
 import { portSharing } from './proxy-features.ts';
 import { clustersOf } from './route-action.ts';
@@ -38,107 +36,53 @@ import { logCollector, tracerOf } from './telemetry.ts';
 import type { TracedWay } from './tracing.ts';
 import { clientSocket, offeredParams } from './proxy-tls.ts';
 import { egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
-import { isVirtual } from './transparent-proxying.ts';
 import { reportTo, usablePolicies, usableRules, type Report } from './usable-policies.ts';
 import { usableOutbound, type UsableOutbound, type UsableRoute } from './usable-routes.ts';
 import { confOf, confsOf } from './conf-of.ts';
 import { tcpProxyFields } from '../policies/parts.ts';
 import { destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
 
-/** An outbound that a Dataplane declares, with the address on which its application calls it. */
-export type DeclaredOutbound = { readonly outbound: Outbound; readonly address: string; readonly port: number };
-
-/** The declared outbounds that mean a port of a service, and the problems of the others. */
-export function declaredOutbounds(
-  proxy: DataplaneProxy,
-  resolver: BackendResolver,
-): { outbounds: DeclaredOutbound[]; problems: ConfigProblem[] } {
-  const problems: ConfigProblem[] = [];
-  const services = new Map<string, number>();
-  const places = new Map<string, string>();
-  const outbounds = declarationsOf(proxy).flatMap((given, at) => {
-    const item = `networking.outbound[${String(at)}]`;
-    const report = (field: string, reason: string): void =>
-      void problems.push({ policy: null, field: `${item}.${field}`, reason });
-    const backendRef = serviceRefOf(given['backendRef']);
-    const outbound = resolver.find(backendRef, proxy);
-    if (outbound === undefined) {
-      report('backendRef', `${resolver.whyNone(backendRef, proxy) ?? 'means no port'}: it has no listener`);
-      return [];
-    }
-    const declared = { outbound, address: textOf(given['address']) || '127.0.0.1', port: numberOf(given['port']) };
-    const place = placeOf(given);
-    const user = places.get(place);
-    if (user !== undefined) {
-      report('port', `${place} is used by ${user} already: this one has no listener`);
-      return [];
-    }
-    places.set(place, item);
-    const other = services.get(outbound.kri);
-    // Routes have the names of their services.
-    if (other !== undefined) report('backendRef', `means the same port as outbound[${String(other)}], which has no listener`);
-    services.set(outbound.kri, at);
-    return [declared];
-  });
-  return { outbounds, problems };
-}
-
 /** Outbounds at the places of the proxy's own listeners have none. */
 export function reportOwnPlaces(proxy: DataplaneProxy, report: Report): void {
   const own = ownPlaces(proxy);
   for (const [at, given] of declarationsOf(proxy).entries()) {
-    const user = own.get(placeOf(given));
+    const { address, port } = declaredPlace(given);
+    const place = placeName(address, port);
+    const user = own.get(place);
     const field = `networking.outbound[${String(at)}].port`;
     if (user !== undefined)
-      report({ policy: null, field, reason: `${placeOf(given)} is used by networking.${user}: this one has no listener` });
+      report({ policy: null, field, reason: `${place} is used by networking.${user}: this one has no listener` });
   }
 }
 
-function placeOf(declaration: JsonObject): string {
-  return placeName(textOf(declaration['address']) || '127.0.0.1', numberOf(declaration['port']));
-}
-
-/** Whether two versions of a Dataplane declare the same outbounds: their references mean the same services. */
-export function declareSame(one: DataplaneProxy, other: DataplaneProxy): boolean {
-  if (one.zone !== other.zone || one.namespace !== other.namespace) return false;
-  return isDeepStrictEqual(declarationList(one), declarationList(other));
-}
-
-function declarationsOf(proxy: DataplaneProxy): readonly JsonObject[] {
-  return objectsOf(declarationList(proxy));
-}
-
-/** `networking.outbound` as it stands in the row. */
-export function declarationList(proxy: DataplaneProxy): Json | undefined {
-  return objectOf(proxy.resource.spec['networking'])['outbound'];
-}
-
 /**
- * Adds the listener of an outbound and its routes.
+ * Adds the listeners of an outbound, one at each of its places, and its routes.
  * @returns the services that they lead to
  */
-export function addOutbound(config: ProxyConfig, context: ProxyContext, declared: DeclaredOutbound): Outbound[] {
-  return addPatched(config, context.rules, false, (part) => addListener(part, context, declared));
+export function addOutbound(config: ProxyConfig, context: ProxyContext, placed: PlacedOutbound): Outbound[] {
+  return addPatched(config, context.rules, false, (part) => addListeners(part, context, placed));
 }
 
-function addListener(config: ProxyConfig, context: ProxyContext, declared: DeclaredOutbound): Outbound[] {
+function addListeners(config: ProxyConfig, context: ProxyContext, placed: PlacedOutbound): Outbound[] {
   const { index, rules, resolver } = context;
-  const outbound = usableOutbound(effectiveOutbound(index, rules, declared.outbound), resolver, reportTo(config.problems));
+  const outbound = usableOutbound(effectiveOutbound(index, rules, placed.outbound), resolver, reportTo(config.problems));
   const isTcpRouted = outbound.routes.some(({ kind }) => kind === 'MeshTCPRoute');
   const asHttp = isHttp(protocolOf(outbound.protocol)) && !isTcpRouted;
   const logs: Loggers = (conf, filter = null): JsonObject[] =>
     Object.keys(conf).length === 0 ? [] : accessLoggers(conf, logContext(context, outbound, asHttp), filter);
   const name = outbound.kri;
-  config.listeners.set(name, {
-    name,
-    address: socketAddress(declared.address, declared.port),
-    statPrefix: name,
-    filterChains: [{ filters: [asHttp ? httpFilter(context, outbound, logs) : tcpProxy(outbound, logs, resolver)] }],
-    metadata: { filterMetadata: { 'io.kuma.tags': { 'kuma.io/unified-name': name } } },
-    trafficDirection: 'OUTBOUND',
-    ...portSharing(context.features),
-    ...(isVirtual(declared.address) && context.client.isRedirected && { bindToPort: false }),
-  });
+  const filter = asHttp ? httpFilter(context, outbound, logs) : tcpProxy(outbound, logs, resolver);
+  for (const [at, { address, port, isBound }] of placed.places.entries())
+    config.listeners.set(at === 0 ? name : furtherListener(name, placeName(address, port)), {
+      name,
+      address: socketAddress(address, port),
+      statPrefix: name,
+      filterChains: [{ filters: [filter] }],
+      metadata: { filterMetadata: { 'io.kuma.tags': { 'kuma.io/unified-name': name } } },
+      trafficDirection: 'OUTBOUND',
+      ...portSharing(context.features),
+      ...(!isBound && { bindToPort: false }),
+    });
   if (asHttp) config.routes.set(name, routeConfiguration(name, withLogMetadata(outbound, outboundRoutes(outbound, resolver))));
   return destinationsOf(outbound, asHttp ? 'MeshHTTPRoute' : 'MeshTCPRoute', resolver);
 }

@@ -16,7 +16,8 @@ import { portSharing } from './proxy-features.ts';
 import { confOf } from './conf-of.ts';
 import { NO_CONFS } from '../policies/parts.ts';
 import { logCollector } from './telemetry.ts';
-import { fromOwnSource, transparentProxying, type TransparentProxying } from './transparent-proxying.ts';
+import { fromOwnSource } from './transparent-proxying.ts';
+import { transparentProxying, type TransparentProxying } from '../policy/transparent-proxying.ts';
 import { reportTo, usablePolicies, type Report } from './usable-policies.ts';
 import { wholeProxyConf } from './whole-proxy-conf.ts';
 

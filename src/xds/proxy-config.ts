@@ -8,8 +8,9 @@ import { BackendResolver } from './backends.ts';
 import { Client } from './client.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { addInbounds, hasStrictInbound } from './inbounds.ts';
+import { listedOutbounds } from './listed-outbounds.ts';
 import { placeName } from './listener-place.ts';
-import { addDestination, addOutbound, declaredOutbounds, reportOwnPlaces } from './outbounds.ts';
+import { addDestination, addOutbound, reportOwnPlaces } from './outbounds.ts';
 import { namesOf, NO_NAMES } from './name-table.ts';
 import { ownPlaces } from './own-places.ts';
 import { addPassthrough } from './passthrough.ts';
@@ -45,12 +46,14 @@ export function contextOf(index: MeshIndex, proxy: DataplaneProxy, features: Pro
 export function* configSteps(context: ProxyContext): Steps<ProxyConfig> {
   const { index, resolver } = context;
   const { proxy } = context.rules;
-  const { outbounds, problems } = declaredOutbounds(proxy, resolver);
+  const { byKri, problems } = listedOutbounds(index, proxy, resolver);
   const config = ownConfig(context, problems);
   yield;
   const own = ownPlaces(proxy);
-  for (const declared of outbounds.filter(({ address, port }) => !own.has(placeName(address, port)))) {
-    for (const destination of addOutbound(config, context, declared))
+  for (const placed of byKri.values()) {
+    const places = placed.places.filter(({ address, port }) => !own.has(placeName(address, port)));
+    if (places.length === 0) continue;
+    for (const destination of addOutbound(config, context, { ...placed, places }))
       if (!config.clusters.has(destination.kri)) addDestination(config, context, destination);
     yield;
   }

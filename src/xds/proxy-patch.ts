@@ -159,12 +159,14 @@ class Patcher {
       else if (added !== null && (this.#takesNew || resources.has(name))) resources.set(name, added);
       return;
     }
-    for (const [name, resource] of resources) {
+    for (const [key, resource] of resources) {
+      // Two listeners of an outbound have one name.
+      const name = textOf(resource['name']);
       if (!this.#matchesResource(name, resource)) continue;
       if (operation === 'Remove') {
-        resources.delete(name);
+        resources.delete(key);
         removed(name);
-      } else if (operation === 'Patch') resources.set(name, this.#patched(name, resource));
+      } else if (operation === 'Patch') resources.set(key, this.#patched(name, resource));
     }
   }
 
@@ -180,7 +182,8 @@ class Patcher {
   #everyChain(edit: (filters: readonly JsonObject[]) => JsonObject[]): void {
     const { listeners } = this.#config;
     const { listenerName, origin } = this.#match;
-    for (const [name, listener] of listeners) {
+    for (const [key, listener] of listeners) {
+      const name = textOf(listener['name']);
       const isMeant =
         isMatched(listenerName, name) && isMatched(origin, originOf(name)) && this.#hasTags(listener, 'listenerTags');
       if (!isMeant) continue;
@@ -188,7 +191,7 @@ class Patcher {
         ...chain,
         filters: edit(objectsOf(chain['filters'])),
       }));
-      listeners.set(name, { ...listener, filterChains });
+      listeners.set(key, { ...listener, filterChains });
     }
   }
 

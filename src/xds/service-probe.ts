@@ -7,7 +7,8 @@ import { applicationAddress } from './application-address.ts';
 import { defaultProbe, type ApplicationProbe } from './default-probe.ts';
 import { duration, socketAddress } from '../envoy/proto-json.ts';
 import { inboundAddressProblem } from './socket-address.ts';
-import { fromOwnSource, transparentProxying } from './transparent-proxying.ts';
+import { fromOwnSource } from './transparent-proxying.ts';
+import { transparentProxying } from '../policy/transparent-proxying.ts';
 
 /** Whether the endpoints of a probed cluster are healthy, by its name. A cluster that no report has named yet has no state. */
 export type ProxyHealth = ReadonlyMap<string, boolean>;

@@ -5,7 +5,7 @@ import { buildRules } from '../policy/build-rules.ts';
 import { effectiveOutbound } from '../policy/effective-conf.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import type { InboundRule } from '../policy/inbound-rules.ts';
-import { outboundsOf } from '../policy/outbounds.ts';
+import { outboundsOf } from '../policy/proxy-outbounds.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { BackendResolver } from './backends.ts';

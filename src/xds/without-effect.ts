@@ -9,7 +9,7 @@ import type { JsonObject } from '../resource/types.ts';
 import { isEmptyMatch } from '../envoy/client-match.ts';
 import { fieldOf } from './config-problem.ts';
 import type { ProxyTls } from './proxy-tls.ts';
-import { transparentProxying } from './transparent-proxying.ts';
+import { redirectsOutbounds } from '../policy/transparent-proxying.ts';
 import type { Report } from './usable-policies.ts';
 
 type Judged = { readonly index: MeshIndex; readonly rules: ProxyRules; readonly tls: ProxyTls | null };
@@ -23,7 +23,7 @@ export function reportWithoutEffect({ index, rules, tls }: Judged, report: Repor
   const why = isObject(given)
     ? 'networking.transparentProxying has no redirectPortOutbound'
     : 'the proxy has no transparent proxying';
-  const hasPassthrough = (transparentProxying(proxy.resource)?.outboundPort ?? null) !== null;
+  const hasPassthrough = redirectsOutbounds(proxy.resource);
   const direct = objectOf(given)['directAccessServices'];
   if (Array.isArray(direct) && direct.length > 0)
     report({

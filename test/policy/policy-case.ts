@@ -8,7 +8,7 @@ import { readDocuments } from '../../src/cli/documents/read-files.ts';
 import { buildRules } from '../../src/policy/build-rules.ts';
 import { routePoliciesView, routesView } from '../../src/policy/inspect-view.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
-import { outboundsOf } from '../../src/policy/outbounds.ts';
+import { outboundsOf } from '../../src/policy/proxy-outbounds.ts';
 import { objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
 import { rulesView } from '../../src/policy/rules-view.ts';
 import { computeLabels } from '../../src/resource/compute-labels.ts';

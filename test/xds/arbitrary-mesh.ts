@@ -57,13 +57,26 @@ const CALLED: readonly JsonObject[][] = [
   ],
 ];
 
-/** Whether connections are redirected to the proxy. */
-const transparent: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject[]>(
-  {},
-  {},
-  { transparentProxying: { redirectPortInbound: 15_006, redirectPortOutbound: 15_001 } },
-  { transparentProxying: { redirectPortOutbound: 15_001, ipFamilyMode: 'DualStack' } },
+const REDIRECTED: JsonObject = { redirectPortInbound: 15_006, redirectPortOutbound: 15_001 };
+
+/** Whether connections are redirected to the proxy, and what it reaches by virtual addresses. */
+const transparent: fc.Arbitrary<JsonObject> = fc.oneof(
+  fc.constantFrom<JsonObject[]>(
+    {},
+    {},
+    { transparentProxying: REDIRECTED },
+    { transparentProxying: REDIRECTED },
+    { transparentProxying: { redirectPortOutbound: 15_001, ipFamilyMode: 'DualStack' } },
+    { transparentProxying: { redirectPortOutbound: 15_001, ipFamilyMode: 'IPv4' } },
+    { transparentProxying: { redirectPortInbound: 15_006 } },
+  ),
+  fc
+    .array(service, { maxLength: 2 })
+    .map((refs): JsonObject => ({ transparentProxying: { ...REDIRECTED, reachableBackends: { refs } } })),
 );
+
+/** The address of a Dataplane is among them. */
+const virtualIp = fc.constantFrom('', '241.0.0.1', '241.0.0.2', '241.0.0.3', 'fd00::1', '10.0.0.112');
 
 const dataplane: fc.Arbitrary<Resource> = fc
   .record({
@@ -76,10 +89,22 @@ const dataplane: fc.Arbitrary<Resource> = fc
     zoneListeners,
     transparent,
     address: fc.constantFrom('127.0.0.1', '241.0.0.1'),
+    firstPort: fc.constantFrom(80, 10_000),
     hasDemandedTls: fc.boolean(),
   })
   .map(
-    ({ name, app, protocol, ready, outbounds, zoneListeners: listeners, transparent: redirected, address, hasDemandedTls }) => ({
+    ({
+      name,
+      app,
+      protocol,
+      ready,
+      outbounds,
+      zoneListeners: listeners,
+      transparent: redirected,
+      address,
+      firstPort,
+      hasDemandedTls,
+    }) => ({
       ...make(
         'Dataplane',
         name,
@@ -87,7 +112,7 @@ const dataplane: fc.Arbitrary<Resource> = fc
           networking: {
             address: `10.0.0.${String(name.charCodeAt(0))}`,
             inbound: [{ port: 8080, name: 'main', protocol, state: ready ? 'Ready' : 'NotReady' }],
-            outbound: outbounds.map((backendRef, at) => ({ address, port: 10_000 + at, backendRef })),
+            outbound: outbounds.map((backendRef, at) => ({ address, port: firstPort + at, backendRef })),
             ...listeners,
             ...redirected,
           },
@@ -104,21 +129,22 @@ const meshService: fc.Arbitrary<Resource> = fc
     tls: fc.constantFrom<JsonObject>({}, { status: 'NotReady' }, { status: 'Ready' }, { status: 'Ready', enforced: true }),
     state: fc.constantFrom('Available', 'Available', 'Unavailable'),
     zoneIngress: fc.constantFrom(undefined, { address: '10.0.2.1', port: 10_001, sni: 'a.b' }),
+    ip: virtualIp,
   })
-  .map(({ name, made: { role: _, ...place }, protocol, app, hasAdmin, tls, state, zoneIngress }) => ({
+  .map(({ name, made: { role: _, ...place }, protocol, app, hasAdmin, tls, state, zoneIngress, ip }) => ({
     ...make(
       'MeshService',
       name,
       {
         selector: { dataplaneLabels: { matchLabels: { app } } },
-        ports: [{ port: 80, targetPort: 8080, appProtocol: protocol }, ...(hasAdmin ? [{ port: 90, name: 'admin' }] : [])],
+        ports: [{ port: 80, targetPort: 8080, appProtocol: protocol }, ...(hasAdmin ? [{ port: 8080, name: 'admin' }] : [])],
         identities: [{ type: 'SpiffeID', value: `spiffe://default.${place.zone ?? 'east'}.mesh.local/${app}` }],
         state,
         ...(zoneIngress !== undefined && { zoneIngress }),
       },
       place,
     ),
-    status: { tls },
+    status: { tls, ...(ip !== '' && { vips: [{ ip }] }) },
   }));
 
 const IDENTITY = {
@@ -175,26 +201,27 @@ function trustOf(trustDomain: string): Resource {
   return make('MeshTrust', trustDomain, { trustDomain, caBundles: [{ type: 'Pem', pem: { value: AUTHORITY } }] });
 }
 
-const multiZone: fc.Arbitrary<Resource> = fc.tuple(names, apps).map(([name, app]) =>
-  make('MeshMultiZoneService', name, {
+const multiZone: fc.Arbitrary<Resource> = fc.tuple(names, apps, virtualIp).map(([name, app, ip]) => ({
+  ...make('MeshMultiZoneService', name, {
     selector: { meshService: { matchLabels: { app } } },
     ports: [{ port: 80, appProtocol: 'http' }],
   }),
-);
+  status: ip === '' ? {} : { vips: [{ ip }] },
+}));
 
 const SECRET = { type: 'Secret', secretRef: { kind: 'Secret', name: 'authority' } };
 const external: fc.Arbitrary<Resource> = fc
   .record({
-    ...{ name: names, hasEgress: fc.boolean(), protocol: fc.constantFrom('http', 'tcp') },
+    ...{ name: names, hasEgress: fc.boolean(), protocol: fc.constantFrom('http', 'tcp'), ip: virtualIp },
     caCert: fc.constantFrom<JsonObject | null>(null, SECRET, { type: 'InsecureInline', insecureInline: { value: AUTHORITY } }),
   })
-  .map(({ name, hasEgress, protocol, caCert }) => ({
+  .map(({ name, hasEgress, protocol, caCert, ip }) => ({
     ...make('MeshExternalService', name, {
       match: { type: 'HostnameGenerator', port: 443, protocol },
       endpoints: [{ address: 'example.com', port: 443 }],
       ...(caCert !== null && { tls: { enabled: true, verification: { caCert } } }),
     }),
-    status: hasEgress ? { zoneEgress: { ...EGRESS, sni: 'c.d' } } : {},
+    status: { ...(hasEgress && { zoneEgress: { ...EGRESS, sni: 'c.d' } }), ...(ip !== '' && { vip: { ip } }) },
   }));
 
 const secret: fc.Arbitrary<Resource> = fc

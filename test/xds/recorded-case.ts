@@ -24,7 +24,7 @@ import { makeRow } from '../support/make-row.ts';
 const folder = join(import.meta.dirname, 'recorded');
 const ALONE: ControlPlaneIdentity = { mode: 'zone', zone: 'east', federated: false };
 const AUTHORITY = readFileSync(join(import.meta.dirname, 'authority.pem'), 'utf8');
-const META = new Set(['type', 'mesh', 'name', 'labels', 'creationTime', 'modificationTime']);
+const META = new Set(['type', 'mesh', 'name', 'labels', 'status', 'creationTime', 'modificationTime']);
 
 export type RecordedProxy = { readonly file: string; readonly name: string; readonly index: MeshIndex };
 export type RecordedCase = { readonly name: string; readonly proxies: readonly RecordedProxy[] };
@@ -166,7 +166,8 @@ function rowOf(document: JsonObject, age: number, writer: ControlPlaneIdentity):
   const mesh = info.scope === 'Mesh' ? textOf(document['mesh']) : '';
   const spec = specOf(document);
   const labels = computeLabels(info, { displayName: name, mesh, labels: textMapOf(document['labels']), spec }, writer);
-  return makeRow(type, name, { mesh, labels, spec, creationTime: new Date(age * 1000) });
+  const status = objectOf(document['status']);
+  return makeRow(type, name, { mesh, labels, spec, status, creationTime: new Date(age * 1000) });
 }
 
 type InitialPolicy = ReturnType<typeof initialPolicies>[number];

@@ -7,7 +7,7 @@ import { explainOnGlobal } from '../../inspect/explain-sync.ts';
 import { reachHead, touchedView } from '../../inspect/reach-view.ts';
 import { buildRules } from '../../policy/build-rules.ts';
 import { MeshIndex } from '../../policy/mesh-index.ts';
-import { outboundsOf } from '../../policy/outbounds.ts';
+import { outboundsOf } from '../../policy/proxy-outbounds.ts';
 import { runSteps } from '../../base/steps.ts';
 import { policyReach } from '../../policy/policy-reach.ts';
 import type { JsonObject } from '../../resource/types.ts';

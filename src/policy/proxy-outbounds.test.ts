@@ -3,7 +3,7 @@ import { make, makeDataplane, makeService } from '../../test/policy/make-resourc
 import type { JsonObject } from '../resource/types.ts';
 import { parseDataplane } from './dataplane-proxy.ts';
 import { MeshIndex } from './mesh-index.ts';
-import { outboundsOf } from './outbounds.ts';
+import { outboundsOf } from './proxy-outbounds.ts';
 import { describeRef, targetRefOf } from './target-ref.ts';
 
 const services = [
@@ -46,6 +46,13 @@ describe('the outbounds of a proxy', () => {
     expect(sectionsTo({ transparentProxying: {} })).toHaveLength(5);
     const listed = [{ backendRef: { kind: 'MeshExternalService', name: 'x' } }];
     expect(sectionsTo({ transparentProxying, outbound: listed })).toEqual(['x 443 443']);
+  });
+
+  it('are those that it lists and those that it reaches, with redirected connections', () => {
+    const transparentProxying = { redirectPortOutbound: 15_001, reachableBackends: { refs: [{ ...toB, port: 80 }] } };
+    const listed = [{ backendRef: { kind: 'MeshExternalService', name: 'x' } }, { backendRef: toB }];
+    expect(sectionsTo({ transparentProxying, outbound: listed })).toEqual(['x 443 443', 'b 80 80', 'b admin 90']);
+    expect(sectionsTo({ transparentProxying: { redirectPortOutbound: 15_001 }, outbound: listed })).toHaveLength(5);
   });
 
   it('are none for a zone proxy, and all for a gateway without inbounds', () => {
