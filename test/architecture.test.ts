@@ -100,7 +100,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // Knows names and addresses, and nothing of meshes.
   dns: ['base'],
   // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
-  dataplane: ['base', 'wire', 'resource'],
+  dataplane: ['base', 'wire', 'resource', 'dns'],
   // Rules of a firewall; it knows nothing of meshes. It reads resolv.conf.
   redirect: ['base', 'dns'],
   'control-plane': [...ENGINE],

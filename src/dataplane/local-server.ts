@@ -23,15 +23,20 @@ export async function listenLocally(option: string, port: number, listener: Requ
     server.once('error', reject);
     server.listen(port, HOST, resolve);
   }).catch((cause: unknown) => {
-    const { code } = cause as { code?: string };
-    const why = code === 'EADDRINUSE' ? 'is in use; each proxy of a machine needs one of its own' : messageOf(cause);
-    throw new MeridianError('config', `${option}: port ${String(port)} ${why}`, { cause });
+    throw new MeridianError('config', `${option}: ${whyNoPort(port, cause)}`, { cause });
   });
   const address = server.address();
   return {
     port: address !== null && typeof address === 'object' ? address.port : port,
     close: async () => await closed(server),
   };
+}
+
+/** Why a port cannot be had, for the error. */
+export function whyNoPort(port: number, cause: unknown): string {
+  const { code } = cause as { code?: unknown };
+  const why = code === 'EADDRINUSE' ? 'is in use; each proxy of a machine needs one of its own' : messageOf(cause);
+  return `port ${String(port)} ${why}`;
 }
 
 /** Answers `GET /ready` with 200 `LIVE`, or 503 and the reason. */
@@ -43,11 +48,19 @@ export function readyListener(whyNotReady: () => Promise<string | null>): Reques
   };
 }
 
-/** Passes GET on to the admin interface of the Envoy that runs now. */
-export function adminListener(current: () => EnvoyAdmin | null): RequestListener {
+/**
+ * Passes GET on to the admin interface of the Envoy that runs now.
+ * @param pages of the launcher itself, as JSON by path
+ */
+export function adminListener(
+  current: () => EnvoyAdmin | null,
+  pages: Readonly<Record<string, () => object>> = {},
+): RequestListener {
   return (request, response) => {
     if (!isRead(request)) return answer(response, 405, 'this port is for reading; use the socket in the work folder');
     if (!isLocalName(request.headers.host)) return answer(response, 403, 'this port is for local names only');
+    const own = pages[pathOf(request)];
+    if (own !== undefined) return answer(response, 200, JSON.stringify(own(), null, 2), 'application/json');
     const admin = current();
     if (admin === null) return answer(response, 503, 'no Envoy runs');
     const calling = admin.open(request.method ?? 'GET', request.url ?? '/');
@@ -61,8 +74,8 @@ export function adminListener(current: () => EnvoyAdmin | null): RequestListener
   };
 }
 
-function answer(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+function answer(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' });
   response.end(`${text}\n`);
 }
 

@@ -1,6 +1,5 @@
 // A proxy from its start to its end: its folder, its ports, its pipes, and the request for its bootstrap. Invariant: it leaves nothing
 // behind but the file of names, also after an error.
-import { numberOf, objectOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { accessLogPipeIn, forwardAccessLogs } from './access-log-forwarder.ts';
 import { bootstrapRequest } from './bootstrap-request.ts';
@@ -9,6 +8,7 @@ import { readEnvoyBuild } from './envoy-version.ts';
 import { FollowedNames } from './followed-names.ts';
 import { FollowedToken } from './followed-token.ts';
 import { adminListener, listenLocally, readyListener } from './local-server.ts';
+import { dnsPortOf, openMeshDns, type MeshDns } from './mesh-dns.ts';
 import { readsTokenFile, tokenSecret } from './token-file.ts';
 import { hasIpv6, readCaFile, readDataplaneToken, systemCaFile, type TokenSource } from './trust.ts';
 import { WorkFolder } from './work-folder.ts';
@@ -22,9 +22,12 @@ type ProxyOptions = Omit<SupervisorOptions, 'caCert' | 'hasTokenFile'> & {
   readonly readinessPort: number;
   /** Null: Envoy's admin pages are on no port. */
   readonly adminPort: number | null;
+  /** 0: no DNS server. Null: one on port 15053 if the Dataplane says that its outbounds are redirected. */
+  readonly dnsPort: number | null;
 };
 
 type Ending = () => Promise<void>;
+type CaCert = { readonly caCert: string };
 
 /**
  * Runs a proxy until `stop` aborts and it has drained.
@@ -40,12 +43,12 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
   try {
     const token = readsTokenFile(envoy.version) ? followedToken(options.token, folder, context) : null;
     const proxy = new EnvoySupervisor({ ...options, caCert, hasTokenFile: token !== null }, context, folder);
-    const ports = await openPorts(proxy, options, endings);
-    log.info({ envoy: envoy.version, program, workDir: folder.path, ...ports }, 'starting');
+    const dns = await serveNames(proxy, { ...options, caCert }, folder, context, endings);
+    const ports = await openPorts(proxy, dns, options, endings);
+    log.info({ envoy: envoy.version, program, workDir: folder.path, ...ports, dnsPort: dns?.port }, 'starting');
     const forwarding = await forwardAccessLogs(accessLogPipeIn(folder.path, options), context);
     if (forwarding !== null) endings.push(forwarding.close);
     if (token !== null) endings.push(untilEnd((signal) => token.follow(signal)));
-    if (redirectsOutbounds(dataplane)) endings.push(await followNames(proxy, { ...options, caCert }, folder, context));
     const machine = { systemCaPath: await systemCaFile(), ipv6Enabled: hasIpv6(), forwardsLogs: forwarding !== null };
     const own = { envoy, caCert, readinessPort: ports.readinessPort, workDir: folder.path, drainMs: options.drainMs };
     await proxy.run(async () => {
@@ -64,37 +67,45 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
  */
 async function openPorts(
   proxy: EnvoySupervisor,
+  dns: MeshDns | null,
   options: Pick<ProxyOptions, 'readinessPort' | 'adminPort'>,
   endings: Ending[],
 ): Promise<{ readonly readinessPort: number; readonly adminPort?: number }> {
-  const ready = await listenLocally('--readiness-port', options.readinessPort, readyListener(proxy.whyNotReady));
+  const whyNotReady = async (): Promise<string | null> => (await proxy.whyNotReady()) ?? dns?.whyNotReady() ?? null;
+  const ready = await listenLocally('--readiness-port', options.readinessPort, readyListener(whyNotReady));
   endings.push(ready.close);
   if (options.adminPort === null) return { readinessPort: ready.port };
-  const pages = adminListener(() => proxy.admin);
+  const pages = adminListener(() => proxy.admin, dns === null ? {} : { '/dns': dns.page });
   const admin = await listenLocally('--admin-port', options.adminPort, pages);
   endings.push(admin.close);
   return { readinessPort: ready.port, adminPort: admin.port };
 }
 
-/** Whether the connections of the application are redirected: it calls services by name, at their virtual addresses. */
-function redirectsOutbounds(dataplane: JsonObject | null): boolean {
-  const { transparentProxying } = objectOf(objectOf(dataplane)['networking']);
-  return numberOf(objectOf(transparentProxying)['redirectPortOutbound']) > 0;
-}
-
-/** Follows the names of the proxy. @returns what ends it */
-async function followNames(
+/**
+ * Follows the names of the proxy, and answers DNS queries with them.
+ * @param endings gets the end of both
+ * @returns null for a proxy without a DNS server
+ */
+async function serveNames(
   proxy: EnvoySupervisor,
-  options: Pick<ProxyOptions, 'controlPlanes' | 'mesh' | 'storedName' | 'token'> & { readonly caCert: string },
+  options: Pick<ProxyOptions, 'controlPlanes' | 'mesh' | 'storedName' | 'token' | 'dataplane' | 'dnsPort'> & CaCert,
   folder: WorkFolder,
-  { clock, log }: ProxyContext,
-): Promise<Ending> {
-  const { controlPlanes, caCert, mesh, storedName: name } = options;
+  context: ProxyContext,
+  endings: Ending[],
+): Promise<MeshDns | null> {
+  const { controlPlanes, caCert, mesh, storedName: name, dataplane } = options;
+  const port = dnsPortOf(options.dnsPort, dataplane);
+  if (port === null) return null;
   const token = async (): Promise<string> => await readDataplaneToken(options.token);
   const own = { token, admin: () => proxy.admin, file: folder.namesFile };
-  const names = new FollowedNames({ controlPlanes, caCert, mesh, name, ...own, clock, log });
+  const names = new FollowedNames({ controlPlanes, caCert, mesh, name, ...own, ...context });
   await names.open();
-  return untilEnd((signal) => names.follow(signal));
+  const dns = await openMeshDns(port, names, dataplane, context);
+  endings.push(
+    dns.close,
+    untilEnd((signal) => names.follow(signal)),
+  );
+  return dns;
 }
 
 /** Runs a task until the returned function is called. */

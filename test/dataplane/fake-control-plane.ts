@@ -16,9 +16,11 @@ import type { JsonObject } from '../../src/resource/types.ts';
 import { TYPE_URL_PREFIX } from '../../src/wire/any.ts';
 import { envoyJsonToBinary } from '../../src/wire/json-to-binary.ts';
 import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry } from '../../src/wire/kds-messages.ts';
+import { NAMES_METHOD } from '../../src/wire/name-messages.ts';
 import { bootstrapConfig, nodeMetadata, RUN } from '../../src/xds/bootstrap.ts';
 
 const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
+const GRPC = { ':status': 200, 'content-type': 'application/grpc' };
 const LISTENER = 'envoy.config.listener.v3.Listener';
 
 export type Answer = { readonly status: number; readonly body: string };
@@ -59,10 +61,12 @@ export class FakeControlPlane {
     const plane = new FakeControlPlane((server.address() as AddressInfo).port, certPem);
     server.on('request', (request, response) => {
       if (request.url === '/leave') void plane.#leave(request, response);
-      else if (request.url !== ADS) void plane.#bootstrap(request, response);
+      else if (request.url !== ADS && request.url !== NAMES_METHOD) void plane.#bootstrap(request, response);
     });
     server.on('stream', (stream, headers) => {
       if (headers[':path'] === ADS) plane.#serve(stream, textOf(headers['authorization']));
+      // It sends no names, as an earlier version of a zone.
+      if (headers[':path'] === NAMES_METHOD) stream.respond({ ...GRPC, 'grpc-status': '12' }, { endStream: true });
     });
     const sessions = new Set<ServerHttp2Session>();
     server.on('session', (session) => sessions.add(session.once('close', () => sessions.delete(session))));
@@ -122,7 +126,7 @@ export class FakeControlPlane {
     this.#open.add(stream);
     stream.once('close', () => this.#open.delete(stream));
     stream.on('error', () => undefined);
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+    stream.respond(GRPC);
     const answered = new Set<string>();
     let rest = Buffer.alloc(0);
     stream.on('data', (part: Buffer) => {

@@ -1,7 +1,7 @@
 // `meridian dataplane run` as a process of a test, with what it logs.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -24,9 +24,18 @@ export type LaunchOptions = {
   readonly token?: string;
   /** The document of the file; null for no file. */
   readonly document?: string | null;
+  /** Names that an earlier launcher left in the work folder, with their addresses. */
+  readonly names?: Readonly<Record<string, readonly string[]>>;
   readonly args?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
 };
+
+/** What a launcher leaves of names whose listeners were there. */
+export function leftNames(names: Readonly<Record<string, readonly string[]>>): string {
+  const recordOf = (addresses: readonly string[]) => ({ version: '1', addresses, places: [], answer: addresses });
+  const records = Object.entries(names).map(([name, addresses]) => [name, recordOf(addresses)] as const);
+  return JSON.stringify({ names: Object.fromEntries(records) });
+}
 
 /** A Dataplane without inbounds of its own protocol, as a document. */
 export const DATAPLANE = `type: Dataplane
@@ -60,12 +69,16 @@ export class Launched {
 
   /** Starts it with a Dataplane file, a token and a work folder of its own. It ends with the test. */
   static async start(planes: readonly Pick<FakeControlPlane, 'url' | 'ca'>[], options: LaunchOptions): Promise<Launched> {
-    const { envoy, args = [], env = {}, token = TOKEN, document = DATAPLANE } = options;
+    const { envoy, args = [], env = {}, token = TOKEN, document = DATAPLANE, names } = options;
     const folder = temporaryFolder();
     const readinessPort = await freePort();
     await writeFile(join(folder, 'dataplane.yaml'), document ?? '');
     await writeFile(join(folder, 'token'), `${token}\n`);
     await writeFile(join(folder, 'ca.pem'), planes.map(({ ca }) => ca).join(''));
+    if (names !== undefined) {
+      await mkdir(join(folder, 'work'), { mode: 0o700 });
+      await writeFile(join(folder, 'work/names.json'), leftNames(names));
+    }
     const file = document === null ? [] : ['-d', join(folder, 'dataplane.yaml')];
     const files = [...file, '--dataplane-token-file', join(folder, 'token')];
     const own = ['--ca-cert-file', join(folder, 'ca.pem'), '--work-dir', join(folder, 'work'), '--envoy', envoy];

@@ -29,6 +29,7 @@ type Options = {
   readonly concurrency?: number;
   readonly readinessPort?: number;
   readonly adminPort?: number;
+  readonly dnsPort?: number;
   readonly drainTime?: number;
   readonly workDir?: string;
   readonly configDir?: string;
@@ -96,6 +97,7 @@ export function addDataplaneRun(dataplane: Command): void {
   command.optionsGroup('Options:');
   add('--readiness-port <port>', 'GET /ready on 127.0.0.1; 0 is any free port (9902)', wholeNumber(0, 65_535));
   add('--admin-port <port>', "read Envoy's admin pages on 127.0.0.1 (no port)", wholeNumber(0, 65_535));
+  add('--dns-port <port>', 'DNS on 127.0.0.1 and ::1; 0 is none (15053 if redirected)', wholeNumber(0, 65_535));
   add('--drain-time <duration>', 'from the signal to the end (30s)', milliseconds);
   add('--work-dir <folder>', 'for the bootstrap and sockets (in ~/.meridian)');
   command.addOption(new Option('--config-dir <folder>', 'the same, as kuma-dp calls it').hideHelp());
@@ -154,6 +156,7 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
       caFile: options.caCertFile,
       readinessPort: options.readinessPort ?? DEFAULT_READINESS_PORT,
       adminPort: options.adminPort ?? null,
+      dnsPort: options.dnsPort ?? null,
       logLevel: options.envoyLogLevel,
       componentLogLevel: options.envoyComponentLogLevel ?? '',
       concurrency: options.concurrency ?? null,
