@@ -14,8 +14,10 @@ import { addDestination, addOutbound } from '../xds/outbounds.ts';
 import { addZonePort, ownConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
+import { nameDocumentOf } from './companion-names.ts';
 import { certifiedIdentity, trustedBundle } from '../xds/proxy-tls.ts';
 import { localServers } from '../xds/servers.ts';
+import { namesOf } from '../xds/name-table.ts';
 import { zoneResourceName } from '../xds/names.ts';
 import { formerZoneListeners } from '../xds/zone-listeners.ts';
 import { dataplanePlaces, keptListeners } from '../xds/dataplane-places.ts';
@@ -88,6 +90,7 @@ export class MeshViews {
     if (before !== undefined) this.#examples.remove(before);
     this.#build(connected);
     this.#ask(connected, askedOfProxies(this.#index));
+    this.#nameServices(connected);
     // It has no listener yet: its first content is no change.
     connected.view.publish();
     this.#proxies.set(name, connected);
@@ -190,6 +193,7 @@ export class MeshViews {
         if (this.#proxies.get(name) !== connected) continue;
         this.#update(connected, change, steps);
         this.#ask(connected, asked);
+        this.#nameServices(connected);
         connected.view.publish();
       } catch (error) {
         this.#examples.remove(connected);
@@ -344,8 +348,10 @@ export class MeshViews {
     for (const [service, ports] of parts) view.setZonePorts(service, ports);
   }
 
-  #setOwn({ view, certified, proxy }: ConnectedProxy, context: ProxyContext): void {
-    const own = this.#parts.encode(ownConfig(context));
+  #setOwn({ view, certified, proxy, features }: ConnectedProxy, context: ProxyContext): void {
+    const config = ownConfig(context);
+    const own = this.#parts.encode(config);
+    view.nameDocument = nameDocumentOf(proxy, features, config, own);
     view.setOwn(certified === null ? own : { ...own, resources: [...own.resources, ...certified.secret.resources] });
     view.certified = certified;
     view.trusted = trustedBundle(this.#index);
@@ -356,6 +362,11 @@ export class MeshViews {
     view.places = dataplanePlaces(proxy);
     view.formerNames = formerZoneListeners(proxy);
     this.#keep(view, proxy);
+  }
+
+  /** Only a program beside the proxy that resolves names needs them. */
+  #nameServices({ view, features, proxy }: ConnectedProxy): void {
+    if (features.companionDns) view.hostnames = namesOf(this.#index, proxy);
   }
 
   /** Clients may still use listeners of places that the Dataplane has left. */

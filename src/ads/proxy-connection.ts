@@ -5,9 +5,11 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
+import { DOCUMENTS_LISTENER } from '../xds/companion-documents.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
 import { AcceptedListeners } from './accepted-listeners.ts';
 import { AcceptedTls } from './accepted-tls.ts';
+import { CompanionNames } from './companion-names.ts';
 import type { OpenedPlaces, ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts, StreamCounter } from './proxy-events.ts';
 import type { NameSets } from './name-sets.ts';
 import type { ProxyView } from './proxy-view.ts';
@@ -58,6 +60,7 @@ export class ProxyConnection {
   readonly #acceptedTls: AcceptedTls;
   #tls: ProxyTlsFacts | null = null;
   readonly #acceptedListeners: AcceptedListeners;
+  readonly #companionNames: CompanionNames;
   #places: readonly string[] | null = null;
   /** What the row of the Dataplane was last asked to say about its places. */
   #opened: OpenedPlaces | null = null;
@@ -76,11 +79,13 @@ export class ProxyConnection {
     this.#session = new XdsSession(options.view, options.nameSets, { elapsed: () => clock.elapsed(), drainMs });
     this.#acceptedTls = new AcceptedTls(options.view, this.#session);
     this.#acceptedListeners = new AcceptedListeners(options.view, this.#session);
+    this.#companionNames = new CompanionNames(options.view, this.#session);
   }
 
   /** The view has changed in these names. */
   viewChanged(names: Parameters<XdsSession['viewChanged']>[0]): void {
     this.#session.viewChanged(names);
+    this.#refreshNames();
     this.#tellTls();
     this.#tellListeners();
     this.#tellDemanded();
@@ -105,7 +110,9 @@ export class ProxyConnection {
     });
     if (answer !== null) this.#tellAnswer(type, answer);
     if (SHOWS_TLS.has(type) || this.#tls?.isReady === false) this.#tellTls();
-    if (type === 'Listener') this.#acceptedListeners.begin(request.initialResourceVersions.keys());
+    if (type === 'Listener')
+      for (const begun of [this.#acceptedListeners, this.#companionNames]) begun.begin(request.initialResourceVersions.keys());
+    if (OPENS_LISTENERS.has(type)) this.#refreshNames();
     if (OPENS_LISTENERS.has(type)) this.#tellListeners();
     if (OPENS_LISTENERS.has(type) || type === 'Secret') this.#tellDemanded();
     this.flush();
@@ -151,6 +158,12 @@ export class ProxyConnection {
         counter.sent(response.type);
       }
     }
+  }
+
+  /** A name goes into the document of kuma-dp when the proxy has accepted the listeners behind it. */
+  #refreshNames(): void {
+    const before = this.#companionNames.refresh();
+    if (before !== null) this.#session.viewChanged(new Map([['Listener', new Map([[DOCUMENTS_LISTENER, before]])]]));
   }
 
   /** Tells what the proxy has accepted of TLS, where that differs from the last time. */

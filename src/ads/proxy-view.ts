@@ -6,8 +6,10 @@ import type { Outbound } from '../policy/outbounds.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { Leaf } from '../identity/leaf.ts';
 import type { PlacedOutbound } from '../xds/listed-outbounds.ts';
-import type { EncodedPart } from './encoded-part.ts';
+import type { EncodedPart, TypedResource } from './encoded-part.ts';
+import type { NameDocument } from '../xds/companion-documents.ts';
 import { NO_PLACES, type DataplanePlaces } from '../xds/dataplane-places.ts';
+import { NO_NAMES, type NameTable } from '../xds/name-table.ts';
 import { SharedMaps, type SharedMap } from './shared-map.ts';
 import { ViewParts, type KeptPart } from './view-parts.ts';
 import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session-messages.ts';
@@ -104,6 +106,14 @@ export class ProxyView implements XdsView {
   /** The names that its zone listeners had in an Envoy before their places were their names. */
   formerNames: ReadonlyMap<string, string> = NO_FORMER;
 
+  /** Null: no program beside it resolves names. */
+  nameDocument: NameDocument | null = null;
+
+  /** The listener of its documents with the names that it may resolve; null: it is as its own part has it. */
+  documents: XdsResource | null = null;
+
+  #hostnames: NameTable = NO_NAMES;
+
   #kept: ReadonlySet<string> = NO_KEPT;
 
   #asked = '';
@@ -125,6 +135,16 @@ export class ProxyView implements XdsView {
     this.#asked = asked;
   }
 
+  /** The names of the services that it reaches at virtual addresses. */
+  get hostnames(): NameTable {
+    return this.#hostnames;
+  }
+
+  set hostnames(hostnames: NameTable) {
+    if (hostnames !== this.#hostnames) this.#hasNews = true;
+    this.#hostnames = hostnames;
+  }
+
   /** Names of listeners that are gone from the view, and that clients still use. */
   get kept(): ReadonlySet<string> {
     return this.#kept;
@@ -140,6 +160,7 @@ export class ProxyView implements XdsView {
   }
 
   get(type: XdsType, name: string): XdsResource | undefined {
+    if (type === 'Listener' && name === this.documents?.name) return this.documents;
     // A place that the proxy uses itself is no outbound.
     if (type === 'Listener') return resourceIn(this.#own, type, name) ?? this.#outboundAt(name);
     return this.#partOf(type, name) ?? resourceIn(this.#own, type, name);
@@ -298,6 +319,12 @@ export class ProxyView implements XdsView {
   /** Replaces the parts of a zone proxy for the ports of a service. @param ports by a name of each; empty if it opens none */
   setZonePorts(service: string, ports: ReadonlyMap<string, EncodedPart>): void {
     this.#zonePorts.set(service, ports, (before, after) => this.#note(before, after));
+  }
+
+  /** The filters and routes of an outbound with this listener, which opens when it has them. */
+  neededBy(place: string): readonly TypedResource[] {
+    const part = this.#outbounds.find(place, listenersIn);
+    return part?.resources.filter(({ type }) => type !== 'Listener') ?? [];
   }
 
   /** Sets the listener. */

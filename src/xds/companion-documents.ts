@@ -27,6 +27,9 @@ export type DnsForm = {
   readonly hasIpv6: boolean;
 };
 
+/** Where the names of a proxy stand: the listener of its documents as it is without names, and their form. */
+export type NameDocument = { readonly listener: JsonObject; readonly form: DnsForm };
+
 export function dnsFormOf({ resource, zone }: Pick<DataplaneProxy, 'resource' | 'zone'>): DnsForm {
   const families = transparentProxying(resource)?.families ?? null;
   return { mesh: resource.mesh, zone, hasIpv6: families === null || families.includes(6) };
