@@ -36,6 +36,12 @@ const ask = { tcp: (address, port) => new Promise((done) => {
   let said = '';
   socket.on('data', (data) => { said += data; }).on('end', () => done(said)).on('error', ({ code }) => done(code));
   socket.on('timeout', () => { socket.destroy(); done('timeout'); });
+}), http: (address, port) => new Promise((done) => {
+  require('node:http').get({ host: address, port, path: '/ready', timeout: 20000 }, async (answer) => {
+    let said = String(answer.statusCode) + ' ';
+    for await (const part of answer) said += part;
+    done(said.trim());
+  }).on('error', ({ code }) => done(code));
 }), udp: (address, port) => new Promise((done) => {
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4', (data) => { socket.close(); done(String(data)); });
   socket.on('error', ({ code }) => done(code));
@@ -55,13 +61,14 @@ export class RedirectedMachine {
     this.namespace = namespace;
   }
 
-  static async create(): Promise<RedirectedMachine> {
+  /** @param hasProxy false: a test starts an own one */
+  static async create({ hasProxy = true } = {}): Promise<RedirectedMachine> {
     const outside = Namespace.create();
     const machine = new RedirectedMachine(outside, Namespace.create({ router: outside }));
     await Promise.all([
       serve(outside, 'outside', '::', ['53', '80', '5432', '5433']),
       serve(machine.namespace, 'application', '::', ['22', '8080']),
-      serve(machine.namespace, 'proxy', '127.0.0.1,::1', ['15001', '15006', '15053'], PROXY),
+      ...(hasProxy ? [serve(machine.namespace, 'proxy', '127.0.0.1,::1', ['15001', '15006', '15053'], PROXY)] : []),
     ]);
     return machine;
   }

@@ -50,6 +50,8 @@ describe('dataplane run', () => {
     [['-d', 'FILE', '--mesh', 'other'], '--mesh says other, and the file shop'],
     [['--name', 'a', '--dataplane-var', 'a=b'], '--dataplane-var is for --dataplane-file'],
     [['-d', 'FILE', '--dataplane-token', 'a', '--dataplane-token-file', 'b'], 'not both'],
+    [['-d', 'FILE', '--user', 'meridian'], '--transparent-proxy-config and --user are for --transparent-proxy'],
+    [['--name', 'a', '--transparent-proxy'], '--transparent-proxy is for --dataplane-file'],
   ])('refuses %j', async (args, text) => {
     const called = run(...args.map((arg) => (arg === 'FILE' ? join(folder, 'cart.yaml') : arg)));
     await expect(called).rejects.toThrow(UsageError);
@@ -65,6 +67,16 @@ describe('dataplane run', () => {
     [['--cp-address', 'http://localhost'], 'does not start with https://'],
   ])('refuses %j', async (args, text) => {
     await expect(run(...file(), ...args)).rejects.toThrow(text);
+  });
+
+  it('refuses a user that does not exist, and a file that does not redirect', async () => {
+    await expect(run(...file(), '--transparent-proxy', '--user', 'nobody-here')).rejects.toThrow(
+      'the user nobody-here (kumaDPUser, --user) does not exist on this machine',
+    );
+    await writeFile(join(folder, 'redirect.yaml'), 'redirect: { outbound: { port: x } }\n');
+    await expect(
+      run(...file(), '--transparent-proxy', '--transparent-proxy-config', join(folder, 'redirect.yaml')),
+    ).rejects.toThrow('redirect.outbound.port: must be a port, 1 to 65535');
   });
 
   it('reads its variables of the environment', async () => {

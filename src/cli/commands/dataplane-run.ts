@@ -139,12 +139,12 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
     throw new UsageError('give --dataplane-token or --dataplane-token-file, not both');
   if (command.getOptionValueSource('dataplaneToken') === 'cli')
     note('warning: other users of this machine can see --dataplane-token; --dataplane-token-file is safer');
+  const { createLogger } = await import('../../base/log.ts');
+  const { runProxy } = await import('../../dataplane/run-proxy.ts');
   const chosen = await proxyOf(options);
   const proxy = { ...chosen, ...(await prepare(options, chosen)) };
   const envoy = await findEnvoy({ option: options.envoy ?? options.binaryPath, env: process.env });
   if (envoy === null) throw new MeridianError('config', NO_ENVOY);
-  const { createLogger } = await import('../../base/log.ts');
-  const { runProxy } = await import('../../dataplane/run-proxy.ts');
   const log = createLogger(options.logLevel, { mode: 'dataplane', mesh: proxy.mesh, dataplane: proxy.name });
   const { stop, kill } = untilSignals();
   await runProxy(
@@ -169,6 +169,8 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
 /** The Dataplane and the folder of the proxy; this process may become one of another user. */
 async function prepare(options: Options, { mesh, name, dataplane }: ChosenDataplane): ReturnType<typeof prepareRun> {
   const { defaultWorkFolder } = await import('../../dataplane/work-folder.ts');
+  // The other user may not be able to read the modules of this program.
+  if (options.transparentProxy === true) await import('../../dataplane/name-stream.ts');
   const given = options.workDir ?? options.configDir;
   return await prepareRun(options, { dataplane, workFolder: (home) => given ?? defaultWorkFolder(mesh, name, home) });
 }
