@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import type { BackendResolver } from './backends.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { placeName } from './listener-place.ts';
+import { contestedNames } from './name-table.ts';
 import { ownPlaces } from './own-places.ts';
 import { isVirtual } from './transparent-proxying.ts';
 import { virtualOutbounds, type VirtualOutbounds } from './virtual-outbounds.ts';
@@ -73,7 +74,7 @@ function listOf(
   taken: ReadonlyMap<string, string> = new Map(),
 ): ListedOutbounds {
   const byKri = new Map(declared.outbounds.map((placed) => [placed.outbound.kri, placed]));
-  const problems = [...declared.problems, ...(virtual?.problems ?? [])];
+  const problems = [...declared.problems, ...(virtual === null ? [] : [...virtual.problems, ...contestedNames(virtual)])];
   const users = new Map([...taken].map(([place, field]) => [place, `networking.${field}`]));
   for (const { outbound, places } of declared.outbounds)
     for (const { address, port } of places) users.set(placeName(address, port), `the declared outbound to ${outbound.kri}`);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import type { Resource } from '../resource/types.ts';
 import { placeName } from './listener-place.ts';
-import { hostnamesOf, nameChanges, nameTable, type NamedOutbounds, type NameTable } from './name-table.ts';
+import { contestedNames, hostnamesOf, nameChanges, nameTable, type NamedOutbounds, type NameTable } from './name-table.ts';
 
 function service(name: string, hostnames: readonly string[], more: Partial<Resource> = {}): Resource {
   return {
@@ -23,7 +23,10 @@ function outbound(resource: Resource, address: string, port = 80): Called {
 function places(...called: readonly Called[]): NamedOutbounds {
   return {
     byPlace: new Map(
-      called.map(({ resource, address, port }) => [placeName(address, port), { outbound: { resource }, address }] as const),
+      called.map(
+        ({ resource, address, port }) =>
+          [placeName(address, port), { outbound: { resource, base: `kri_${resource.name}_` }, address }] as const,
+      ),
     ),
   };
 }
@@ -61,6 +64,11 @@ describe('the names of a proxy', () => {
     const both = [outbound(holder, '241.0.0.1'), outbound(other, '241.0.0.2')];
     for (const outbounds of [both, both.toReversed()])
       expect(nameTable(places(...outbounds)).get('x.example')?.addresses).toEqual(['241.0.0.1']);
+    const [problem, ...others] = contestedNames(places(...both));
+    expect(problem?.reason).toBe(
+      `x.example is a name of kri_${holder.name}_, and does not lead to kri_${other.name}_, which has it too`,
+    );
+    expect(others).toEqual([]);
   });
 });
 

@@ -8,12 +8,13 @@ import type { Outbound } from '../policy/outbounds.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { SERVICE_TYPES } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
+import type { ConfigProblem } from './config-problem.ts';
 import { virtualOutbounds } from './virtual-outbounds.ts';
 
 /** The outbounds of a proxy at the virtual addresses of their services. */
 export type NamedOutbounds = {
   /** By the name of the listener in Envoy. `address`: IPv4 or IPv6, as text. */
-  readonly byPlace: ReadonlyMap<string, { readonly outbound: Pick<Outbound, 'resource'>; readonly address: string }>;
+  readonly byPlace: ReadonlyMap<string, { readonly outbound: Pick<Outbound, 'resource' | 'base'>; readonly address: string }>;
 };
 
 export type Name = {
@@ -38,19 +39,41 @@ export const NO_NAMES: NameTable = new Map();
  * and by name.
  * @param outbounds the same object gives the same table
  */
-export const nameTable = perObject(({ byPlace }: NamedOutbounds): NameTable => {
+export function nameTable(outbounds: NamedOutbounds): NameTable {
+  return namesAt(outbounds).table;
+}
+
+/** The hostnames that several services have. Within one type a zone gives each to one service (policies 9.5). */
+export function contestedNames(outbounds: NamedOutbounds): readonly ConfigProblem[] {
+  return namesAt(outbounds).contested;
+}
+
+type Holder = { readonly base: string; readonly resource: Resource };
+
+const namesAt = perObject(({ byPlace }: NamedOutbounds): { table: NameTable; contested: readonly ConfigProblem[] } => {
   const services = Map.groupBy(byPlace, ([, { outbound }]) => outbound.resource);
-  const holders = new Map<string, Resource>();
+  const holders = new Map<string, Holder>();
   const table = new Map<string, Name>();
-  for (const [service, places] of services)
-    for (const name of namesOfService(service, places)) {
-      const holder = holders.get(name.hostname);
-      if (holder !== undefined && byPrecedence(holder, service) < 0) continue;
+  const contested: ConfigProblem[] = [];
+  for (const [resource, places] of services) {
+    const service = { base: places[0]?.[1].outbound.base ?? '', resource };
+    for (const name of namesOfService(resource, places)) {
+      const other = holders.get(name.hostname);
+      const isHeld = other !== undefined && byPrecedence(other.resource, resource) < 0;
+      if (other !== undefined)
+        contested.push(contestOf(name.hostname, ...((isHeld ? [other, service] : [service, other]) as [Holder, Holder])));
+      if (isHeld) continue;
       holders.set(name.hostname, service);
       table.set(name.hostname, name);
     }
-  return table;
+  }
+  return { table, contested };
 });
+
+function contestOf(hostname: string, holder: Holder, other: Holder): ConfigProblem {
+  const reason = `${hostname} is a name of ${holder.base}, and does not lead to ${other.base}, which has it too`;
+  return { policy: null, field: 'networking.transparentProxying', reason };
+}
 
 /** The names of a proxy of this index; none where the connections of its application are not redirected. */
 export function namesOf(index: MeshIndex, proxy: DataplaneProxy): NameTable {
