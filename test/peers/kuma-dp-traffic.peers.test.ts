@@ -147,7 +147,11 @@ it('runs unmodified kuma-dp: it is ready, traffic flows with identity, logs and 
   });
   for (const run of [checkout, cart, catalog]) await expect.poll(() => run.ready(), WAIT).toBe('200 LIVE');
   // kuma-dp waits 15 s for it before it is ready.
-  expect(JSON.parse(await documentAt('checkout', '/dns'))).toEqual({ records: [], ttl: 30 });
+  expect(JSON.parse(await documentAt('checkout', '/dns'))).toEqual({
+    records: [],
+    ttl: 30,
+    extraLabels: { kuma_io_zone: 'east', mesh: 'shop' },
+  });
   for (const name of NAMES) await expect.poll(() => call(name), WAIT).toBe(CALLS[name]);
 
   await put('/meshtrafficpermissions/all', {
