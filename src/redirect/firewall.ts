@@ -23,8 +23,12 @@ export type Firewall = {
   installed(family: Family): Promise<InstalledRules>;
   /** `own` of `installed` after these rules were installed. */
   expected(tables: readonly RuleTable[], family: Family): readonly string[];
-  /** The input of the program that replaces a redirection, a text for each transaction. @param tables empty: it goes */
-  scripts(tables: readonly RuleTable[], family: Family): Promise<readonly string[]>;
+  /**
+   * The input of the program that replaces a redirection, a text for each transaction.
+   * @param tables empty: it goes
+   * @param isFresh whether nothing is installed; then no right is needed
+   */
+  scripts(tables: readonly RuleTable[], family: Family, isFresh?: boolean): Promise<readonly string[]>;
   /** The command that takes a script. */
   command(family: Family): readonly string[];
   /** Takes a script. @throws MeridianError `config` with the reason of the program */
@@ -74,10 +78,10 @@ function iptables(name: 'iptables-nft' | 'iptables-legacy', program: string, opt
       return { own: saved.flatMap(({ rules }) => rules), foreign: saved.reduce((sum, table) => sum + table.foreign, 0) };
     },
     expected: (tables) => tables.flatMap((table) => tableLines(table, hasComments)),
-    async scripts(tables, family) {
+    async scripts(tables, family, isFresh = false) {
       const scripts = [];
       for (const table of TABLES) {
-        const saved = parseSaved(table, await save(family, table));
+        const saved = parseSaved(table, isFresh ? '' : await save(family, table));
         scripts.push(replacement(saved, tables.find((one) => one.name === table) ?? null, hasComments));
       }
       return scripts.filter((script) => script !== '');
@@ -115,8 +119,10 @@ function nftables({ hasComments }: FirewallOptions): Firewall {
       return { own: [nftCommentOf(await outputOf('nft', ['list', 'table', NFT_FAMILY[family], NFT_TABLE]))], foreign: 0 };
     },
     expected: (tables, family) => [nftDigest(tables, family, hasComments) ?? []].flat(),
-    async scripts(tables, family) {
-      return tables.length === 0 && (await this.installed(family)).own.length === 0 ? [] : [nftText(tables, family, hasComments)];
+    async scripts(tables, family, isFresh = false) {
+      return tables.length === 0 && (isFresh || (await this.installed(family)).own.length === 0)
+        ? []
+        : [nftText(tables, family, hasComments)];
     },
     command: () => ['nft', '-f', '-'],
     async apply(script) {

@@ -34,8 +34,8 @@ export async function plannedScripts(settings: RedirectSettings, choice: Firewal
   const chosen = isPermitted ? await chooseFirewall(firewalls, choice) : namedFirewall(firewalls, choice);
   const scripts: Script[] = [];
   for (const [family, tables] of await wantedRules(settings)) {
-    const texts = isPermitted ? await chosen.scripts(tables, family) : [];
-    for (const text of texts) scripts.push({ family, command: chosen.command(family), text });
+    for (const text of await chosen.scripts(tables, family, !isPermitted))
+      scripts.push({ family, command: chosen.command(family), text });
   }
   return scripts;
 }

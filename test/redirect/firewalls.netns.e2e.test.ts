@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { MERIDIAN } from '../support/control-plane.ts';
 import { APPLICATION, PROXY, RedirectedMachine } from './redirected-machine.ts';
 
 const FIREWALLS = ['iptables-nft', 'iptables-legacy', 'nft'] as const;
@@ -162,6 +163,31 @@ describe('the rules of kumactl', () => {
     expect(await allRules(machine)).toBe(found);
     await installKumactlRules(machine, variant);
     await machine.meridian('uninstall', 'transparent-proxy');
+    expect(await allRules(machine)).toBe(found);
+  });
+});
+
+describe('a user without rights', () => {
+  it('sees the rules, and gets the reason why they cannot be installed, shown or removed', async () => {
+    const machine = await RedirectedMachine.create({ hasProxy: false });
+    const run = async (...args: readonly string[]) => await machine.namespace.run(MERIDIAN, args, { uid: APPLICATION });
+    const planned = await run('install', 'transparent-proxy', '--user', String(PROXY), '--dry-run');
+    expect(planned.stderr).toBe('');
+    expect(planned.stdout).toContain('-j REDIRECT --to-ports 15001');
+    for (const verb of ['install', 'inspect', 'uninstall']) {
+      const { code, stderr } = await run(verb, 'transparent-proxy', ...(verb === 'uninstall' ? [] : ['--user', String(PROXY)]));
+      expect(stderr).toMatch(/^meridian: this process may not change the firewall: run as root, and in a container with /);
+      expect(code).toBe(1);
+    }
+  });
+
+  it('changes nothing where the kernel refuses a rule', async () => {
+    const machine = await RedirectedMachine.create({ hasProxy: false });
+    const found = await allRules(machine);
+    // More than the number of a user may be.
+    const { code, stderr } = await machine.meridian('install', 'transparent-proxy', '--user', '99999999999');
+    expect(stderr).toMatch(/refused the rules:[^]*nothing is redirected now\n$/);
+    expect(code).toBe(1);
     expect(await allRules(machine)).toBe(found);
   });
 });

@@ -61,10 +61,13 @@ export class RedirectedMachine {
     this.namespace = namespace;
   }
 
-  /** @param hasProxy false: a test starts an own one */
-  static async create({ hasProxy = true } = {}): Promise<RedirectedMachine> {
+  /** @param hasProxy false: a test starts an own one @param passwd the users of the machine */
+  static async create({ hasProxy = true, passwd }: { hasProxy?: boolean; passwd?: string } = {}): Promise<RedirectedMachine> {
     const outside = Namespace.create();
-    const machine = new RedirectedMachine(outside, Namespace.create({ router: outside }));
+    const machine = new RedirectedMachine(
+      outside,
+      Namespace.create({ router: outside, ...(passwd !== undefined && { passwd }) }),
+    );
     await Promise.all([
       serve(outside, 'outside', '::', ['53', '80', '5432', '5433']),
       serve(machine.namespace, 'application', '::', ['22', '8080']),

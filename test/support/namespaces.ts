@@ -13,6 +13,8 @@ import type { Outcome } from './run-meridian.ts';
 type NamespaceOptions = {
   /** Its `/etc/resolv.conf`; by default the nameserver is the other end of `eth0`. */
   readonly resolvConf?: string;
+  /** Its `/etc/passwd`; by default that of this machine. */
+  readonly passwd?: string;
   /** The namespace that has the other end of `eth0`, and forwards between all that it has; by default this machine, which forwards nothing. */
   readonly router?: Namespace;
 };
@@ -63,7 +65,7 @@ export class Namespace {
   }
 
   /** It goes with `close`, or with the process. */
-  static open({ resolvConf, router }: NamespaceOptions = {}): Namespace {
+  static open({ resolvConf, passwd, router }: NamespaceOptions = {}): Namespace {
     const namespace = Namespace.#take(router ?? null);
     if (live.size === 0) process.on('exit', closeAll);
     live.add(namespace);
@@ -71,6 +73,7 @@ export class Namespace {
       namespace.#connect();
       mkdirSync(namespace.#folder, { recursive: true });
       writeFileSync(join(namespace.#folder, 'resolv.conf'), resolvConf ?? `nameserver ${namespace.gateway}\n`);
+      if (passwd !== undefined) writeFileSync(join(namespace.#folder, 'passwd'), passwd);
       return namespace;
     } catch (error) {
       namespace.close();
