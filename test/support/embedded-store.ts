@@ -1,6 +1,8 @@
 // Embedded stores of the tests. A new PostgreSQL costs seven seconds of CPU, so a run creates one, and each store is a copy of it.
-import { cp, mkdtemp } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
@@ -22,6 +24,7 @@ export async function embeddedFolder(): Promise<string> {
     (await openStore({ type: 'embedded', path: join(folder, 'pg') }, { clock: systemClock, log })).close(),
   );
   const path = join(await mkdtemp(join(ofRun, 'store-')), 'pg');
-  await cp(join(made, 'pg'), path, { recursive: true });
+  // A thousand files: `cp` of node:fs takes six times the CPU.
+  await promisify(execFile)('cp', ['-R', join(made, 'pg'), path]);
   return path;
 }
