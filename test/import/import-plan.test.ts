@@ -191,4 +191,32 @@ describe('a dump that cannot be imported', () => {
     expect(losses.map((loss) => loss.kind)).toEqual([kind]);
     expect(told(leftOut)).toHaveLength(1);
   });
+
+  it.each<[string, JsonObject, string, JsonObject | null]>([
+    [
+      'a target of tags',
+      { targetRef: { kind: 'MeshSubset', tags: { a: 'b' } }, to: [{ targetRef: { kind: 'Mesh' } }] },
+      'MeshTimeout.targetRef.kind',
+      null,
+    ],
+    [
+      'clients of tags beside to',
+      { from: [{ targetRef: { kind: 'MeshSubset', tags: {} } }], to: [{ targetRef: { kind: 'Mesh' } }] },
+      'MeshTimeout.from',
+      { to: [{ targetRef: { kind: 'Mesh' } }] },
+    ],
+    ['clients of tags alone', { from: [{ targetRef: { kind: 'MeshSubset', tags: {} } }] }, 'MeshTimeout.from', null],
+  ])('has %s: the loss has a name, and what is stored when it is accepted has nothing else', (_, spec, kind, stored) => {
+    const policy: JsonObject = {
+      ...{ apiVersion: 'kuma.io/v1alpha1', kind: 'MeshTimeout', metadata: { name: 'one', namespace: 'kuma-system' } },
+      ...{ mesh: 'shop', spec },
+    };
+    const given = [clusterId, mesh('shop'), policy];
+    expect(read(...given).losses.map((loss) => loss.kind)).toEqual([kind]);
+    const accepted = importPlan(given, { accept: [kind], kinds: new Map() });
+    expect(accepted.losses).toEqual([]);
+    expect(accepted.rows.filter(({ type }) => type === 'MeshTimeout').map((row) => row.spec)).toEqual(
+      stored === null ? [] : [stored],
+    );
+  });
 });
