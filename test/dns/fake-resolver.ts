@@ -1,7 +1,7 @@
 // A resolver of a machine, as a test wants it: what it answers to each query, by UDP and TCP on one port.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, isIPv6 } from 'node:net';
 import { decode, encode, type Answer, type DecodedPacket, type Packet } from 'dns-packet';
 import { onTestFinished } from 'vitest';
 import type { Transport } from '../../src/dns/own-ports.ts';
@@ -23,15 +23,16 @@ export class FakeResolver {
     this.reply = reply;
   }
 
-  static async start(reply: Reply): Promise<FakeResolver> {
-    const resolver = new FakeResolver({ address: '127.0.0.1', port: await freePort() }, reply);
+  /** @param server its place; left out: a free port of this machine */
+  static async start(reply: Reply, server?: Server): Promise<FakeResolver> {
+    const resolver = new FakeResolver(server ?? { address: '127.0.0.1', port: await freePort() }, reply);
     await resolver.#listen();
     return resolver;
   }
 
   async #listen(): Promise<void> {
     const { address, port } = this.server;
-    const udp = createSocket('udp4', (message, from) => {
+    const udp = createSocket(isIPv6(address) ? 'udp6' : 'udp4', (message, from) => {
       const answer = this.#answer(message, 'udp');
       if (answer !== null) udp.send(answer, from.port, from.address);
     }).bind(port, address);

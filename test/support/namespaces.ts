@@ -72,13 +72,18 @@ export class Namespace {
     try {
       namespace.#connect();
       mkdirSync(namespace.#folder, { recursive: true });
-      writeFileSync(join(namespace.#folder, 'resolv.conf'), resolvConf ?? `nameserver ${namespace.gateway}\n`);
+      namespace.writeResolvConf(resolvConf ?? `nameserver ${namespace.gateway}\n`);
       if (passwd !== undefined) writeFileSync(join(namespace.#folder, 'passwd'), passwd);
       return namespace;
     } catch (error) {
       namespace.close();
       throw error;
     }
+  }
+
+  /** Programs that run see it too. */
+  writeResolvConf(text: string): void {
+    writeFileSync(join(this.#folder, 'resolv.conf'), text);
   }
 
   /** Runs a program to its end. A failure is an outcome, not an error. */

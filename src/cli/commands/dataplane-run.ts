@@ -156,7 +156,7 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
       caFile: options.caCertFile,
       readinessPort: options.readinessPort ?? DEFAULT_READINESS_PORT,
       adminPort: options.adminPort ?? null,
-      dnsPort: options.dnsPort ?? null,
+      dnsPort: options.dnsPort ?? proxy.dnsPort,
       logLevel: options.envoyLogLevel,
       componentLogLevel: options.envoyComponentLogLevel ?? '',
       concurrency: options.concurrency ?? null,

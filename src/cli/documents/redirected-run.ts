@@ -19,19 +19,25 @@ type Run = {
   readonly workFolder: (home: string | undefined) => string;
 };
 
+type Prepared = {
+  readonly dataplane: JsonObject | null;
+  readonly workFolder: string;
+  /** To which DNS queries are redirected; null: nothing says it. */
+  readonly dnsPort: number | null;
+};
+
 /**
  * Prepares a run: this process becomes one of the user of the settings, and the Dataplane gets their ports.
- * @returns the Dataplane and the folder of the proxy
  * @throws MeridianError `config` when this process cannot become the user, or the Dataplane says otherwise
  */
 export async function prepareRun(
   { transparentProxy = false, transparentProxyConfig: file, user: named }: Options,
   { dataplane, workFolder }: Run,
-): Promise<{ readonly dataplane: JsonObject | null; readonly workFolder: string }> {
+): Promise<Prepared> {
   if (!transparentProxy) {
     if (file !== undefined || named !== undefined)
       throw new UsageError('--transparent-proxy-config and --user are for --transparent-proxy');
-    return { dataplane, workFolder: workFolder(undefined) };
+    return { dataplane, workFolder: workFolder(undefined), dnsPort: null };
   }
   if (dataplane === null)
     throw new UsageError(
@@ -48,7 +54,7 @@ export async function prepareRun(
     await makeUserFolder(folder, user);
   }
   becomeUser(user);
-  return { dataplane: redirected, workFolder: folder };
+  return { dataplane: redirected, workFolder: folder, dnsPort: settings.redirect.dns.port };
 }
 
 /** A proxy without its rules runs, and gets no connections. */
