@@ -42,6 +42,37 @@ import {
   valueChange,
 } from './answer-parts.ts';
 
+/** How the proxies of a zone reach a port of a service, part by part. */
+const way = z.object({
+  type: text,
+  service: text,
+  port: count,
+  from: text,
+  to: text,
+  state: z
+    .enum(['ok', 'degraded', 'broken', 'unknown'])
+    .meta({ description: 'unknown: a zone on it is not connected, or behind, or global keeps only counts of its proxies' }),
+  callers: count,
+  sharedSnis: list(
+    z.object({
+      sni: text,
+      other: text.meta({ description: 'KRI of the port of another service with this server name' }),
+      isOwn: z.boolean().meta({ description: 'whether zone proxies lead to this service, the older one' }),
+    }),
+  ),
+  parts: list(
+    z.object({
+      part: z.enum(['caller', 'ingress', 'egress', 'server']),
+      zone: text,
+      name: text,
+      address: text,
+      sni: text.exactOptional(),
+      state: z.enum(['ok', 'broken', 'unknown']),
+      why: text,
+    }),
+  ),
+});
+
 export const answerSchemas = {
   Error: z.object({
     type: z.literal('/std-errors'),
@@ -220,38 +251,26 @@ export const answerSchemas = {
   /** The ways in which the proxies of each zone reach a service, part by part. */
   Ways: z.object({
     kri: text,
-    items: list(
+    items: list(way),
+    ...page,
+  }),
+  /** Where a name leads that the application of a proxy calls. */
+  NameWay: z.object({
+    hostname: text,
+    dataplane: text,
+    zone: text,
+    state: way.shape.state,
+    parts: list(
       z.object({
-        type: text,
-        service: text,
-        port: count,
-        from: text,
-        to: text,
-        state: z
-          .enum(['ok', 'degraded', 'broken', 'unknown'])
-          .meta({ description: 'unknown: a zone on it is not connected, or behind, or global keeps only counts of its proxies' }),
-        callers: count,
-        sharedSnis: list(
-          z.object({
-            sni: text,
-            other: text.meta({ description: 'KRI of the port of another service with this server name' }),
-            isOwn: z.boolean().meta({ description: 'whether zone proxies lead to this service, the older one' }),
-          }),
-        ),
-        parts: list(
-          z.object({
-            part: z.enum(['caller', 'ingress', 'egress', 'server']),
-            zone: text,
-            name: text,
-            address: text,
-            sni: text.exactOptional(),
-            state: z.enum(['ok', 'broken', 'unknown']),
-            why: text,
-          }),
-        ),
+        part: z.enum(['name', 'address', 'listener', 'route']),
+        value: text.meta({
+          description: 'the service with the name, its virtual address, a listener, or routes and what they lead to',
+        }),
+        state: z.enum(['ok', 'broken', 'unknown']),
+        why: text,
       }),
     ),
-    ...page,
+    ways: list(way).meta({ description: 'from the proxy to the servers, for each port that the routes lead to' }),
   }),
   Events: events.meta({ description: 'text/event-stream: the data of each event, by its name' }),
   Problem: problem,

@@ -31,6 +31,7 @@ const SECTIONS: Readonly<Record<string, readonly Entry[]>> = {
     ['inspect dataplane', async () => (await import('./commands/inspect-dataplane.ts')).addInspectDataplane],
     ['inspect policy', async () => (await import('./commands/inspect-policy.ts')).addInspectPolicy],
     ['inspect routes', async () => (await import('./commands/inspect-routes.ts')).addInspectRoutes],
+    ['inspect name', async () => (await import('./commands/inspect-name.ts')).addInspectName],
     ['inspect service', async () => (await import('./commands/inspect-service.ts')).addInspectService],
     ['inspect identity', async () => (await import('./commands/identity-rotate.ts')).addInspectIdentity],
     [

@@ -8,6 +8,7 @@ import { addConfigRoute } from './config-routes.ts';
 import { explainer, type ConfirmedOf, type DeliveriesElsewhere } from './explainer.ts';
 import { addMatrixRoutes, NO_ZONES, type FollowedZones } from './matrix-routes.ts';
 import { addPreviewRoute } from './preview-routes.ts';
+import { addNameRoutes } from './name-routes.ts';
 import { addProxyRoutes } from './proxy-routes.ts';
 import { addReachRoutes } from './reach-routes.ts';
 import { addSyncRoutes } from './sync-routes.ts';
@@ -37,7 +38,9 @@ export function addPolicyInspect(
     const inspect = { service, store, insights, indexes, zone: options.zone };
     addProxyRoutes(app, { ...inspect, queue });
     addConfigRoute(app, { ...inspect, callers, queue });
-    addReachRoutes(app, { ...inspect, clock, queue, lagOf: (zone) => syncs.lagOf(zone) });
+    const reach = { ...inspect, clock, queue, lagOf: (zone: string) => syncs.lagOf(zone) };
+    addReachRoutes(app, reach);
+    addNameRoutes(app, reach);
     const asked = explainer(context, rules, syncs, confirmedOf, elsewhere);
     addSyncRoutes(app, context, asked);
     addMatrixRoutes(app, context, asked, followed);

@@ -4,30 +4,26 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Answer } from '../answers/answers.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { callerWork } from '../http/caller-work.ts';
-import type { Clock } from '../base/clock.ts';
 import { about, component, NAMED_PAGE } from '../http/route-config.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-view.ts';
 import { policyReach, type PolicyReach } from '../policy/policy-reach.ts';
 import { whyShadowed } from '../policy/shadowed-policy.ts';
-import { isOnline } from '../resource/online-status.ts';
-import { zoneOf } from '../resource/ownership.ts';
 import { textOf } from '../resource/read-json.ts';
 import { isServiceType, resourceTypes } from '../resource/type-registry.ts';
 import { nameText, type JsonObject } from '../resource/types.ts';
-import type { LagOf } from '../zone-status/zone-sync.ts';
 import { indexOf, required, type InspectContext } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
 import { proxyProblems } from './proxy-problems.ts';
 import { attachedView, reachHead, touchedView } from './reach-view.ts';
 import { proxiesOnWays, waysTo } from './service-ways.ts';
-import { zonesNow, type ZoneNow } from './zones-now.ts';
+import { wayFacts, type WayFactsContext } from './way-facts.ts';
 
 /** Kuma uses this title for a service too. */
 const NO_POLICY = 'Could not retrieve policy';
 
-type ReachContext = InspectContext & Pick<ApiContext, 'queue'> & { readonly clock: Clock; readonly lagOf: LagOf };
+type ReachContext = InspectContext & WayFactsContext & Pick<ApiContext, 'queue'>;
 type Named = { Params: { mesh: string; name: string } };
 
 export function addReachRoutes(app: FastifyInstance, context: ReachContext): void {
@@ -93,30 +89,10 @@ function addService(app: FastifyInstance, context: ReachContext, type: string, i
     const { mesh, name } = request.params;
     const index = await indexOf(context, mesh);
     const service = required(index.get(type, name), { type, mesh, name }, NO_POLICY);
-    const now = await zonesNow(context.store, context.lagOf, context.clock);
-    const zones = context.zone === null ? now.map((zone) => zone.name) : [context.zone];
-    const dataplanes = proxiesOnWays(index, service, zones).map(({ resource }) => resource);
-    const { rowOf, whyUnknown } = await context.insights.of(dataplanes);
-    const unknown = new Map(dataplanes.map((row) => [zoneOf(row), whyUnknown(row)] as const).filter(([, why]) => why !== ''));
-    const away = new Map(now.map((zone) => [zone.name, unheard(zone)]));
-    const found = waysTo(index, service, {
-      zones,
-      asked: context.zone,
-      isOnline: (name) => {
-        const insight = rowOf({ mesh, name });
-        return insight && isOnline(insight.spec);
-      },
-      unknown: (zone) => unknown.get(zone) ?? '',
-      // A zone knows its own proxies, connected to global or not.
-      unheard: (zone) => (zone === context.zone ? '' : (away.get(zone) ?? '')),
-    });
+    const facts = await wayFacts(context, mesh, (zones) => proxiesOnWays(index, service, zones));
+    const found = waysTo(index, service, facts);
     return { kri: index.kriOf(service), ...pageOf(request, found, ({ from }) => from) };
   });
-}
-
-/** The reason why the known state of a zone may be old; `''` if it is current. */
-function unheard({ sync }: ZoneNow): string {
-  return sync.connection === 'online' ? '' : sync.reason;
 }
 
 function nameOf(meta: JsonObject): string {

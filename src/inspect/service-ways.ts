@@ -6,7 +6,11 @@ import { runSteps } from '../base/steps.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
+import { perObject } from '../base/per-object.ts';
 import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
+import { reachableFrom, type Reachable } from '../policy/proxy-outbounds.ts';
+import { redirectsOutbounds } from '../policy/transparent-proxying.ts';
+import { virtualAddress } from '../resource/virtual-address.ts';
 import { isCalled, tlsToServers } from '../policy/demanded-tls.ts';
 import { serviceRefOf, targetRefOf } from '../policy/target-ref.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
@@ -26,6 +30,8 @@ export type Way = Answer<'Ways'>['items'][number];
 type Part = Way['parts'][number];
 
 export type WayFacts = {
+  /** The only proxy that calls; left out: all proxies of the zones. */
+  readonly caller?: DataplaneProxy;
   /** The zones whose proxies call. */
   readonly zones: readonly string[];
   /** The name of the asked zone; null on global. */
@@ -54,11 +60,16 @@ export function waysTo(index: MeshIndex, service: Resource, facts: WayFacts): Wa
 }
 
 /** The Dataplanes whose insights tell about the parts of ways to a service. */
-export function proxiesOnWays(index: MeshIndex, service: Resource, zones: readonly string[]): DataplaneProxy[] {
+export function proxiesOnWays(
+  index: MeshIndex,
+  service: Resource,
+  zones: readonly string[],
+  only: DataplaneProxy | null = null,
+): DataplaneProxy[] {
   const ports = outboundsTo(index, service);
   const { local, remote } = membersOf(index, service, '');
   const found = [
-    ...zones.flatMap((zone) => ports.flatMap((port) => callersOf(index, port, zone).map(({ proxy }) => proxy))),
+    ...zones.flatMap((zone) => ports.flatMap((port) => callersOf(index, port, zone, only).map(({ proxy }) => proxy))),
     ...[...local, ...remote].flatMap((member) =>
       ports.flatMap(({ port }) => serversOf(index, member, port).map(({ proxy }) => proxy)),
     ),
@@ -79,7 +90,8 @@ function meshWay(index: MeshIndex, outbound: Outbound, { from, to }: { from: str
   const members = [...local, ...remote].filter((member) => homeZoneOf(member, from) === to);
   const [all, callers] = callerParts(index, outbound, from, { isCrossing: from !== to, facts });
   // In plain text nothing says who a client is.
-  const clients = from !== to || tlsToServers(index, members).servers === 'all' ? clientIds(index, outbound, from) : [];
+  const clients =
+    from !== to || tlsToServers(index, members).servers === 'all' ? clientIds(index, outbound, from, facts.caller ?? null) : [];
   const stages = [
     callers,
     ...(from === to ? [] : [ingressParts(index, outbound, { from, to, members }, facts)]),
@@ -138,10 +150,10 @@ function withoutTaken(part: Part, shared: readonly SharedSni[]): Part {
 type Caller = { readonly proxy: DataplaneProxy; readonly address: string };
 
 /** The proxies of a zone that declare the port as an outbound. */
-function callersOf(index: MeshIndex, outbound: Outbound, zone: string): Caller[] {
+function callersOf(index: MeshIndex, outbound: Outbound, zone: string, only: DataplaneProxy | null = null): Caller[] {
   const resolver = new BackendResolver(index, zone);
   const name = displayNameOf(outbound.resource);
-  return [...index.proxies()].flatMap((proxy) => {
+  return [...(only === null ? index.proxies() : [only])].flatMap((proxy) => {
     if (proxy.zone !== zone) return [];
     const declared = objectsOf(objectOf(proxy.resource.spec['networking'])['outbound']).find(({ backendRef }) => {
       const ref = targetRefOf(backendRef);
@@ -149,10 +161,17 @@ function callersOf(index: MeshIndex, outbound: Outbound, zone: string): Caller[]
       if (ref.kind !== outbound.resource.type || (ref.labels === null && ref.name !== name)) return false;
       return resolver.find(serviceRefOf(backendRef), proxy)?.kri === outbound.kri;
     });
-    if (declared === undefined) return [];
-    return [{ proxy, address: placeText(textOf(declared['address']) || '127.0.0.1', numberOf(declared['port'])) }];
+    if (declared !== undefined)
+      return [{ proxy, address: placeText(textOf(declared['address']) || '127.0.0.1', numberOf(declared['port'])) }];
+    if (!redirectsOutbounds(proxy.resource) || !portsOf(reachableFrom(index, proxy)).has(outbound.kri)) return [];
+    // A global has no virtual addresses.
+    const address = virtualAddress(outbound.resource);
+    return [{ proxy, address: address === '' ? '' : placeText(address, outbound.port) }];
   });
 }
+
+/** The KRIs of the reachable ports. */
+const portsOf = perObject(({ outbounds }: Reachable): ReadonlySet<string> => new Set(outbounds.map(({ kri }) => kri)));
 
 function callerParts(
   index: MeshIndex,
@@ -160,9 +179,9 @@ function callerParts(
   zone: string,
   { isCrossing, facts }: { readonly isCrossing: boolean; readonly facts: WayFacts },
 ): [all: number, parts: Part[]] {
-  const callers = callersOf(index, outbound, zone);
+  const callers = callersOf(index, outbound, zone, facts.caller ?? null);
   if (callers.length === 0) {
-    const why = 'no proxy of the zone declares it as an outbound';
+    const why = 'no proxy of the zone declares it as an outbound, or reaches it with redirected connections';
     return [0, [{ part: 'caller', zone, name: '', address: '', state: 'unknown', why }]];
   }
   const parts = callers.map(({ proxy, address }): Part => {
@@ -258,8 +277,8 @@ function withoutZoneProxy(index: MeshIndex, zone: string, kind: 'ingress' | 'egr
 }
 
 /** The SPIFFE IDs of the proxies of a zone that declare the port, as far as they are known. */
-function clientIds(index: MeshIndex, outbound: Outbound, zone: string): string[] {
-  const ids = callersOf(index, outbound, zone).flatMap(({ proxy }) => certifiedIdentity(index, proxy)?.spiffeId ?? []);
+function clientIds(index: MeshIndex, outbound: Outbound, zone: string, only: DataplaneProxy | null): string[] {
+  const ids = callersOf(index, outbound, zone, only).flatMap(({ proxy }) => certifiedIdentity(index, proxy)?.spiffeId ?? []);
   return [...new Set(ids)].slice(0, MAX_SHOWN);
 }
 

@@ -40,6 +40,14 @@ function ways(type: string, name: string, { puts = [], without = [], facts = {} 
 }
 
 describe('the ways to a service of another zone', () => {
+  it('lead from proxies with redirected connections', () => {
+    const inbound = [{ port: 8080 }];
+    const networking = { address: '10.0.0.7', inbound, transparentProxying: { redirectPortOutbound: 15_001 } };
+    const redirected = make('Dataplane', 'web', { networking }, { zone: 'east', labels: { app: 'web' } });
+    const lines = ways('MeshService', 'cart.west', { puts: [redirected] });
+    expect(lines.find((line) => line.includes(' web '))).toMatch(/ caller {4}east {3}web /);
+  });
+
   it('lead from the callers through the ingress; the other zone knows the servers', () => {
     expect(ways('MeshService', 'cart.west', {})).toMatchInlineSnapshot(`
       [
@@ -65,7 +73,7 @@ describe('the ways to a service of another zone', () => {
         "",
         "MeshService cart:80, west, ok: no caller → cart-w",
         "  PART     ZONE   NAME     ADDRESS         STATE     WHY",
-        "  caller   west   -        -               unknown   no proxy of the zone declares it as an outbound",
+        "  caller   west   -        -               unknown   no proxy of the zone declares it as an outbound, or reaches it with redirected connections",
         "  server   west   cart-w   10.1.1.1:8080   ok        -",
       ]
     `);
