@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeService } from '../../test/policy/make-resource.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { parseDataplane } from './dataplane-proxy.ts';
 import { MeshIndex } from './mesh-index.ts';
 import { outboundsOf } from './proxy-outbounds.ts';
@@ -14,9 +14,13 @@ const services = [
   make('MeshHTTPRoute', 'r', {}),
 ];
 
-function sectionsTo(networking: JsonObject): string[] {
+function makeMesh(labels: Labels): Resource {
+  return { ...make('Mesh', 'default', {}), mesh: '', name: 'default', labels };
+}
+
+function sectionsTo(networking: JsonObject, ofMesh: Labels = {}): string[] {
   const proxy = makeDataplane('d', { zone: 'east' }, networking);
-  const index = new MeshIndex('default', [proxy, ...services]);
+  const index = new MeshIndex('default', [proxy, makeMesh(ofMesh), ...services]);
   const parsed = index.proxy(proxy.name);
   if (parsed === undefined) throw new Error('no proxy');
   return outboundsOf(index, parsed).map(({ resource, section, port }) => `${resource.name} ${section} ${String(port)}`);
@@ -53,6 +57,18 @@ describe('the outbounds of a proxy', () => {
     const listed = [{ backendRef: { kind: 'MeshExternalService', name: 'x' } }, { backendRef: toB }];
     expect(sectionsTo({ transparentProxying, outbound: listed })).toEqual(['x 443 443', 'b 80 80', 'b admin 90']);
     expect(sectionsTo({ transparentProxying: { redirectPortOutbound: 15_001 }, outbound: listed })).toHaveLength(5);
+  });
+
+  it('are what the Mesh says where connections are redirected and the Dataplane names none', () => {
+    const redirectPortOutbound = 15_001;
+    const none = { 'meridian.io/reachable': 'none' };
+    expect(sectionsTo({ transparentProxying: { redirectPortOutbound } }, none)).toEqual([]);
+    expect(
+      sectionsTo({ transparentProxying: { redirectPortOutbound } }, { ...none, 'reachable.meridian.io/east': 'all' }),
+    ).toHaveLength(5);
+    const reachableBackends = { refs: [{ ...toB, port: 80 }] };
+    expect(sectionsTo({ transparentProxying: { redirectPortOutbound, reachableBackends } }, none)).toEqual(['b 80 80']);
+    expect(sectionsTo({}, none)).toHaveLength(5);
   });
 
   it('are none for a zone proxy, and all for a gateway without inbounds', () => {

@@ -2,6 +2,7 @@
 // reach have one list.
 import { compareText } from '../base/compare-text.ts';
 import { perObject } from '../base/per-object.ts';
+import { defaultReach } from '../resource/labels.ts';
 import { isObject, numberOf, objectOf, objectsOf } from '../resource/read-json.ts';
 import { isServiceType, SERVICE_TYPES } from '../resource/type-registry.ts';
 import type { Json } from '../resource/types.ts';
@@ -35,12 +36,12 @@ export function outboundsOf(index: MeshIndex, proxy: DataplaneProxy): readonly O
 }
 
 /**
- * The ports of `reachableBackends`, else every port of every service that the zone of the proxy has. Proxies with equal reach get the same object
- * until a service changes.
+ * The ports of `reachableBackends`, else those that the Mesh says: every port of every service that the zone of the proxy has, or none. Proxies with
+ * equal reach get the same object until a service changes.
  */
 export function reachableFrom(index: MeshIndex, proxy: DataplaneProxy): Reachable {
   if (onlyLeads(proxy)) return NOTHING;
-  const refs = reachableRefs(proxy);
+  const refs = reachableRefs(index, proxy);
   const key = refs === null ? `all ${proxy.zone}` : JSON.stringify([proxy.zone, proxy.namespace, refs]);
   const known = knownOf(index);
   if (known.revision !== index.serviceRevision) {
@@ -60,10 +61,11 @@ const knownOf = perObject<MeshIndex, { revision: number; byKey: Map<string, Reac
   byKey: new Map(),
 }));
 
-/** Null: it names none, and reaches all. */
-function reachableRefs({ resource }: DataplaneProxy): readonly Json[] | null {
+/** Null: it reaches all. */
+function reachableRefs(index: MeshIndex, { resource, zone }: DataplaneProxy): readonly Json[] | null {
   const given = objectOf(objectOf(resource.spec['networking'])['transparentProxying'])['reachableBackends'];
-  return isObject(given) ? objectsOf(given['refs']) : null;
+  if (isObject(given)) return objectsOf(given['refs']);
+  return redirectsOutbounds(resource) && defaultReach(index.meshResource().labels, zone) === 'none' ? [] : null;
 }
 
 function everyOutbound(index: MeshIndex, zone: string): Outbound[] {

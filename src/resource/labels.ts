@@ -21,6 +21,8 @@ export const label = {
   authorityChanges: 'meridian.io/authority-changes',
   /** A MeshTrust names with it the trust bundle that the proxies of its zone have accepted. */
   acceptedTrust: 'meridian.io/accepted-trust',
+  /** A Mesh says with it what redirected proxies reach whose Dataplanes have no `reachableBackends`. */
+  reachable: 'meridian.io/reachable',
 } as const;
 
 /**
@@ -42,4 +44,23 @@ export const LABEL_VALUE = new RegExp(`^(${QUALIFIED_NAME})?$`);
 /** The name a person gave: the display-name label, else the stored name. */
 export function displayNameOf({ name, labels }: { name: string; labels?: Labels }): string {
   return labels?.[label.displayName] ?? name;
+}
+
+/** As `label.reachable`, for the proxies of one zone: `reachable.meridian.io/ZONE`. */
+const REACHABLE_IN = 'reachable.meridian.io/';
+/** All services of the mesh, which is the default, or none. */
+export const REACHABLE = ['all', 'none'] as const;
+
+/**
+ * What redirected proxies of a zone reach that name no `reachableBackends`.
+ * @param labels of the Mesh. A value that is none of `REACHABLE` counts as not given
+ */
+export function defaultReach(labels: Labels, zone: string): (typeof REACHABLE)[number] {
+  const given = [labels[REACHABLE_IN + zone], labels[label.reachable]];
+  return given.flatMap((value) => REACHABLE.find((known) => known === value) ?? []).at(0) ?? 'all';
+}
+
+/** Whether a label of a Mesh says what proxies reach. */
+export function isReachLabel(key: string): boolean {
+  return key === label.reachable || key.startsWith(REACHABLE_IN);
 }

@@ -116,6 +116,7 @@ describe('the place of a resource', () => {
     ['with good labels', { labels: { 'a.b/c': 'd', 'kuma.io/display-name': '-any-', 'kuma.io/mesh': 'shop' } }, []],
     ['with a bad key', { labels: { '-a': 'd' } }, [['labels["-a"]', keyReason]]],
     ['with a bad value', { labels: { a: '-d' } }, [['labels["a"]', valueReason]]],
+    ['of a Mesh that does not say what proxies reach', { type: 'Mesh', name: 'shop', mesh: '', labels: { 'reachable.meridian.io/east': 'some' }, }, [['labels["reachable.meridian.io/east"]', 'must be all or none']]], // oxfmt-ignore
     ['with a long key', { labels: { [long(318)]: 'd' } }, [[`labels["${long(317)}…"]`, keyReason]]],
     ['with the label of another mesh', { labels: { 'kuma.io/mesh': 'pay' } }, [['labels["kuma.io/mesh"]', 'must be shop, the mesh of the resource']]], // oxfmt-ignore
     ['with the label of another mesh, of global', { labels: { 'kuma.io/mesh': 'pay', 'kuma.io/origin': 'global' } }, [['labels["kuma.io/mesh"]', 'must be shop, the mesh of the resource']]], // oxfmt-ignore

@@ -8,7 +8,7 @@ import { checkRoute, GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { normalizeSpec } from '../resource/codec.ts';
 import { computeLabels, type ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { hashName, MAX_VISIBLE_BYTES } from '../resource/hash-name.ts';
-import { label, LABEL_KEY, LABEL_VALUE } from '../resource/labels.ts';
+import { label, LABEL_KEY, LABEL_VALUE, REACHABLE, isReachLabel } from '../resource/labels.ts';
 import { ownerLabelFaults } from '../resource/ownership.ts';
 import { olderKeyWarnings } from '../resource/older-keys.ts';
 import { unknownKeys } from '../validation/unknown-keys.ts';
@@ -188,6 +188,8 @@ function checkLabels(
     if (!LABEL_KEY.test(key)) refuse(key, KEY_REASON);
     // The display name may have every character of a resource name.
     if (key !== label.displayName && !LABEL_VALUE.test(value)) refuse(key, VALUE_REASON);
+    if (info.name === 'Mesh' && isReachLabel(key) && !REACHABLE.some((known) => known === value))
+      refuse(key, `must be ${REACHABLE.join(' or ')}`);
   }
   for (const [key, reason] of ownerLabelFaults(info, labels, rules)) refuse(key, reason);
   const meshLabel = labels[label.mesh];
