@@ -1,6 +1,7 @@
 // The parts of connected proxies that a change touches: on all proxies, and on the proxies with a certain policy.
 import type { Policy } from '../policy/parse-policy.ts';
 import { ServiceSet, type ChangeScope } from '../xds/change-scope.ts';
+import type { ListedOutbounds } from '../xds/listed-outbounds.ts';
 import type { ConnectedProxy, Rematch } from './connected-proxy.ts';
 
 /** The parts of a proxy that must be built again. */
@@ -19,6 +20,7 @@ export class Change {
   readonly #own = new Map<Policy, Touching>();
   readonly #hasServices: boolean;
   readonly #listed = new Map<Touching, Listed>();
+  readonly #mayList = new Map<ListedOutbounds, boolean>();
 
   constructor(scope: ChangeScope) {
     this.scope = scope;
@@ -37,8 +39,14 @@ export class Change {
   }
 
   /** Whether the list of the outbounds of a proxy may differ. */
-  mayList({ listed, refs }: ConnectedProxy): boolean {
-    return this.#hasServices && (listed.virtual !== null || refs.some((ref) => this.scope.means(ref)));
+  mayList(connected: ConnectedProxy): boolean {
+    if (!this.#hasServices) return false;
+    const { listed } = connected;
+    if (listed.virtual !== null) return true;
+    // Many proxies have one list, which has the same references.
+    let may = this.#mayList.get(listed);
+    if (may === undefined) this.#mayList.set(listed, (may = connected.refs.some((ref) => this.scope.means(ref))));
+    return may;
   }
 
   /**

@@ -1,5 +1,5 @@
 // The work of a change in a large mesh: it grows with what has changed, and not with the document or the mesh around it.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { make, makeDataplane } from '../../test/policy/make-resource.ts';
 import { readJson } from '../base/long-lists.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
@@ -118,3 +118,30 @@ it.each([40, 2_000])('a change of one of %s servers makes one endpoint', (server
   ['one', 'two'].forEach(open);
   expect(change(server('cart-7', '10.1.0.7')).made).toBe(1);
 });
+
+it.each([2, 40])(
+  'a service that comes is one listener and one cluster for %s redirected proxies, and no list of outbounds a proxy',
+  (count) => {
+    const serviceAt = (name: string, ip: string): Resource => ({
+      ...make('MeshService', name, { ports: [{ port: 80, appProtocol: 'http' }] }, { zone: 'east' }),
+      status: { vips: [{ ip }] },
+    });
+    const transparentProxying = { redirectPortInbound: 15_006, redirectPortOutbound: 15_001 };
+    const proxies = Array.from({ length: count }, (_, at) =>
+      makeDataplane(`p${String(at)}`, { zone: 'east' }, { transparentProxying }),
+    );
+    const index = new MeshIndex('default', [make('Mesh', 'default', {}), serviceAt('cart', '241.0.0.1'), ...proxies]);
+    const encoder = new ResourceEncoder();
+    const part = vi.spyOn(encoder, 'part');
+    const views = new MeshViews(index, encoder, 'east');
+    const opened = proxies.map(({ name }) => views.open(name, WITHOUT_FEATURES));
+    const made = part.mock.calls.length;
+    const late = serviceAt('late', '241.0.0.2');
+    views.before([], [late]);
+    index.put(late);
+    const steps = [...views.after([late])].length;
+    expect([part.mock.calls.length - made, steps]).toEqual([2, count]);
+    for (const view of opened) expect(view?.get('Listener', '241.0.0.2:80')).toBeDefined();
+    expect(new Set(opened.map((view) => view?.whatItCalls?.outbounds)).size).toBe(1);
+  },
+);

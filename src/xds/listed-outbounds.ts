@@ -1,4 +1,5 @@
 // The outbounds of a proxy with the places at which its application calls them: those that its Dataplane declares, and those at virtual addresses.
+import { isDeepStrictEqual } from 'node:util';
 import { perObject } from '../base/per-object.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -43,12 +44,12 @@ export const NO_OUTBOUNDS: ListedOutbounds = { byKri: new Map(), problems: [], v
 let serials = 0;
 
 /**
- * The outbounds of a proxy. Redirected proxies that reach and declare the same get the same object until a service changes.
+ * The outbounds of a proxy. Proxies that reach and declare the same get the same object until a service changes.
  * @param proxy of this index
  */
 export function listedOutbounds(index: MeshIndex, proxy: DataplaneProxy, resolver: BackendResolver): ListedOutbounds {
   const virtual = virtualOutbounds(index, proxy);
-  if (virtual === null) return listOf(declaredOutbounds(proxy, resolver), null);
+  if (virtual === null) return declaredAlone(index, proxy, resolver);
   const taken = [...ownPlaces(proxy)].filter(([place]) => virtual.byPlace.has(place));
   if (taken.length > 0) return listOf(declaredOutbounds(proxy, resolver), virtual, new Map(taken));
   const list = declarationList(proxy);
@@ -60,6 +61,33 @@ export function listedOutbounds(index: MeshIndex, proxy: DataplaneProxy, resolve
   const made = listOf(declaredOutbounds(proxy, resolver), virtual);
   lists.set(list, byPlace.set(place, made));
   return made;
+}
+
+/** The same object as long as its content is the same: each connected proxy holds one. */
+function declaredAlone(index: MeshIndex, proxy: DataplaneProxy, resolver: BackendResolver): ListedOutbounds {
+  const list = declarationList(proxy);
+  if (!Array.isArray(list) || list.length === 0) return NO_OUTBOUNDS;
+  const lists = declaredLists(index);
+  const byPlace = lists.get(list) ?? new Map<string, KnownList>();
+  lists.set(list, byPlace);
+  const place = `${proxy.zone} ${proxy.namespace}`;
+  const revision = index.serviceRevision;
+  const known = byPlace.get(place);
+  if (known?.revision === revision) return known.listed;
+  const made = listOf(declaredOutbounds(proxy, resolver), null);
+  const listed = known !== undefined && isSameList(known.listed, made) ? known.listed : made;
+  byPlace.set(place, { revision, listed });
+  return listed;
+}
+
+/** @property revision of the services of the index */
+type KnownList = { readonly revision: number; readonly listed: ListedOutbounds };
+
+/** By the list of declared outbounds, which equal Dataplanes have as one object, and by the place of the Dataplane. */
+const declaredLists = perObject<MeshIndex, WeakMap<object, Map<string, KnownList>>>(() => new WeakMap());
+
+function isSameList(one: ListedOutbounds, other: ListedOutbounds): boolean {
+  return isDeepStrictEqual(one.problems, other.problems) && changedPorts(one, other).length === 0;
 }
 
 /** By the list of declared outbounds, and by the place of the Dataplane that has it. */
