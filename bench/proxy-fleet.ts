@@ -1,6 +1,8 @@
-// What a zone spends on many proxies: they join, a route changes, an endpoint changes, nothing happens, the zone starts again.
+// What a zone spends on many proxies: they join, a route changes, an endpoint changes, nothing happens, the zone starts again. The proxies declare
+// their outbounds, or call all services at virtual addresses.
 import { setTimeout as delay } from 'node:timers/promises';
 import { credentials } from '@grpc/grpc-js';
+import { objectOf, objectsOf } from '../src/resource/read-json.ts';
 import { PlayedProxy } from '../test/ads/played-proxy.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { answerOf, endChild, startLikeMeridian } from './children.ts';
@@ -36,6 +38,83 @@ export const fleet: Sections<ProxySizes> = {
   names: { fleet: 'many fake proxies of one zone: join, a changed route, a changed endpoint, idle, a restart' },
   measure: measureFleet,
 };
+
+export const redirected: Sections<ProxySizes> = {
+  names: {
+    redirected:
+      'the same number of redirected proxies, which reach all services: join, a changed endpoint, a changed service, idle',
+  },
+  measure: measureRedirected,
+};
+
+/** What one fleet costs. @property service a changed service, until the last proxy has its endpoints */
+type FleetCost = {
+  readonly joined: Joined;
+  readonly idlePercent: number;
+  readonly endpoint: Repeated;
+  readonly service: Repeated;
+};
+
+/** The floor is the same fleet with declared outbounds. */
+async function measureRedirected(context: Context<ProxySizes>): Promise<Metric[]> {
+  const given = await costOf(context, true);
+  const declared = await costOf(context, false);
+  const metric = metricsOf('redirected');
+  const { joined, endpoint, service: added, idlePercent } = given;
+  const ratio = endpoint.cpuMs / declared.endpoint.cpuMs;
+  return [
+    metric('all proxies join', 's', joined.seconds, { floor: declared.joined.seconds }),
+    metric('CPU of the zone for it', 's', joined.cpuSeconds, { floor: declared.joined.cpuSeconds }),
+    metric('memory a proxy', 'kB', joined.memoryKb, { floor: declared.joined.memoryKb, budget: budgets.redirectedMemoryKb }),
+    metric('CPU when nothing happens', '%', idlePercent, { floor: declared.idlePercent, budget: budgets.idleCpuPercent }),
+    metric('CPU for one changed endpoint', 'ms', endpoint.cpuMs, { floor: declared.endpoint.cpuMs }),
+    metric('the same, of that with declared outbounds', '', ratio, { budget: budgets.redirectedEndpoint }),
+    metric('CPU for one changed service', 'ms', added.cpuMs),
+    metric('PUT of a service to the last proxy, p50', 'ms', added.p50Ms, { budget: budgets.redirectedServiceMs }),
+  ];
+}
+
+async function costOf({ settings, postgres, say }: Context<ProxySizes>, isRedirected: boolean): Promise<FleetCost> {
+  const server = await postgres();
+  const database = await server.createDatabase(0);
+  const port = await freePort();
+  const connections = String(2 * settings.proxies + 100);
+  const env = { ...proxiesEnv(port), MERIDIAN_DP_SERVER_CONNECTIONS_PER_ADDRESS: connections };
+  const zone = await startLoneZone(ZONE, database, env);
+  const names = Array.from({ length: settings.proxies }, (_, index) => `proxy-${String(index)}`);
+  const proxies = await FakeProxies.start(names, settings.processes);
+  const api = new HttpClient(zone.apiPort);
+  const put = (path: string, document: object): Promise<void> => api.put(`/meshes/${MESH}/${path}`, JSON.stringify(document));
+  const documentOf = isRedirected ? redirectedDataplane : dataplaneOf;
+  try {
+    say(
+      `${isRedirected ? 'redirected' : 'declaring'} proxies: ${String(settings.proxies)} of ${String(settings.services)} services`,
+    );
+    await writeMesh(zone.apiPort, settings, names, documentOf);
+    await delay(SETTLE_MS);
+    const joined = await measureJoin(zone.pid, proxies, port, settings);
+    const idle = await spend(zone.pid, () => delay(settings.idle * 1000));
+    const endpoint = await measureChanges(zone.pid, proxies, settings, 'ClusterLoadAssignment', (count) =>
+      put('dataplanes/proxy-7', documentOf('proxy-7', 7, settings, count)),
+    );
+    const changed = await measureChanges(zone.pid, proxies, settings, 'ClusterLoadAssignment', (count) =>
+      put(`meshservices/${SERVICE}`, serviceOf(count)),
+    );
+    return { joined, idlePercent: (idle.cpuSeconds / idle.seconds) * 100, endpoint, service: changed };
+  } finally {
+    api.close();
+    await proxies.end();
+    await zone.stop();
+    await server.dropDatabase(database);
+  }
+}
+
+/** At each second change it has no endpoints. */
+function serviceOf(count: number): object {
+  const { spec, ...rest } = service(MESH, SERVICE);
+  const [port] = objectsOf(objectOf(spec)['ports']);
+  return { ...rest, spec: { ...objectOf(spec), ports: [{ ...port, ...(count % 2 === 1 && { targetPort: 1 }) }] } };
+}
 
 async function measureFleet({ settings, postgres, say }: Context<ProxySizes>): Promise<Metric[]> {
   const server = await postgres();
@@ -148,13 +227,25 @@ async function stateOf(address: string, name: string): Promise<FloorState> {
   );
 }
 
-async function writeMesh(apiPort: number, settings: ProxySizes, names: readonly string[]): Promise<void> {
+async function writeMesh(
+  apiPort: number,
+  settings: ProxySizes,
+  names: readonly string[],
+  documentOf: typeof dataplaneOf = dataplaneOf,
+): Promise<void> {
   const services = Array.from({ length: settings.services }, (_, index) => service(MESH, `service-${String(index)}`));
-  const parts = parted(names, 100).map((part, at) => part.map((name, index) => dataplaneOf(name, 100 * at + index, settings, 0)));
+  const parts = parted(names, 100).map((part, at) => part.map((name, index) => documentOf(name, 100 * at + index, settings, 0)));
   for (const documents of [services, ...parts]) await sendJson('POST', `http://127.0.0.1:${String(apiPort)}/_apply`, documents);
 }
 
 function dataplaneOf(name: string, index: number, { services }: ProxySizes, revision: number): object {
   const called = Array.from({ length: services }, (_, at) => `service-${String(at)}`);
   return dataplane(MESH, name, index, revision, `service-${String(index % services)}`, called);
+}
+
+/** It declares no outbound, and reaches all services. */
+function redirectedDataplane(name: string, index: number, { services }: ProxySizes, revision: number): object {
+  const { networking, ...rest } = dataplane(MESH, name, index, revision, `service-${String(index % services)}`, []);
+  const transparentProxying = { redirectPortInbound: 15_006, redirectPortOutbound: 15_001, ipFamilyMode: 'IPv4' };
+  return { ...rest, networking: { ...objectOf(networking), outbound: [], transparentProxying } };
 }

@@ -22,6 +22,9 @@ export const proxyBudgets = {
   idleCpuPercent: { most: 1 },
   joinSeconds: { most: 5 },
   sentAgain: { most: 0 },
+  redirectedMemoryKb: { most: 200 },
+  redirectedEndpoint: { most: 1.3 },
+  redirectedServiceMs: { most: 500 },
   zoneP50Ms: { most: 15 },
   zoneP99Ms: { most: 50 },
   globalP50Ms: { most: 25 },
@@ -38,5 +41,5 @@ export const proxyBudgets = {
 export const judged: Judged<ProxySizes> = {
   sizes: '1,000 proxies × 200 services',
   by: ({ section }, { proxies, services }) =>
-    section !== 'fleet' || (proxies >= sizes.proxies[0] && services >= sizes.services[0]),
+    (section !== 'fleet' && section !== 'redirected') || (proxies >= sizes.proxies[0] && services >= sizes.services[0]),
 };
