@@ -1,4 +1,4 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -40,12 +40,20 @@ describe('the store on PGlite', () => {
     await (await open(`${dirname(path)}/${spelling}`)).close();
   });
 
-  it('is made in an empty folder behind a symbolic link', async () => {
+  it('is made in an empty mount point behind a symbolic link, over what a killed process left', async () => {
     const folder = temporaryFolder();
-    await mkdir(join(folder, 'volume'), { mode: 0o700 });
-    await symlink(join(folder, 'volume'), join(folder, 'pg'));
+    const volume = join(folder, 'volume');
+    await mkdir(join(volume, 'meridian-new/base'), { recursive: true, mode: 0o700 });
+    await mkdir(join(volume, 'lost+found'));
+    await symlink(volume, join(folder, 'pg'));
+    const { ino } = await stat(volume);
     const config = { type: 'embedded', path: join(folder, 'pg') } as const;
     await (await openStore(config, { clock: systemClock, log })).close();
+    // A mount point cannot be replaced.
+    expect((await stat(volume)).ino).toBe(ino);
+    const entries = await readdir(volume);
+    expect(entries).toEqual(expect.arrayContaining(['PG_VERSION', 'base', 'global', 'pg_wal', 'lost+found']));
+    expect(entries.filter((name) => name.startsWith('meridian-'))).toEqual([]);
     const database = await openDatabase(config, { clock: systemClock, log });
     expect((await migrationStatus(database)).map(({ appliedAt }) => appliedAt)).not.toContain(null);
     await database.close();
