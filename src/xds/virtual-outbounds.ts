@@ -49,7 +49,7 @@ function placesOf({ outbounds, unmeant }: Reachable, hasIpv6: boolean): VirtualO
   const byAge = outbounds.toSorted((a, b) => a.resource.creationTime.getTime() - b.resource.creationTime.getTime());
   for (const outbound of byAge) {
     const address = virtualAddress(outbound.resource);
-    // A service without an address has its problem itself: its address comes a moment after the service.
+    // The address comes a moment after the service. A zone that has no free one says so in its log.
     if (address === '') continue;
     const version = isIP(address);
     if (version === 0 || (version === 6 && !hasIpv6)) {
