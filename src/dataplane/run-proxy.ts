@@ -5,7 +5,7 @@ import { accessLogPipeIn, forwardAccessLogs } from './access-log-forwarder.ts';
 import { bootstrapRequest } from './bootstrap-request.ts';
 import { EnvoySupervisor, type ProxyContext, type SupervisorOptions } from './envoy-supervisor.ts';
 import { readEnvoyBuild } from './envoy-version.ts';
-import { FollowedNames } from './followed-names.ts';
+import { FollowedNames, type FollowedNamesOptions } from './followed-names.ts';
 import { FollowedToken } from './followed-token.ts';
 import { adminListener, listenLocally, readyListener } from './local-server.ts';
 import { dnsPortOf, openMeshDns, type MeshDns } from './mesh-dns.ts';
@@ -24,6 +24,8 @@ type ProxyOptions = Omit<SupervisorOptions, 'caCert' | 'hasTokenFile'> & {
   readonly adminPort: number | null;
   /** 0: no DNS server. Null: one on port 15053 if the Dataplane says that its outbounds are redirected. */
   readonly dnsPort: number | null;
+  /** What follows the names of the mesh, if it is loaded already; else it is loaded when it is needed. */
+  readonly followStream?: FollowedNamesOptions['followStream'] | undefined;
 };
 
 type Ending = () => Promise<void>;
@@ -88,17 +90,26 @@ async function openPorts(
  */
 async function serveNames(
   proxy: EnvoySupervisor,
-  options: Pick<ProxyOptions, 'controlPlanes' | 'mesh' | 'storedName' | 'token' | 'dataplane' | 'dnsPort'> & CaCert,
+  options: Pick<ProxyOptions, 'controlPlanes' | 'mesh' | 'storedName' | 'token' | 'dataplane' | 'dnsPort' | 'followStream'> &
+    CaCert,
   folder: WorkFolder,
   context: ProxyContext,
   endings: Ending[],
 ): Promise<MeshDns | null> {
-  const { controlPlanes, caCert, mesh, storedName: name, dataplane } = options;
+  const { controlPlanes, caCert, mesh, storedName: name, dataplane, followStream } = options;
   const port = dnsPortOf(options.dnsPort, dataplane);
   if (port === null) return null;
   const token = async (): Promise<string> => await readDataplaneToken(options.token);
   const own = { token, admin: () => proxy.admin, file: folder.namesFile };
-  const names = new FollowedNames({ controlPlanes, caCert, mesh, name, ...own, ...context });
+  const names = new FollowedNames({
+    controlPlanes,
+    caCert,
+    mesh,
+    name,
+    ...own,
+    ...context,
+    ...(followStream && { followStream }),
+  });
   await names.open();
   const dns = await openMeshDns(port, names, dataplane, context);
   endings.push(

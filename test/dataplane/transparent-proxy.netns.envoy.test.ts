@@ -27,6 +27,12 @@ const documentsOf = (address: string): string => `type: Mesh
 name: shop
 skipCreatingInitialPolicies: ['*']
 ---
+type: HostnameGenerator
+name: local
+spec:
+  selector: { meshService: { matchLabels: { kuma.io/origin: zone } } }
+  template: '{{ .DisplayName }}.svc.mesh.local'
+---
 type: MeshService
 mesh: shop
 name: catalog
@@ -44,23 +50,13 @@ networking:
   inbound: [{ port: 5432, protocol: tcp }]
 `;
 
-/** The address of the service, when it has one. */
-async function virtualAddress({ namespace }: RedirectedMachine): Promise<string> {
-  const args = ['get', 'meshservice', 'catalog', '--mesh', 'shop', '-o', 'json'];
-  return await vi.waitFor(async () => {
-    const found = /"ip": "([^"]+)"/.exec(await namespace.outputOf(MERIDIAN, args))?.[1];
-    if (found === undefined) throw new Error('catalog has no address');
-    return found;
-  });
-}
-
-it('brings connections of an application to Envoy, and those of clients, and Envoy to where they were going', async () => {
+it('an application calls a service by name, and other connections come to where they were going', async () => {
   const machine = await RedirectedMachine.create({ hasProxy: false });
   const { namespace } = machine;
   const { address, gateway } = namespace;
   const folder = temporaryFolder();
   await startZone(machine, folder, documentsOf(gateway));
-  await machine.install('--exclude-outbound-ports', '5433');
+  await machine.install('--exclude-outbound-ports', '5433', '--redirect-dns');
 
   // The user of the proxy may read neither the home folder of root nor a private folder.
   const shared = temporaryFolder();
@@ -85,8 +81,8 @@ it('brings connections of an application to Envoy, and those of clients, and Env
 
   const users = await namespace.outputOf('sh', ['-c', `ps -o uid= -p $(pgrep -f '^${envoy} ')`]);
   expect(users.trim()).toBe(String(PROXY));
-  const virtual = `tcp ${await virtualAddress(machine)} 80`;
-  await vi.waitFor(async () => expect(await machine.ask(APPLICATION, [virtual])).toEqual({ [virtual]: 'outside:5432' }));
+  const named = 'tcp catalog.svc.mesh.local 80';
+  await vi.waitFor(async () => expect(await machine.ask(APPLICATION, [named]), log).toEqual({ [named]: 'outside:5432' }));
   const outside = [`tcp ${gateway} 80`, `tcp ${gateway} 5433`];
   expect(await machine.ask(APPLICATION, outside)).toEqual({
     [`tcp ${gateway} 80`]: 'outside:80',

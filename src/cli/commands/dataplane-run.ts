@@ -141,6 +141,8 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
     note('warning: other users of this machine can see --dataplane-token; --dataplane-token-file is safer');
   const { createLogger } = await import('../../base/log.ts');
   const { runProxy } = await import('../../dataplane/run-proxy.ts');
+  // The user of a transparent proxy may not be able to read the modules of this program.
+  const { followNames } = options.transparentProxy === true ? await import('../../dataplane/name-stream.ts') : {};
   const chosen = await proxyOf(options);
   const proxy = { ...chosen, ...(await prepare(options, chosen)) };
   const envoy = await findEnvoy({ option: options.envoy ?? options.binaryPath, env: process.env });
@@ -150,6 +152,7 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
   await runProxy(
     {
       ...proxy,
+      followStream: followNames,
       controlPlanes,
       program: envoy.path,
       token: { token: options.dataplaneToken, file: options.dataplaneTokenFile },
@@ -169,8 +172,6 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
 /** The Dataplane and the folder of the proxy; this process may become one of another user. */
 async function prepare(options: Options, { mesh, name, dataplane }: ChosenDataplane): ReturnType<typeof prepareRun> {
   const { defaultWorkFolder } = await import('../../dataplane/work-folder.ts');
-  // The other user may not be able to read the modules of this program.
-  if (options.transparentProxy === true) await import('../../dataplane/name-stream.ts');
   const given = options.workDir ?? options.configDir;
   return await prepareRun(options, { dataplane, workFolder: (home) => given ?? defaultWorkFolder(mesh, name, home) });
 }
