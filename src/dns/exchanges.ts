@@ -37,10 +37,12 @@ function askByUdp(server: Server, query: Buffer, own: OwnPorts, { answered, fail
   socket.on('message', (message) => {
     if (isAnswerTo(query, message)) answered(message);
   });
-  socket.connect(server.port, server.address, () => {
+  socket.once('connect', () => {
     forget = own.add('udp', socket.address().port, query);
     repeat();
   });
+  // With a callback it would get the error of a server to which no route leads.
+  socket.connect(server.port, server.address);
   const close = (): void => {
     forget?.();
     socket.close();

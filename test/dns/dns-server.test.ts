@@ -131,6 +131,13 @@ describe('a DNS server', () => {
     expect(alone.lines.join('')).toMatch(/^[^\n]*no resolver answers[^\n]*\n$/);
   });
 
+  it('asks the next resolver where the kernel refuses to send to the first one', async () => {
+    const resolver = await FakeResolver.start(addressesAre('192.0.2.1'));
+    const { port, server } = await start([{ address: '255.255.255.255', port: 53 }, resolver.server]);
+    expect(await client(port).resolve4('shop.example')).toEqual(['192.0.2.1']);
+    expect(server.counters()).toMatchObject({ forwarded: 1 });
+  });
+
   it('fails by TCP where no resolver takes a connection, or each closes it', async () => {
     const closing = await FakeResolver.start(() => null);
     const { port, server } = await start([await nobody(), closing.server]);
