@@ -6,6 +6,7 @@ import { findFirewalls, type Firewall, type FirewallName } from './firewall.ts';
 import { machineFacts } from './machine-facts.ts';
 import { redirectionRules, type Family, type RuleTable } from './rules.ts';
 import { readSettings, type RedirectSettings } from './settings.ts';
+import { addSource, ADD_SOURCE, hasSource, removeSource, SOURCE_LINE } from './source-address.ts';
 
 /** The program that a person names; `auto`: the one that fits the machine. */
 export type FirewallChoice = FirewallName | 'auto';
@@ -32,8 +33,10 @@ export async function plannedScripts(settings: RedirectSettings, choice: Firewal
   const isPermitted = (await whyNotPermitted()) === null;
   const firewalls = await firewallsOf(settings);
   const chosen = isPermitted ? await chooseFirewall(firewalls, choice) : namedFirewall(firewalls, choice);
+  const wanted = await wantedRules(settings);
   const scripts: Script[] = [];
-  for (const [family, tables] of await wantedRules(settings)) {
+  if (wanted.has(6) && !(await hasSource())) scripts.push({ family: 6, command: ADD_SOURCE, text: '' });
+  for (const [family, tables] of wanted) {
     for (const text of await chosen.scripts(tables, family, !isPermitted))
       scripts.push({ family, command: chosen.command(family), text });
   }
@@ -51,9 +54,11 @@ export async function installRedirection(settings: RedirectSettings, choice: Fir
   const chosen = await chooseFirewall(firewalls, choice);
   const wanted = await wantedRules(settings);
   try {
+    if (wanted.has(6)) await addSource();
     for (const family of FAMILIES) await replace(chosen, wanted.get(family) ?? [], family);
   } catch (cause) {
     await removeFrom(firewalls).catch(() => undefined);
+    await removeSource().catch(() => undefined);
     throw new MeridianError('config', `${messageOf(cause)}\nnothing is redirected now`, { cause });
   }
   await removeFrom(firewalls.filter((firewall) => firewall !== chosen));
@@ -63,7 +68,9 @@ export async function installRedirection(settings: RedirectSettings, choice: Fir
 /** Removes a redirection from every program. @returns the programs that had one @throws MeridianError `config` with the reason */
 export async function removeRedirection(): Promise<readonly FirewallName[]> {
   await requirePermission();
-  return await removeFrom(await firewallsOf(readSettings({})));
+  const had = await removeFrom(await firewallsOf(readSettings({})));
+  if (had.length > 0) await removeSource();
+  return had;
 }
 
 /** Compares what is installed with the settings. @throws MeridianError `config` with the reason */
@@ -80,7 +87,10 @@ export async function redirectionState(settings: RedirectSettings): Promise<read
     states.push({
       family,
       firewalls: having.map(({ firewall }) => firewall.name),
-      missing: expected.filter((line) => !installed.includes(line)),
+      missing: [
+        ...expected.filter((line) => !installed.includes(line)),
+        ...(family === 6 && wanted.has(6) && !(await hasSource()) ? [SOURCE_LINE] : []),
+      ],
       unexpected: installed.filter((line) => !expected.includes(line)),
     });
   }

@@ -64,11 +64,10 @@ const DNS_REPLY_ZONES = `${CHAIN_PREFIX}DNS_REPLY_ZONES`;
 const DNS_PORT = [{ first: 53, last: 53 }];
 const RETURN = { kind: 'return' } as const;
 
-/** Addresses of the machine itself, and the one from which a proxy calls its own application. */
-const LOCAL = {
-  4: { loopback: '127.0.0.1/32', ownSource: '127.0.0.6/32' },
-  6: { loopback: '::1/128', ownSource: '::6/128' },
-} as const;
+/** The address from which a proxy calls its own application, by family. */
+export const OWN_SOURCE = { 4: '127.0.0.6/32', 6: '::6/128' } as const;
+/** The first address of lo, by family. */
+const LOOPBACK = { 4: '127.0.0.1/32', 6: '::1/128' } as const;
 
 /**
  * The rules of one family of addresses, table by table.
@@ -203,7 +202,7 @@ function inboundChains({ redirect }: RedirectSettings, family: Family): Chain[] 
 
 function outboundChains({ redirect }: RedirectSettings, facts: Facts, family: Family): Chain[] {
   const { inbound, outbound, dns } = redirect;
-  const { loopback, ownSource } = LOCAL[family];
+  const [loopback, ownSource] = [LOOPBACK[family], OWN_SOURCE[family]];
   const [tcp, lo, proxy] = [{ protocol: 'tcp' } as const, { outInterface: { value: 'lo' } }, { value: facts.user }];
   const others = { value: facts.user, not: true } as const;
   const toInbound = jump(INBOUND_REDIRECT, 'the proxy calls its own machine', {

@@ -10,7 +10,7 @@ const FIREWALLS = ['iptables-nft', 'iptables-legacy', 'nft'] as const;
 /** All rules of the machine, without counters and times. */
 async function allRules({ namespace }: RedirectedMachine): Promise<string> {
   const texts = [];
-  for (const program of ['iptables-legacy-save', 'ip6tables-legacy-save', 'nft list ruleset']) {
+  for (const program of ['iptables-legacy-save', 'ip6tables-legacy-save', 'nft list ruleset', 'ip -o address show dev lo']) {
     const [name = '', ...args] = program.split(' ');
     texts.push(await namespace.outputOf(name, args));
   }
@@ -66,6 +66,11 @@ describe.each(FIREWALLS)('a redirection by %s', (firewall) => {
       'tcp 127.0.0.1 8080': 'application:8080',
       'tcp ::1 8080': 'application:8080',
       [`tcp ${address} 8080`]: 'application:8080',
+    });
+    // The proxy calls its application.
+    expect(await machine.ask(PROXY, [`tcp ${address} 8080 from 127.0.0.6`, `tcp ${address6} 8080 from ::6`])).toEqual({
+      [`tcp ${address} 8080 from 127.0.0.6`]: 'application:8080',
+      [`tcp ${address6} 8080 from ::6`]: 'application:8080',
     });
     expect(
       await machine.ask(PROXY, [`tcp ${out} 80`, `udp ${out} 53`, `tcp ${out} 53`, 'tcp 127.0.0.1 8080', `tcp ${address} 8080`]),

@@ -27,12 +27,12 @@ for (const port of ports) {
   }
 }`;
 
-/** What the servers at destinations say: \`tcp 10.0.0.1 80\`; a code for a connection that fails. */
+/** What the servers at destinations say: \`tcp 10.0.0.1 80\`, or \`tcp 10.0.0.1 80 from 10.0.0.2\`; a code for a connection that fails. */
 const ASK = `
 const { connect } = require('node:net');
 const { createSocket } = require('node:dgram');
-const ask = { tcp: (address, port) => new Promise((done) => {
-  const socket = connect({ host: address, port, timeout: 20000 });
+const ask = { tcp: (address, port, localAddress) => new Promise((done) => {
+  const socket = connect({ host: address, port, localAddress, timeout: 20000 });
   let said = '';
   socket.on('data', (data) => { said += data; }).on('end', () => done(said)).on('error', ({ code }) => done(code));
   socket.on('timeout', () => { socket.destroy(); done('timeout'); });
@@ -48,7 +48,7 @@ const ask = { tcp: (address, port) => new Promise((done) => {
   setTimeout(() => done('timeout'), 20000).unref();
   socket.connect(port, address, () => socket.send('?'));
 }) };
-Promise.all(process.argv.slice(1).map((text) => { const [kind, address, port] = text.split(' '); return ask[kind](address, Number(port)); }))
+Promise.all(process.argv.slice(1).map((text) => { const [kind, address, port, , from] = text.split(' '); return ask[kind](address, Number(port), from); }))
   .then((answers) => { process.stdout.write(JSON.stringify(answers)); process.exit(0); });`;
 
 export class RedirectedMachine {
