@@ -34,7 +34,8 @@ export function parseResolvConf(text: string): Resolvers | null {
     .slice(0, MAX_SERVERS);
   const options = valuesOf('options');
   const numberOf = (name: string, usual: number, most: number): number => {
-    const written = options.findLast((option) => new RegExp(`^${name}:\\d{1,9}$`).test(option))?.slice(name.length + 1);
+    const numbers = options.filter((option) => option.startsWith(`${name}:`)).map((option) => option.slice(name.length + 1));
+    const written = numbers.findLast((number) => /^\d{1,9}$/.test(number));
     return written === undefined ? usual : Math.min(Math.max(Number(written), 1), most);
   };
   if (servers.length === 0) return null;

@@ -191,7 +191,7 @@ function listenerPart({ index, rules: { proxy }, listed }: Called, outbound: Out
 
 /** The reason why a port has no listener at its virtual address. */
 function whyUnreached({ problems }: ListedOutbounds, { kri }: Outbound): string {
-  const known = problems.find(({ reason }) => reason.includes(kri));
+  const known = problems.find(({ unlisted }) => unlisted === kri);
   return known?.reason ?? 'the reachableBackends of its Dataplane do not name it';
 }
 

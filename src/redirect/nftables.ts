@@ -32,7 +32,7 @@ export function nftDigest(tables: readonly RuleTable[], family: Family, hasComme
 
 /** The comment of the table that `nft list table` printed; `''` without one. */
 export function nftCommentOf(listed: string): string {
-  return /^\s*comment "([^"]*)"/m.exec(listed)?.[1] ?? '';
+  return /^[ \t]*comment "([^"]*)"/m.exec(listed)?.[1] ?? '';
 }
 
 function tableLines({ name, hooks, chains }: RuleTable, family: Family, hasComments: boolean): string[] {

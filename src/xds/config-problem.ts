@@ -10,6 +10,8 @@ export type ConfigProblem = {
   /** Of the policy (`spec.to[0].default.backends`) or of the Dataplane (`networking.outbound[0].backendRef`). */
   readonly field: string;
   readonly reason: string;
+  /** KRI of the port of a service that has no listener for this reason. */
+  readonly unlisted?: string;
 };
 
 /**

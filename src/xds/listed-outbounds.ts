@@ -112,7 +112,7 @@ function listOf(
     if (user === undefined) byKri.set(outbound.kri, placed(outbound, [...before, { address, port, isBound: false }]));
     else if (!before.some((one) => placeName(one.address, one.port) === place))
       problems.push({
-        ...{ policy: null, field: 'networking.transparentProxying' },
+        ...{ policy: null, field: 'networking.transparentProxying', unlisted: outbound.kri },
         reason: `${outbound.kri} has no listener at its virtual address: ${user} uses ${place}`,
       });
   }

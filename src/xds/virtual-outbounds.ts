@@ -54,16 +54,20 @@ function placesOf({ outbounds, unmeant }: Reachable, hasIpv6: boolean): VirtualO
     const version = isIP(address);
     if (version === 0 || (version === 6 && !hasIpv6)) {
       const reason = version === 0 ? 'is no IP address' : 'needs IPv6, which ipFamilyMode leaves out';
-      problems.push(problemOf(FIELD, `${outbound.kri} has no listener: its virtual address ${address} ${reason}`));
+      problems.push(unlisted(outbound, `its virtual address ${address} ${reason}`));
       continue;
     }
     const place = placeName(address, outbound.port);
     const user = byPlace.get(place);
     if (user === undefined) byPlace.set(place, { outbound, address, port: outbound.port });
-    else problems.push(problemOf(FIELD, `${outbound.kri} has no listener: ${user.outbound.kri} has ${place} already`));
+    else problems.push(unlisted(outbound, `${user.outbound.kri} has ${place} already`));
   }
   const byKri = new Map([...byPlace.values()].map((found) => [found.outbound.kri, found]));
   return { byKri, byPlace, problems };
+}
+
+function unlisted({ kri }: Outbound, why: string): ConfigProblem {
+  return { ...problemOf(FIELD, `${kri} has no listener: ${why}`), unlisted: kri };
 }
 
 function problemOf(field: string, reason: string): ConfigProblem {
