@@ -25,6 +25,11 @@ type EnvoySearch = {
 /** The sentence that says what to do without an Envoy. */
 export const NO_ENVOY = 'there is no Envoy on this machine; `meridian dataplane install-envoy` gets one';
 
+/** The same for a proxy that runs as a user of its own. @param user a name or a number */
+export function noEnvoyFor(user: string): string {
+  return `there is no Envoy that the user ${user} can run; \`sudo -H -u ${user} meridian dataplane install-envoy\` gets one, or --envoy names one`;
+}
+
 /** The file of the installed Envoy, whether it exists or not. */
 export function installedEnvoy(home: string = homedir()): string {
   return join(home, '.meridian', 'envoy', ENVOY_VERSION, 'envoy');

@@ -7,6 +7,8 @@ import { runProgram } from './run-program.ts';
 import type { RedirectSettings } from './settings.ts';
 
 type User = {
+  /** Its number where it has no name. */
+  readonly name: string;
   readonly uid: number;
   readonly gid: number;
   readonly groups: readonly number[];
@@ -47,11 +49,11 @@ export async function makeUserFolder(path: string, { uid, gid }: User): Promise<
 
 async function userOf(uid: number): Promise<User> {
   const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
-  const [, , , gid = String(uid), , home = null] = lines.find((fields) => fields[2] === String(uid)) ?? [];
+  const [name = String(uid), , , gid = String(uid), , home = null] = lines.find((fields) => fields[2] === String(uid)) ?? [];
   const groups =
     (await runProgram('id', ['-G', String(uid)]))?.stdout
       .trim()
       .split(' ')
       .filter((text) => text !== '') ?? [];
-  return { uid, gid: Number(gid), groups: groups.length > 0 ? groups.map(Number) : [Number(gid)], home };
+  return { name, uid, gid: Number(gid), groups: groups.length > 0 ? groups.map(Number) : [Number(gid)], home };
 }

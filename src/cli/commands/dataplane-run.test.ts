@@ -1,6 +1,6 @@
 // The call of `dataplane run`; test/dataplane runs it.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -42,6 +42,16 @@ describe('dataplane run', () => {
     );
     await expect(run(...file(), '--envoy', '/none')).rejects.toThrow('--envoy: /none is not a program');
     await expect(run(...file(), '--binary-path', '/none')).rejects.toThrow('/none is not a program');
+  });
+
+  it('says which user has no Envoy where the proxy is redirected', async () => {
+    const { uid, username } = userInfo();
+    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    await expect(
+      run(...file(), '--transparent-proxy', '--user', String(uid), '--work-dir', join(folder, 'work')),
+    ).rejects.toThrow(
+      `there is no Envoy that the user ${username} can run; \`sudo -H -u ${username} meridian dataplane install-envoy\` gets one, or --envoy`,
+    );
   });
 
   it.each([

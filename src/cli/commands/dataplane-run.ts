@@ -54,7 +54,8 @@ of MERIDIAN_ENVOY, of PATH, or of \`meridian dataplane install-envoy\`.
 
 With --transparent-proxy the Dataplane gets the ports of the redirection, and
 the proxy runs as the user whose connections are not redirected. If root starts
-it, it becomes this user, who must be able to read the files of the options.
+it, it becomes this user, who must be able to read the token and the CA, and to
+run the Envoy: the one of root's home folder is not found.
 
 It runs until SIGINT or SIGTERM. Then it drains for --drain-time and stops; a
 second signal stops it at once. GET /ready on the readiness port is 200 while
@@ -80,9 +81,9 @@ export function addDataplaneRun(dataplane: Command): void {
   add('--name <name>', 'name of one that exists');
   add('--mesh <mesh>', 'its mesh (default)');
   command.optionsGroup('Transparent proxy:');
-  add('--transparent-proxy', 'it gets what `meridian install transparent-proxy` redirects');
-  command.option('--transparent-proxy-config <file>', 'the settings of that command');
-  add('--user <user>', 'that it becomes if root starts it; in place of that of the file');
+  add('--transparent-proxy', 'take the connections that `meridian install transparent-proxy` redirects');
+  command.option('--transparent-proxy-config <file>', 'settings file of that command');
+  add('--user <user>', 'user of the proxy, which root becomes; wins over the file (meridian)');
   command.optionsGroup('Control plane:');
   add('--cp-address <url>', `a zone; again or with commas for replicas (${DEFAULT_CP_ADDRESS})`, addresses);
   add('--ca-cert-file <file>', 'CA of its certificate, or the certificate itself');
@@ -132,7 +133,7 @@ function milliseconds(value: string): number {
 }
 
 async function runDataplane(options: Options, command: Command): Promise<void> {
-  const { findEnvoy, NO_ENVOY } = await import('../../dataplane/find-envoy.ts');
+  const { findEnvoy, NO_ENVOY, noEnvoyFor } = await import('../../dataplane/find-envoy.ts');
   const { parseControlPlaneAddress } = await import('../../dataplane/control-plane-address.ts');
   const controlPlanes = (options.cpAddress ?? [DEFAULT_CP_ADDRESS]).map(parseControlPlaneAddress);
   if (options.dataplaneToken !== undefined && options.dataplaneTokenFile !== undefined)
@@ -146,7 +147,7 @@ async function runDataplane(options: Options, command: Command): Promise<void> {
   const chosen = await proxyOf(options);
   const proxy = { ...chosen, ...(await prepare(options, chosen)) };
   const envoy = await findEnvoy({ option: options.envoy ?? options.binaryPath, env: process.env });
-  if (envoy === null) throw new MeridianError('config', NO_ENVOY);
+  if (envoy === null) throw new MeridianError('config', proxy.user === null ? NO_ENVOY : noEnvoyFor(proxy.user));
   const log = createLogger(options.logLevel, { mode: 'dataplane', mesh: proxy.mesh, dataplane: proxy.name });
   const { stop, kill } = untilSignals();
   await runProxy(

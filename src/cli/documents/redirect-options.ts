@@ -27,37 +27,68 @@ const OUTBOUND = 'redirect.outbound';
 const SETTINGS: readonly Setting[] = [
   {
     flags: '--user <user>',
-    about: 'of the proxy: its connections are not redirected (meridian)',
+    about: 'user of the proxy: its connections are not redirected (meridian)',
     fields: ['kumaDPUser'],
     alias: '--kuma-dp-user <user>',
   },
-  { flags: '--no-redirect-inbound', about: 'leave alone what comes in', fields: [`${INBOUND}.enabled`] },
-  { flags: '--redirect-inbound-port <port>', about: 'where it comes in (15006)', fields: [`${INBOUND}.port`], parse: number },
-  { flags: '--redirect-outbound-port <port>', about: 'where it leaves (15001)', fields: [`${OUTBOUND}.port`], parse: number },
-  { flags: '--exclude-inbound-ports <ports>', about: 'as 22,9000-9010', fields: [`${INBOUND}.excludePorts`] },
-  { flags: '--exclude-outbound-ports <ports>', about: 'as 5432,6379', fields: [`${OUTBOUND}.excludePorts`] },
-  { flags: '--exclude-inbound-ips <ranges>', about: 'of clients', fields: [`${INBOUND}.excludePortsForIPs`] },
-  { flags: '--exclude-outbound-ips <ranges>', about: 'as 10.0.0.0/8', fields: [`${OUTBOUND}.excludePortsForIPs`] },
+  { flags: '--no-redirect-inbound', about: 'do not redirect incoming connections', fields: [`${INBOUND}.enabled`] },
+  {
+    flags: '--redirect-inbound-port <port>',
+    about: 'port of the proxy for incoming connections (15006)',
+    fields: [`${INBOUND}.port`],
+    parse: number,
+  },
+  {
+    flags: '--redirect-outbound-port <port>',
+    about: 'port of the proxy for outgoing connections (15001)',
+    fields: [`${OUTBOUND}.port`],
+    parse: number,
+  },
+  {
+    flags: '--exclude-inbound-ports <ports>',
+    about: 'incoming ports that are not redirected: 22,9000-9010',
+    fields: [`${INBOUND}.excludePorts`],
+  },
+  {
+    flags: '--exclude-outbound-ports <ports>',
+    about: 'outgoing ports that are not redirected: 5432,6379',
+    fields: [`${OUTBOUND}.excludePorts`],
+  },
+  {
+    flags: '--exclude-inbound-ips <ranges>',
+    about: 'addresses of clients that are not redirected',
+    fields: [`${INBOUND}.excludePortsForIPs`],
+  },
+  {
+    flags: '--exclude-outbound-ips <ranges>',
+    about: 'addresses of servers that are not redirected: 10.0.0.0/8',
+    fields: [`${OUTBOUND}.excludePortsForIPs`],
+  },
   {
     flags: '--exclude-outbound-users <text>',
-    about: 'as 1000, or tcp:22:1000-2000; may be repeated',
+    about: 'users that are not redirected: 1000, tcp:22:1000-2000; may be repeated',
     fields: [`${OUTBOUND}.excludePortsForUIDs`],
     parse: (value, before) => collect(value, before as readonly string[] | undefined),
     alias: '--exclude-outbound-ports-for-uids <text>',
   },
   {
     flags: '--redirect-dns',
-    about: 'DNS to the nameservers of resolv.conf, to the proxy',
+    about: 'redirect DNS queries to the nameservers of resolv.conf',
     fields: ['redirect.dns.enabled'],
   },
   {
     flags: '--redirect-all-dns-traffic',
-    about: 'the same to every nameserver',
+    about: 'redirect DNS queries to every nameserver',
     fields: ['redirect.dns.enabled', 'redirect.dns.captureAll'],
   },
-  { flags: '--redirect-dns-port <port>', about: 'of the proxy (15053)', fields: ['redirect.dns.port'], parse: number },
+  {
+    flags: '--redirect-dns-port <port>',
+    about: 'port of the proxy for DNS (15053)',
+    fields: ['redirect.dns.port'],
+    parse: number,
+  },
   { flags: '--ip-family-mode <mode>', about: 'dualstack or ipv4 (dualstack)', fields: ['ipFamilyMode'] },
-  { flags: '--wait <seconds>', about: 'for the lock of iptables (5)', fields: ['wait'], parse: number },
+  { flags: '--wait <seconds>', about: 'longest wait for the lock of iptables (5)', fields: ['wait'], parse: number },
 ];
 
 /** The programs of `--firewall`. */
@@ -65,7 +96,7 @@ const FIREWALLS: readonly FirewallChoice[] = ['auto', 'iptables-nft', 'iptables-
 
 export function addRedirectOptions(command: Command): Command {
   command.optionsGroup('Settings:');
-  command.option('--transparent-proxy-config <file>', 'in YAML, with the fields of kumactl');
+  command.option('--transparent-proxy-config <file>', 'settings in YAML, with the fields of kumactl');
   for (const { flags, about, parse, alias } of SETTINGS) {
     for (const [text, isHidden] of [[flags, false] as const, ...(alias === undefined ? [] : [[alias, true] as const])]) {
       const option = new Option(text, about).hideHelp(isHidden);

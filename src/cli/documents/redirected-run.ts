@@ -22,6 +22,8 @@ type Run = {
 type Prepared = {
   readonly dataplane: JsonObject | null;
   readonly workFolder: string;
+  /** The user of a redirected proxy, by its name where the machine has one. */
+  readonly user: string | null;
   /** To which DNS queries are redirected; null: nothing says it. */
   readonly dnsPort: number | null;
 };
@@ -37,7 +39,7 @@ export async function prepareRun(
   if (!transparentProxy) {
     if (file !== undefined || named !== undefined)
       throw new UsageError('--transparent-proxy-config and --user are for --transparent-proxy');
-    return { dataplane, workFolder: workFolder(undefined), dnsPort: null };
+    return { dataplane, workFolder: workFolder(undefined), user: null, dnsPort: null };
   }
   if (dataplane === null)
     throw new UsageError(
@@ -54,7 +56,7 @@ export async function prepareRun(
     await makeUserFolder(folder, user);
   }
   becomeUser(user);
-  return { dataplane: redirected, workFolder: folder, dnsPort: settings.redirect.dns.port };
+  return { dataplane: redirected, workFolder: folder, user: user.name, dnsPort: settings.redirect.dns.port };
 }
 
 /** A proxy without its rules runs, and gets no connections. */
