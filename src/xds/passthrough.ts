@@ -70,8 +70,9 @@ function addInboundListener(
   const nowhere = noDestinationName('inbound');
   if (isClosed) config.clusters.set(nowhere, emptyCluster(nowhere));
   else config.clusters.set(name, { ...originalDestination(name), ...fromOwnSource(ANY_ADDRESS[version]) });
+  const filters = [tcpProxy(name, isClosed ? nowhere : name)];
   config.listeners.set(name, {
-    ...listener(name, version, port, [{ filters: [tcpProxy(name, isClosed ? nowhere : name)] }]),
+    ...listener(name, version, port, [{ filters }, ...(isClosed ? [] : [chainToItself(config, 'inbound', name, port)])]),
     trafficDirection: 'INBOUND',
     enableReusePort: reusePort,
   });
@@ -93,7 +94,8 @@ function addOutboundListener(
     const to = mode === 'All' ? name : noDestinationName('outbound');
     config.clusters.set(to, mode === 'All' ? originalDestination(to) : emptyCluster(to));
     const filters = [tcpProxy(name, to, accessLog)];
-    config.listeners.set(name, { ...listener(name, version, port, [{ filters }]), trafficDirection: 'OUTBOUND', ...sharing });
+    const filterChains = [{ filters }, ...(mode === 'All' ? [chainToItself(config, 'outbound', name, port)] : [])];
+    config.listeners.set(name, { ...listener(name, version, port, filterChains), trafficDirection: 'OUTBOUND', ...sharing });
     return;
   }
   const filterChains = chains.map((chain) => ({
@@ -102,12 +104,21 @@ function addOutboundListener(
     filters: [chain.hosts === null ? tcpProxy(statName(chain.name), name, accessLog) : httpFilter(config, context, chain)],
   }));
   if (chains.some(({ hosts }) => hosts === null)) config.clusters.set(name, originalDestination(name));
+  const isNamed = chains.some(({ match }) => match['destinationPort'] === port);
+  const toItself = isNamed ? [] : [chainToItself(config, 'outbound', name, port)];
   config.listeners.set(name, {
-    ...listener(name, version, port, filterChains),
+    ...listener(name, version, port, [...filterChains, ...toItself]),
     listenerFilters: inspectors(unreadPorts(conf)),
     trafficDirection: 'OUTBOUND',
     ...sharing,
   });
+}
+
+/** Closes connections that were made to the port of the listener. One that passed would come back, up to the limit of the cluster. */
+function chainToItself(config: ProxyConfig, direction: 'inbound' | 'outbound', listener: string, port: number): JsonObject {
+  const nowhere = noDestinationName(direction);
+  config.clusters.set(nowhere, emptyCluster(nowhere));
+  return { name: 'to_itself', filterChainMatch: { destinationPort: port }, filters: [tcpProxy(listener, nowhere)] };
 }
 
 function listener(name: string, version: 4 | 6, port: number, filterChains: JsonObject[]): JsonObject {

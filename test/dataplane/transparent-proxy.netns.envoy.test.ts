@@ -89,6 +89,9 @@ it('an application calls a service by name, and other connections come to where 
     [`tcp ${gateway} 5433`]: 'outside:5433',
   });
   expect(await machine.askFromOutside([`tcp ${address} 8080`])).toEqual({ [`tcp ${address} 8080`]: 'application:8080' });
+  // Nobody is let in by the ports of the redirection: the proxy would call itself.
+  const ports = [`tcp ${address} 15006`, `tcp ${address} 15001`];
+  expect(Object.values(await machine.askFromOutside(ports))).toEqual(['', '']);
   const stats = await namespace.outputOf(process.execPath, [
     ...[
       '-e',
@@ -97,5 +100,6 @@ it('an application calls a service by name, and other connections come to where 
   ]);
   // One of the application, as the port 5433 is excluded, and one of a client.
   expect(stats).toMatch(/^cluster\.self_transparentproxy_passthrough_outbound_ipv4\.upstream_cx_total: 1$/m);
+  expect(stats).toMatch(/^cluster\.self_transparentproxy_passthrough_inbound_ipv4\.upstream_cx_total: 0$/m);
   expect(stats).toMatch(/^cluster\..*main.*\.upstream_cx_total: 1$/m);
 });

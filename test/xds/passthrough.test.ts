@@ -102,6 +102,34 @@ describe('connections to a port that is no inbound', () => {
   });
 });
 
+describe('connections to the port of a listener for redirected connections', () => {
+  const range = (port?: number): JsonObject => ({
+    passthroughMode: 'Matched',
+    appendMatch: [{ type: 'CIDR', value: '192.0.2.0/24', protocol: 'tcp', ...(port !== undefined && { port }) }],
+  });
+  const IN_NOWHERE = 'self_transparentproxy_no_destination_inbound';
+  const OUT_NOWHERE = 'self_transparentproxy_no_destination_outbound';
+
+  /** The cluster behind the last chain for a port. */
+  function clusterOfPort({ listeners }: ProxyConfig, name: string, port: number): unknown {
+    const chains = objectsOf(listeners.get(name)?.['filterChains']);
+    const chain = chains.findLast(({ filterChainMatch }) => objectOf(filterChainMatch)['destinationPort'] === port);
+    return objectOf(objectsOf(chain?.['filters'])[0]?.['typedConfig'])['cluster'];
+  }
+
+  it.each<[what: string, policy: JsonObject | null, outbound: string]>([
+    ['without a policy', null, OUT_NOWHERE],
+    ['where ranges may leave', range(), OUT_NOWHERE],
+    ['but for those that a policy names', range(15_001), OUT],
+  ])('are closed %s', (_, conf, outbound) => {
+    const rows = conf === null ? [] : [make('MeshPassthrough', 'one', { default: conf })];
+    const config = configOf(PORTS, { rows });
+    expect(clusterOfPort(config, IN, 15_006)).toBe(IN_NOWHERE);
+    expect(clusterOfPort(config, OUT, 15_001)).toBe(outbound);
+    expect(config.clusters.has(IN_NOWHERE)).toBe(true);
+  });
+});
+
 describe('connections that leave', () => {
   const passthrough = (conf: JsonObject): Given => ({ rows: [make('MeshPassthrough', 'one', { default: conf })] });
 
