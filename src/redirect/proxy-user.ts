@@ -39,12 +39,12 @@ export function becomeUser(user: User): void {
   if (user.home !== null) process.env['HOME'] = user.home;
 }
 
-/** Makes a folder that does not exist yet, for its user alone. Root does this for a user that may not write beside it. */
+/** Makes a folder that does not exist yet, for its user alone; folders above it that are made belong to the user, too. Root does this for a user that may not write beside it. */
 export async function makeUserFolder(path: string, { uid, gid }: User): Promise<void> {
   if ((await stat(path).catch(() => null)) !== null) return;
-  await mkdir(dirname(path), { recursive: true });
+  const first = (await mkdir(dirname(path), { recursive: true })) ?? path;
   await mkdir(path, { mode: 0o700 });
-  await chown(path, uid, gid);
+  for (let made = path; made.length >= first.length; made = dirname(made)) await chown(made, uid, gid);
 }
 
 async function userOf(uid: number): Promise<User> {
