@@ -98,7 +98,16 @@ function ruleText({ match, action, comment }: Rule, hasComments: boolean): strin
   ].join(' ');
 }
 
-function matchTexts({ source, destination, outInterface, protocol, sourcePort, destinationPorts, user }: Match): string[] {
+function matchTexts({
+  source,
+  destination,
+  isLocal,
+  outInterface,
+  protocol,
+  sourcePort,
+  destinationPorts,
+  user,
+}: Match): string[] {
   const is = (flag: string, condition: { readonly value: string; readonly not?: true } | undefined, before = ''): string[] =>
     condition === undefined ? [] : [`${before}${condition.not === true ? '! ' : ''}${flag} ${condition.value}`];
   return [
@@ -107,6 +116,7 @@ function matchTexts({ source, destination, outInterface, protocol, sourcePort, d
     ...is('-o', outInterface),
     ...(protocol === undefined ? [] : [`-p ${protocol}`]),
     ...portTexts(protocol ?? 'tcp', sourcePort, destinationPorts),
+    ...(isLocal === undefined ? [] : ['-m addrtype ! --dst-type LOCAL']),
     ...is('--uid-owner', user, '-m owner '),
   ];
 }

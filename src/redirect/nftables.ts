@@ -70,13 +70,14 @@ function ruleText({ match, action, comment }: Rule, family: Family, hasComments:
 }
 
 function matchTexts(match: Match, family: string): string[] {
-  const { source, destination, outInterface, protocol, sourcePort, destinationPorts, user } = match;
+  const { source, destination, isLocal, outInterface, protocol, sourcePort, destinationPorts, user } = match;
   const is = (name: string, condition: { readonly value: string; readonly not?: true } | undefined): string[] =>
     condition === undefined ? [] : [`${name} ${condition.not === true ? '!= ' : ''}${condition.value}`];
   const hasPorts = sourcePort !== undefined || destinationPorts !== undefined;
   return [
     ...is(`${family} saddr`, source),
     ...is(`${family} daddr`, destination),
+    ...(isLocal === undefined ? [] : ['fib daddr type != local']),
     ...is('oifname', outInterface),
     ...(protocol === undefined || hasPorts ? [] : [`meta l4proto ${protocol}`]),
     ...(sourcePort === undefined ? [] : [`${protocol ?? 'tcp'} sport ${String(sourcePort)}`]),

@@ -14,6 +14,8 @@ type Is<T> = { readonly value: T; readonly not?: true };
 export type Match = {
   readonly source?: Is<string>;
   readonly destination?: Is<string>;
+  /** Whether the destination is an address of this machine. */
+  readonly isLocal?: false;
   /** The interface by which a packet leaves. */
   readonly outInterface?: Is<string>;
   readonly protocol?: 'tcp' | 'udp';
@@ -186,6 +188,8 @@ function inboundChains({ redirect }: RedirectSettings, family: Family): Chain[] 
     {
       name: INBOUND,
       rules: [
+        // A neighbour could else send a connection for a virtual address here, and the proxy would call the service for it.
+        { match: { isLocal: false }, action: RETURN, comment: 'connections that are not for this machine' },
         ...rangesOf(inbound.excludePortsForIPs, family).map((value): Rule => {
           return { match: { source: { value } }, action: RETURN, comment: 'excluded addresses' };
         }),

@@ -97,6 +97,22 @@ describe.each(FIREWALLS)('a redirection by %s', (firewall) => {
     });
   });
 
+  it('takes no connection of a neighbour for an address that is not of the machine', async () => {
+    const machine = await RedirectedMachine.create();
+    await machine.install('--firewall', firewall);
+    const { namespace, outside } = machine;
+    await outside.outputOf('ip', ['route', 'add', '241.0.0.0/8', 'via', namespace.address]);
+    await outside.outputOf('ip', ['-6', 'route', 'add', 'fd00:241::/32', 'via', namespace.address6]);
+    // The machine forwards, and has no way for it: the neighbour hears of that at once.
+    await namespace.outputOf('sysctl', ['-qw', 'net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1']);
+    await namespace.outputOf('ip', ['route', 'add', 'unreachable', '241.0.0.0/8']);
+    await namespace.outputOf('ip', ['-6', 'route', 'add', 'unreachable', 'fd00:241::/32']);
+    const answers = await machine.askFromOutside(['tcp 241.0.0.1 80', 'tcp fd00:241::1 80', `tcp ${namespace.address} 8080`]);
+    const [ipv4, ipv6, own] = Object.values(answers);
+    expect([ipv4, ipv6].filter((answer) => answer?.endsWith('UNREACH'))).toHaveLength(2);
+    expect(own).toBe('proxy:15006');
+  });
+
   it('is the same after a second installation, and removed leaves what was found', async () => {
     const machine = await RedirectedMachine.create();
     await installForeignRules(machine);
