@@ -1,13 +1,18 @@
 // The network namespaces of tests.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { Namespace } from './namespaces.ts';
 
 const list = (): string => execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' });
 const links = (): string => execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' });
+/** A process that has ended and was not waited for has no command line. */
+const isRunning = (pid: number): boolean => {
+  const file = `/proc/${String(pid)}/cmdline`;
+  return existsSync(file) && readFileSync(file, 'utf8') !== '';
+};
 
 /** What a TCP server says to a program in the namespace. */
 const SAY = `const { connect } = require('node:net');
@@ -54,9 +59,12 @@ describe('a network namespace', () => {
     const ended = new Promise((resolve) => {
       child.once('exit', (_, signal) => resolve(signal));
     });
+    // A process that another one started, and left.
+    const grandchild = Number(await namespace.outputOf('sh', ['-c', 'setsid sleep 1000 >/dev/null 2>&1 & echo $!']));
     expect(list()).toContain(namespace.name);
     namespace.close();
     expect(await ended).toBe('SIGKILL');
+    await expect.poll(() => isRunning(grandchild)).toBe(false);
     expect(list()).not.toContain(namespace.name);
     expect(links()).not.toContain(namespace.name.replace('meridian-', 'mrd-'));
     expect(existsSync(`/etc/netns/${namespace.name}`)).toBe(false);

@@ -117,9 +117,19 @@ export class Namespace {
     if (!live.delete(this)) return;
     if (live.size === 0) process.off('exit', closeAll);
     for (const child of this.#children) child.kill('SIGKILL');
+    // Those that its processes started, such as the Envoy of a launcher.
+    quietly(() => {
+      for (const pid of this.#pids()) process.kill(pid, 'SIGKILL');
+    });
     quietly(() => this.#atRouter('link', 'del', this.#routerEnd));
     quietly(() => ip('netns', 'del', this.name));
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** The processes that run in it. */
+  #pids(): number[] {
+    const listed = execFileSync('ip', ['netns', 'pids', this.name], { encoding: 'utf8' });
+    return listed.split('\n').flatMap((pid) => (pid === '' ? [] : [Number(pid)]));
   }
 
   /** The name of a new namespace is its lock: `ip` refuses one that is there. */
