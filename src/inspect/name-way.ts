@@ -17,6 +17,8 @@ import { BackendResolver } from '../xds/backends.ts';
 import { placeName } from '../xds/listener-place.ts';
 import { destinationsOf } from '../xds/route-config.ts';
 import { listedOutbounds, type ListedOutbounds } from '../xds/listed-outbounds.ts';
+import { byPrecedence, hostnamesOf } from '../xds/name-table.ts';
+import { virtualOutbounds } from '../xds/virtual-outbounds.ts';
 import { usableOutbound, type UsableOutbound } from '../xds/usable-routes.ts';
 import type { ProxyProblem } from './proxy-problems.ts';
 import { proxiesOnWays, waysTo, type Way, type WayFacts } from './service-ways.ts';
@@ -84,16 +86,16 @@ function isWayTo(way: Way, { resource, port }: Outbound): boolean {
   return way.type === resource.type && way.service === displayNameOf(resource) && way.port === port;
 }
 
+/** The services that have the name. The first is called by it. */
 function servicesNamed(index: MeshIndex, proxy: DataplaneProxy, hostname: string): Resource[] {
-  return servicesOf(index, proxy).filter((service) => hostnamesOf(service).includes(hostname));
+  const named = servicesOf(index, proxy).filter((service) => hostnamesOf(service).includes(hostname));
+  const reached = new Set([...(virtualOutbounds(index, proxy)?.byKri.values() ?? [])].map(({ outbound }) => outbound.resource));
+  // A service that the proxy does not reach takes no name from another one.
+  return named.sort((a, b) => Number(reached.has(b)) - Number(reached.has(a)) || byPrecedence(a, b));
 }
 
 function servicesOf(index: MeshIndex, { zone }: DataplaneProxy): Resource[] {
   return SERVICE_TYPES.flatMap((type) => [...index.visible(type, zone)]);
-}
-
-function hostnamesOf({ status }: Resource): string[] {
-  return objectsOf(status['addresses']).map(({ hostname }) => textOf(hostname));
 }
 
 function serviceText(service: Resource): string {

@@ -71,6 +71,18 @@ describe('the way of a name', () => {
     `);
   });
 
+  it('leads to the service that the proxy calls by it, where several have it', () => {
+    const older = { ...service('other', NAME, { vips: [{ ip: '241.0.0.9' }] }), creationTime: new Date(0) };
+    const shop = { ...older, type: 'MeshMultiZoneService', spec: { selector: { meshService: {} }, ports: [{ port: 80 }] } };
+    const named = (...rows: Resource[]): string | undefined =>
+      wayTo(NAME, { puts: [{ ...catalog, creationTime: new Date('2020-01-01') }, ...rows] }).find((line) =>
+        line.startsWith('  name'),
+      );
+    expect(named(shop)).toContain('MeshMultiZoneService other');
+    // It reaches no service without a place.
+    expect(named({ ...shop, status: { ...shop.status, vips: [] } })).toContain('MeshService catalog');
+  });
+
   it('shows the routes and where they lead', () => {
     const to = [
       {
