@@ -15,7 +15,12 @@ takeCommands(async ({ kind, port, names }: DnsServerCommand) => {
     const table = new Map(names.map((name, at) => [name, [`241.0.${String(at >> 8)}.${String(at & 0xff)}`]]));
     const context = { clock: systemClock, log: createLogger('silent') };
     const resolvers = new SystemResolvers('/etc/resolv.conf', context);
-    const meshNames = { table: { lookup: (name: string) => table.get(name) }, isKnown: () => true, mapsIpv4: true };
+    const meshNames = {
+      table: { lookup: (name: string) => table.get(name) },
+      isKnown: () => true,
+      isWaiting: () => false,
+      mapsIpv4: true,
+    };
     await openDnsServer({ port, names: meshNames, resolvers, ...context });
   }
   return { kind };

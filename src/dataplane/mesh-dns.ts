@@ -52,7 +52,7 @@ export async function openMeshDns(
   const mapsIpv4 = transparentProxyingOf(dataplane)['ipFamilyMode'] !== 'IPv4';
   const server = await openDnsServer({
     port,
-    names: { table: names, isKnown: () => names.isKnown, mapsIpv4 },
+    names: { table: names, isKnown: () => names.isKnown, isWaiting: (hostname) => names.waiting.has(hostname), mapsIpv4 },
     resolvers: new SystemResolvers(RESOLV_CONF, context),
     ...context,
   }).catch((cause: unknown) => {

@@ -15,6 +15,7 @@ const TABLE = new Map([
 const names = (given: Partial<MeshNames> = {}): MeshNames => ({
   table: { lookup: (hostname) => TABLE.get(hostname) },
   isKnown: () => true,
+  isWaiting: () => false,
   mapsIpv4: true,
   ...given,
 });
@@ -75,6 +76,12 @@ describe('decide', () => {
 
   it('says of no name of the mesh that it does not exist before the table was filled', () => {
     const decision = decide(query('cart2.svc.mesh.local'), names({ isKnown: () => false }), 'udp');
+    expect(decision).toMatchObject({ outcome: 'notKnownYet' });
+    expect(shown(decision)).toMatchObject({ rcode: 'SERVFAIL' });
+  });
+
+  it.each(['new.svc.mesh.local', 'new.example'])('says of %s that it failed while it waits for listeners', (name) => {
+    const decision = decide(query(name), names({ isWaiting: (hostname) => hostname === name }), 'udp');
     expect(decision).toMatchObject({ outcome: 'notKnownYet' });
     expect(shown(decision)).toMatchObject({ rcode: 'SERVFAIL' });
   });

@@ -54,16 +54,18 @@ export function decide(message: Buffer, names: MeshNames, transport: 'udp' | 'tc
   if (question === null || question.class !== 'IN') return { kind: 'forward', end };
   const hostname = question.name.toLowerCase();
   const addresses = names.table.lookup(hostname);
-  if (addresses === undefined && !isMeshName(hostname)) return { kind: 'forward', end };
+  const isWaiting = addresses === undefined && names.isWaiting(hostname);
+  if (addresses === undefined && !isWaiting && !isMeshName(hostname)) return { kind: 'forward', end };
   const query = message.length > MAX_QUERY_BYTES ? null : tried(() => decode(message));
   if (query === null) return malformed(message);
   if (addresses !== undefined) {
     const records = recordsOf(question, addresses, names.mapsIpv4);
     return { kind: 'answer', bytes: written(query, RCODE.ok, records, transport), outcome: 'answered' };
   }
-  const isKnown = names.isKnown();
-  const bytes = written(query, isKnown ? RCODE.missing : RCODE.failed, [], transport);
-  return { kind: 'answer', bytes, outcome: isKnown ? 'missing' : 'notKnownYet' };
+  // A client keeps that a name is missing, and asks again after a failure.
+  const isMissing = names.isKnown() && !isWaiting;
+  const bytes = written(query, isMissing ? RCODE.missing : RCODE.failed, [], transport);
+  return { kind: 'answer', bytes, outcome: isMissing ? 'missing' : 'notKnownYet' };
 }
 
 /** SERVFAIL for a query that no resolver answers. @param end the offset behind its question */

@@ -12,6 +12,8 @@ export type MeshNames = {
   readonly table: NameTable;
   /** Whether the table was ever filled. Before that a name that is not in it may exist. */
   readonly isKnown: () => boolean;
+  /** Whether a name exists that is not in the table yet: its listeners do not listen. @param hostname as for `lookup` */
+  readonly isWaiting: (hostname: string) => boolean;
   /** Whether a name that has IPv4 addresses alone is answered with their IPv4-mapped form where a client asks for IPv6. */
   readonly mapsIpv4: boolean;
 };

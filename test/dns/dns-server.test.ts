@@ -31,7 +31,7 @@ async function start(servers: readonly Server[], clock: Clock = systemClock): Pr
   const resolvers = { servers, timeoutMs: TIMEOUT_MS, attempts: 2, rotates: false };
   const server = await openDnsServer({
     port,
-    names: { table: { lookup: (hostname) => TABLE[hostname] }, isKnown: () => true, mapsIpv4: true },
+    names: { table: { lookup: (hostname) => TABLE[hostname] }, isKnown: () => true, isWaiting: () => false, mapsIpv4: true },
     resolvers: { current: async () => await Promise.resolve(resolvers) },
     clock,
     log: createLogger('warn', {}, { write: (line) => void lines.push(line) }),
@@ -222,7 +222,7 @@ describe('a DNS server', () => {
     const port = bound !== null && typeof bound === 'object' ? bound.port : 0;
     const opening = openDnsServer({
       port,
-      names: { table: { lookup: () => undefined }, isKnown: () => true, mapsIpv4: true },
+      names: { table: { lookup: () => undefined }, isKnown: () => true, isWaiting: () => false, mapsIpv4: true },
       resolvers: { current: async () => await Promise.reject(new Error('unused')) },
       clock: systemClock,
       log: createLogger('silent'),
