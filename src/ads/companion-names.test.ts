@@ -189,7 +189,7 @@ describe('the document of names', () => {
     expect([view.documents, names.refresh()]).toEqual([null, null]);
   });
 
-  it('is that of the own part for a proxy whose names nobody resolves', () => {
+  it('is that of the own part for a proxy without a program that resolves names', () => {
     view.nameDocument = null;
     have(CART);
     names.begin([]);

@@ -44,7 +44,7 @@ export async function plannedScripts(settings: RedirectSettings, choice: Firewal
 }
 
 /**
- * Installs a redirection in place of the one that is there, of Meridian or of kumactl, in whichever program it is.
+ * Installs a redirection. It replaces the rules of Meridian or kumactl in every firewall program of the machine.
  * @returns the program that has it
  * @throws MeridianError `config` with the reason: the rights, the programs, or what the kernel refused
  */
